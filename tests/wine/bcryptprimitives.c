@@ -1,5 +1,5 @@
-// Rust's standard library takes its random numbers from a DLL that every Windows since 7 has and Wine before version 9 has not.
-// `cargo xtask` compiles this and puts it into the prefix of such a Wine. It is for tests, and in nothing that is shipped.
+// Rust's standard library takes its random numbers from a DLL that Windows has since version 7, and Wine since version 9.
+// `cargo xtask` compiles this and puts it into the prefix of such a Wine. It is only for tests, and never shipped.
 #include <windows.h>
 
 BOOLEAN NTAPI SystemFunction036(PVOID into, ULONG bytes);

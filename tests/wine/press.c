@@ -1,16 +1,16 @@
-// Presses Ctrl-C or Ctrl-Break for a program, which a test under Wine or on Windows has no keyboard for:
+// Presses Ctrl-C or Ctrl-Break for a program, because a test under Wine or on Windows has no keyboard:
 //
 //     press c|break WHEN[,WHEN]… PROGRAM ARGUMENT…
 //
-// The program shares a new console with this one, and its streams are ours. WHEN is a time in milliseconds, or @PATTERN: as soon as there
-// is a file of that name, in which * stands for anything. After each the keys are pressed. The exit code is that of the program;
-// 250 if it could not be run, 251 if it had to be killed, 252 if the system has no such keys, 253 if the file did not come.
+// The program shares a new console with this one, and inherits its streams. WHEN is a time in milliseconds, or @PATTERN: as soon as a file
+// with that name exists, in which * matches anything. At each of them the keys are pressed. The exit code is that of the program;
+// 250 if it could not be run, 251 if it had to be killed, 252 if the system has no such keys, 253 if the file did not appear.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <windows.h>
 
-// The command line behind this many words, as it was typed.
+// The rest of the command line after this many words, as it was typed.
 static wchar_t *behind(wchar_t *line, int words)
 {
     int quoted = 0;
@@ -27,7 +27,7 @@ static wchar_t *behind(wchar_t *line, int words)
     return line;
 }
 
-// Waits for a file, a minute at most. False if the program ended before, or none came.
+// Waits up to a minute for a file. False if the program ended before, or none appeared.
 static int file_came(HANDLE process, const char *pattern)
 {
     for (int times = 0; times < 12000; times++) {
@@ -57,20 +57,20 @@ int main(int count, char **words)
     DWORD event = strcmp(words[1], "c") == 0 ? CTRL_C_EVENT : CTRL_BREAK_EVENT;
     HANDLE streams[3] = { GetStdHandle(STD_INPUT_HANDLE), GetStdHandle(STD_OUTPUT_HANDLE), GetStdHandle(STD_ERROR_HANDLE) };
 
-    // A console that nobody else is on, so that only the program hears of the keys.
+    // A console of its own, so that only the program receives the keys.
     FreeConsole();
     if (!AllocConsole()) {
         fprintf(stderr, "press: no console: %lu\n", GetLastError());
         return 250;
     }
-    // Whoever started us may have had Ctrl-C ignored, which is inherited.
+    // The parent may have ignored Ctrl-C, and that is inherited.
     SetConsoleCtrlHandler(NULL, FALSE);
     STARTUPINFOW start = { .cb = sizeof start, .dwFlags = STARTF_USESTDHANDLES };
     start.hStdInput = streams[0];
     start.hStdOutput = streams[1];
     start.hStdError = streams[2];
     PROCESS_INFORMATION process;
-    // Ctrl-C is for all of a console and not heard by those who begin a group, Ctrl-Break can be for a group.
+    // Ctrl-C goes to all processes of a console, but leaders of a group ignore it; Ctrl-Break can be sent to a group.
     DWORD flags = event == CTRL_C_EVENT ? 0 : CREATE_NEW_PROCESS_GROUP;
     if (!CreateProcessW(NULL, behind(GetCommandLineW(), 3), NULL, NULL, TRUE, flags, NULL, NULL, &start, &process)) {
         fprintf(stderr, "press: cannot run it: %lu\n", GetLastError());
@@ -85,7 +85,7 @@ int main(int count, char **words)
         DWORD wait = *when == '@' ? 0 : strtoul(when, NULL, 10);
         if (WaitForSingleObject(process.hProcess, wait) == WAIT_OBJECT_0)
             break;
-        // The program has been started; from now on it is we who ignore it.
+        // The program has been started; from now on only this process ignores the keys.
         SetConsoleCtrlHandler(NULL, TRUE);
         if (!GenerateConsoleCtrlEvent(event, event == CTRL_C_EVENT ? 0 : process.dwProcessId)) {
             fprintf(stderr, "press: the keys do not work: %lu\n", GetLastError());

@@ -14,8 +14,8 @@ const EMULATORS: [&str; 2] = ["qemu-aarch64-static", "qemu-aarch64"];
 /// Links the C library and start-up code of zig statically.
 const FLAGS: &str = "-C link-self-contained=no -C target-feature=+crt-static -C relocation-model=static";
 
-/// A Cargo command that compiles for ARM64 with Debian's compiler and links with zig. `words` is
-/// `zigbuild` or `test`, with arguments.
+/// A Cargo command that compiles for ARM64 with Debian's compiler and links with zig. `words`
+/// starts with `zigbuild` or `test`.
 ///
 /// # Errors
 /// No compiler for ARM64 is installed; the message names the packages.

@@ -39,7 +39,7 @@ const STEPS: [Step; 10] = [
     ("arm64", arm64::check),
 ];
 
-/// What some checks compile. It can be done while other tests wait.
+/// Compilation that some checks need; it can be done while other tests wait.
 const BUILDS: [Step; 2] = [("wine", wine::build), ("arm64", arm64::build)];
 
 /// Runs the named steps, or all; after `--no-run`, compiles what they need. Continues after a

@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 
 use crate::command::{cargo, root, run};
 
-/// A script of fio's `t/`.
+/// A script from fio's `t/`.
 struct Suite {
     name: &'static str,
     script: &'static str,
@@ -198,7 +198,7 @@ fn parse(arguments: &[String]) -> Result<Options, String> {
     }
     match options.source.join("t").is_dir() {
         true => Ok(options),
-        false => Err("--fio-source DIR names a checkout of fio, with its folder t/".into()),
+        false => Err("--fio-source DIR names an fio checkout, with its folder t/".into()),
     }
 }
 
@@ -335,7 +335,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_forms_of_summaries_are_read() {
+    fn all_forms_of_summaries_are_read() {
         let common = "Test 1 PASSED 1\nTest 14 FAILED:  non-zero return code, 14\nTest 15 SKIPPED (4+ CPUs required) 15\n\n\
                       12 test(s) passed, 1 failed, 3 skipped\n";
         let outcome = read_outcome(common).unwrap();
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_failure_and_a_mended_test_are_differences() {
+    fn new_failures_and_fixed_tests_are_differences() {
         let table = expected("# why\nverify 1 2 # not yet\n\nverify 3\n");
         let outcome = Outcome {
             failures: ["2", "3", "9"].map(str::to_owned).into(),

@@ -116,7 +116,7 @@ fn unknown_options(page: &str, text: &str) -> Vec<String> {
 }
 
 #[test]
-fn an_unknown_option_and_a_missing_page_are_faults() {
+fn an_unknown_option_and_a_missing_page_are_errors() {
     assert_eq!(unknown_options("x", "`fathom run a.toml --no-such-option`").len(), 1);
     assert!(unknown_options("x", "`fathom run a.toml --dry-run`").is_empty());
     assert_eq!(

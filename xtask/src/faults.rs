@@ -86,7 +86,7 @@ const MAX_SECONDS: &str = "60";
 /// Content of another file in the folder, and of the output of an earlier run.
 const OTHER_CONTENT: &[u8] = b"precious";
 
-/// Several run at once, because commands mostly wait.
+/// Several run in parallel, because commands mostly wait.
 const PARALLEL_RUNS: usize = 6;
 
 struct Campaign {
@@ -163,8 +163,8 @@ impl Campaign {
         fs::write(kept.join("kept.icf"), text.replace("CYCLE_OUTSTANDING_IOS", "NORMAL")).map_err(io)
     }
 
-    /// Runs all faults of the scenarios, several at once, so that every scenario has a turn before
-    /// the time is over.
+    /// Runs all faults of the scenarios, several in parallel, so that every scenario has a turn
+    /// before the time is over.
     fn run_all(&self, wanted: &[String]) -> Result<(), String> {
         let mut queue = Vec::new();
         for (call, errors) in CALLS {

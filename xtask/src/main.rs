@@ -49,14 +49,14 @@ usage: cargo xtask VERB
   check [STEP…]   everything that must hold before a change is merged; or only fmt, words, clippy, docs, tests, windows, …;
                   --no-run wine arm64 only compiles these two
   test [--all]    the default tests; with --all also fleets, the fio and DiskSpd drop-ins, throttled devices and browser pages
-  bench [OPTION]… side by side with fio, written to bench/runs; --smoke, --only ROW, --pairs N, --seconds S, --dir DIR
-  wine -- ARG…    fathom.exe, built and run under Wine; `wine test ARG…` runs the tests of Windows with `cargo test ARG…`
-  dist [NAME]…    what users get, in target/dist: linux-gnu, linux-musl, linux-arm64, windows, deb; all of them if none is named
+  bench [OPTION]… compare with fio, and record in bench/runs; --smoke, --only ROW, --pairs N, --seconds S, --dir DIR
+  wine -- ARG…    fathom.exe, built and run under Wine; `wine test ARG…` runs the Windows tests with `cargo test ARG…`
+  dist [NAME]…    build the release archives in target/dist: linux-gnu, linux-musl, linux-arm64, windows, deb; all of them if none is named
   conformance --fio-source DIR [--suite NAME]… [--program PATH] [--python PATH]  fio's own tests with this program as fio
   faults [--scenario NAME]… [--seconds N] [--program PATH]  each system call of short commands fails; needs strace, takes half an hour
-  docs            links and command lines of the documents are checked; with mdbook the book is built in target/book
-  fuzz [--seconds N] [--target NAME]… [--seed N]  mutated inputs for each parser; 60 seconds each if nothing is said
-  mutate fio      take each option of fio away where it is read, and see whether its test notices; minutes, not part of check
+  docs            check links and command lines of the documents; with mdbook, build the book in target/book
+  fuzz [--seconds N] [--target NAME]… [--seed N]  mutated inputs for each parser; 60 seconds each by default
+  mutate fio      remove each fio option where it is read, and see whether its test notices; takes minutes, not part of check
   screenshots [--program PATH] [FILE]…  the pictures in docs/pictures, from runs of the program; needs tmux, chromium and pdftoppm
   verdicts [--seeds N]  verdicts on simulated devices of known truth, into docs/verdict-accuracy.md; 100 seeds take 20 minutes
 ";
@@ -81,7 +81,7 @@ fn main() -> ExitCode {
         "verdicts" => verdicts::verdicts(rest),
         #[cfg(target_os = "linux")]
         "faults" => faults::faults(rest),
-        // By `bench` itself.
+        // `bench` starts it.
         "measured" => bench::measured(rest),
         "help" | "-h" | "--help" => {
             print!("{USAGE}");

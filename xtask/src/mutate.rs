@@ -2,8 +2,8 @@
 //! checks that the effects of the rows (`crates/dialects/tests/suite/fio/effects.rs`) fail.
 //!
 //! The sources are copied below `target/mutate`. There every reading of an option `queue.iodepth`
-//! becomes `(*blank(17, &queue.iodepth, |options| &options.queue.iodepth))`, which gives the
-//! built-in default where the environment names number 17 and the option otherwise. So one build
+//! becomes `(*blank(17, &queue.iodepth, |options| &options.queue.iodepth))`, which yields the
+//! built-in default if the environment names number 17, and the option otherwise. So one build
 //! serves all of them, and each run takes a fraction of a second.
 
 use std::collections::HashMap;
@@ -19,7 +19,7 @@ const OPTIONS: &str = "crates/dialects/src/fio/options";
 
 /// The function that blanks the selected reading.
 const BLANK: &str = r#"
-/// The default instead of the option, where the environment says so.
+/// The default instead of the option, if the environment selects it.
 pub(super) fn blank<'a, T>(
     number: u32,
     option: &'a T,
@@ -81,7 +81,7 @@ fn fio() -> Result<(), String> {
     println!("\n{} readings, {missed} of them not noticed", sites.len());
     match missed {
         0 => Ok(()),
-        _ => Err(format!("{missed} readings of options can go without a test noticing")),
+        _ => Err(format!("{missed} readings of options are not covered by a test")),
     }
 }
 
@@ -240,7 +240,7 @@ fn next_path(text: &str, start: usize) -> Option<(usize, usize)> {
 
 /// The group of the option that a path reads, and the length of the path up to it.
 fn option_of(path: &str, behind: &str, fields: &HashMap<String, String>) -> Option<(String, usize)> {
-    // Names of aliases that are used for groups, beside those of the groups themselves.
+    // Names of aliases for groups, in addition to those of the groups themselves.
     const ALIASES: [&str; 2] = ["options", "own"];
     let mut before: Option<&str> = None;
     let mut at = 0;
@@ -267,7 +267,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn readings_are_wrapped_and_nothing_else() {
+    fn only_readings_are_wrapped() {
         let fields = HashMap::from(
             [
                 ("bs", "pattern"),

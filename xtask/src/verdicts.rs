@@ -1,4 +1,5 @@
-//! `cargo xtask verdicts`: how often `fathom verify` is right on simulated devices of known truth.
+//! `cargo xtask verdicts`: how often `fathom verify` is right about simulated devices whose limits
+//! are known.
 
 use crate::command::{cargo, run};
 

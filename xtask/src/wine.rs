@@ -1,4 +1,4 @@
-//! Programs for Windows under Wine: the prefix they run in, its drives, and the one DLL that an
+//! Windows programs under Wine: the prefix in which they run, its drives, and the one DLL that an
 //! older Wine lacks.
 
 use std::fs;
@@ -166,8 +166,8 @@ impl PreparedWine {
 impl Drop for PreparedWine {
     fn drop(&mut self) {
         // Otherwise the server and its services stay for a while and keep the small drive busy.
-        let beside = self.wine.program.with_file_name("wineserver");
-        let server = if beside.exists() { beside } else { "wineserver".into() };
+        let sibling = self.wine.program.with_file_name("wineserver");
+        let server = if sibling.exists() { sibling } else { "wineserver".into() };
         let mut command = Command::new(server);
         self.wine.apply_settings(&mut command);
         let _ = output(command.arg("--kill"));

@@ -1,4 +1,4 @@
-//! Zig, from PyPI, as C compiler and linker for other systems, with `cargo-zigbuild`.
+//! Zig from PyPI, as C compiler and linker for other systems, with `cargo-zigbuild`.
 
 use std::ffi::OsString;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! The shape of the workspace: which crate uses which, and where `unsafe` may stand.
+//! The structure of the workspace: which crate uses which, and where `unsafe` is allowed.
 
 #![allow(clippy::unwrap_used)]
 
@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What each crate may use of ours: the arrows drawn in ARCHITECTURE.md, and no others.
+/// The workspace crates that each crate may use: the arrows drawn in ARCHITECTURE.md, and no
+/// others.
 const ARROWS: &[(&str, &[&str])] = &[
     // A derive macro.
     ("schema", &[]),
@@ -30,14 +31,13 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("xtask", &["testbed"]),
 ];
 
-/// What tests of a crate may use beyond that: the test bed, and the clock that a simulated run
-/// takes.
+/// Additional crates for tests: the testbed, and the clock that a simulated run uses.
 const FOR_TESTS: &[&str] = &["testbed", "engine"];
 
 /// The crate with `unsafe` code.
 const DANGEROUS: &str = "engine";
-/// The crate that denies it, so that one door to a foreign library can be opened; all others forbid
-/// it.
+/// The crate that denies it, so that one exception for a foreign library is possible; all others
+/// forbid it.
 const WITH_A_DOOR: &str = "run";
 
 fn root() -> PathBuf {
@@ -63,7 +63,7 @@ fn manifest(folder: &Path) -> toml::Table {
         .unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Which of our crates a dependency is, by the name under which it is used or by that of its
+/// The workspace crate that a dependency is, by the name under which it is used or by that of its
 /// package.
 fn ours(name: &str, dependency: &toml::Value) -> Option<&'static str> {
     let package = dependency.get("package").and_then(|package| package.as_str());
@@ -73,7 +73,7 @@ fn ours(name: &str, dependency: &toml::Value) -> Option<&'static str> {
         .find(|known| name == *known || [Some(name), package].contains(&Some(&format!("fathom-{known}"))))
 }
 
-/// Every dependency on one of ours in this kind of table, for whatever system.
+/// Every dependency on a workspace crate in this kind of table, for any system.
 fn used(manifest: &toml::Table, kind: &str) -> BTreeSet<&'static str> {
     let systems = manifest.get("target").and_then(|systems| systems.as_table());
     let below = systems.into_iter().flat_map(|systems| systems.values());
@@ -110,7 +110,7 @@ fn crates_use_each_other_only_as_drawn() {
 }
 
 #[test]
-fn an_arrow_is_seen_under_any_name_and_for_any_system() {
+fn an_arrow_is_found_under_any_name_and_for_any_system() {
     let manifest: toml::Table = r#"
         [dependencies]
         serde = "1"
@@ -127,14 +127,14 @@ fn an_arrow_is_seen_under_any_name_and_for_any_system() {
 }
 
 #[test]
-fn the_table_has_no_crate_that_is_gone() {
+fn every_crate_of_the_table_exists() {
     let present: BTreeSet<String> = crates().into_iter().map(|(name, _)| name).collect();
     let drawn: BTreeSet<String> = ARROWS.iter().map(|(name, _)| (*name).to_owned()).collect();
     assert_eq!(drawn, present);
 }
 
 #[test]
-fn unsafe_code_is_shut_out_of_every_crate_but_one() {
+fn only_one_crate_allows_unsafe_code() {
     for (name, folder) in crates() {
         let first = ["src/lib.rs", "src/main.rs"].map(|file| folder.join(file));
         let first = first.into_iter().find(|path| path.exists()).unwrap();

@@ -5,7 +5,7 @@ use crate::Diagnostic;
 
 /// A limit of one test.
 pub(crate) struct Bound {
-    /// What is counted.
+    /// The quantity that is limited.
     what: &'static str,
     /// The largest number of them.
     pub(crate) max: u64,
@@ -33,7 +33,7 @@ pub(crate) const OPERATIONS: u64 = 1 << 24;
 pub(crate) const MAX_CPU: u32 = 65_535;
 
 impl Bound {
-    /// A complaint if a test asks for more than the limit. `option` is what raised `total` that
+    /// A complaint if a test exceeds the limit. `option` is the option that raised `total` that
     /// far.
     pub(crate) fn check(&self, option: &str, value: impl std::fmt::Display, total: u64) -> Option<Diagnostic> {
         let Bound { what, max } = self;

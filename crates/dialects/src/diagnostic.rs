@@ -1,4 +1,4 @@
-//! What is wrong with a text: what, where, why, and what to do. The only road from a dialect to the
+//! A mistake in a text: what, where, why, and what to do. The only road from a dialect to the
 //! screen.
 
 use std::fmt;
@@ -8,11 +8,11 @@ use model::visible::excerpt;
 /// One complaint about a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// What is wrong, in a sentence.
+    /// The mistake, in a sentence.
     pub what: String,
     /// Where in the text.
     pub at: Option<Place>,
-    /// What to do.
+    /// Advice on what to do.
     pub help: Option<String>,
 }
 
@@ -23,7 +23,7 @@ pub struct Place {
     pub file: String,
     /// Number of the line, counted from 1; 0 if it has none.
     pub line: usize,
-    /// What stands there.
+    /// The text at that place.
     pub text: String,
 }
 

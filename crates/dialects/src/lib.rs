@@ -1,8 +1,8 @@
 //! Text to plan, and the results of other tools to observations.
 //!
-//! Each dialect reads its own grammar, says what is wrong with it in terms of that text, and lowers
-//! it into [`model::plan::Plan`], which belongs to no dialect. Nothing here opens a file, knows a
-//! device or prints.
+//! Each dialect parses its own grammar, reports mistakes with their place in the text, and lowers
+//! it into [`model::plan::Plan`], which belongs to no dialect. Nothing here opens files, accesses
+//! devices or prints.
 //!
 //! Each dialect has a table of options, from which we generate parser, help and documents. A parser
 //! gets anything outside its text (a profile's file, the processors, a named event) through a
@@ -29,7 +29,7 @@ mod notation;
 pub use diagnostic::{Diagnostic, Place};
 pub use nearest::nearest;
 
-/// Stores a value that was read. What an option table does with most values is no more than this.
+/// Stores a parsed value. Option tables do no more than this with most values.
 fn assign<T, E>(field: &mut T, value: Result<T, E>) -> Result<(), E> {
     *field = value?;
     Ok(())

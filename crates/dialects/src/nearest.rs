@@ -1,7 +1,7 @@
 //! The known word that an unknown one was probably meant to be.
 
-/// The candidate with the fewest edits from `word`, if it takes no more than a third of its
-/// letters, or one.
+/// The candidate with the fewest edits from `word`, if they change at most a third of its
+/// characters, or one.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let letters = word.chars().count();
     let scored = candidates.into_iter().filter_map(|candidate| {
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slips_are_understood_and_strangers_are_not() {
+    fn typos_are_corrected_and_unrelated_words_are_not() {
         let known = ["block", "depth", "workers", "warm-up"];
         assert_eq!(nearest("blok", known), Some("block"));
         assert_eq!(nearest("detph", known), Some("depth"));
@@ -51,7 +51,7 @@ mod tests {
 
     /// Found by mutated job files: comparing such a word with every option took seconds.
     #[test]
-    fn a_word_as_long_as_its_file_is_compared_with_nothing() {
+    fn a_word_as_long_as_its_file_is_not_compared() {
         let known = ["depth"; 1000];
         let begun = std::time::Instant::now();
         assert_eq!(nearest(&"[".repeat(100_000), known), None);

@@ -38,7 +38,7 @@ pub(crate) fn cpus(list: &[u32]) -> String {
     runs.collect::<Vec<_>>().join(",")
 }
 
-/// The shortest period of a list that is handed out in turn.
+/// The shortest period of a list that is used cyclically.
 pub(crate) fn period(list: &[u32]) -> &[u32] {
     let length = (1..=list.len()).find(|length| (0..list.len()).all(|index| list[index] == list[index % length]));
     &list[..length.unwrap_or(0)]

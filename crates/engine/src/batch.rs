@@ -18,7 +18,7 @@ pub struct Request {
     pub slot: Slot,
     /// Index of the file in [`crate::Setup::files`].
     pub file: u16,
-    /// What to do.
+    /// The action.
     pub action: Action,
 }
 
@@ -35,7 +35,7 @@ impl Request {
     }
 }
 
-/// What an operation does.
+/// The action of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Read into the buffer.

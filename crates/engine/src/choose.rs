@@ -121,7 +121,7 @@ fn choose_async(files: &[&File]) -> Choice {
         true => Choice {
             kind: EngineKind::Iocp,
             offload: false,
-            reason: "this system needs it to keep several operations in flight".to_owned(),
+            reason: "Windows can keep several operations in flight only with this engine".to_owned(),
         },
         false => Choice {
             kind: EngineKind::Psync,

@@ -148,7 +148,7 @@ impl Clock {
         (theirs >= 1e8).then(|| (ours / theirs - 1.0) * 1e6)
     }
 
-    /// What this clock is, for the results.
+    /// A description of this clock, for the results.
     pub fn describe(&self) -> environment::Clock {
         let (source, reason, frequency_hz) = match self.source {
             Source::Counter => {

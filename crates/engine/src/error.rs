@@ -16,7 +16,7 @@ pub enum EngineError {
         kind: EngineKind,
         /// Why not.
         why: String,
-        /// What to do.
+        /// Advice on what to do.
         help: String,
     },
     /// There is not enough memory for the buffers.

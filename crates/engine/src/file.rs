@@ -24,7 +24,7 @@ pub struct File {
     simulated_device: Option<u32>,
 }
 
-/// What an open file is.
+/// The kind of an open file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileKind {
     /// A regular file.
@@ -185,7 +185,7 @@ impl File {
         &self.path
     }
 
-    /// What it is.
+    /// Its kind.
     pub fn kind(&self) -> FileKind {
         self.kind
     }

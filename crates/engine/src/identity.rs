@@ -12,8 +12,8 @@ pub struct DeviceNumber {
     pub minor: u32,
 }
 
-/// Identifies a file or device, whichever path leads to it: a link, an alias in `/dev/disk/by-id`,
-/// a bind mount or a second hard link.
+/// Identifies a file or device, regardless of the path that leads to it: a link, an alias in
+/// `/dev/disk/by-id`, a bind mount or a second hard link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Identity {
     /// A block device, by its own number.
@@ -83,8 +83,8 @@ impl fmt::Display for FileId {
     }
 }
 
-/// Metadata of a file. Equal stamps show that nothing was written in between, as far as the file
-/// system's time resolution can show it.
+/// Metadata of a file. Equal stamps show that nothing was written in between, within the file
+/// system's time resolution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileStamp {
     /// Which file.

@@ -1,4 +1,4 @@
-//! The asynchronous engines of Windows. Completions arrive through a completion port, through
+//! The asynchronous Windows engines. Completions arrive through a completion port, through
 //! completion routines (DiskSpd `-x`) or through a ring (`ioring.rs`). Each operation is one system
 //! call, except on a ring. Windows has no asynchronous flush or trim, so these execute
 //! synchronously while other operations stay in flight.

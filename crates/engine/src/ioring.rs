@@ -1,7 +1,6 @@
-//! The engine on the submission ring of Windows (IoRing). This file checks what the system must
-//! support and reports what is missing. The engine itself is the same as for the other queues.
-//! Reads, writes and flushes of a turn go through the ring in one call; trims are executed
-//! synchronously.
+//! The engine on Windows' submission ring (IoRing). This file checks what the system must support
+//! and reports what is missing. The engine itself is the same as for the other queues. Reads,
+//! writes and flushes of a turn go through the ring in one call; trims are executed synchronously.
 
 use model::plan::EngineKind;
 use windows_sys::Win32::Storage::FileSystem::{IORING_VERSION_1, IORING_VERSION_3};

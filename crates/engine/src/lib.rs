@@ -108,7 +108,7 @@ pub trait Engine {
     fn describe(&self) -> EngineUsed;
 }
 
-/// What an engine needs to know before it can start.
+/// The settings with which an engine starts.
 #[derive(Debug)]
 pub struct Setup {
     /// Which engine, and how.
@@ -220,8 +220,8 @@ fn open_engine(setup: Setup) -> Result<Box<dyn Engine>, EngineError> {
     }
 }
 
-/// Why this system cannot run an engine, as far as is known before anything is opened. `writes`:
-/// the job writes. [`open`] reports every other obstacle.
+/// Why this system cannot run an engine, if that is known before anything is opened. `writes`: the
+/// job writes. [`open`] reports every other obstacle.
 pub fn unsupported_reason(kind: EngineKind, writes: bool) -> Option<EngineError> {
     match kind {
         EngineKind::IoRing => ring_unsupported_reason(writes),

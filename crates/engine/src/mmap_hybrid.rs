@@ -99,7 +99,8 @@ impl MmapHybrid {
 }
 
 impl Engine for MmapHybrid {
-    /// Takes a turn. A turn that begins with a copy completes nothing else, whatever `wait_nr` is.
+    /// Takes a turn. A turn that begins with a copy completes nothing else, regardless of
+    /// `wait_nr`.
     fn turn(&mut self, requests: &[Request], wait_nr: u32, until: Nanos, batch: &mut Batch) -> Result<(), EngineError> {
         match requests.first() {
             Some(first) if self.uses_map(first) => self.copy(first, until, batch),

@@ -74,7 +74,7 @@ impl Simulated {
 fn not_simulated() -> EngineError {
     EngineError::unavailable(
         EngineKind::Simulated,
-        "the target is no simulated device",
+        "the target is not a simulated device",
         "describe one in the job file, or choose another engine",
     )
 }

@@ -48,7 +48,7 @@ impl PreciseSleep {
         };
     }
 
-    /// Sleeps until the clock reaches `deadline`. Returns at once if it already has.
+    /// Sleeps until the clock reaches `deadline`. Returns immediately if it already has.
     pub(crate) fn sleep_until(&mut self, deadline: Nanos, clock: &Clock) {
         loop {
             let now = clock.now();

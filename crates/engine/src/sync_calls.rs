@@ -1,4 +1,4 @@
-//! What all synchronous engines share: the turn, its stamps, waiting. Each engine implements
+//! Code common to all synchronous engines: the turn, its stamps, waiting. Each engine implements
 //! [`SyncCalls`] for its operations.
 
 use model::Nanos;
@@ -37,7 +37,7 @@ pub(crate) trait SyncCalls {
     /// [`EngineError`] if the new file cannot be used.
     fn exchange_file(&mut self, index: u16, with: File) -> Result<(), EngineError>;
 
-    /// What is in use, for the results.
+    /// The engine in use, for the results.
     fn describe(&self) -> EngineUsed;
 }
 

@@ -426,7 +426,7 @@ fn register_buffers(ring: &Ring, buffers: &mut SharedBuffers) -> std::io::Result
             )
         })
         .collect();
-    // SAFETY: the regions lie within the mapping of `buffers`, which `IoUring` owns longer than its
+    // SAFETY: the regions are within the mapping of `buffers`, which `IoUring` owns longer than its
     // ring: `drop` ends every operation first, and the pinned pages outlive even an early
     // unmapping.
     unsafe { ring.register_buffers(&regions)? };

@@ -2,7 +2,7 @@
 
 use crate::units::Nanos;
 
-/// What a request does.
+/// The kind of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BlockAction {
     /// Read.
@@ -33,7 +33,7 @@ pub enum BlockEvent {
 pub struct BlockRequest {
     /// When it happened, on a monotonic clock.
     pub at_ns: Nanos,
-    /// What it does.
+    /// The kind.
     pub action: BlockAction,
     /// Its first sector of 512 bytes.
     pub sector: u64,

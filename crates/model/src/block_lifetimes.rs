@@ -21,7 +21,7 @@ pub enum BlockState {
 }
 
 impl BlockState {
-    /// All of them, in the order of fio's report.
+    /// All states, in the order of fio's report.
     pub const ALL: [BlockState; 5] = [
         BlockState::Untouched,
         BlockState::Trimmed,
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lives_add_up_and_have_percentiles() {
+    fn lifetimes_add_up_and_have_percentiles() {
         let life = |state, trims, blocks| BlockLife { state, trims, blocks };
         let mut lifetimes = BlockLifetimes::default();
         assert_eq!(lifetimes.percentile(50.0), None);

@@ -42,7 +42,7 @@ pub enum Content {
         percent: u8,
         /// Bytes over which the share holds; 0 for the whole block.
         chunk: u32,
-        /// What the constant part holds; empty for zeros.
+        /// The bytes of the constant part; empty for zeros.
         #[serde(default)]
         pattern: Vec<u8>,
     },
@@ -77,7 +77,7 @@ pub struct ConstantPart {
     pub percent: u8,
     /// Bytes over which the share holds; 0 for the whole block.
     pub chunk: u32,
-    /// What it holds; empty for zeros.
+    /// The bytes; empty for zeros.
     #[serde(default)]
     pub pattern: Vec<u8>,
 }
@@ -432,7 +432,7 @@ mod tests {
     }
 
     #[test]
-    fn compressible_share_is_kept_in_each_chunk() {
+    fn compressible_share_is_exact_in_each_chunk() {
         let content = Content::Compressible {
             percent: 75,
             chunk: 512,
@@ -463,7 +463,7 @@ mod tests {
     }
 
     #[test]
-    fn partly_constant_duplicates_keep_both_shares() {
+    fn partly_constant_duplicates_have_both_shares() {
         let part = ConstantPart {
             percent: 50,
             chunk: 64,

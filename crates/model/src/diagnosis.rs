@@ -1,11 +1,11 @@
-//! What limited a load: an answer with its evidence, as plain data that `analysis` produces.
+//! The limit of a load: an answer with its evidence, as plain data that `analysis` produces.
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::plan::StoragePath;
 
-/// What limited one measured load.
+/// The limit of one measured load.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Diagnosis {
     /// The answer.
@@ -29,14 +29,14 @@ pub struct Diagnosis {
     /// Other observations, with their rules.
     #[serde(default)]
     pub also: Vec<Remark>,
-    /// What could not be checked for lack of data.
+    /// Causes that could not be checked for lack of data.
     #[serde(default)]
     pub missing: Vec<String>,
-    /// What to do.
+    /// Advice on what to do.
     pub advice: Vec<String>,
 }
 
-/// What can limit a load.
+/// The possible limits of a load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
@@ -125,7 +125,7 @@ pub struct LayerUse {
     pub unit: String,
     /// The limit, in its own unit.
     pub limit: f64,
-    /// What was used of it: operations as the layer counts them, or bytes.
+    /// Its use: operations as the layer counts them, or bytes.
     pub used: f64,
     /// The share of the limit that was used; 1 is all.
     pub share: f64,
@@ -189,6 +189,6 @@ pub struct JobDiagnosis {
     pub job: u32,
     /// Its name.
     pub name: String,
-    /// What limited it.
+    /// The limit.
     pub diagnosis: Diagnosis,
 }

@@ -211,7 +211,7 @@ pub struct TargetFacts {
     /// How it was prepared, in words.
     #[serde(default)]
     pub prepared: String,
-    /// The file system it lies on.
+    /// The file system that contains it.
     #[serde(default)]
     pub file_system: Option<FileSystem>,
     /// The devices under it: first its own, then those below that one.

@@ -280,7 +280,7 @@ pub struct TargetInterval {
 pub struct DeviceUnder {
     /// Its name in the kernel.
     pub name: String,
-    /// Indexes of the plan's targets that lie on it.
+    /// Indexes of the plan's targets that are on it.
     pub targets: Vec<u32>,
 }
 

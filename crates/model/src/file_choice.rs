@@ -25,7 +25,7 @@ pub struct FileChoice {
     /// The current file.
     current: Option<usize>,
     left: u64,
-    /// The next file in turn.
+    /// The next file, round-robin.
     next_in_turn: usize,
     skew: Option<Skew>,
 }
@@ -282,12 +282,12 @@ mod tests {
             let mut counts = [0u32; 8];
             for _ in 0..8000 {
                 let (NextFile::Use(file) | NextFile::Open(file)) = choice.next(&mut draws) else {
-                    panic!("such a set is never done");
+                    panic!("such a set is never finished");
                 };
                 counts[file] += 1;
             }
-            let most = counts.iter().max().copied().unwrap_or(0);
-            assert!(most > 1300, "{service:?}: {counts:?}");
+            let max = counts.iter().max().copied().unwrap_or(0);
+            assert!(max > 1300, "{service:?}: {counts:?}");
             assert_eq!(
                 before,
                 draws.word(Purpose::Offset),

@@ -10,7 +10,7 @@ pub struct Finding {
     pub rule: String,
     /// Its severity.
     pub severity: Severity,
-    /// What was found, in a sentence.
+    /// The finding, in a sentence.
     pub what: String,
     /// The job, worker, target or option.
     #[serde(default)]
@@ -18,7 +18,7 @@ pub struct Finding {
     /// Why it matters.
     #[serde(default)]
     pub why: Option<String>,
-    /// What to do.
+    /// Advice on what to do.
     #[serde(default)]
     pub help: Option<String>,
 }

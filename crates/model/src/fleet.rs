@@ -172,7 +172,7 @@ impl Share {
         Ok(Share { plan: mine, jobs })
     }
 
-    /// The same share, for threads that take the processors of this host in turn.
+    /// The same share, for threads that take the processors of this host round-robin.
     #[must_use]
     pub fn with_turns_among(mut self, cpus: &[u32]) -> Share {
         let jobs = self.plan.steps.iter_mut().flat_map(|step| &mut step.jobs);

@@ -4,7 +4,7 @@
 //! value wide, and its middle is within 0.39 % of every value in it. 4352 buckets reach up to 2^40
 //! ns (18 minutes); longer times are counted separately. Count, minimum, maximum, sum and sum of
 //! squares are exact. Histograms merge by addition in any order. Every pair of neighbouring buckets
-//! above 127 ns lies within one of fio's bins.
+//! above 127 ns is within one of fio's bins.
 
 mod packed;
 
@@ -61,7 +61,7 @@ pub fn bucket_of(value: u64) -> usize {
 
 #[inline(always)]
 fn bucket_below_limit(value: u64) -> usize {
-    // Values below 128 have a bucket each; the `or` keeps their exponent at zero.
+    // Values below 128 have a bucket each; with the `or`, their exponent is zero.
     let exponent = 63 - SUB_BITS - (value | 1 << SUB_BITS).leading_zeros();
     ((exponent as usize) << SUB_BITS) + (value >> exponent) as usize
 }
@@ -284,7 +284,7 @@ impl Histogram {
         }
     }
 
-    /// The value below which `fraction` of the values lie: that of rank ⌈fraction × n⌉.
+    /// The value of rank ⌈fraction × n⌉: `fraction` of the values do not exceed it.
     pub fn quantile(&self, fraction: f64) -> u64 {
         self.value_of_rank(rank_of(fraction, self.n))
     }
@@ -311,7 +311,7 @@ impl Histogram {
     }
 }
 
-/// The rank of a quantile among `n` values: ⌈fraction × n⌉, kept within 1 and n.
+/// The rank of a quantile among `n` values: ⌈fraction × n⌉, limited to 1 to n.
 pub fn rank_of(fraction: f64, n: u64) -> u64 {
     // The margin prevents rounding from turning 0.99 × 100 into rank 100.
     let exact = fraction * n as f64;

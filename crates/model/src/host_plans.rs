@@ -40,7 +40,7 @@ impl HostPlans {
             ..first.clone()
         };
         merged.origin.profile = self.plans.iter().flat_map(|plan| plan.origin.profile.clone()).collect();
-        merged.steps.resize_with(self.steps(), Step::default);
+        merged.steps.resize_with(self.step_count(), Step::default);
         for (rank, plan) in self.plans.iter().enumerate() {
             let shift = merged.targets.len() as u32;
             merged.targets.extend(plan.targets.iter().cloned().map(|mut target| {
@@ -93,11 +93,11 @@ impl HostPlans {
                 merged.groups.push(group);
             }
         }
-        self.merge_echo(&mut merged);
+        self.merge_recorded_options(&mut merged);
         merged
     }
 
-    fn steps(&self) -> usize {
+    fn step_count(&self) -> usize {
         self.plans.iter().map(|plan| plan.steps.len()).max().unwrap_or(0)
     }
 
@@ -107,9 +107,9 @@ impl HostPlans {
         self.plans[..rank].iter().map(jobs_of).sum::<usize>() as u32
     }
 
-    /// Merges the users' options, in the order of the jobs. A report setting of a single job ends
-    /// with the number of that job.
-    fn merge_echo(&self, merged: &mut Plan) {
+    /// Merges the recorded user options, in job order. The name of a report setting for a single
+    /// job ends in that job's number.
+    fn merge_recorded_options(&self, merged: &mut Plan) {
         let origin = &mut merged.origin;
         let numbered = |name: &str| {
             let (name, number) = name.rsplit_once('.')?;
@@ -118,7 +118,7 @@ impl HostPlans {
         origin.presentation.other.retain(|(name, _)| numbered(name).is_none());
         origin.jobs.clear();
         let mut next = vec![0; self.plans.len()];
-        for step in 0..self.steps() {
+        for step in 0..self.step_count() {
             for (plan, next) in self.plans.iter().zip(&mut next) {
                 for _ in plan.steps.get(step).into_iter().flat_map(|step| &step.jobs) {
                     for (name, value) in &plan.origin.presentation.other {

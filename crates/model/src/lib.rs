@@ -1,4 +1,4 @@
-//! The data model: what a test is, and what it found.
+//! The data model of tests and results.
 //!
 //! Plain data and pure arithmetic: units, the plan, access patterns, buffer contents, the latency
 //! histogram, results, findings and events. Dialects parse text into the plan; reports render the

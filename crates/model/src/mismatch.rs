@@ -23,7 +23,7 @@ pub struct Mismatch {
     pub block_offset: Bytes,
     /// Bytes of that operation.
     pub block_length: u32,
-    /// What is wrong.
+    /// The kind of mismatch.
     pub fault: BlockFault,
 }
 
@@ -34,7 +34,7 @@ pub fn dump_path(directory: &str, target: &str, block_offset: u64, kind: &str) -
     Path::new(directory).join(format!("{name}.{block_offset}.{kind}"))
 }
 
-/// What is wrong with a piece of a block.
+/// The kind of mismatch of a piece of a block.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "fault", rename_all = "snake_case")]
 pub enum BlockFault {
@@ -49,9 +49,9 @@ pub enum BlockFault {
     Header {
         /// The field.
         field: HeaderField,
-        /// What it is.
+        /// The value found.
         found: u64,
-        /// What it should be.
+        /// The expected value.
         expected: u64,
     },
     /// The checksum of its data is not the one in its header.
@@ -69,7 +69,7 @@ pub enum BlockFault {
         at: u32,
         /// That byte.
         found: u8,
-        /// What it should be.
+        /// The expected value.
         expected: u8,
         /// The number of wrong bits in it.
         bad_bits: u32,

@@ -22,7 +22,7 @@ pub enum Mix {
         /// When and how it is drawn.
         rule: MixRule,
     },
-    /// Error diffusion keeps the share to within one operation at every moment; `verify` uses it.
+    /// Error diffusion: at every moment the share is exact to one operation. `verify` uses it.
     Exact {
         /// Share of writes in percent.
         write_percent: f64,
@@ -46,8 +46,8 @@ pub enum Mix {
 pub enum MixRule {
     /// Before the position, independently for each operation.
     Independent,
-    /// After the position, as `(draw mod 100) + 1 ≤ share`; in mixed patterns a sequential run
-    /// keeps the type of its first operation (DiskSpd).
+    /// After the position, as `(draw mod 100) + 1 ≤ share`; in mixed patterns all operations of a
+    /// sequential run have the type of the first (DiskSpd).
     AfterPlace,
     /// Before the position, and only when the current direction has reached its count of
     /// operations, which each change of direction recomputes (fio).
@@ -94,7 +94,7 @@ impl Mix {
             .filter(move |direction| self.includes(*direction))
     }
 
-    /// The share of writes in percent of reads and writes.
+    /// The share of writes, as a percentage of reads and writes.
     pub fn write_share(&self) -> f64 {
         match self {
             Mix::Only { direction } if *direction == Direction::Write => 100.0,

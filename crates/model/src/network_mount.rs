@@ -9,7 +9,7 @@ use crate::units::{Bytes, Nanos};
 /// The counters of a mount: since it was mounted, or between two readings.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NetworkMount {
-    /// What is mounted: server and path.
+    /// The mounted server and path.
     pub source: String,
     /// Where it is mounted.
     pub mount_point: String,

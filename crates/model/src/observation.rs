@@ -155,10 +155,10 @@ pub struct PartFlow {
     pub flow: Flow,
 }
 
-/// A distribution of times in nanoseconds, as far as it is known.
+/// The known parts of a distribution of times, in nanoseconds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Latency {
-    /// Values behind it.
+    /// Number of values.
     pub samples: Option<u64>,
     /// Arithmetic mean in nanoseconds.
     pub mean_ns: Option<f64>,

@@ -172,7 +172,7 @@ mod tests {
     use crate::draws::DrawsForm;
     use crate::plan::RateSpan;
 
-    /// As in a recorded run of Vdbench with `iorate=(100,1,300,1,0,1)`: 100 operations in the first
+    /// As in a recorded Vdbench run with `iorate=(100,1,300,1,0,1)`: 100 operations in the first
     /// second, 300 in the second, none in the third.
     #[test]
     fn a_varying_rate_has_its_operations_in_each_second() {

@@ -1,7 +1,7 @@
 //! Figures by second, as evidence for the cause of a missed rate. Workers record the use of their
 //! queue slots and threads once a second, whenever recorders are exchanged. The coordinator samples
-//! the kernel's counters of processors and devices. Every field is a sum, so that workers and hosts
-//! add up.
+//! the kernel's counters of processors and devices. Apart from starts, lengths and maxima, every
+//! field is a sum, so workers and hosts can be added up.
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,7 +18,7 @@ pub struct IntervalFacts {
     pub length_ns: Nanos,
     /// Operations completed.
     pub operations: u64,
-    /// Sum of queued → reaped over those operations.
+    /// Sum of the times from queueing to reaping of those operations.
     pub service_ns: Nanos,
     /// Queue use of paced streams.
     #[serde(flatten)]
@@ -43,7 +43,7 @@ pub struct QueueUse {
     pub issued: u64,
     /// Operations that were due when every slot was taken.
     pub blocked: u64,
-    /// Sum of the times for which these waited for a slot.
+    /// Total time that these operations waited for a slot.
     pub blocked_ns: Nanos,
     /// Longest of those waits.
     pub blocked_ns_max: Nanos,
@@ -127,8 +127,8 @@ pub struct HostSample {
     /// Operations and bytes that the first device under the targets completed for all processes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<DeviceSample>,
-    /// Other processes with the most CPU time, as shares of one processor. Examined only while
-    /// others use much.
+    /// The other processes that used the most CPU time. Recorded only while other processes use
+    /// much of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub busiest_others: Vec<BusyProcess>,
     /// The I/O limits of the control group at its end, if they have changed since the previous
@@ -141,7 +141,7 @@ pub struct HostSample {
     pub paused_ns: Option<Nanos>,
 }
 
-/// What a device completed in an interval.
+/// Operations that a device completed in an interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DeviceSample {
     /// Requests.

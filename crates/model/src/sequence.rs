@@ -17,7 +17,7 @@ use crate::plan::Pattern;
 /// An operation to issue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Operation {
-    /// What to do.
+    /// The action.
     pub direction: Direction,
     /// First byte, from the start of the target.
     pub offset: u64,
@@ -236,7 +236,7 @@ impl Sequence {
         count
     }
 
-    /// Plans operations in the usual case: one pattern, one length, and independent directions.
+    /// Plans operations in the common case: one pattern, one length, and independent directions.
     fn plan_fixed(&mut self, draws: &mut Draws, count: usize) -> Option<usize> {
         let (length, choice) = self.fixed?;
         let offsets = self.planned.operations[..count].iter_mut();

@@ -14,7 +14,7 @@ pub struct Study {
     pub format_version: u32,
     /// Always `study`; a saved run has `run`.
     pub kind: StudyKind,
-    /// What made it.
+    /// The program that made it.
     pub tool: Tool,
     /// Its name.
     pub name: String,
@@ -30,7 +30,7 @@ pub struct Study {
     pub interrupted: bool,
 }
 
-/// What a saved file holds.
+/// The kind of a saved file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StudyKind {

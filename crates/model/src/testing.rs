@@ -4,7 +4,7 @@ use crate::environment::Environment;
 use crate::plan::{Job, Plan, Step, Stop, Stream, Target, TargetKind, Worker};
 use crate::results::{FORMAT_VERSION, HostResults, Kind, Results, StepResults, Tool};
 
-/// A target that is used as it is.
+/// A target that is used unchanged.
 pub fn target(path: &str, kind: TargetKind) -> Target {
     Target {
         path: path.into(),

@@ -125,8 +125,7 @@ impl fmt::Display for Bytes {
 }
 
 impl fmt::Display for Nanos {
-    /// Up to three digits in the unit that keeps the number readable: `12.3 us`, `1.5 ms`, `2 s`,
-    /// `5 min`.
+    /// Up to three digits in the unit that suits the number: `12.3 us`, `1.5 ms`, `2 s`, `5 min`.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let nanos = self.0;
         let text = match nanos {
@@ -159,7 +158,7 @@ fn scaled(nanos: u64, unit: f64, name: &str) -> String {
 /// Why a size, a time or a rate is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnitError {
-    /// There is no number at the start.
+    /// The text does not start with a number.
     #[error("`{0}` does not start with a number")]
     NoNumber(String),
     /// The unit is not one of those named.
@@ -288,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_shown_in_the_unit_that_fits() {
+    fn values_are_shown_in_a_suitable_unit() {
         let sizes = [
             (0, "0 B"),
             (513, "513 B"),

@@ -84,8 +84,8 @@ fn chart_over_time(title: &str, values: &[Option<f64>], end: Nanos, words: fn(f6
     if values.len() < 2 || values.iter().all(Option::is_none) {
         return String::new();
     }
-    let most = values.iter().flatten().copied().fold(0.0, f64::max);
-    let (top, end) = (words(most), duration(end));
+    let max = values.iter().flatten().copied().fold(0.0, f64::max);
+    let (top, end) = (words(max), duration(end));
     let scale = top.chars().count();
     // In a short run each interval spans several columns, so that all charts have the same width.
     let repeat = (CHART_WIDTH / values.len()).max(1);
@@ -96,7 +96,7 @@ fn chart_over_time(title: &str, values: &[Option<f64>], end: Nanos, words: fn(f6
             0 => "0",
             _ => "",
         };
-        let (low, height) = (line as f64 / CHART_HEIGHT as f64 * most, most / CHART_HEIGHT as f64);
+        let (low, height) = (line as f64 / CHART_HEIGHT as f64 * max, max / CHART_HEIGHT as f64);
         // Any value above 0 is visible.
         let least = if line == 0 { height / 8.0 } else { 0.0 };
         let share = |value: f64| if value > 0.0 { (value - low).max(least) } else { 0.0 };
@@ -120,14 +120,14 @@ fn histogram_chart(latency: &Histogram, unicode: bool) -> String {
     } else {
         coarse
     };
-    let Some(most) = rows.iter().map(|(_, operations)| *operations).max() else {
+    let Some(max) = rows.iter().map(|(_, operations)| *operations).max() else {
         return String::new();
     };
     let mut text = format!("\n  {:<13}{:>14}{:>9}\n", "latency up to", "operations", "share");
     for (bound, operations) in rows {
         let share = 100.0 * operations as f64 / latency.n() as f64;
         // Any range with operations has a visible bar.
-        let bar = match (operations as f64 / most as f64 * MAX_BAR_WIDTH as f64).round() as usize {
+        let bar = match (operations as f64 / max as f64 * MAX_BAR_WIDTH as f64).round() as usize {
             0 if operations == 0 => String::new(),
             0 => if unicode { "▏" } else { "." }.to_owned(),
             length => bar_chars(unicode).0.repeat(length),

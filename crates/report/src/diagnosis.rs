@@ -155,7 +155,7 @@ pub(crate) fn evidence_words(evidence: &Evidence) -> String {
     }
 }
 
-/// Capitalizes the first letter and adds a full stop.
+/// Capitalizes the first character and adds a full stop.
 pub fn sentence(words: &str) -> String {
     let mut characters = words.chars();
     let first = characters.next().into_iter();

@@ -124,11 +124,11 @@ fn connections(mount: &NetworkMount) -> Option<String> {
     if backlog >= 0.1 {
         words += &format!(", and {backlog:.1} waiting for a slot");
     }
-    let most = mount.connections.iter().map(|one| one.sends).max().unwrap_or_default();
+    let max_sends = mount.connections.iter().map(|one| one.sends).max().unwrap_or_default();
     if mount.connections.len() > 1 {
         words += &format!(
             "; the busiest connection carried {:.0} % of the requests",
-            most as f64 / sends as f64 * 100.0
+            max_sends as f64 / sends as f64 * 100.0
         );
     }
     let made: u64 = mount.connections.iter().map(|one| one.connects).sum();

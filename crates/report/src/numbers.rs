@@ -58,7 +58,7 @@ pub fn group_thousands(words: &str) -> String {
         let mut following = after.chars();
         let next = following.next();
         let is_end = match next {
-            // The end of a sentence or clause; a letter follows in names such as `1.txt`.
+            // The end of a sentence or clause; in names such as `1.txt` a letter follows.
             Some('.' | ',') => following.next().is_none_or(|letter| !letter.is_alphabetic()),
             next => stands_alone(next),
         };

@@ -69,7 +69,7 @@ pub struct Summary {
     /// The same test in the other dialects.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub equivalents: Vec<Equivalent>,
-    /// What limited each job, if a diagnosis was requested.
+    /// The limit of each job, if a diagnosis was requested.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub diagnoses: Vec<JobDiagnosis>,
     /// Limits that concurrent jobs share, if a diagnosis was requested.
@@ -132,7 +132,7 @@ pub struct JobSummary {
     pub total: Figures,
     /// Flushes.
     pub flush: Option<FlushFigures>,
-    /// 95 % confidence interval of the IOPS: half its width in percent of the mean. Absent for
+    /// 95 % confidence interval of the IOPS: half its width as a percentage of the mean. Absent for
     /// short runs.
     pub iops_confidence_percent: Option<f64>,
     /// Operations in flight on average, by Little's law.

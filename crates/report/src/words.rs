@@ -71,8 +71,8 @@ fn access(access: &Access) -> String {
         Access::Random { placement } => placement_words(placement),
         Access::Mixed(mixed) => {
             let percent = mixed.random_percent;
-            let most = percent.read.max(percent.write).max(percent.trim);
-            format!("mixed ({most} % random)")
+            let max = percent.read.max(percent.write).max(percent.trim);
+            format!("mixed ({max} % random)")
         }
         Access::Every(_) => "partly random".into(),
         Access::Zones(_) => "zoned".into(),

@@ -1,9 +1,9 @@
-//! A machine without files, for parsers that ask for some.
+//! A machine without files, for parsers that query one.
 
 use dialects::diskspd::{EventRole, Processors};
 use dialects::fio::{Disk, PathFacts, PathKind, TraceFile};
 
-/// The only file that can be read, whatever its name.
+/// The only file that can be read, under any name.
 #[derive(Debug)]
 pub(crate) struct NullEnv(pub(crate) String);
 

@@ -1,5 +1,5 @@
-//! Mutated inputs for every parser of what comes from outside. A parser may refuse an input; it may
-//! not panic, and it ends in time.
+//! Mutated inputs for every parser of external input. A parser may refuse an input, but it must not
+//! panic, and must end in time.
 
 #![forbid(unsafe_code)]
 
@@ -19,11 +19,11 @@ pub struct Target {
     pub name: &'static str,
     /// Folders of the repository with inputs.
     folders: &'static [&'static str],
-    /// How the names of inputs end.
+    /// Suffixes of the names of input files.
     ends: &'static [&'static str],
-    /// Inputs that are in no file.
+    /// Inputs that are not in a file.
     lines: &'static [&'static str],
-    /// The parser, up to the plan where there is one.
+    /// The parser, including the lowering to a plan if there is one.
     pub parse: fn(&[u8]),
 }
 
@@ -57,7 +57,7 @@ const DISKSPD_LINES: &[&str] = &[
     "-T1b -b4b -s4bi -f1g -z7 -W5 -C5 -D100 -n -ag0,0,1 -ys -Rxml -si64K #0 c:",
 ];
 
-/// All of them.
+/// All targets.
 pub const TARGETS: &[Target] = &[
     Target {
         lines: FIO_LINES,
@@ -164,7 +164,7 @@ pub const TARGETS: &[Target] = &[
 ];
 
 impl Target {
-    /// Inputs that it accepts.
+    /// Inputs that the parser accepts.
     pub fn seeds(&self) -> Vec<Vec<u8>> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let mut paths = Vec::new();
@@ -209,14 +209,15 @@ fn fio(arguments: &[String], job_file: &str) {
             utc_offset_s: 0,
             client: None,
         };
-        // A plan of thousands of workers takes its time, and says nothing more about the parser.
+        // A plan of thousands of workers takes long to build, and reveals nothing more about the
+        // parser.
         if jobs.jobs.len() < 64 {
             let _ = dialects::fio::lower(&jobs, env);
         }
     }
 }
 
-/// Every target is missing, and every manager is here.
+/// No target exists, and every manager is this machine.
 fn vdbench(text: String) {
     use dialects::vdbench::{VdbenchEnv, expand, lower_all, read_command, read_parameters};
 

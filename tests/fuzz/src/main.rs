@@ -1,5 +1,5 @@
-//! `fathom-fuzz TARGET SECONDS SEED FOLDER`: runs one target, and leaves in FOLDER the input that
-//! kills it.
+//! `fathom-fuzz TARGET SECONDS SEED FOLDER`: runs one target, and leaves the input that crashes it
+//! in FOLDER.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use fuzz::{Mutator, TARGETS};
 
-/// An input that takes longer on a processor is as bad as a panic.
+/// An input that needs more processor time than this is as bad as a panic.
 const MAX_TIME: Duration = Duration::from_secs(10);
 
 fn main() -> ExitCode {
@@ -30,7 +30,7 @@ fn main() -> ExitCode {
     let mut slowest = Duration::ZERO;
     while begun.elapsed() < length {
         let bytes = mutator.next(&seeds);
-        // A parser that overflows the stack leaves nothing but this.
+        // After a stack overflow in the parser, only this file remains.
         fs::write(&input, &bytes).expect("the input can be kept");
         let start = processor_time(begun);
         (target.parse)(&bytes);
@@ -47,8 +47,8 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// What this program has used. On a busy machine the time on the clock says nothing about an input;
-/// where the system shows nothing else it is taken.
+/// Processor time of this program. Wall-clock time would depend on the load of the machine; it is
+/// the fallback where the system does not report processor time.
 fn processor_time(begun: Instant) -> Duration {
     let first_field = |text: String| text.split_whitespace().next()?.parse().ok();
     let used = fs::read_to_string("/proc/thread-self/schedstat")

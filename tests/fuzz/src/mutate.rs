@@ -1,12 +1,12 @@
-//! Inputs that are nearly right.
+//! Nearly valid inputs.
 
 use crate::MAX_BYTES;
 
-/// Makes inputs from others. The same seed makes the same inputs.
+/// Makes inputs from other inputs. The same seed makes the same inputs.
 #[derive(Debug)]
 pub struct Mutator(u64);
 
-/// What numbers and nesting go wrong with.
+/// Tokens that expose mistakes with numbers and nesting.
 const TOKENS: &[&str] = &[
     "0", "-1", "1", "4294967295", "4294967296", "9223372036854775807", "18446744073709551615", "18446744073709551616",
     "1e999", "nan", "-inf", "0x", "%", "((((((((((((((((", "[[[[[[[[[[[[", "<a><a><a><a><a><a>", "\"", "\\", "\0",
@@ -14,7 +14,7 @@ const TOKENS: &[&str] = &[
 ];
 
 impl Mutator {
-    /// From a seed.
+    /// Starts with a seed.
     pub fn new(seed: u64) -> Mutator {
         Mutator(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
@@ -72,7 +72,7 @@ impl Mutator {
         bytes.truncate(MAX_BYTES);
     }
 
-    /// Puts another number in place of one.
+    /// Replaces a number by another one.
     fn replace_number(&mut self, bytes: &mut Vec<u8>) {
         let start = self.below(bytes.len() + 1);
         let Some(first) = bytes[start..].iter().position(u8::is_ascii_digit) else {

@@ -1,4 +1,4 @@
-//! Each target for a number of inputs that does not depend on the speed of the machine.
+//! Runs each target on a number of inputs that does not depend on the speed of the machine.
 
 use fuzz::{Mutator, TARGETS};
 
@@ -18,7 +18,7 @@ fn no_input_makes_a_parser_panic() {
     }
 }
 
-/// Inputs that made a parser panic once.
+/// Inputs that once made a parser panic.
 #[test]
 fn inputs_of_former_panics() {
     const INPUTS: [(&str, &[u8]); 1] = [

@@ -1,4 +1,4 @@
-//! Folders for tests on other systems than Linux, where nothing else of the testbed can be had.
+//! Folders for tests on systems other than Linux, where the rest of the testbed does not exist.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::Unavailable;
 
-/// A folder of its own, removed with all it holds.
+/// A folder of its own, removed with its content.
 #[derive(Debug)]
 pub struct Directory {
     path: PathBuf,
@@ -29,14 +29,14 @@ impl Directory {
             let path = base.join(format!("{}-{number}", std::process::id()));
             match fs::create_dir(&path) {
                 Ok(()) => return Ok(Directory { path }),
-                // Of an earlier process with the same number, which was killed.
+                // Left by an earlier process with the same number, which was killed.
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(cannot(&path, error)),
             }
         }
     }
 
-    /// The same: there are no file systems in memory.
+    /// The same, because there are no file systems in memory.
     ///
     /// # Errors
     /// As [`Directory::new`].
@@ -44,7 +44,7 @@ impl Directory {
         Directory::new()
     }
 
-    /// The same: only on Linux is it in memory.
+    /// The same, because it is in memory only on Linux.
     ///
     /// # Errors
     /// As [`Directory::new`].
@@ -61,7 +61,7 @@ impl Directory {
 impl Drop for Directory {
     fn drop(&mut self) {
         if let Err(error) = fs::remove_dir_all(&self.path) {
-            crate::note(format!("{} stays behind: {error}", self.path.display()));
+            crate::note(format!("{} was not removed: {error}", self.path.display()));
         }
     }
 }

@@ -1,9 +1,9 @@
-//! A file system with one file, whose operations fail, stall or fall short when asked to.
+//! A file system with one file, whose operations fail, stall or transfer too little on request.
 //!
-//! It is served by a thread of the test's own process. Such a process must not touch a memory map
-//! of the file itself: the kernel may hold the lock on the process's memory while it waits for a
-//! page, and the serving thread needs that lock to answer. Tests of memory maps do that part
-//! [in a process of their own](crate::in_own_process).
+//! A thread of the test's own process serves it. Such a process must not touch a memory map of the
+//! file itself: the kernel may hold the lock on the process's memory while it waits for a page, and
+//! the serving thread needs that lock to answer. Tests of memory maps do that part [in a process of
+//! their own](crate::in_own_process).
 
 use std::ffi::OsStr;
 use std::fs;
@@ -25,7 +25,7 @@ use crate::ground::{Directory, Remedy, Undo};
 use crate::tools::cannot;
 
 const FILE: INodeNo = INodeNo(2);
-/// How long the kernel may believe what it knows about the file.
+/// How long the kernel may cache its knowledge of the file.
 const LIFETIME: Duration = Duration::from_secs(60);
 
 /// A mounted file system with the single file `disk`, and its faults. Unmounted when dropped;
@@ -55,7 +55,7 @@ pub struct Seen {
 }
 
 impl FaultFs {
-    /// A file system whose file has this many bytes, all zero, and no faults.
+    /// A file system without faults, whose file has this many zero bytes.
     ///
     /// # Errors
     /// [`Unavailable`] without FUSE or the right to mount.
@@ -106,12 +106,12 @@ impl FaultFs {
         self.faults.state().failing_writes.push((bytes, errno));
     }
 
-    /// Every `nth` operation takes this much longer; 0 for none.
+    /// Delays every `nth` operation by this time; 0 for none.
     pub fn delay_every(&self, nth: u64, by: Duration) {
         self.faults.state().delay = (nth, by);
     }
 
-    /// Every `nth` operation longer than 512 bytes transfers half of them, in whole sectors; 0 for
+    /// Cuts every `nth` operation longer than 512 bytes to half its length, in whole sectors; 0 for
     /// none.
     pub fn cut_every(&self, nth: u64) {
         self.faults.state().cut_every = nth;
@@ -122,7 +122,7 @@ impl FaultFs {
         self.faults.state().hanging = true;
     }
 
-    /// Carries out what hangs, and hangs no more.
+    /// Executes the hanging operations, and ends the hang.
     pub fn release(&self) {
         let waiting = {
             let mut state = self.faults.state();
@@ -134,7 +134,7 @@ impl FaultFs {
         }
     }
 
-    /// Takes away all faults. What hangs continues.
+    /// Removes all faults. Hanging operations continue.
     pub fn clear(&self) {
         {
             let mut state = self.faults.state();
@@ -146,7 +146,7 @@ impl FaultFs {
         self.release();
     }
 
-    /// What has reached the file system so far.
+    /// The operations that have reached the file system so far.
     pub fn seen(&self) -> Seen {
         let state = self.faults.state();
         Seen {
@@ -155,7 +155,7 @@ impl FaultFs {
         }
     }
 
-    /// The bytes that the file really has, past every cache and fault.
+    /// The real content of the file, regardless of caches and faults.
     ///
     /// # Errors
     /// The error of the backing file.
@@ -168,7 +168,7 @@ impl FaultFs {
 
 impl Drop for FaultFs {
     fn drop(&mut self) {
-        // A process with requests that no one answers cannot end, not even by a kill.
+        // A process with unanswered requests cannot end, not even by a kill.
         self.clear();
         self.undo = None;
         if let Some(session) = self.session.take() {
@@ -203,7 +203,7 @@ struct State {
     cuttable: u64,
 }
 
-/// What becomes of one operation.
+/// The fate of one operation.
 #[derive(Clone, Copy)]
 enum Verdict {
     Fails(i32),
@@ -215,7 +215,7 @@ impl Faults {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Decides about a read or a write and carries it out: now, later, or when released.
+    /// Decides about a read or a write and executes it: now, later, or when released.
     fn execute(&self, offset: u64, length: usize, write: bool, work: impl FnOnce(Verdict) + Send + 'static) {
         let mut state = self.state();
         let seen = if write {
@@ -233,7 +233,7 @@ impl Faults {
         let (nth, by) = state.delay;
         drop(state);
         if nth > 0 && count.is_multiple_of(nth) {
-            // Others are not to wait for it.
+            // Other operations must not wait for it.
             std::thread::spawn(move || {
                 std::thread::sleep(by);
                 work(verdict);
@@ -265,7 +265,7 @@ impl State {
     }
 }
 
-/// What the kernel talks to.
+/// The FUSE interface that the kernel calls.
 struct Serving(Arc<Faults>);
 
 impl Serving {
@@ -344,14 +344,13 @@ impl Filesystem for Serving {
     }
 
     fn open(&self, _request: &Request, _node: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
-        // Without this the kernel makes up for a short direct read by a second one through its
-        // cache.
+        // Without this, the kernel completes a short direct read by a second one through its cache.
         let direct = if flags.0 & libc::O_DIRECT == 0 {
             FopenFlags::empty()
         } else {
             FopenFlags::FOPEN_DIRECT_IO | FopenFlags::FOPEN_PARALLEL_DIRECT_WRITES
         };
-        // Nothing cached is carried over from one opening to the next (no KEEP_CACHE), or it would
+        // Without KEEP_CACHE, nothing cached survives from one opening to the next, where it would
         // hide faults.
         reply.opened(FileHandle(0), direct);
     }

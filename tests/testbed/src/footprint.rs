@@ -1,8 +1,8 @@
-//! What a process holds of the system, for tests that look for leaks.
+//! System resources of a process, for tests that look for leaks.
 
 use std::fs;
 
-/// What this process holds at one moment.
+/// The resources of this process at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Footprint {
     /// Open file descriptors.
@@ -16,7 +16,7 @@ pub struct Footprint {
 }
 
 impl Footprint {
-    /// Counts now. Other threads of the process count too.
+    /// Counts now, including resources of the process's other threads.
     pub fn now() -> Footprint {
         let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
         let kib = |name: &str| {

@@ -1,9 +1,9 @@
-//! The folder in which a process makes its things, and the list of what must be undone.
+//! The folder in which a process creates its resources, and the list of what must be undone.
 //!
-//! Every process has one folder, held by a lock for as long as the process lives. Each thing has a
-//! record in it that says how to undo it. Dropping the thing undoes it and removes the record; a
-//! folder whose lock is free belongs to a dead process, and the next test that finds it undoes what
-//! is recorded there.
+//! Every process has one folder, which it keeps locked while it lives. Each resource has a record
+//! in it that says how to undo it. Dropping the resource undoes it and removes the record; a folder
+//! whose lock is free belongs to a dead process, and the next test that finds it undoes what is
+//! recorded there.
 
 use std::fs;
 use std::io;
@@ -16,10 +16,10 @@ use std::time::Duration;
 use crate::Unavailable;
 use crate::tools::{cannot, need_root, run, text};
 
-/// A folder of its own on a real file system, removed with all it holds.
+/// A folder of its own on a real file system, removed with its content.
 #[derive(Debug)]
 pub struct Directory {
-    /// Of a tmpfs that is mounted on it.
+    /// Undoes the tmpfs that is mounted on it, if any.
     mounted: Option<Undo>,
     path: PathBuf,
     ground: Arc<Ground>,
@@ -39,7 +39,7 @@ impl Directory {
         Ok(Directory { mounted, path, ground })
     }
 
-    /// For tests whose subject is no disk: in memory, so that no disk slows them down. Where
+    /// For tests that do not need a disk: in memory, so that no disk slows them down. Where
     /// mounting is forbidden, or memory has no direct I/O (before Linux 6.6), the same as
     /// [`Directory::new`].
     ///
@@ -74,16 +74,16 @@ impl Directory {
         opened.is_ok()
     }
 
-    /// The same, on a file system that lies on a disk.
+    /// The same, on a file system that is on a disk.
     ///
     /// # Errors
-    /// [`Unavailable`] if the folder for tests lies in memory or on layers.
+    /// [`Unavailable`] if the folder for tests is in memory or on an overlay.
     pub fn on_disk() -> Result<Directory, Unavailable> {
         let directory = Directory::new()?;
         match directory.file_system() {
             Some(name) if !["tmpfs", "ramfs", "overlay"].contains(&name.as_str()) => Ok(directory),
             name => Err(Unavailable::because(format!(
-                "{} is no disk file system but {}; set FATHOM_TEST_DIR",
+                "{} is on {}, not on a disk file system; set FATHOM_TEST_DIR",
                 base().display(),
                 name.as_deref().unwrap_or("unknown")
             ))),
@@ -103,7 +103,7 @@ impl Directory {
             let (Some(point), Some((_, rest))) = (line.split(' ').nth(4), line.split_once(" - ")) else {
                 continue;
             };
-            // The longest mount point wins, and of equal ones the last, which lies on top.
+            // The longest mount point wins, and of equal ones the last, which covers the others.
             if self.path.starts_with(point) && point.len() >= best.0 {
                 best = (point.len(), rest.split(' ').next().map(str::to_owned));
             }
@@ -120,7 +120,7 @@ impl Drop for Directory {
     fn drop(&mut self) {
         self.mounted = None;
         if let Err(error) = fs::remove_dir_all(&self.path) {
-            crate::note(format!("{} stays behind: {error}", self.path.display()));
+            crate::note(format!("{} was not removed: {error}", self.path.display()));
         }
     }
 }
@@ -144,7 +144,8 @@ pub(crate) struct Ground {
 static PRESENT: Mutex<Weak<Ground>> = Mutex::new(Weak::new());
 
 impl Ground {
-    /// The folder of this process, made at its first use and removed with the last thing in it.
+    /// The folder of this process, created at its first use and removed with the last resource in
+    /// it.
     pub(crate) fn of_this_process() -> Result<Arc<Ground>, Unavailable> {
         let mut present = PRESENT.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(ground) = present.upgrade() {
@@ -158,8 +159,8 @@ impl Ground {
     fn make() -> io::Result<Ground> {
         static MADE: AtomicU32 = AtomicU32::new(0);
         fs::create_dir_all(base())?;
-        // While this is held no one else sweeps, and so no one takes a folder for dead that is not
-        // yet locked.
+        // While this lock is held no other process sweeps, so none treats a folder as dead that is
+        // not locked yet.
         let _turn = lock_base()?;
         sweep_dead();
         let made = MADE.fetch_add(1, Ordering::Relaxed);
@@ -188,7 +189,7 @@ impl Drop for Ground {
     }
 }
 
-/// Numbers of devices mean nothing after a restart of the machine, so records are kept apart by it.
+/// Device numbers mean nothing after a restart of the machine, so records are kept apart by boot.
 fn boot() -> String {
     let id = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     id.trim().split('-').next().unwrap_or("boot").to_owned()
@@ -200,8 +201,8 @@ fn lock_base() -> io::Result<fs::File> {
     Ok(file)
 }
 
-/// Undoes what processes that were killed have left behind. Called by itself whenever a process
-/// makes its first thing.
+/// Undoes what killed processes have left behind. Called automatically when a process creates its
+/// first resource.
 ///
 /// # Errors
 /// The system's error if the folder of the testbed cannot be used.
@@ -217,7 +218,7 @@ fn sweep_dead() {
     for path in entries.flatten().map(|entry| entry.path()).filter(|path| path.is_dir()) {
         let is_dead = match fs::File::open(path.join("lock")) {
             Ok(lock) => lock.try_lock().is_ok(),
-            // It died before it had made anything.
+            // It died before it had created anything.
             Err(_) => true,
         };
         if !is_dead {
@@ -232,7 +233,7 @@ fn sweep_dead() {
             let remedy = fs::read_to_string(record).ok().and_then(|line| Remedy::parse(&line));
             remedy.is_none_or(|remedy| !of_this_boot || remedy.apply().is_ok()) && fs::remove_file(record).is_ok()
         });
-        // Never through a mount that is still there.
+        // Never through a mount that still exists.
         if undone && !mounted_below(&path) {
             let _ = fs::remove_dir_all(&path);
         }
@@ -255,18 +256,18 @@ fn mounted_below(folder: &Path) -> bool {
     })
 }
 
-/// How something is undone.
+/// How to undo a resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Remedy {
     /// Something is mounted here.
     Unmount(PathBuf),
-    /// A loop device over a file of ours: another may have taken the number since.
+    /// A loop device over a file of ours: its number may have been reused since.
     DetachLoop { device: PathBuf, backing: PathBuf },
     /// A zram device.
     RemoveZram(u32),
     /// A control group.
     RemoveGroup(PathBuf),
-    /// A network namespace, with what names its hosts.
+    /// A network namespace, and the file that names its hosts.
     DeleteNamespace(String),
 }
 
@@ -300,8 +301,8 @@ impl Remedy {
         match self {
             Remedy::Unmount(path) => unmount(path),
             Remedy::DetachLoop { device, backing } => detach(device, backing),
-            Remedy::RemoveZram(number) => patiently(|| remove_zram(*number)),
-            Remedy::RemoveGroup(path) => patiently(|| match fs::remove_dir(path) {
+            Remedy::RemoveZram(number) => with_retries(|| remove_zram(*number)),
+            Remedy::RemoveGroup(path) => with_retries(|| match fs::remove_dir(path) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
                     Err(cannot(format!("cannot remove {}", path.display()))(error))
                 }
@@ -310,7 +311,7 @@ impl Remedy {
             Remedy::DeleteNamespace(name) => {
                 let _ = fs::remove_dir_all(Path::new("/etc/netns").join(name));
                 match Path::new("/run/netns").join(name).exists() {
-                    true => patiently(|| run("ip", &["netns", "del", name]).map(|_| ())),
+                    true => with_retries(|| run("ip", &["netns", "del", name]).map(|_| ())),
                     false => Ok(()),
                 }
             }
@@ -318,9 +319,9 @@ impl Remedy {
     }
 }
 
-/// Devices are opened for a moment by others (udev, blkid), and groups empty themselves with a
-/// delay.
-fn patiently(mut attempt: impl FnMut() -> Result<(), Unavailable>) -> Result<(), Unavailable> {
+/// Retries, because other programs (udev, blkid) open devices for a moment, and control groups
+/// become empty with a delay.
+fn with_retries(mut attempt: impl FnMut() -> Result<(), Unavailable>) -> Result<(), Unavailable> {
     for _ in 0..50 {
         if attempt().is_ok() {
             return Ok(());
@@ -338,8 +339,8 @@ fn unmount(path: &Path) -> Result<(), Unavailable> {
     if !is_mounted() {
         return Ok(());
     }
-    // In good order if it can be had; else out of sight at once, and gone when the last file in it
-    // is closed. `-f` ends the requests that a dead FUSE server has left unanswered.
+    // An ordinary unmount if possible; else the mount is detached immediately, and gone when its
+    // last file is closed. `-f` ends the requests that a dead FUSE server has left unanswered.
     run("umount", &[text(path)])
         .or_else(|_| run("umount", &["-f", "-l", text(path)]))
         .map(|_| ())
@@ -354,9 +355,9 @@ fn detach(device: &Path, backing: &Path) -> Result<(), Unavailable> {
         return Ok(());
     }
     run("losetup", &["-d", text(device)])?;
-    // The kernel detaches when the last user has closed it, which may be another program that has a
-    // look.
-    patiently(|| match is_ours() {
+    // The kernel detaches when the last user has closed the device, which may be another program
+    // that examines it.
+    with_retries(|| match is_ours() {
         false => Ok(()),
         true => Err(Unavailable::because(format!("{} is still in use", device.display()))),
     })
@@ -372,18 +373,17 @@ fn remove_zram(number: u32) -> Result<(), Unavailable> {
     write(Path::new("/sys/class/zram-control/hot_remove"), &number.to_string())
 }
 
-/// Undoes a thing when dropped.
+/// Undoes a resource when dropped.
 #[derive(Debug)]
 pub(crate) struct Undo {
     remedy: Remedy,
     record: PathBuf,
-    /// The record lies in it.
+    /// The folder of the record.
     _ground: Arc<Ground>,
 }
 
 impl Undo {
-    /// Writes down how to undo a thing. To be called before it is made wherever its name is known
-    /// then.
+    /// Records how to undo a resource, before it is created if its name is known then.
     pub(crate) fn by(remedy: Remedy, ground: &Arc<Ground>) -> Result<Undo, Unavailable> {
         let record = ground.path.join(format!("{:06}.undo", ground.number()));
         if let Err(error) = fs::write(&record, remedy.line()) {
@@ -404,7 +404,7 @@ impl Drop for Undo {
             Ok(()) => {
                 let _ = fs::remove_file(&self.record);
             }
-            // The record stays, for the next process to try again.
+            // The record remains, so that the next process can try again.
             Err(why) => crate::note(format!("not undone: {why}")),
         }
     }
@@ -415,7 +415,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_remedy_is_read_back_as_it_was_written() {
+    fn a_remedy_survives_being_written_and_read() {
         for remedy in [
             Remedy::Unmount("/tmp/x y".into()),
             Remedy::DetachLoop {

@@ -1,6 +1,5 @@
-//! Hosts that are none: network namespaces with a name each, joined by a bridge in a namespace of
-//! its own. They share kernel, file systems and clock; nothing of the machine's own network is
-//! touched.
+//! Simulated hosts: network namespaces with a name each, joined by a bridge in a namespace of its
+//! own. They share kernel, file systems and clock; the machine's own network is not touched.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -18,7 +17,7 @@ static MADE: AtomicU32 = AtomicU32::new(0);
 /// Namespaces as hosts, gone when dropped.
 #[derive(Debug)]
 pub struct Hosts {
-    /// Declared first: namespaces go before the folder with what was undone.
+    /// Declared first: namespaces are removed before the folder with their records.
     _undo: Vec<Undo>,
     names: Vec<String>,
     agent: PathBuf,
@@ -26,7 +25,7 @@ pub struct Hosts {
 }
 
 impl Hosts {
-    /// Hosts `…h0` to `…hN`, that reach one another by these names.
+    /// Hosts named `…h0` and so on, which reach one another by these names.
     ///
     /// # Errors
     /// [`Unavailable`] without root, `ip`, or namespaces.
@@ -74,7 +73,7 @@ impl Hosts {
             fs::write(folder.join("hosts"), text).map_err(cannot("cannot name the hosts"))?;
         }
         let agent = directory.path().join("agent");
-        // As ssh is called: options, host, words.
+        // Called as ssh is: options, host, words.
         let script = "#!/bin/sh\nwhile [ \"${1#-}\" != \"$1\" ]; do shift; done\nh=$1; shift\n\
                       exec ip netns exec \"$h\" unshare -u -- sh -c \"hostname $h; $*\"\n";
         fs::write(&agent, script).map_err(cannot("cannot write a script"))?;
@@ -92,12 +91,12 @@ impl Hosts {
         &self.names
     }
 
-    /// What runs words on a host, called as ssh is: `agent HOST WORDS…`.
+    /// A program that runs words on a host, called as ssh is: `agent HOST WORDS…`.
     pub fn agent(&self) -> &Path {
         &self.agent
     }
 
-    /// Takes the network from one of them, as a pulled cable does: nothing tells the others.
+    /// Disconnects one of them, as a pulled cable does: the others are not notified.
     ///
     /// # Errors
     /// [`Unavailable`] if that cannot be done.
@@ -105,7 +104,7 @@ impl Hosts {
         run("ip", &["-n", &self.names[number], "link", "set", "e0", "down"]).map(|_| ())
     }
 
-    /// A command on one of them, without its program's arguments.
+    /// A command on one of them; the caller adds arguments.
     pub fn on(&self, number: usize, program: &str) -> Command {
         let mut command = Command::new("ip");
         let name = &self.names[number];

@@ -1,12 +1,12 @@
 //! Real things for system tests: loop devices, zram, tmpfs, file systems on loop devices, a
 //! throttle, a file system with faults, hosts.
 //!
-//! Each of them is made for the test that asks and undone when its handle is dropped, also by a
-//! panic. What a killed process leaves behind is undone by the next one that makes something
-//! ([`sweep`]). Nothing that exists already is ever touched. This crate knows nothing of engines,
-//! plans or results, and is never part of the program.
+//! A test creates each of them, and dropping its handle undoes it, also in a panic. What a killed
+//! process leaves behind is undone by the next one that creates something ([`sweep`]). Nothing that
+//! already exists is ever touched. This crate knows nothing of engines, plans or results, and is
+//! never part of the program.
 //!
-//! Making devices needs root and tools. A test that cannot have them says so and ends:
+//! Making devices needs root and tools. A test that lacks them says so and ends:
 //!
 //! ```
 //! # #[cfg(target_os = "linux")]

@@ -10,7 +10,7 @@ use crate::tools::{cannot, need_root, run, text};
 /// A loop device, detached when dropped.
 #[derive(Debug)]
 pub struct LoopDevice {
-    /// Declared first: the device goes before its file.
+    /// Declared first: the device is removed before its file.
     _undo: Undo,
     path: PathBuf,
     backing: PathBuf,
@@ -20,8 +20,8 @@ pub struct LoopDevice {
 /// How a loop device is set up.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LoopOptions {
-    /// The device reads and writes its file with direct I/O, and so takes requests without waiting
-    /// for them.
+    /// The device reads and writes its file with direct I/O, and so takes requests without
+    /// blocking.
     pub direct_io: bool,
     /// Writes are refused.
     pub read_only: bool,
@@ -39,8 +39,8 @@ impl LoopOptions {
 }
 
 impl LoopDevice {
-    /// A device over a new sparse file of this many bytes, in memory where that can be had: what
-    /// limits it is what a test sets.
+    /// A device over a new sparse file of this many bytes, in memory if possible, so that only the
+    /// test's own limits slow it down.
     ///
     /// # Errors
     /// [`Unavailable`] without root, `losetup` or a free device.

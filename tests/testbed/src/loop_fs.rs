@@ -7,10 +7,10 @@ use crate::ground::{Directory, Remedy, Undo};
 use crate::loop_device::{LoopDevice, LoopOptions};
 use crate::tools::{run, text};
 
-/// A mounted file system on a loop device of its own, gone when dropped.
+/// A mounted file system on a loop device of its own, removed when dropped.
 #[derive(Debug)]
 pub struct LoopFs {
-    /// Declared first: it is unmounted before its mount point and its device go.
+    /// Declared first: it is unmounted before its mount point and its device are removed.
     _undo: Undo,
     directory: Directory,
     device: LoopDevice,
@@ -22,7 +22,7 @@ impl LoopFs {
     /// # Errors
     /// [`Unavailable`] without root, `losetup` or `mkfs.ext4`, or where mounting is forbidden.
     pub fn ext4(bytes: u64) -> Result<LoopFs, Unavailable> {
-        // No blocks kept for root, who runs these tests and is to meet a full file system.
+        // No blocks reserved for root, who runs these tests and must meet a full file system.
         LoopFs::make("ext4", &["mkfs.ext4", "-q", "-F", "-m", "0"], bytes)
     }
 
@@ -69,7 +69,7 @@ impl LoopFs {
         self.directory.path()
     }
 
-    /// The device it lies on.
+    /// The device that holds it.
     pub fn device(&self) -> &LoopDevice {
         &self.device
     }

@@ -6,9 +6,8 @@ use std::process::Command;
 const NAME: &str = "FATHOM_TESTBED_OWN_PROCESS";
 const DONE: &str = "the body in its own process is done";
 
-/// Runs the body of the test called `test` in a process of its own, so that what it does to its
-/// process is done to no other test. The name is that by which the harness knows the test, with its
-/// modules.
+/// Runs the body of the test called `test` in a process of its own, so that changes to the process
+/// affect no other test. The name is that by which the harness knows the test, with its modules.
 ///
 /// The process is this very program, called for one test; there this function simply runs the body.
 /// Only what the body does itself happens once: what precedes the call happens in both processes.

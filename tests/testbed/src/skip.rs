@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io::Write;
 
-/// Why something cannot be had on this machine.
+/// Why this machine lacks something.
 #[derive(Debug)]
 pub struct Unavailable(String);
 
@@ -33,13 +33,13 @@ pub fn skip(reason: impl fmt::Display) {
     say("skipped", &reason);
 }
 
-/// Says something about this machine that the reader of a test run should know and that is no
-/// reason to fail, not even with `FATHOM_CI=1`.
+/// Prints a fact about this machine that the reader of a test run should know, and that is not a
+/// reason to fail, even with `FATHOM_CI=1`.
 pub fn note(what: impl fmt::Display) {
     say("note", &what);
 }
 
-/// The thing, or `None` after [`skip`].
+/// The resource, or `None` after [`skip`].
 pub fn need<T>(thing: Result<T, Unavailable>) -> Option<T> {
     match thing {
         Ok(thing) => Some(thing),
@@ -50,10 +50,10 @@ pub fn need<T>(thing: Result<T, Unavailable>) -> Option<T> {
     }
 }
 
-/// Around the test harness, which shows what a test prints only if it fails.
+/// Prints past the test harness, which shows a test's output only if the test fails.
 fn say(kind: &str, what: &dyn fmt::Display) {
     let thread = std::thread::current();
     let test = thread.name().unwrap_or("test").to_owned();
-    // In one piece, for other tests write too.
+    // In one call, because other tests write too.
     let _ = std::io::stderr().write_all(format!("{kind}: {test}: {what}\n").as_bytes());
 }

@@ -1,4 +1,4 @@
-//! Slurm with one node, this machine, and nothing of it outside of a folder.
+//! Slurm with one node, this machine, all of it inside a folder.
 
 use std::fs;
 use std::net::TcpListener;
@@ -9,7 +9,7 @@ use crate::Unavailable;
 use crate::ground::Directory;
 use crate::tools::{cannot, need_root, run};
 
-/// How long it may take until its node is there.
+/// How long its node may take to appear.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A controller and a node, ended when dropped.
@@ -20,10 +20,10 @@ pub struct Slurm {
 }
 
 impl Slurm {
-    /// Starts both.
+    /// Starts both daemons.
     ///
     /// # Errors
-    /// [`Unavailable`] without root or Slurm, or if its node does not come.
+    /// [`Unavailable`] without root or Slurm, or if its node does not appear.
     pub fn new() -> Result<Slurm, Unavailable> {
         need_root("starting Slurm")?;
         let folder = Directory::new()?;
@@ -69,10 +69,10 @@ impl Slurm {
             }
             std::thread::sleep(Duration::from_millis(200));
         }
-        Err(Unavailable::because("the node of Slurm does not come"))
+        Err(Unavailable::because("the node of Slurm does not appear"))
     }
 
-    /// Whether it can start processes by PMIx.
+    /// Whether it can start processes with PMIx.
     ///
     /// # Errors
     /// [`Unavailable`] if its plugin cannot open that library.
@@ -91,7 +91,7 @@ impl Slurm {
         }
     }
 
-    /// A program of Slurm, or one that it starts, which knows this Slurm and no other.
+    /// A Slurm program, or one that it starts, configured for this Slurm only.
     pub fn command(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         command.env("SLURM_CONF", self.folder.path().join("slurm.conf"));

@@ -1,4 +1,4 @@
-//! Limits on the I/O of a thread, by the block controller of control groups (version 1).
+//! Limits on a thread's I/O, with the block controller of control groups (version 1).
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ pub struct Throttle {
     group: PathBuf,
 }
 
-/// What may be limited, per second.
+/// A quantity that may be limited, per second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
     /// Reads.
@@ -29,7 +29,7 @@ pub enum Limit {
     WriteBytes(u64),
 }
 
-/// While this lives its thread is in the group.
+/// While this exists, its thread is in the group.
 #[derive(Debug)]
 pub struct Throttled<'a> {
     home: PathBuf,
@@ -75,7 +75,7 @@ impl Throttle {
     }
 
     /// Puts the calling thread into the group until the guard is dropped, on the same thread.
-    /// Threads that it starts meanwhile are in the group for good.
+    /// Threads that it starts meanwhile stay in the group.
     ///
     /// # Errors
     /// [`Unavailable`] if the kernel refuses.
@@ -102,6 +102,6 @@ impl Drop for Throttled<'_> {
 }
 
 fn move_this_thread(group: &Path) -> Result<(), Unavailable> {
-    // Zero stands for the writing thread.
+    // Zero means the writing thread.
     fs::write(group.join("tasks"), "0").map_err(cannot(format!("cannot enter {}", group.display())))
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::Unavailable;
 use crate::ground::Directory;
 
-/// A mounted tmpfs or ramfs, gone with all it holds when dropped.
+/// A mounted tmpfs or ramfs, removed with its content when dropped.
 #[derive(Debug)]
 pub struct TmpFs {
     directory: Directory,
@@ -20,8 +20,8 @@ impl TmpFs {
         TmpFs::mount("tmpfs", &format!("size={bytes}"))
     }
 
-    /// A ramfs, whose files have no extended attributes and no time of birth, and which has no
-    /// bound.
+    /// A ramfs, whose files have no extended attributes and no birth time, and whose size is not
+    /// limited.
     ///
     /// # Errors
     /// [`Unavailable`] without root or where mounting is forbidden.

@@ -1,4 +1,4 @@
-//! Running the system's tools and reading what it says about devices.
+//! Runs the system's tools and reads what it reports about devices.
 
 use std::fs;
 use std::io;
@@ -8,12 +8,12 @@ use std::process::Command;
 
 use crate::Unavailable;
 
-/// Runs a tool; returns what it printed, or why it could not be used or failed.
+/// Runs a tool; returns its output, or why it could not be started or failed.
 pub(crate) fn run(tool: &str, arguments: &[&str]) -> Result<String, Unavailable> {
     let path = std::env::var("PATH").unwrap_or_default();
     let output = Command::new(tool)
         .args(arguments)
-        // The tools of administrators are not in everybody's path.
+        // Administrators' tools are not in every user's path.
         .env("PATH", format!("{path}:/usr/sbin:/sbin"))
         .env("LC_ALL", "C")
         .output()
@@ -28,7 +28,7 @@ pub(crate) fn run(tool: &str, arguments: &[&str]) -> Result<String, Unavailable>
     )))
 }
 
-/// Fails for anyone but root.
+/// Fails for users other than root.
 pub(crate) fn need_root(what: &str) -> Result<(), Unavailable> {
     match fs::metadata("/proc/self") {
         Ok(meta) if meta.st_uid() == 0 => Ok(()),
@@ -44,7 +44,7 @@ pub(crate) fn cannot(what: impl std::fmt::Display) -> impl FnOnce(io::Error) -> 
 /// A path as an argument of a tool.
 ///
 /// # Panics
-/// If it is no UTF-8: all paths of the testbed are its own.
+/// If it is not UTF-8, which cannot happen with the testbed's own paths.
 pub(crate) fn text(path: &Path) -> &str {
     path.to_str().expect("paths of the testbed are plain text")
 }

@@ -6,11 +6,11 @@ use crate::Unavailable;
 use crate::ground::{Directory, Remedy, Undo};
 use crate::tools::{need_root, run, text};
 
-/// A mounted tracefs in a place of its own, unmounted when dropped. All mounts of it show the same:
-/// what is made there by name is seen by everybody.
+/// A mounted tracefs in a place of its own, unmounted when dropped. All mounts of it show the same
+/// content, so names created there are visible to every process.
 #[derive(Debug)]
 pub struct TraceFs {
-    /// Declared first: it is unmounted before its mount point goes.
+    /// Declared first: it is unmounted before its mount point is removed.
     _undo: Undo,
     directory: Directory,
 }

@@ -7,8 +7,7 @@ use crate::Unavailable;
 use crate::ground::{Ground, Remedy, Undo};
 use crate::tools::{cannot, need_root};
 
-/// A zram device, removed when dropped. It is always a new one; those that exist already are never
-/// touched.
+/// A zram device, removed when dropped. It is always a new one; existing ones are never touched.
 #[derive(Debug)]
 pub struct Zram {
     _undo: Undo,
@@ -24,12 +23,12 @@ impl Zram {
     pub fn of_size(bytes: u64) -> Result<Zram, Unavailable> {
         need_root("a zram device")?;
         let ground = Ground::of_this_process()?;
-        // Reading the file makes the device, so its number is known only then.
+        // Reading the file creates the device, so its number is known only then.
         let number = fs::read_to_string("/sys/class/zram-control/hot_add")
             .map_err(cannot("no zram device can be added"))?
             .trim()
             .parse()
-            .map_err(|_| Unavailable::because("the kernel gives a new zram device no number"))?;
+            .map_err(|_| Unavailable::because("the kernel returned no number for the new zram device"))?;
         let undo = Undo::by(Remedy::RemoveZram(number), &ground)?;
         let settings = PathBuf::from(format!("/sys/block/zram{number}"));
         let device = Zram {
@@ -41,8 +40,7 @@ impl Zram {
         Ok(device)
     }
 
-    /// Lets it hold no more than this many bytes of compressed data: beyond them writes fail with
-    /// an I/O error.
+    /// Limits it to this many bytes of compressed data, beyond which writes fail with an I/O error.
     ///
     /// # Errors
     /// [`Unavailable`] if the kernel does not know this.

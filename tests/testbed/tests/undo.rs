@@ -1,4 +1,5 @@
-//! Everything that the testbed makes works, and is gone afterwards: after a drop, a panic, a kill.
+//! Everything that the testbed creates works, and is gone afterwards: after a drop, a panic, a
+//! kill.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
@@ -13,7 +14,7 @@ use std::time::{Duration, Instant};
 use testbed::{Directory, FaultFs, Limit, LoopDevice, LoopFs, LoopOptions, Throttle, TmpFs, Zram, need};
 
 const MIB: u64 = 1 << 20;
-/// A size that no one else would choose.
+/// A size that no other program would choose.
 const UNUSUAL: u64 = MIB + 7 * 4096;
 
 fn is_mounted(path: &Path) -> bool {
@@ -27,7 +28,7 @@ fn backing_of(device: &Path) -> Option<String> {
     fs::read_to_string(path).ok().map(|path| path.trim().to_owned())
 }
 
-/// Writes something and reads it back bypassing the cache.
+/// Checks that a device or file returns, bypassing the cache, what was written to it.
 fn holds_data(path: &Path) {
     let pattern = vec![0x5a; 8192];
     let mut file = fs::File::options().read(true).write(true).open(path).unwrap();
@@ -39,7 +40,7 @@ fn holds_data(path: &Path) {
 }
 
 #[test]
-fn a_directory_is_empty_and_goes() {
+fn a_directory_is_empty_and_is_removed() {
     let directory = Directory::new().unwrap();
     let path = directory.path().to_owned();
     assert_eq!(fs::read_dir(&path).unwrap().count(), 0);
@@ -49,7 +50,7 @@ fn a_directory_is_empty_and_goes() {
 }
 
 #[test]
-fn a_loop_device_works_and_goes() {
+fn a_loop_device_works_and_is_removed() {
     let Some(device) = need(LoopDevice::of_size(4 * MIB, LoopOptions::default())) else {
         return;
     };
@@ -64,7 +65,7 @@ fn a_loop_device_works_and_goes() {
 }
 
 #[test]
-fn a_loop_device_follows_its_options() {
+fn a_loop_device_has_its_options() {
     let options = LoopOptions {
         direct_io: true,
         read_only: true,
@@ -87,7 +88,7 @@ fn a_loop_device_follows_its_options() {
 }
 
 #[test]
-fn a_tmpfs_has_its_size_and_goes() {
+fn a_tmpfs_has_its_size_and_is_removed() {
     let Some(tmpfs) = need(TmpFs::of_size(MIB)) else { return };
     let path = tmpfs.path().to_owned();
     assert!(is_mounted(&path));
@@ -98,7 +99,7 @@ fn a_tmpfs_has_its_size_and_goes() {
 }
 
 #[test]
-fn a_zram_device_works_and_goes() {
+fn a_zram_device_works_and_is_removed() {
     let before = fs::read_to_string("/sys/block/zram0/disksize").ok();
     let Some(zram) = need(Zram::of_size(8 * MIB)) else {
         return;
@@ -113,7 +114,7 @@ fn a_zram_device_works_and_goes() {
 }
 
 #[test]
-fn an_ext4_works_and_goes() {
+fn an_ext4_works_and_is_removed() {
     let Some(ext4) = need(LoopFs::ext4(16 * MIB)) else {
         return;
     };
@@ -129,7 +130,7 @@ fn an_ext4_works_and_goes() {
 }
 
 #[test]
-fn what_is_still_open_is_undone_all_the_same() {
+fn a_file_system_in_use_is_still_removed() {
     let Some(tmpfs) = need(TmpFs::of_size(MIB)) else { return };
     let path = tmpfs.path().to_owned();
     let file = fs::File::create(path.join("open")).unwrap();
@@ -163,12 +164,12 @@ fn a_throttle_slows_its_thread_only() {
         let _inside = throttle.enter().unwrap();
         assert!(read(20) >= Duration::from_millis(200));
     }
-    // Two hundred would take four seconds inside.
+    // Inside the group, two hundred would take four seconds.
     assert!(read(200) < Duration::from_secs(2));
 }
 
 #[test]
-fn faults_come_and_go() {
+fn faults_can_be_set_and_cleared() {
     let Some(faulty) = need(FaultFs::of_size(MIB)) else {
         return;
     };
@@ -261,7 +262,7 @@ fn a_panic_undoes_everything() {
     assert!(made.iter().all(|path| !is_mounted(path) && !path.exists()));
 }
 
-/// Makes one thing of each kind, says where they are, and dies.
+/// Creates one resource of each kind, prints where they are, and dies.
 fn make_things_and_die() -> ! {
     let tmpfs = TmpFs::of_size(MIB).unwrap();
     let device = LoopDevice::of_size(MIB, LoopOptions::default()).unwrap();
@@ -279,7 +280,7 @@ fn make_things_and_die() -> ! {
 }
 
 #[test]
-fn what_a_killed_process_leaves_is_swept_up() {
+fn resources_of_a_killed_process_are_swept() {
     const DIES: &str = "FATHOM_TESTBED_DIE";
     if std::env::var_os(DIES).is_some() {
         make_things_and_die();
@@ -288,14 +289,14 @@ fn what_a_killed_process_leaves_is_swept_up() {
         return;
     }
     let output = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "what_a_killed_process_leaves_is_swept_up", "--nocapture"])
+        .args(["--exact", "resources_of_a_killed_process_are_swept", "--nocapture"])
         .env(DIES, "1")
         .output()
         .unwrap();
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let mut lines = text.lines().skip_while(|line| *line != "made").skip(1).map(Path::new);
     let [tmpfs, device, backing, zram, faulty] = [(); 5].map(|()| lines.next().expect(&text));
-    // Another process may have swept by now: then there is less to see, but nothing to miss.
+    // Another process may have swept by now: then there is less to check, but nothing is missed.
     testbed::sweep().unwrap();
     assert!(!is_mounted(tmpfs) && !tmpfs.exists());
     assert!(!is_mounted(faulty));

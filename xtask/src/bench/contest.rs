@@ -183,7 +183,7 @@ impl Rounds {
 pub(crate) struct Comparison {
     pub(crate) ratio: Option<f64>,
     pub(crate) samples: Vec<f64>,
-    pub(crate) beside: String,
+    pub(crate) detail: String,
 }
 
 /// Compares a figure of two contenders round by round.
@@ -192,7 +192,7 @@ pub(crate) fn compare(ours: &[f64], theirs: &[f64], show: impl Fn(f64) -> String
     Comparison {
         ratio: median_ratio(ours, theirs),
         samples: ours.iter().zip(theirs).map(|(ours, theirs)| ours / theirs).collect(),
-        beside: format!("{} : {}", words(ours), words(theirs)),
+        detail: format!("{} : {}", words(ours), words(theirs)),
     }
 }
 
@@ -221,7 +221,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn start_up_does_not_count() {
+    fn start_up_is_not_counted() {
         let outcome = Outcome {
             operations: 1000.0,
             usage: super::super::child::Usage {
@@ -240,9 +240,9 @@ mod tests {
     }
 
     #[test]
-    fn a_comparison_without_a_rival_has_no_ratio() {
+    fn a_comparison_without_fio_has_no_ratio() {
         let found = compare(&[1.0], &[], per_second);
-        assert_eq!((found.ratio, found.beside.as_str()), (None, "1/s : –"));
+        assert_eq!((found.ratio, found.detail.as_str()), (None, "1/s : –"));
     }
 
     #[test]

@@ -16,7 +16,8 @@ pub(crate) struct Figure {
     /// Unit; empty for ratios.
     pub(crate) unit: &'static str,
     /// The absolute figures, or the reason for a missing value.
-    pub(crate) beside: String,
+    #[serde(rename = "beside")]
+    pub(crate) detail: String,
     /// The figure of each pair, in order.
     pub(crate) samples: Vec<f64>,
 }
@@ -33,7 +34,7 @@ pub(crate) enum Wanted {
 }
 
 impl Wanted {
-    /// The goal in words, with the unit.
+    /// The goal as text, with the unit.
     pub(crate) fn words(self, unit: &str) -> String {
         match self {
             Wanted::AtLeast(least) => format!("≥ {}", amount(least, unit)),
@@ -73,7 +74,7 @@ impl Figure {
             wanted,
             found,
             unit: "",
-            beside: String::new(),
+            detail: String::new(),
             samples: Vec::new(),
         }
     }
@@ -87,9 +88,9 @@ impl Figure {
         Figure { unit, ..self }
     }
 
-    pub(crate) fn with_detail(self, beside: impl Into<String>) -> Figure {
+    pub(crate) fn with_detail(self, detail: impl Into<String>) -> Figure {
         Figure {
-            beside: beside.into(),
+            detail: detail.into(),
             ..self
         }
     }
@@ -98,7 +99,7 @@ impl Figure {
         Figure { samples, ..self }
     }
 
-    /// The verdict in words.
+    /// The verdict as text.
     pub(crate) fn verdict(&self) -> String {
         match self.found.map(|found| self.wanted.verdict(found)) {
             None => "not measured".to_owned(),
@@ -162,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_miss_says_by_how_much() {
+    fn a_miss_has_its_extent() {
         assert_eq!(Wanted::AtLeast(2.0).verdict(1.0), Verdict::Missed(0.5));
         assert_eq!(Wanted::AtMost(2.0).verdict(3.0), Verdict::Missed(0.5));
         assert_eq!(Wanted::Between(1.0, 2.0).verdict(2.5), Verdict::Missed(0.25));
@@ -173,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_have_the_digits_that_count() {
+    fn numbers_have_their_significant_digits() {
         for (value, text) in [
             (0.0, "0"),
             (0.003, "3.0e-3"),

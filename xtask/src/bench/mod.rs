@@ -1,7 +1,7 @@
-//! `cargo xtask bench`: fathom side by side with fio, in interleaved pairs.
+//! `cargo xtask bench`: compares fathom with fio in interleaved pairs.
 //!
-//! Figures are recorded with their goals, and fail no test. `--smoke` measures every row once and
-//! briefly, to check that it still works.
+//! Figures are recorded with their goals, and do not fail a test. `--smoke` measures every row once
+//! and briefly, to check that it still works.
 
 mod child;
 mod contest;
@@ -89,6 +89,6 @@ fn show(figure: &Figure) {
     eprintln!(
         "   {what}: {found}  (wanted {wanted}: {})  {}",
         figure.verdict(),
-        figure.beside
+        figure.detail
     );
 }

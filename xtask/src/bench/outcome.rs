@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_is_said() {
+    fn text_that_is_not_json_is_quoted() {
         let why = Outcome::from_fio(&finished("fio: no such file")).unwrap_err();
         assert!(why.to_string().contains("no such file"));
     }

@@ -28,7 +28,7 @@ pub(crate) struct Places {
 }
 
 impl Places {
-    /// Files go below the folder that was asked for.
+    /// Files are created below the given folder.
     pub(crate) fn new(options: &Options) -> Places {
         Places {
             dir: options.dir.clone(),

@@ -68,7 +68,7 @@ impl Record<'_> {
         let mut out = String::new();
         let _ = writeln!(
             out,
-            "# fathom beside fio, {}\n\n\
+            "# fathom compared with fio, {}\n\n\
              On {kind} with {cores} × {cpu}, {memory_gib} GiB, Linux {kernel}; {fio}; {valgrind}; fathom at {commit}. \
              Load before the start: {load}.\n\n\
              {pairs} interleaved rounds of {seconds} s each. Ratios are medians of the ratios of rounds. Statistics are \
@@ -96,13 +96,13 @@ fn table(figures: &[Figure]) -> String {
             row,
             what,
             unit,
-            beside,
+            detail,
             ..
         } = figure;
         let found = figure.found.map_or("–".to_owned(), |found| amount(found, unit));
         let (wanted, verdict) = (figure.wanted.words(unit), figure.verdict());
-        let beside = beside.replace('|', "/").replace('\n', " ");
-        let _ = writeln!(out, "| {row} | {what} | {wanted} | {found} | {verdict} | {beside} |");
+        let detail = detail.replace('|', "/").replace('\n', " ");
+        let _ = writeln!(out, "| {row} | {what} | {wanted} | {found} | {verdict} | {detail} |");
     }
     out
 }

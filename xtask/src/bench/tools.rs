@@ -54,7 +54,7 @@ impl Tools {
         })
     }
 
-    /// Builds an example of a crate with the profile of fathom and returns its path.
+    /// Builds an example of a crate with fathom's profile and returns its path.
     pub(crate) fn build_example(&self, package: &str, name: &str) -> Result<PathBuf, BenchError> {
         let profile = self.profile;
         run(cargo().args(["build", "--profile", profile, "--package", package, "--example", name]))
@@ -62,7 +62,7 @@ impl Tools {
         Ok(target_folder().join(profile).join("examples").join(name))
     }
 
-    /// A native command line of fathom.
+    /// A native fathom command line.
     pub(crate) fn own(&self, arguments: &[&str]) -> Vec<String> {
         let program = self.fathom.display().to_string();
         std::iter::once(program)
@@ -85,7 +85,7 @@ impl Tools {
         program.into_iter().chain(arguments).collect()
     }
 
-    /// A command line of fio, for fio or for fathom in its place.
+    /// An fio command line, for fio or for fathom in its place.
     pub(crate) fn fio(&self, tool: Tool, arguments: &[String]) -> Vec<String> {
         let program = match tool {
             Tool::Fio => vec!["fio".to_owned()],
@@ -103,7 +103,7 @@ impl Tools {
     pub(crate) fn instructions(&self, tool: Tool, work: &Work, operations: [u64; 2]) -> Result<f64, BenchError> {
         let count = |operations| -> Result<f64, BenchError> {
             let mut work = work.clone().until(Until::Operations(operations));
-            // Callgrind does not follow fio's processes as one program, but its threads.
+            // Callgrind follows fio's threads, but not its processes, as one program.
             if tool == Tool::Fio {
                 work = work.theirs(&["--thread=1"]);
             }
@@ -111,8 +111,8 @@ impl Tools {
                 .map(str::to_owned)
                 .into();
             line.extend(self.line(tool, &work));
-            // The run ends by operations, so that time does not matter. The default clock is part
-            // of the cost.
+            // The run ends after a number of operations, so time does not matter. The default clock
+            // is part of the cost.
             let finished = child::run(&line)?;
             collected(&finished.stderr).ok_or_else(|| BenchError("callgrind printed no count".into()))
         };

@@ -29,7 +29,7 @@ pub(crate) struct Work {
     pub(crate) theirs: Vec<String>,
 }
 
-/// Where operations go.
+/// The pattern of the operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
     /// Random, with repetition.
@@ -39,7 +39,7 @@ pub(crate) enum Access {
     Sequential,
 }
 
-/// What ends it.
+/// The stop condition.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Until {
     Seconds(f64),
@@ -101,7 +101,7 @@ impl Work {
         self
     }
 
-    /// The arguments of fathom.
+    /// fathom's arguments.
     pub(crate) fn fathom(&self) -> Vec<String> {
         let target = self
             .target
@@ -143,7 +143,7 @@ impl Work {
         line
     }
 
-    /// The equivalent arguments of fio.
+    /// fio's equivalent arguments.
     pub(crate) fn fio(&self) -> Vec<String> {
         let mut line = words(&[
             "--name=bench", "--output-format=json", "--randrepeat=1", "--group_reporting=1",
@@ -202,8 +202,7 @@ impl Work {
 }
 
 impl Work {
-    /// The arguments of DiskSpd, which chooses the engine itself. A single operation becomes a rate
-    /// of 1/s.
+    /// DiskSpd's arguments; it chooses the engine itself. A single operation becomes a rate of 1/s.
     pub(crate) fn diskspd(&self) -> Vec<String> {
         let (seconds, rate) = match self.until {
             Until::Seconds(seconds) => (seconds.ceil(), None),
@@ -250,7 +249,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_tools_are_asked_the_same() {
+    fn both_tools_get_the_same_workload() {
         let work = Work::reads(Some(Path::new("/x")), 4096, "libaio", Until::Seconds(4.0))
             .direct()
             .depth(32);

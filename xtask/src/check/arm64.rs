@@ -1,5 +1,4 @@
-//! Checks the behaviour of the ARM64 program in an emulator. Times that are measured there mean
-//! nothing.
+//! Checks the behaviour of the ARM64 program in an emulator. Measured times mean nothing there.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,9 +17,9 @@ const UNSUPPORTED_TESTS: [&str; 4] = [
     "sys::linux::ata::tests::other_files_are_an_error",
     "sys::linux::ata::tests::a_block_device_without_scsi_refuses_queries",
     "endings::ten_thousand_drops_with_operations_in_flight_leave_nothing",
-    "pool::a_file_is_exchanged_for_another",
+    "pool::a_file_is_replaced_by_another",
 ];
-/// Cargo's words for the tests, and for the program.
+/// Cargo's arguments for the tests, and for the program.
 const TESTS: [&str; 9] = [
     "test", "--no-fail-fast", "--lib", "--test", "suite", "--package", "fathom-engine", "--package", "fathom-model",
 ];

@@ -1,4 +1,4 @@
-//! The processor is played for programs of Linux only.
+//! The emulator runs programs for Linux only.
 
 /// Nothing to do.
 pub(crate) fn check() -> Result<(), String> {

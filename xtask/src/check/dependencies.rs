@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn expressions_are_read_as_spdx_has_them() {
+    fn spdx_expressions_are_evaluated() {
         let allowed = |licence: &str| ["MIT", "Apache-2.0", "Unicode-3.0"].contains(&licence);
         for (expression, permitted) in [
             ("MIT", true),
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_allowed_is_named() {
+    fn violations_are_named() {
         let rules = Rules {
             graph: Graph { targets: Vec::new() },
             licenses: Licences {

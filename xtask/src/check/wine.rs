@@ -23,8 +23,8 @@ const TESTS: [(&str, &str, &[&str]); 3] = [
 ];
 
 /// Compiles every package for Windows, where a warning is a failure, and runs unit tests of
-/// [`PACKAGES`], [`TESTS`], and the recorded profiles of DiskSpd under Wine. Last, checks the live
-/// view on Wine's console.
+/// [`PACKAGES`], [`TESTS`], and DiskSpd's recorded profiles under Wine. Last, checks the live view
+/// on Wine's console.
 ///
 /// Without Wine nothing is run; only the build server treats this as a failure.
 pub(crate) fn check() -> Result<(), String> {

@@ -1,4 +1,4 @@
-//! Where there is no Wine: on Windows itself the step `tests` is all of it.
+//! Without Wine: on Windows itself the step `tests` covers everything.
 
 /// Nothing to do.
 pub(crate) fn check() -> Result<(), String> {

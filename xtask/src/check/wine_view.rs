@@ -51,7 +51,7 @@ fn check_view(wine: &PreparedWine) -> Result<(), String> {
     wait_for(&["INTERRUPTED", "p99.9", "code=130"])?;
     let shown = output(&mut tmux(&["capture-pane", "-p", "-t", "view"]))?;
     match joined(&shown).contains("qstops") {
-        true => Err(format!("the view has not left the console:\n{shown}")),
+        true => Err(format!("the view is still on the console:\n{shown}")),
         false => Ok(()),
     }
 }
@@ -79,13 +79,13 @@ fn wait_for(parts: &[&str]) -> Result<(), String> {
         missing.retain(|part| !read.contains(part));
         let Some(first) = missing.first() else { return Ok(()) };
         if began.elapsed() > TIMEOUT {
-            return Err(format!("`{first}` did not come on the console of Wine:\n{shown}"));
+            return Err(format!("`{first}` did not appear on Wine's console:\n{shown}"));
         }
         std::thread::sleep(Duration::from_millis(100));
     }
 }
 
-/// The screen without line ends and blanks, at which words are torn.
+/// The screen without line ends and blanks, because words may be torn at them.
 fn joined(shown: &str) -> String {
     shown.split_whitespace().collect()
 }

@@ -140,13 +140,13 @@ fn only_prose_that_can_be_broken_is_too_wide() {
 }
 
 #[test]
-fn a_word_is_found_only_where_it_stands_by_itself() {
+fn a_word_is_found_only_if_it_is_a_whole_word() {
     assert!(has_word("Whoever reads", "whoever") && has_word("const MOST_ROWS: u32", "MOST_"));
     assert!(has_word("fn of(x: u8)", "fn of(") && has_word("fn f(given: u8)", "(given:"));
     assert!(!has_word("ALMOST_ALL", "MOST_") && !has_word("as_nobody", "nobody"));
 }
 
 #[test]
-fn unwanted_words_do_not_come_back() {
+fn unwanted_words_do_not_return() {
     check().unwrap();
 }

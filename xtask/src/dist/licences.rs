@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn libraries_of_the_program_are_reported_with_their_texts() {
+    fn libraries_of_the_program_are_listed_with_their_texts() {
         let document = text_for("x86_64-unknown-linux-gnu").expect("cargo lists them");
         for part in [
             "\nserde 1.",
@@ -131,7 +131,7 @@ mod tests {
         ] {
             assert!(document.contains(part), "{part}");
         }
-        // What only tests use, and what only another system needs, is not in it.
+        // Libraries that only tests use, or that only another system needs, are not in it.
         assert!(!document.contains("\nproptest 1.") && !document.contains("\nwindows-sys "));
         assert!(
             text_for("x86_64-pc-windows-gnu")

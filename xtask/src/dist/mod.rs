@@ -94,7 +94,7 @@ pub(crate) fn dist(names: &[String]) -> Result<(), String> {
 }
 
 /// Manual pages and completions, as the program prints them: one built for this machine, since the
-/// others may not run here.
+/// others cannot always run here.
 fn pages(folder: &Path) -> Result<PathBuf, String> {
     let pages = folder.join("pages");
     let _ = fs::remove_dir_all(&pages);

@@ -105,7 +105,7 @@ pub(super) fn deb(folder: &Path, program: &Path, licences: &str, pages: &Path) -
          Installed-Size: {kibibytes}\nDepends: libc6 (>= 2.17)\nSection: utils\nPriority: optional\n\
          Description: storage performance, measured and explained\n \
          Measures storage: what it delivers, what the numbers mean, what is in the way.\n \
-         Takes the command lines and job files of fio and DiskSpd as they are.\n",
+         Runs fio and DiskSpd command lines and job files unchanged.\n",
         version()
     );
     write(&make("DEBIAN")?.join("control"), &control)?;
@@ -158,9 +158,9 @@ fn write(path: &Path, text: &str) -> Result<(), String> {
 mod tests {
     use super::*;
 
-    /// What the parts of a release are, of whatever program.
+    /// The parts of a release, with any program.
     #[test]
-    fn everything_that_belongs_to_a_release_is_in_it() {
+    fn a_release_has_all_its_parts() {
         let folder = tempfile::tempdir().expect("a temporary directory can always be made");
         let path = |name: &str| folder.path().join(name);
         for part in ["man", "completions"] {
@@ -223,6 +223,6 @@ mod tests {
                 .current_dir(folder.path())
                 .args(["--check", "SHA256SUMS"]),
         )
-        .expect("they are right");
+        .expect("the checksums match");
     }
 }

@@ -12,7 +12,7 @@ use crate::zig::Zig;
 
 const GNU: &str = "x86_64-unknown-linux-gnu";
 const MUSL: &str = "x86_64-unknown-linux-musl";
-/// The C library of CentOS 7, and older than that of every system that is still looked after.
+/// The C library of CentOS 7, older than that of every system that is still supported.
 const OLDEST_GLIBC: [u32; 2] = [2, 17];
 /// DLLs of every Windows.
 const DLLS: &[&str] = &[
@@ -57,8 +57,8 @@ pub(super) fn musl() -> Result<PathBuf, String> {
     let folder = root().join("target/release-musl");
     let unwinding = folder.join("unwinding");
     fs::create_dir_all(&unwinding).map_err(cannot("make", &unwinding))?;
-    // The standard library asks for one of this name. GCC's does the same, but for one symbol of
-    // glibc, which says that it knows nothing, and the tables are searched instead.
+    // The standard library requires a library of this name. GCC's has the same, except for one
+    // symbol of glibc. This one reports that it knows nothing, so the tables are searched instead.
     let library = unwinding.join("libunwind.a");
     let found = output(Command::new("gcc").arg("-print-file-name=libgcc_eh.a"))?;
     fs::copy(&found, &library).map_err(cannot("copy", Path::new(&found)))?;
@@ -87,7 +87,7 @@ pub(super) fn musl() -> Result<PathBuf, String> {
     static_alone(program, "objdump")
 }
 
-/// For ARM64 without any library: Debian's compiler, and zig for what is C.
+/// For ARM64 without any library: Debian's compiler, and zig for C.
 pub(super) fn arm64() -> Result<PathBuf, String> {
     let folder = root().join("target/release-arm64");
     let words = [
@@ -139,12 +139,12 @@ fn dlls(headers: &str) -> impl Iterator<Item = &str> {
         .filter_map(|line| line.trim().strip_prefix("DLL Name: ").map(str::trim))
 }
 
-/// Creates a stripped copy beside the program.
+/// Creates a stripped copy next to the program.
 fn stripped(program: &Path, strip: &str) -> Result<PathBuf, String> {
     let copy = program
         .with_file_name("stripped")
         .join(program.file_name().unwrap_or_default());
-    let folder = copy.parent().expect("it was just joined");
+    let folder = copy.parent().expect("the path was just joined");
     fs::create_dir_all(folder).map_err(cannot("make", folder))?;
     run(Command::new(strip).arg("-o").arg(&copy).arg(program))?;
     Ok(copy)

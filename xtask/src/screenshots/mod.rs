@@ -82,12 +82,12 @@ pub(crate) fn screenshots(words: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-/// The live view of a load on two files, some seconds into its measured window.
+/// The live view of a load on two files, several seconds into its measured window.
 fn live(program: &Path) -> Result<Vec<u8>, String> {
     let folder = tempfile::tempdir_in(root().join("target")).map_err(|error| error.to_string())?;
     let place = folder.path();
     let terminal = Terminal::open(88, 31, place)?;
-    // By a name, so that the picture tells nothing of this machine's folders.
+    // By a relative name, so that the picture shows no folders of this machine.
     std::os::unix::fs::symlink(program, place.join("fathom")).map_err(|error| error.to_string())?;
     terminal.types(
         "clear; ./fathom run --target orders.dat --target journal.dat --size 256m --block 8k --read 70 --depth 16 --time 60s",
@@ -95,7 +95,7 @@ fn live(program: &Path) -> Result<Vec<u8>, String> {
     std::thread::sleep(Duration::from_secs(30));
     let picture = terminal.picture()?;
     terminal.types("q")?;
-    // It removes what it has made.
+    // It removes what it created.
     std::thread::sleep(Duration::from_secs(3));
     Ok(picture.into_bytes())
 }
@@ -126,8 +126,7 @@ impl Shot {
     }
 }
 
-/// The first screen of the page of a promise that is not kept, on the simulated device of the
-/// examples.
+/// The first screen of the page of a broken promise, on the simulated device of the examples.
 fn report(program: &Path) -> Result<Vec<u8>, String> {
     let example = root().join("examples/simulated.toml");
     let job = std::fs::read_to_string(&example).map_err(|error| format!("{}: {error}", example.display()))?;
@@ -171,7 +170,7 @@ fn compare(program: &Path) -> Result<Vec<u8>, String> {
     page(program, "", &[&one, &two, &three, &compare], &Shot::new(1280, 800))
 }
 
-/// A suite of two loads, of which one breaks its promise.
+/// A suite of two loads, one of which breaks its promise.
 const SUITE: &str = "name = \"acceptance\"\n[defaults]\ntarget = \"simulated:disk\"\nwarm-up = \"1s\"\ntime = \"20s\"\n\
     [[workload]]\nname = \"orders\"\nblock = \"8KiB\"\nread = 70\nrequire = \"iops>=1000,mean<=4ms\"\n\
     [[workload]]\nname = \"reports\"\nblock = \"64KiB\"\nrequire = \"iops>=1000,p90<=3ms\"\n\
@@ -224,7 +223,7 @@ fn read_list(server: &mut Child) -> std::io::Result<String> {
     Ok(body.to_owned())
 }
 
-/// A folder whose name tells nothing of this machine: pages show where their target lies.
+/// A folder whose name reveals nothing about this machine: pages show where their target is.
 fn folder() -> Result<TempDir, String> {
     let folder = tempfile::Builder::new()
         .prefix("data")
@@ -233,26 +232,26 @@ fn folder() -> Result<TempDir, String> {
     folder.map_err(|error| format!("/var/tmp/data: {error}"))
 }
 
-/// The upper part of `page.html`, which the last of these commands writes, about `disk.toml`.
+/// The upper part of `page.html`, which the last of these commands writes for `disk.toml`.
 fn page(program: &Path, job: &str, lines: &[&[&str]], shot: &Shot) -> Result<Vec<u8>, String> {
     let folder = folder()?;
     let place = folder.path();
     std::fs::write(place.join("disk.toml"), job).map_err(|error| error.to_string())?;
     let complaints = measure(program, place, "off", lines)?;
     if !place.join("page.html").exists() {
-        return Err(format!("no page was made: {complaints}"));
+        return Err(format!("no page was written: {complaints}"));
     }
     photograph(place, shot)
 }
 
-/// Runs commands in a folder, with a history; what they complain of comes back.
+/// Runs commands in a folder, with a history; returns their complaints.
 fn measure(program: &Path, place: &Path, history: &str, lines: &[&[&str]]) -> Result<String, String> {
     let mut complaints = String::new();
     for words in lines {
-        // By a name, so that the picture tells nothing of this machine's folders.
+        // By a relative name, so that the picture shows no folders of this machine.
         let mut measure = Command::new(program);
         measure.arg0("fathom").current_dir(place).env("FATHOM_HISTORY", history);
-        // A promise that is not kept is no failure of the program.
+        // A broken promise is not a failure of the program.
         let ended = measure
             .args(*words)
             .output()

@@ -1,4 +1,4 @@
-//! A terminal of tmux, and its screen as SVG. Text stays text, so that it can be searched and read
+//! A tmux terminal, and its screen as SVG. Text stays text, so that it can be searched and read
 //! aloud; blocks of bars become rectangles, independent of fonts.
 
 use std::path::Path;
@@ -102,7 +102,7 @@ fn cells(screen: &str) -> Vec<Vec<(char, Style)>> {
                 cells.push((one, style));
                 continue;
             }
-            // `[`, numbers, and the letter that says what they are.
+            // `[`, numbers, and the letter that identifies the sequence.
             let sequence: String = rest
                 .by_ref()
                 .skip(1)
@@ -122,7 +122,7 @@ fn svg(screen: &str, columns: u32, lines: u32) -> String {
     );
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height:.0}\" width=\"{width:.0}\" \
-         height=\"{height:.0}\" role=\"img\" aria-label=\"The live view of fathom in a terminal\">\n\
+         height=\"{height:.0}\" role=\"img\" aria-label=\"fathom's live view in a terminal\">\n\
          <rect width=\"100%\" height=\"100%\" rx=\"8\" fill=\"#1a1b26\"/>\n\
          <g font-family=\"ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace\" font-size=\"14\" xml:space=\"preserve\">\n"
     );
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn looks_go_on_over_lines_until_they_are_changed() {
+    fn styles_continue_over_lines_until_changed() {
         let lines = cells("\x1b[2;33ma\nb\x1b[0mc");
         assert!(lines[1][0].1.dim && lines[1][0].1.colour == Some(3));
         assert_eq!(lines[1][1].1, Style::default());

@@ -447,10 +447,10 @@ fn most_frequent_size(sizes: &BlockSizes) -> u64 {
         BlockSizes::Fixed { size } => size.0,
         BlockSizes::Range { low, .. } => low.0,
         BlockSizes::Split { entries } => {
-            let most = entries
+            let most_frequent = entries
                 .iter()
                 .max_by(|one, other| one.percent.total_cmp(&other.percent));
-            most.map_or(4096, |entry| entry.size.0)
+            most_frequent.map_or(4096, |entry| entry.size.0)
         }
     }
 }

@@ -30,7 +30,7 @@ pub struct Conversion {
     pub dialect: Dialect,
     /// The text, with a line end at its end.
     pub text: String,
-    /// What the text is.
+    /// The form of the text.
     pub form: Form,
     /// The same in one line, if a job file has only one job.
     pub one_line: Option<String>,
@@ -47,7 +47,7 @@ pub struct Lost {
     pub job: Option<String>,
     /// The setting, in the original dialect.
     pub what: String,
-    /// What the other dialect does instead.
+    /// The other dialect's behaviour.
     pub why: String,
 }
 
@@ -82,7 +82,7 @@ pub fn to(dialect: Dialect, plan: &Plan) -> Conversion {
     }
 }
 
-/// The result where a dialect has no writer for such a test.
+/// The result if a dialect has no writer for such a test.
 fn without_writer(dialect: Dialect, what: &str) -> Conversion {
     Conversion {
         dialect,

@@ -1,4 +1,4 @@
-//! Converts a plan to a parameter file of Vdbench: an SD for the workers of a job on a target, a WD
+//! Converts a plan to a Vdbench parameter file: an SD for the workers of a job on a target, a WD
 //! for each of their streams, an RD for each step. The text is then parsed again, and differences
 //! are reported.
 
@@ -17,7 +17,7 @@ use crate::vdbench::{self, VdbenchEnv};
 
 /// Seconds of a run that does not end by time: Vdbench needs some.
 const DEFAULT_SECONDS: u64 = 30;
-/// The size of a target that is used as it is.
+/// The size of a target that is used unchanged.
 const ANY_SIZE: u64 = 1 << 40;
 /// The name under which the text is parsed again.
 const FILE: &str = "plan.parm";
@@ -68,7 +68,7 @@ fn parse(text: &str, seed: u64) -> Result<Plan, Diagnostic> {
         .flat_map(|worker| &mut worker.streams)
     {
         let region = &mut stream.region;
-        // It ends where the target does, whatever its size.
+        // It ends with the target, regardless of its size.
         region.length = region.length.filter(|length| length.bytes.0 < ANY_SIZE / 2);
     }
     Ok(plan)
@@ -97,7 +97,7 @@ impl VdbenchEnv for OneFile<'_> {
     }
 }
 
-/// A parameter, and what it is for a `T`; `None` where its default fits.
+/// A parameter and its value for a `T`; `None` if its default fits.
 type Row<T> = (&'static str, fn(&T) -> Option<String>);
 
 struct Disk {
@@ -138,7 +138,7 @@ const SD: &[Row<Disk>] = &[
 ];
 
 impl Disk {
-    /// Both are the same SD, whatever its threads.
+    /// True if both are the same SD, regardless of threads.
     fn has_place_of(&self, other: &Disk) -> bool {
         let place = |disk: &Disk| {
             let rows = SD.iter().filter(|(key, _)| *key != "threads");

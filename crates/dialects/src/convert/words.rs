@@ -14,7 +14,7 @@ use model::{Direction, PerDirection};
 use crate::native::cap_text;
 pub(super) use crate::notation::{cpus, hexadecimal, memory_nodes, period, size, time};
 
-/// What hosts divide, such as `rate,region`; empty for nothing.
+/// The settings that hosts divide, such as `rate,region`; empty for none.
 pub(super) fn divided_resources(what: Divide) -> String {
     let words = [(what.rate, "rate"), (what.depth, "depth"), (what.region, "region")];
     let words: Vec<&str> = words.iter().filter(|(is, _)| *is).map(|(_, word)| *word).collect();
@@ -69,7 +69,7 @@ pub(super) fn mix(mix: &Mix) -> String {
         _ if trims => "trims".into(),
         (_, 0.0) => "reads".into(),
         (_, 100.0) => "writes".into(),
-        (Mix::Exact { .. }, share) => format!("{share} % writes, kept exactly"),
+        (Mix::Exact { .. }, share) => format!("{share} % writes, exactly"),
         (_, share) => format!("{share} % writes"),
     }
 }

@@ -9,14 +9,14 @@ use super::validate::Processors;
 /// # Errors
 /// DiskSpd's error lines.
 pub(super) fn read(value: &str) -> Result<Vec<Processor>, Vec<String>> {
-    // All processors in turn is the default; an earlier list remains.
+    // The default is all processors, round-robin; an earlier list remains.
     if value.is_empty() || value == "g" {
         return Ok(Vec::new());
     }
     let mut reader = Reader::default();
     for (index, letter) in value.chars().enumerate() {
         if let Err(out_of_range) = reader.push(letter) {
-            // Two columns for `-a`, so that the mark is under the letter.
+            // Two columns for `-a`, so that the mark is under the character.
             let mark = format!("{}^", " ".repeat(index + 2));
             let head = "ERROR: syntax error parsing affinity at highlighted character".to_string();
             return Err(out_of_range
@@ -28,8 +28,8 @@ pub(super) fn read(value: &str) -> Result<Vec<Processor>, Vec<String>> {
     reader.finish()
 }
 
-/// Expands the list syntax of DiskSpd 2.3: ranges, and groups that stand for all of their
-/// processors. `None` on an error.
+/// Expands the list syntax of DiskSpd 2.3: ranges, and groups that mean all of their processors.
+/// `None` on an error.
 pub(super) fn expand(value: &str, machine: &Processors) -> Option<String> {
     let mut items = value.split(',').peekable();
     let mut list: Vec<String> = Vec::new();
@@ -49,7 +49,7 @@ pub(super) fn expand(value: &str, machine: &Processors) -> Option<String> {
     Some(list.join(","))
 }
 
-/// The state between two letters.
+/// The state between two characters.
 #[derive(Default)]
 struct Reader {
     list: Vec<Processor>,
@@ -62,7 +62,7 @@ struct Reader {
 }
 
 impl Reader {
-    /// Processes a letter. The error is an optional line before the syntax error.
+    /// Processes a character. The error is an optional line before the syntax error.
     fn push(&mut self, letter: char) -> Result<(), Option<String>> {
         match letter {
             '0'..='9' => {
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn surprises_of_the_state_machine_stay() {
+    fn quirks_of_the_state_machine_are_preserved() {
         check("g0,", &[(0, 0)]);
         check("g1,,2", &[(1, 0), (1, 2)]);
         check("1g2,3", &[(12, 3)]);
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_do_not_end_too_early() {
+    fn incomplete_lists_are_refused() {
         let incomplete = "ERROR: incomplete affinity specification";
         check_refused("g0", &[incomplete]);
         check_refused("0,", &[incomplete]);

@@ -16,7 +16,7 @@ pub(super) struct TypedSwitch<'a> {
     pub(super) typed: &'a str,
     /// The letter; NUL for a lone dash, which no switch has.
     pub(super) letter: char,
-    /// What follows the letter.
+    /// The text after the letter.
     pub(super) value: &'a str,
     /// The dash is a typographic one.
     pub(super) typographic: bool,

@@ -42,7 +42,7 @@ const HEAD: &str =
     "A switch and its value are one argument: -b4K, not -b 4K. Switches come before targets, in any order; if a switch
 is repeated the last one counts unless its entry says otherwise. Letters are case-sensitive.
 
-A target is a file or a device. In profiles, *<n> stands for target n of the command line.
+A target is a file or a device. In profiles, *<n> means target n of the command line.
 
 <size> is a number of bytes, or a number with K, M, G or T for powers of 1024, or with b for blocks of -b.";
 

@@ -43,7 +43,7 @@ fn newer(switch: &TypedSwitch<'_>, version: Version) -> Option<String> {
     let forms = |newer: bool| row.forms.iter().filter(move |form| (form.since > version) == newer);
     (forms(true).any(|form| form.matches(&text)) && !forms(false).any(|form| form.matches(&text))).then(|| {
         format!(
-            "`{}` is a switch of DiskSpd 2.3; FATHOM_DISKSPD_VERSION=2.3 accepts it",
+            "`{}` is a DiskSpd 2.3 switch; FATHOM_DISKSPD_VERSION=2.3 accepts it",
             switch.typed
         )
     })

@@ -28,7 +28,7 @@ pub trait ParseEnv {
     /// Sets an event that exists (`-ye`).
     ///
     /// # Errors
-    /// The reason, for users; empty if there is no such event.
+    /// The reason, for users; empty if the event does not exist.
     fn signal_event(&mut self, name: &str) -> Result<(), String>;
 
     /// The DiskSpd whose switches are accepted.
@@ -86,9 +86,9 @@ pub(super) enum EarlyEnd {
     /// The switch is invalid. Its error is reported already, except for the line that all errors
     /// share.
     Invalid,
-    /// The user asked for help.
+    /// The user requested help.
     Help,
-    /// The user asked for facts of the machine.
+    /// The user requested facts about the machine.
     System,
     /// The process ends with this code.
     Exit(u8),
@@ -97,7 +97,7 @@ pub(super) enum EarlyEnd {
 /// The result of a switch.
 pub(super) type ParseResult = Result<(), EarlyEnd>;
 
-/// The command line, as far as it is read.
+/// The command line as read so far.
 pub(super) struct Line<'a> {
     pub(super) env: &'a mut dyn ParseEnv,
     pub(super) overrides: ProfileOverrides,

@@ -406,7 +406,7 @@ impl Lowering<'_> {
         }
     }
 
-    /// Threads are assigned to the processors of the list, or to all active ones, in turn.
+    /// Threads are assigned round-robin to the processors of the list, or to all active ones.
     fn cpus_of(&self, span: &TimeSpan, number: u32) -> Vec<u32> {
         let in_turn = |cpus: &[u32]| cpus.get(number as usize % cpus.len().max(1)).copied();
         let cpu = match (span.no_affinity, &span.affinity[..]) {

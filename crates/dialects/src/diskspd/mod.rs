@@ -1,6 +1,6 @@
 //! DiskSpd's command line and XML profiles, as of version 2.2, optionally with the switches of 2.3.
-//! Arguments → [`Profile`], which is what the user wrote → [`lower()`] → [`model::plan::Plan`],
-//! which is what it means. The profile can be printed as DiskSpd prints it, as text and as XML.
+//! Arguments → [`Profile`] (what the user wrote) → [`lower()`] → [`model::plan::Plan`] (what it
+//! means). The profile can be printed as DiskSpd prints it, as text and as XML.
 
 pub mod distribution;
 pub mod newer;

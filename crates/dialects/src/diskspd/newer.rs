@@ -21,7 +21,7 @@ pub enum Version {
 pub struct Newer {
     /// Operations use a submission ring (`-u`).
     pub ring: Option<Ring>,
-    /// The maximum number of completions dequeued at once (`-oc`).
+    /// The maximum number of completions dequeued in one call (`-oc`).
     pub dequeue: Option<u32>,
     /// The distance between buffers (`-bs`); absent: the version's default.
     pub separation: Option<Separation>,
@@ -36,7 +36,7 @@ pub struct Newer {
 pub struct Ring {
     /// Buffers are not registered with it (`n`).
     pub unregistered: bool,
-    /// Operations submitted at once; absent: automatic.
+    /// Operations submitted together; absent: automatic.
     pub batch: Option<u32>,
     /// The letter `p` follows the number.
     pub trailing_p: bool,
@@ -47,7 +47,7 @@ pub struct Ring {
 pub enum Separation {
     /// As the allocator places them (`-bsn`).
     System,
-    /// The entries of the page directory that map them lie in different cache lines (`-bsp`).
+    /// The entries of the page directory that map them are in different cache lines (`-bsp`).
     PageDirectory,
     /// At least this many bytes (`-bs<size>`).
     Bytes(u64),
@@ -58,7 +58,7 @@ pub enum Separation {
 pub struct CoreOrder {
     /// First one hardware thread of every core, then the second ones (`-ac`).
     pub cores: bool,
-    /// Groups in turn, rather than one after the other (`-as`).
+    /// Groups round-robin, rather than one after the other (`-as`).
     pub groups: bool,
     /// The kind of core that is first; absent: the version's default.
     pub kind: Option<KindOrder>,

@@ -179,7 +179,7 @@ fn require_switches_first<'a>(line: &mut Line<'_>, sorted: &[Argument<'a>]) -> R
     Ok(switches)
 }
 
-/// Whether the command line uses `-X`, as far as it is read.
+/// Whether the command line uses `-X`, as read so far.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ProfileUse {
     Unknown,

@@ -1,6 +1,6 @@
 //! Prints a profile as text: the output of `-Rptext`, and the head of every text report. A profile
 //! does not hold its command line: callers print it first. The lines are those of DiskSpd 2.2; the
-//! older form is for scripts made for 2.0.17 to 2.0.20.
+//! older form is for scripts written for 2.0.17 to 2.0.20.
 
 use super::profile::lines_of_span;
 use super::profile::{Cache, Distribution, FlushType, Processor, Profile, Range, Target, ThroughputUnit, TimeSpan};

@@ -43,7 +43,7 @@ pub trait Disk {
 /// Facts of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathFacts {
-    /// What it is.
+    /// The kind of file.
     pub kind: PathKind,
     /// Its size in bytes.
     pub size: u64,

@@ -1,8 +1,8 @@
-//! The engines of fio, and which of them fathom supports.
+//! fio's engines, and which of them fathom supports.
 
 use model::plan::EngineKind;
 
-/// An engine of fio.
+/// An fio engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Engine {
     /// Its name.
@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_engine_that_is_not_built_has_something_in_its_place() {
+    fn every_unsupported_engine_has_an_alternative() {
         for engine in ENGINES {
             let is_built = EngineKind::from_fio_name(engine.name).is_some();
             assert_eq!(alternative_to(engine.name).is_none(), is_built, "{}", engine.name);

@@ -34,7 +34,7 @@ pub struct Flags {
     pub warnings_fatal: bool,
     /// Where verify states and dumps go; the working directory if absent.
     pub aux_path: Option<String>,
-    /// What to trace.
+    /// The class of messages to trace.
     pub debug: Vec<String>,
     /// Merges traces, and runs nothing.
     pub merge_blktrace_only: bool,
@@ -104,7 +104,7 @@ pub enum Eta {
 }
 
 impl Flags {
-    /// `--debug` asks for lines of this kind.
+    /// `--debug` enables lines of this kind.
     pub fn debugs(&self, kind: &str) -> bool {
         self.debug.iter().any(|word| word == kind)
     }
@@ -164,7 +164,7 @@ pub struct Flag {
     pub parameter: Parameter,
     /// The placeholder of the value in help texts.
     pub placeholder: &'static str,
-    /// What it does.
+    /// Its description.
     pub help: &'static str,
     pub(super) apply: fn(&mut Flags, &str) -> Action,
 }
@@ -263,7 +263,7 @@ macro_rules! set {
     };
 }
 
-/// The words of fio's `--debug`.
+/// The classes of fio's `--debug`.
 const DEBUG_WORDS: &[&str] = &[
     "process", "file", "io", "mem", "blktrace", "verify", "random", "parse", "diskutil", "job", "mutex", "profile",
     "time", "net", "rate", "compress", "steadystate", "helperthread", "zbd", "all",

@@ -1,6 +1,6 @@
-//! fio's job files and command line, as of version 3.42. Arguments and files → [`Jobs`], which is
-//! what the user wrote, typed by the table of options. Nothing is opened or printed here:
-//! [`ParseEnv`] gives access to files and the machine, and messages are returned as lines.
+//! fio's job files and command line, as of version 3.42. Arguments and files → [`Jobs`] (what the
+//! user wrote, typed by the table of options). Nothing is opened or printed here: [`ParseEnv`]
+//! gives access to files and the machine, and messages are returned as lines.
 
 pub mod engines;
 pub mod flags;

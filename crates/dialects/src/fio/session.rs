@@ -144,7 +144,7 @@ impl<'a> Session<'a> {
         self.read.flags.parse_only || self.read.flags.show_command
     }
 
-    /// Reports an engine that cannot be loaded. If it is an engine of fio that fathom lacks, the
+    /// Reports an engine that cannot be loaded. If it is an fio engine that fathom lacks, the
     /// program exits only if jobs are to run.
     pub(super) fn load_engine(&mut self, name: &str) -> Result<(), ExitCode> {
         if engines::find(name).is_some() {

@@ -25,7 +25,7 @@ pub(super) fn argument(typed: &str) -> Option<&'static str> {
     closest(typed, flags.chain(table::common_rows().flat_map(|row| row.names())))
 }
 
-/// The first of the closest names, if at most half of the letters differ.
+/// The first of the closest names, if at most half of its characters differ.
 fn closest(name: &str, known: impl Iterator<Item = &'static str>) -> Option<&'static str> {
     let allowed = name.len().div_ceil(2);
     // The edit distance is at least the difference in length. This check matters because a
@@ -59,7 +59,7 @@ mod tests {
     /// Found by mutated command lines: without the length check, comparing such a name took
     /// seconds.
     #[test]
-    fn a_name_as_long_as_its_file_is_compared_with_nothing() {
+    fn a_name_as_long_as_its_file_is_not_compared() {
         let begun = std::time::Instant::now();
         assert_eq!(argument(&"[".repeat(200_000)), None);
         assert_eq!(option(&"(".repeat(200_000)), None);

@@ -106,7 +106,7 @@ mod tests {
     use crate::fio::engines::{self, ENGINES};
 
     #[test]
-    fn every_row_names_engines_of_fio_that_are_not_here() {
+    fn every_row_names_unsupported_engines() {
         for engine in OPTIONS.iter().flat_map(|(engines, ..)| engines.iter()) {
             assert!(ENGINES.iter().any(|known| known.name == *engine), "{engine}");
             assert!(engines::find(engine).is_none(), "{engine}");

@@ -117,7 +117,7 @@ mod tests {
                          [Write]\n  RND    4KiB (Q=  1, T= 1):   150.250 MB/s [  36682.1 IOPS] <    27.10 us>\n";
 
     #[test]
-    fn rows_are_read_and_named_not_admissible() {
+    fn rows_are_read_and_marked_inadmissible() {
         assert!(is_report(EIGHT));
         let read = read("x", EIGHT).expect("three rows");
         assert_eq!(read.loads.len(), 3);

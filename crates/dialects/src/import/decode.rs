@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn encodings_of_windows_are_understood() {
+    fn windows_encodings_are_decoded() {
         let text = "Results for timespan 1:\r\n\u{2013}";
         let units: Vec<u16> = text.encode_utf16().collect();
         let little: Vec<u8> = units.iter().flat_map(|unit| unit.to_le_bytes()).collect();
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn code_pages_lose_nothing_that_reports_use() {
+    fn code_pages_keep_all_characters_of_reports() {
         let decoded = decode(b"Caf\xe9 path: 'x'");
         assert_eq!(decoded.text, "Caf\u{e9} path: 'x'");
         assert_eq!(decoded.encoding, "a single-byte code page");

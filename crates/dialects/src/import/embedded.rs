@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// Finds the last JSON document of fio. With `--status-interval` there are several, each of which
+/// Finds fio's last JSON document. With `--status-interval` there are several, each of which
 /// includes the figures of the previous ones.
 pub(super) fn find_fio_json(text: &str) -> Option<Range<usize>> {
     let mark = text.rfind("\"fio version\"")?;
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn documents_are_found_in_what_surrounds_them() {
+    fn documents_are_found_inside_other_text() {
         let text = "note: {x}\n{\n \"fio version\" : \"a}\\\"\", \"jobs\" : [{}]\n}\nbye {\"x\":1}";
         let found = find_fio_json(text).expect("a document");
         assert!(text[found.clone()].starts_with("{\n \"fio"));

@@ -388,7 +388,7 @@ mod tests {
     use model::Bytes;
 
     #[test]
-    fn a_command_line_tells_the_load() {
+    fn a_command_line_determines_the_load() {
         let text = "tool = \"DiskSpd\"\ncommand = 'diskspd -t2 -o32 -b4k -r4k -w0 -d120 -Sh -D -L -c5G C:\\x\\IO.dat > test01.txt'\n\
                     time = \"120.006s\"\noperations = 234408\niops = 1953.30\nmib_per_sec = 7.63\nmean = \"32.763 ms\"\np99 = \"60ms\"\n";
         assert!(is_report(text));
@@ -430,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn other_documents_are_none() {
+    fn other_documents_are_not_figures() {
         assert!(!is_report("[[job]]\ntarget = \"a\"\n"));
         assert!(!is_report("Latency, they say, is key\n"));
         assert!(!is_report(""));

@@ -22,7 +22,7 @@ pub(super) fn parse_decimal_comma(text: &str, decimals: usize) -> Option<f64> {
     sound.then(|| parse_decimal(&format!("{before}.{behind}"))).flatten()
 }
 
-/// Parses a number of fio's report with a decimal prefix: `85717k`, `12.3k`, `1363`.
+/// Parses a number from fio's report with a decimal prefix: `85717k`, `12.3k`, `1363`.
 pub(super) fn parse_prefixed(text: &str) -> Option<f64> {
     let text = text.trim();
     let last = text.chars().next_back()?;

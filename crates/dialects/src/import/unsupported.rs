@@ -7,7 +7,7 @@ pub struct UnsupportedForm {
     pub name: &'static str,
     /// Why it is not read.
     pub why: &'static str,
-    /// What to do instead.
+    /// Advice on what to do instead.
     pub instead: &'static str,
 }
 
@@ -16,17 +16,17 @@ type Input = (&'static str, fn(&str) -> bool, &'static str);
 /// Test descriptions of each tool, and what to give instead.
 const INPUTS: &[Input] = &[
     (
-        "a configuration of Iometer",
+        "an Iometer configuration",
         |text| text.contains("'TEST SETUP ==="),
         "run it with `fathom iometer FILE results.csv`, then give results.csv; `fathom lint FILE` examines it",
     ),
     (
-        "a parameter file of Vdbench",
+        "a Vdbench parameter file",
         |text| begins_line(text, "rd=") && (begins_line(text, "sd=") || begins_line(text, "fsd=")),
         "run it with `fathom vdbench -f FILE`, then give output/flatfile.html; `fathom lint FILE` examines a FILE.parm",
     ),
     (
-        "a job file of fio",
+        "an fio job file",
         |text| {
             begins_line(text, "[")
                 && ["rw=", "readwrite=", "ioengine="]
@@ -36,12 +36,12 @@ const INPUTS: &[Input] = &[
         "run it with `fathom fio --output-format=json FILE`, then give its output; `fathom lint FILE` examines a FILE.fio",
     ),
     (
-        "a profile of DiskSpd",
+        "a DiskSpd profile",
         |text| text.contains("<Profile>") && text.contains("<TimeSpans>"),
         "run it with `fathom diskspd -XFILE`, then give its output; `fathom lint FILE` examines a FILE.xml",
     ),
     (
-        "a job file of fathom",
+        "a fathom job file",
         |text| begins_line(text, "[[job]]"),
         "run it with `fathom run FILE --save result.fathom`, then give that result; `fathom lint FILE` examines it",
     ),
@@ -62,7 +62,7 @@ pub(super) fn recognise(text: &str) -> Option<UnsupportedForm> {
     if has("Vdbench distribution") {
         let why = "only summary.html and flatfile.html have the averages of each run";
         of(
-            "another page of Vdbench",
+            "another Vdbench page",
             why,
             "give one of these files from the same folder",
         )
@@ -71,7 +71,7 @@ pub(super) fn recognise(text: &str) -> Option<UnsupportedForm> {
     } else if text.lines().any(is_terse) {
         let instead = "run the test again with --output-format=json, or with both: --output-format=terse,json";
         of(
-            "terse output of fio",
+            "fio terse output",
             "its fields have no names and depend on the version",
             instead,
         )
@@ -79,10 +79,10 @@ pub(super) fn recognise(text: &str) -> Option<UnsupportedForm> {
         let why = "its lines contain neither the kind of the figures nor totals of the run";
         let instead = "to draw it, run `fathom report FILE …` with its original name \
             (db_lat.1.log); to judge or compare, give fio's JSON report";
-        of("a log of fio", why, instead)
+        of("an fio log", why, instead)
     } else if text.lines().any(is_dd) {
         let instead = "see `fathom explain anti-patterns dd` for the reason, and for what to run instead";
-        of("output of dd", "dd is not a storage test", instead)
+        of("dd output", "dd is not a storage test", instead)
     } else {
         None
     }
@@ -120,24 +120,24 @@ mod tests {
         let name = |text: &str| recognise(text).map(|found| found.name);
         assert_eq!(
             name("1048576 bytes (1.0 MB, 1.0 MiB) copied, 0.001 s, 1.0 GB/s"),
-            Some("output of dd")
+            Some("dd output")
         );
-        assert_eq!(name("3;fio-3.42;job;0;0;1"), Some("terse output of fio"));
+        assert_eq!(name("3;fio-3.42;job;0;0;1"), Some("fio terse output"));
         let icf = "Version 1.1.0 \n'TEST SETUP ====================================================================\n'Test Description";
-        assert_eq!(name(icf), Some("a configuration of Iometer"));
+        assert_eq!(name(icf), Some("an Iometer configuration"));
         assert_eq!(
             name("Vdbench distribution: vdbench50407\nReporting of latency buckets"),
-            Some("another page of Vdbench")
+            Some("another Vdbench page")
         );
         for (input, expected) in [
-            ("sd=sd1,lun=/a\nwd=w,sd=sd1\nrd=r,wd=w", "a parameter file of Vdbench"),
-            ("[a]\nrw=randread\n", "a job file of fio"),
-            ("<Profile>\n<TimeSpans>", "a profile of DiskSpd"),
-            ("[[job]]\nread = 70\n", "a job file of fathom"),
+            ("sd=sd1,lun=/a\nwd=w,sd=sd1\nrd=r,wd=w", "a Vdbench parameter file"),
+            ("[a]\nrw=randread\n", "an fio job file"),
+            ("<Profile>\n<TimeSpans>", "a DiskSpd profile"),
+            ("[[job]]\nread = 70\n", "a fathom job file"),
         ] {
             assert_eq!(name(input), Some(expected));
         }
-        assert_eq!(name("500, 2404, 0, 0, 0\n"), Some("a log of fio"));
+        assert_eq!(name("500, 2404, 0, 0, 0\n"), Some("an fio log"));
         assert_eq!(name(""), None);
         assert_eq!(name("hello"), None);
     }

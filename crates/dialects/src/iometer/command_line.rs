@@ -23,17 +23,17 @@ pub struct Arguments {
     pub config: String,
     /// Absent: Iometer would open its window.
     pub results: Option<String>,
-    /// Targets and managers of the file, and what they are here.
+    /// Targets and managers of the file, mapped to those of this machine.
     pub maps: Vec<(String, String)>,
-    /// Targets of workers to which the file assigns none.
+    /// Targets of workers for which the file lists none.
     pub targets: Vec<String>,
-    /// Size of files that are made.
+    /// Size of created files.
     pub size: Option<Bytes>,
     /// The layout of the results, if not that of the configuration.
     pub layout: Option<Layout>,
 }
 
-/// What a command line asks for.
+/// The action that a command line requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reading {
     /// The text of `/?`.
@@ -51,7 +51,7 @@ pub struct Switch {
     pub name: &'static str,
     /// Its value.
     pub value: &'static str,
-    /// What it does.
+    /// Its description.
     pub about: &'static str,
     id: Id,
 }
@@ -74,7 +74,7 @@ const fn switch(id: Id, name: &'static str, value: &'static str, about: &'static
     Switch { name, value, about, id }
 }
 
-/// All switches: those of Iometer have one letter, those of fathom a name.
+/// All switches: Iometer's have one letter, fathom's a name.
 pub const SWITCHES: &[Switch] = &[
     switch(Id::Config, "c", "FILE", "configuration file"),
     switch(Id::Results, "r", "FILE", "result file; results are appended"),
@@ -113,7 +113,7 @@ pub const SWITCHES: &[Switch] = &[
     ),
 ];
 
-/// Messages where a switch comes twice or its value does not fit.
+/// Messages about a repeated switch or an invalid value.
 const TWICE: [(Id, &str); 4] = [
     (Id::Config, "Config file"),
     (Id::Results, "Result file"),
@@ -121,8 +121,8 @@ const TWICE: [(Id, &str); 4] = [
     (Id::Port, "Login port number"),
 ];
 
-/// Reads the words behind the program's name. On Windows every word with a slash is a switch;
-/// elsewhere `/tmp/x.icf` is a path.
+/// Parses the arguments after the program's name. On Windows every argument with a slash is a
+/// switch; elsewhere `/tmp/x.icf` is a path.
 pub fn read(program: &str, words: &[String], windows: bool) -> Reading {
     match parse(words, windows) {
         Ok(Some(arguments)) => Reading::Run(arguments),
@@ -228,7 +228,7 @@ fn help(program: &str) -> String {
         let head = format!("{dash}{} {}", switch.name, switch.value);
         text += &format!("  {head:<22} {}\n", switch.about);
     }
-    text + "\nRuns every test of the configuration and appends its results. `-` may stand in place of `/`.\n"
+    text + "\nRuns every test of the configuration and appends its results. `-` can be used instead of `/`.\n"
 }
 
 #[cfg(test)]
@@ -257,7 +257,7 @@ mod tests {
         }
         let Reading::Run(arguments) = reading("/tmp/a.icf b.csv --map D:=/mnt --target=/x --target E:=/y --size 1MiB")
         else {
-            panic!("a path is no switch");
+            panic!("a path is not a switch");
         };
         assert_eq!(
             arguments.maps,
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_are_those_of_iometer() {
+    fn messages_match_iometer() {
         let check = |line, expected: &str| match reading(line) {
             Reading::Wrong(what, _) => assert_eq!(what, expected, "{line}"),
             other => panic!("{line}: {other:?}"),

@@ -1,4 +1,4 @@
-//! What a configuration file says.
+//! The contents of a configuration file.
 
 /// A configuration file.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -14,7 +14,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// The specification of a name.
+    /// The specification with a name.
     pub(super) fn spec(&self, name: &str) -> Option<&AccessSpec> {
         self.specs.iter().find(|spec| spec.name == name)
     }
@@ -58,11 +58,11 @@ impl Default for TestSetup {
     }
 }
 
-/// How a number grows from step to step.
+/// How a number increases from step to step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Steps {
     pub(super) start: u32,
-    /// The last that is allowed; only queue depths have one.
+    /// The maximum; only queue depths have one.
     pub(super) end: u32,
     pub(super) step: u32,
     pub(super) exponential: bool,
@@ -91,7 +91,7 @@ pub enum Record {
 }
 
 impl Record {
-    /// The words in the order of their numbers.
+    /// The keywords in the order of their numbers.
     pub const WORDS: [(&str, Record); 5] = [
         ("ALL", Record::All),
         ("NO_TARGETS", Record::NoTargets),
@@ -116,7 +116,7 @@ pub enum TestType {
 }
 
 impl TestType {
-    /// The words in the order of their numbers.
+    /// The keywords in the order of their numbers.
     pub const WORDS: [(&str, TestType); 8] = [
         ("NORMAL", TestType::Normal),
         ("CYCLE_TARGETS", TestType::CycleTargets),
@@ -141,7 +141,7 @@ impl TestType {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AccessSpec {
     pub(super) name: String,
-    /// To which workers without a list of their own it goes.
+    /// The workers without a list of their own to which it is assigned.
     pub(super) assignment: Assignment,
     pub(super) lines: Vec<SpecLine>,
 }
@@ -157,7 +157,7 @@ pub enum Assignment {
 }
 
 impl Assignment {
-    /// The words in the order of their numbers.
+    /// The keywords in the order of their numbers.
     pub const WORDS: [(&str, Assignment); 4] = [
         ("NONE", Assignment::None),
         ("ALL", Assignment::All),
@@ -186,7 +186,7 @@ pub struct Manager {
     pub(super) name: String,
     pub(super) address: String,
     pub(super) workers: Vec<Worker>,
-    /// Where the file lists it.
+    /// Its line in the file.
     pub(super) line: usize,
 }
 
@@ -197,7 +197,7 @@ pub struct Worker {
     /// `NETWORK,TCP` and the like; empty for disks.
     pub(super) network: String,
     pub(super) outstanding: u32,
-    /// Transactions after which a target is closed and opened again.
+    /// Transactions after which a target is closed and reopened.
     pub(super) connection: Option<u32>,
     pub(super) seed: Option<u32>,
     /// Sectors; 0: all.
@@ -208,7 +208,7 @@ pub struct Worker {
     pub(super) specs: Vec<String>,
     /// Names of targets.
     pub(super) targets: Vec<String>,
-    /// Where the file lists it.
+    /// Its line in the file.
     pub(super) line: usize,
 }
 
@@ -218,7 +218,7 @@ pub enum DataPattern {
     /// One byte repeating.
     #[default]
     Repeating,
-    /// Random data that is filled in once.
+    /// Random data, generated once.
     Once,
     /// New random data for each write.
     Random,

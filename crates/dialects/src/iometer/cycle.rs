@@ -5,20 +5,20 @@ use super::config::{Steps, TestSetup, TestType};
 /// The targets that a worker has, by manager, then worker.
 pub(super) type Counts = Vec<Vec<usize>>;
 
-/// Tests that a file may come to.
+/// Maximum number of tests in a file.
 pub(super) const MAX_RUNS: usize = 4096;
 
 /// One test.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Run {
-    /// How many of its targets each worker uses, from its first; 0: it rests.
+    /// How many of its targets each worker uses, from the first on; 0: it is idle.
     pub(super) targets: Counts,
-    /// The queue depth in place of that of the workers.
+    /// The queue depth, which replaces that of the workers.
     pub(super) depth: Option<u32>,
 }
 
-/// The tests of a specification index, in order. `all` holds the targets of the workers that take
-/// part.
+/// The tests of a specification index, in order. `all` has the targets of the participating
+/// workers.
 pub(super) fn runs(setup: &TestSetup, all: &Counts) -> Vec<Run> {
     let per_worker = |runs: &Counts| runs.iter().flatten().copied().max().unwrap_or_default();
     let depths = depths(setup.depth);
@@ -76,7 +76,7 @@ fn limit_each(targets: &Counts, count: usize) -> Counts {
     targets.iter().map(limit).collect()
 }
 
-/// Counts targets down the workers.
+/// Assigns the first `left` targets, in the order of workers.
 fn take(workers: &[usize], left: &mut usize) -> Vec<usize> {
     let one = |targets: &usize| {
         let taken = (*targets).min(*left);
@@ -86,19 +86,19 @@ fn take(workers: &[usize], left: &mut usize) -> Vec<usize> {
     workers.iter().map(one).collect()
 }
 
-/// Numbers up to the first that reaches `most`, which stands in its place.
-fn counts(steps: Steps, most: usize) -> Vec<usize> {
+/// The series up to the first number that reaches `max`, which is then `max` itself.
+fn counts(steps: Steps, max: usize) -> Vec<usize> {
     let mut counts = Vec::new();
     for count in series(steps).take(MAX_RUNS + 1) {
-        counts.push((count as usize).min(most));
-        if count as usize >= most {
+        counts.push((count as usize).min(max));
+        if count as usize >= max {
             break;
         }
     }
     counts
 }
 
-/// Queue depths: the one that exceeds the end is not used.
+/// Queue depths: one beyond the end is not used.
 fn depths(steps: Steps) -> Vec<u32> {
     let depths = series(steps)
         .take_while(|depth| *depth <= steps.end.into())
@@ -106,7 +106,7 @@ fn depths(steps: Steps) -> Vec<u32> {
     depths.map(|depth| depth as u32).collect()
 }
 
-/// Start, then further as the step says; a step that does not grow ends it.
+/// Start, then further by the step; a step that does not increase ends the series.
 fn series(steps: Steps) -> impl Iterator<Item = u64> {
     let (start, step) = (u64::from(steps.start.max(1)), u64::from(steps.step));
     // A factor of 1 counts as linear.
@@ -135,8 +135,8 @@ mod tests {
 
     #[test]
     fn numbers_grow_until_all_are_in_use() {
-        let check = |(start, step, exponential), most, expected: &[usize]| {
-            assert_eq!(counts(steps(start, step, exponential), most), expected);
+        let check = |(start, step, exponential), max, expected: &[usize]| {
+            assert_eq!(counts(steps(start, step, exponential), max), expected);
         };
         check((1, 2, false), 3, &[1, 3]);
         check((1, 2, false), 4, &[1, 3, 4]);

@@ -5,19 +5,19 @@
 pub struct Key {
     /// The section.
     pub section: Section,
-    /// The words that a line must begin with.
+    /// The text with which a line must begin.
     pub name: &'static str,
     pub(super) id: Id,
-    /// What its value is.
+    /// The form of its value.
     pub value: &'static str,
-    /// What it does here.
+    /// Its effect in fathom.
     pub here: &'static str,
 }
 
 /// A section, by the first words of its first line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Section {
-    /// What is tested, and for how long.
+    /// The test's subject and duration.
     TestSetup,
     /// The screen.
     ResultsDisplay,
@@ -45,7 +45,7 @@ impl Section {
     }
 }
 
-/// What a key sets.
+/// The setting of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Id {
     Description,
@@ -79,7 +79,7 @@ pub(super) enum Id {
 
 macro_rules! keys {
     ($($section:ident { $($id:ident $name:literal: $value:literal, $here:literal;)* })*) => {
-        /// All keys. Where one begins with the words of another, the longer comes first.
+        /// All keys. If one is a prefix of another, the longer one comes first.
         pub const KEYS: &[Key] = &[$($(Key {
             section: Section::$section,
             name: $name,

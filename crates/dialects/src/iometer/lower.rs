@@ -1,5 +1,5 @@
-//! What a configuration means: every specification index and cycling step becomes a step, a worker
-//! a thread, a target a stream. What cannot be expressed is refused.
+//! Lowers a configuration: every specification index and cycling step becomes a step, a worker a
+//! thread, a target a stream. What cannot be expressed is refused.
 
 use model::Nanos;
 use model::plan::{
@@ -17,22 +17,21 @@ use crate::{Diagnostic, bounds};
 
 /// I/O errors are counted, and the test continues.
 const COUNTED_ERRORS: [i32; 1] = [crate::native::IO_ERROR];
-/// Parts with the same fault that a complaint names.
+/// Maximum number of parts that a complaint lists.
 const MAX_NAMES: usize = 8;
 /// The first version whose layout differs.
 const V2006: &str = "2006.07.27";
 
-/// What a configuration means here.
+/// A lowered configuration.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lowered {
     /// The plan.
     pub plan: Plan,
-    /// What is done otherwise than by Iometer, in sentences.
+    /// Differences from Iometer, one sentence each.
     pub notes: Vec<String>,
 }
 
-/// Gives a configuration its meaning. `seed` makes the random decisions of workers without a fixed
-/// seed.
+/// Lowers a configuration. `seed` makes the random decisions of workers without a fixed seed.
 ///
 /// # Errors
 /// A [`Diagnostic`] for everything that is not supported.
@@ -93,7 +92,7 @@ pub fn lower(
         origin: origin(&config, arguments, jobs),
         ..Plan::default()
     };
-    // A target that only resting workers have is not opened.
+    // A target that only idle workers have is not opened.
     plan.keep_targets(&plan.uses_of_targets());
     Ok(Lowered {
         notes: notes(&config),
@@ -101,7 +100,7 @@ pub fn lower(
     })
 }
 
-/// Workers of this machine, where the file lists no manager, and targets of workers without any.
+/// Adds workers of this machine if the file lists no manager, and targets to workers without any.
 fn add_workers(config: &mut Config, arguments: &Arguments, machine: &dyn Machine) {
     if arguments.targets.is_empty() {
         return;
@@ -125,7 +124,7 @@ fn add_workers(config: &mut Config, arguments: &Arguments, machine: &dyn Machine
     }
 }
 
-/// Workers without a list have the specifications that go to them by default.
+/// Gives workers without a list the specifications that are assigned to them by default.
 fn assign_specs(config: &mut Config) {
     let by_default = |spec: &&AccessSpec| matches!(spec.assignment, Assignment::All | Assignment::Disk);
     let names: Vec<String> = config
@@ -140,7 +139,7 @@ fn assign_specs(config: &mut Config) {
     }
 }
 
-/// Everything that the whole configuration is refused for.
+/// Reasons to refuse the whole configuration.
 fn refuse(config: &Config, arguments: &Arguments, machine: &dyn Machine) -> Vec<Diagnostic> {
     let mut refused = Vec::new();
     let mut add = |what: String, help: &str| refused.push(Diagnostic::new(what).help(help));
@@ -169,7 +168,7 @@ fn refuse(config: &Config, arguments: &Arguments, machine: &dyn Machine) -> Vec<
     refused
 }
 
-/// Workers and specifications that cannot be run: a complaint for each cause, which lists them.
+/// Workers and specifications that cannot be run: one complaint for each cause, listing them.
 fn parts_that_cannot_run(config: &Config) -> impl Iterator<Item = Diagnostic> {
     let mut causes: Vec<(String, &str, Vec<String>)> = Vec::new();
     let mut add =
@@ -183,7 +182,7 @@ fn parts_that_cannot_run(config: &Config) -> impl Iterator<Item = Diagnostic> {
             network, outstanding, ..
         } = worker;
         if !network.is_empty() {
-            let cause = format!("network workers ({network}) are not built, only disks are measured");
+            let cause = format!("network workers ({network}) are not supported; only disks are measured");
             add(&name, cause, "remove them from the file");
         }
         if worker.connection == Some(0) {
@@ -203,7 +202,7 @@ fn parts_that_cannot_run(config: &Config) -> impl Iterator<Item = Diagnostic> {
     for spec in config.specs.iter().filter(|spec| is_in_use(config, spec)) {
         let name = format!("\"{}\"", spec.name);
         if spec.lines.iter().any(|line| line.percent > 0 && line.reply > 0) {
-            let cause = "a reply is a second transfer of the other direction, which is not built yet";
+            let cause = "a reply is a second transfer of the other direction, which is not supported";
             add(&name, cause.into(), "set the last column of the lines to 0");
         }
         if spec.lines.is_empty() {
@@ -224,7 +223,7 @@ fn parts_that_cannot_run(config: &Config) -> impl Iterator<Item = Diagnostic> {
     })
 }
 
-/// The names of managers that are other machines, and the first of them. One without name and
+/// The names of managers that are other machines, and the first of them. A manager without name and
 /// address is this machine.
 fn managers_elsewhere(config: &Config, arguments: &Arguments, machine: &dyn Machine) -> Option<(String, String)> {
     fn shown(manager: &Manager) -> &str {
@@ -257,7 +256,7 @@ struct Lowering<'a> {
     finder: Finder<'a>,
     /// Targets of the plan.
     places: Vec<Place>,
-    /// The largest region of each in bytes; 0: the whole.
+    /// The largest region of each target in bytes; 0: the whole target.
     wanted: Vec<u64>,
     seed: u64,
     refused: Vec<Diagnostic>,
@@ -285,7 +284,8 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// Two targets of a worker that are one file would be opened and closed as one.
+    /// Refuses connection tests of a worker whose two targets are the same file, because that file
+    /// would be opened and closed as one.
     fn refuse_shared(&mut self, place: &Place, worker: &Worker) {
         let found = worker.targets.iter().filter_map(|name| self.finder.find(name).ok());
         if worker.connection.is_some() && found.filter(|one| one.path == place.path).count() > 1 {
@@ -313,8 +313,8 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// All steps, each with what its report needs of the configuration. They are counted before the
-    /// first is made: some thousand tests of some hundred workers take half a gigabyte.
+    /// All steps, each with the configuration that its report needs. They are counted before the
+    /// first is created: thousands of tests with hundreds of workers would need half a gigabyte.
     fn steps(&mut self) -> Vec<(Step, JobEcho)> {
         let indexes = all_workers(self.config).map(|(_, worker)| worker.specs.len()).max();
         let (mut cycles, mut tests, mut streams) = (Vec::new(), 0, 0);
@@ -354,15 +354,15 @@ impl<'a> Lowering<'a> {
             }
         }
         if steps.is_empty() && self.refused.is_empty() {
-            let what = "cannot run this configuration: every worker rests in every test";
+            let what = "cannot run this configuration: every worker is idle in every test";
             self.refused
                 .push(Diagnostic::new(what).help("assign specifications to workers that have targets"));
         }
         steps
     }
 
-    /// More streams or operations in flight than a test may have. `streams` counts those of all
-    /// tests.
+    /// Refuses more streams or operations in flight than a test may have. `streams` counts those of
+    /// all tests.
     fn exceeded_bound(&self, index: usize, run: &Run, streams: &mut u64) -> Option<Diagnostic> {
         let counts = run.targets.iter().flatten();
         let mut operations = 0;
@@ -517,7 +517,7 @@ fn region(worker: &Worker, place: &Place, lines: &[SpecLine]) -> Region {
     }
 }
 
-/// What the report of a step needs, in order.
+/// The settings that the report of a step needs, in order.
 #[derive(Default)]
 struct Echo {
     options: Vec<(String, String)>,
@@ -543,7 +543,7 @@ impl Echo {
     }
 }
 
-/// A specification as results repeat it: its name and assignment, then its lines.
+/// A specification in the form of results: its name and assignment, then its lines.
 fn spec_lines(spec: &AccessSpec) -> Vec<(String, String)> {
     let assignment = Assignment::WORDS.iter().position(|(_, one)| *one == spec.assignment);
     let head = format!("{},{}", spec.name, assignment.unwrap_or_default());

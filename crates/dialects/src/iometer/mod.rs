@@ -1,8 +1,8 @@
 //! Iometer: configuration files (`.icf`) of every version from 1998 to 1.1.0, run in batch mode.
 //!
 //! `command_line` reads the switches, `read` the file by the table of `keys`, `cycle` expands test
-//! types into steps, and `lower` turns all of it into a plan. Facts of the machine come through the
-//! trait [`Machine`].
+//! types into steps, and `lower` turns the configuration into a plan. The trait [`Machine`]
+//! provides facts of the machine.
 
 pub mod command_line;
 mod config;

@@ -1,4 +1,4 @@
-//! The grammar: lines that begin with an apostrophe are keys, the line behind is the value.
+//! The grammar: lines that begin with an apostrophe are keys, and the next line is the value.
 
 use super::config::{Assignment, Config, DataPattern, Manager, Record, Steps, TestType, Worker};
 use super::keys::{Id, KEYS, Key, Section};
@@ -14,20 +14,20 @@ const FIRST: u64 = version_date(1998, 1, 5);
 /// The form of a file without a version.
 const NEWEST: u64 = u64::MAX;
 
-/// Ten years: what is longer is a typing error.
+/// Ten years: a longer time is a typing error.
 const MAX_SECONDS: u64 = 10 * 365 * 86_400;
 
-/// The number of a version that is a date.
+/// The version number, if it is a date.
 const fn version_date(year: u64, month: u64, day: u64) -> u64 {
     year.saturating_mul(10_000)
         .saturating_add(month.saturating_mul(100))
         .saturating_add(day)
 }
 
-/// A file that was read.
+/// A parsed file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Parsed {
-    /// What it says.
+    /// The configuration.
     pub config: Config,
     /// Problems that Iometer reports without stopping.
     pub warnings: Vec<String>,
@@ -36,7 +36,7 @@ pub struct Parsed {
 /// Reads a configuration file.
 ///
 /// # Errors
-/// Every complaint about it, in Iometer's words where it has some.
+/// Every complaint about it, in Iometer's wording if it has a message.
 pub fn read(file: &str, text: &str) -> Result<Parsed, Vec<Diagnostic>> {
     let lines: Vec<&str> = text.lines().map(str::trim).collect();
     let mut reader = Reader {
@@ -59,7 +59,7 @@ pub fn read(file: &str, text: &str) -> Result<Parsed, Vec<Diagnostic>> {
     }
 }
 
-/// The complaints, each once, with the lines of all places that have it.
+/// The complaints without duplicates, each with the lines where it applies.
 fn merge_equal(refused: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let mut merged: Vec<(Diagnostic, Vec<String>)> = Vec::new();
     for complaint in refused {
@@ -80,20 +80,20 @@ fn merge_equal(refused: Vec<Diagnostic>) -> Vec<Diagnostic> {
     merged.into_iter().map(merge).collect()
 }
 
-/// True if a text is such a file.
+/// True if a text is a configuration file.
 pub fn is_one(text: &str) -> bool {
     let is_section = |line: &str| Section::ALL.iter().any(|(_, words)| starts_with(line, words));
     let mut keys = text.lines().filter_map(|line| line.trim().strip_prefix('\''));
-    // Results repeat the access specifications.
+    // Results also contain access specifications.
     let is_result = |line: &str| starts_with(line, "Target Type,");
     !keys.clone().any(is_result) && keys.any(is_section)
 }
 
-/// A file on its way into a [`Config`].
+/// The state of the parser.
 pub(super) struct Reader<'a> {
     file: &'a str,
     lines: &'a [&'a str],
-    /// The line that is next.
+    /// The index of the next line.
     at: usize,
     /// The line that ends the section.
     end: usize,
@@ -103,7 +103,7 @@ pub(super) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// The line that was taken last.
+    /// The line that was read last.
     fn place(&self) -> Place {
         let line = self.at.max(1);
         Place {
@@ -117,7 +117,7 @@ impl<'a> Reader<'a> {
         self.refused.push(Diagnostic::new(what).at(self.place()).help(help));
     }
 
-    /// Refuses a line that [`Reader::list`] has passed over.
+    /// Refuses a line that [`Reader::list`] skipped.
     pub(super) fn refuse_line(&mut self, text: &str, what: impl Into<String>, help: &str) {
         let end = self.at;
         self.at = self.lines[..end]
@@ -203,7 +203,7 @@ impl<'a> Reader<'a> {
         Some(line)
     }
 
-    /// The value of a key: headings before it are passed over, and the next key ends the search.
+    /// The value of a key: headings before it are skipped, and the next key ends the search.
     fn value(&mut self, section: Section) -> &'a str {
         while let Some(line) = self.next_line() {
             let Some(words) = line.strip_prefix('\'') else {
@@ -249,7 +249,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Results of each update go into a file of their own, which is not written.
+    /// Notes that results of updates, which Iometer writes to a file of their own, are not written.
     fn warn_of_updates(&mut self) {
         let key = self.lines[self.at.saturating_sub(1)];
         if key.starts_with("'Record Last Update Results") && self.value(Section::ResultsDisplay).starts_with("ENABLED")
@@ -424,7 +424,7 @@ impl<'a> Reader<'a> {
         );
     }
 
-    /// Names of specifications that are not there are reported and left out.
+    /// Reports unknown names of specifications and drops them.
     fn check_assigned_specs(&mut self) {
         let Parsed { config, warnings } = &mut self.parsed;
         let (specs, managers) = (&config.specs, &mut config.managers);
@@ -458,18 +458,18 @@ pub(super) fn starts_with(text: &str, words: &str) -> bool {
     strip(text, words).is_some()
 }
 
-/// What follows some words, in either case.
+/// The text after a prefix, in either case.
 fn strip<'a>(text: &'a str, words: &str) -> Option<&'a str> {
     let head = text.get(..words.len())?;
     head.eq_ignore_ascii_case(words).then(|| &text[words.len()..])
 }
 
-/// A value, from its left to its right.
+/// The fields of a value, from left to right.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Value<'a>(pub(super) &'a str);
 
 impl<'a> Value<'a> {
-    /// The next run of digits, with the comma and blanks behind it. A negative number is none.
+    /// The next run of digits, and the comma and blanks after it. `None` for a negative number.
     pub(super) fn number(&mut self) -> Option<u64> {
         let start = self.0.find(|letter: char| letter.is_ascii_digit())?;
         if self.0[..start].ends_with('-') {
@@ -481,22 +481,22 @@ impl<'a> Value<'a> {
         rest[..end].parse().ok()
     }
 
-    /// The same where 32 bits must do.
+    /// The same for values of 32 bits.
     pub(super) fn count(&mut self) -> Option<u32> {
         self.number()?.try_into().ok()
     }
 
     /// The next word.
-    fn word(&mut self) -> &'a str {
+    fn next_word(&mut self) -> &'a str {
         let end = self.0.find([',', ' ', '\t']).unwrap_or(self.0.len());
         let (word, rest) = self.0.split_at(end);
         self.0 = past_separator(rest);
         word
     }
 
-    /// One of some words, or its number.
+    /// One of several keywords, or its number.
     pub(super) fn choice<T: Copy>(&mut self, words: &[(&str, T)]) -> Option<T> {
-        let word = self.word();
+        let word = self.next_word();
         let named = words.iter().find(|(name, _)| name.eq_ignore_ascii_case(word));
         let numbered = || words.get(word.parse::<usize>().ok()?);
         Some(named.or_else(numbered)?.1)
@@ -506,7 +506,7 @@ impl<'a> Value<'a> {
         self.choice(&[("DISABLED", false), ("ENABLED", true)])
     }
 
-    /// Everything up to the next comma, which is taken as well.
+    /// Everything up to the next comma, which is consumed as well.
     pub(super) fn name(&mut self) -> &'a str {
         let (name, rest) = self.0.split_once(',').unwrap_or((self.0, ""));
         self.0 = rest.trim_start();

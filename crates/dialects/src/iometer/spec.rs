@@ -4,9 +4,9 @@
 use super::config::{AccessSpec, Assignment, SpecLine};
 use super::read::{Reader, Value};
 
-/// The specification of a worker that rests.
+/// The specification of an idle worker.
 pub(super) const IDLE: &str = "Idle";
-/// Lines that a specification may have.
+/// Maximum number of lines of a specification.
 const MAX_LINES: usize = 100;
 /// The alignment of the old form, which does not name one.
 const OLD_ALIGN: u32 = 2048;
@@ -27,7 +27,7 @@ pub(super) fn read_name(reader: &mut Reader<'_>) {
         lines: Vec::new(),
     };
     let specs = &mut reader.parsed.config.specs;
-    // One of the same name gives way.
+    // An earlier one with the same name is replaced.
     specs.retain(|known| known.name != spec.name);
     specs.push(spec);
 }
@@ -103,7 +103,7 @@ fn line(text: &str, is_old: bool) -> Option<SpecLine> {
     is_valid.then_some(line)
 }
 
-/// The name that the old form lacks, made from the values.
+/// A name made from the values, because the old form has none.
 fn old_name(lines: &[SpecLine]) -> String {
     let [line] = lines else {
         let first = lines.first().map_or(0, |line| line.size);

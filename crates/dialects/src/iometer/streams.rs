@@ -1,7 +1,8 @@
 //! The streams of one target: the lines of a specification as mixes, sizes, patterns and pauses.
 //!
 //! Lines whose transfers differ only in size and direction are one stream, whose draws have the
-//! same distribution. All others are alternatives, of which the worker draws one for each burst.
+//! same distribution. All others are alternatives, and the worker chooses one at random for each
+//! burst.
 
 use model::access::{Access, Continuation, Mixed, Placement, Sequential, Uniform};
 use model::block_size::{BlockSizes, SizeShare};
@@ -11,15 +12,15 @@ use model::{Bytes, Nanos, PerDirection};
 
 use super::config::SpecLine;
 
-/// What the streams of a target depend on.
+/// The settings that the streams of a target depend on.
 #[derive(Clone, Copy)]
 pub(super) struct Shape<'a> {
     pub(super) lines: &'a [SpecLine],
-    /// What an alignment of 0 stands for.
+    /// The alignment that 0 means.
     pub(super) sector: u32,
 }
 
-/// One stream, or one for each line. Target, depth and contents are the caller's.
+/// One stream, or one for each line. The caller sets target, depth and contents.
 pub(super) fn streams(shape: Shape<'_>) -> Vec<Stream> {
     let lines: Vec<SpecLine> = shape.lines.iter().filter(|line| line.percent > 0).copied().collect();
     match are_one(&lines) {
@@ -35,15 +36,15 @@ pub(super) fn streams(shape: Shape<'_>) -> Vec<Stream> {
     }
 }
 
-/// True if the order of draws does not matter: each transfer is drawn alone, and its direction
-/// decides how it moves.
+/// True if the order of draws does not matter: each transfer is drawn independently, and its
+/// direction determines its position.
 fn are_one(lines: &[SpecLine]) -> bool {
     let [first, rest @ ..] = lines else { return true };
     let alone = |line: &SpecLine| line.burst == 1 && line.delay == 0 && line.align == first.align;
     rest.is_empty() || lines.iter().all(alone) && random(lines).iter().all(|(_, share)| share.is_some())
 }
 
-/// The share of random transfers of each direction, where its lines agree.
+/// The share of random transfers of each direction, if its lines agree.
 fn random(lines: &[SpecLine]) -> PerDirection<Option<u8>> {
     let of = |has: fn(&&SpecLine) -> bool| {
         let mut shares = lines.iter().filter(has).map(|line| line.random as u8);

@@ -1,4 +1,4 @@
-//! Targets: which file or device of this machine a name of the configuration file stands for.
+//! Targets: finds the file or device of this machine that a name in the configuration file means.
 
 use model::Bytes;
 use model::content::Content;
@@ -9,37 +9,37 @@ use crate::Diagnostic;
 
 /// The file in the root of a file system.
 const FILE: &str = "iobw.tst";
-/// A sector, where the name does not say otherwise.
+/// A sector, unless the name implies another size.
 const SECTOR: u64 = 512;
 /// A sector of a Linux file system is its block.
 const LINUX_SECTOR: u64 = 4096;
 
-/// What is asked of the machine.
+/// Queries about the machine.
 pub trait Machine {
-    /// True if a host name or address stands for this machine.
+    /// True if a host name or address is this machine's.
     fn is_here(&self, name: &str) -> bool;
-    /// What is at a path.
+    /// The kind of file at a path.
     fn find(&self, path: &str) -> PathFacts;
     /// True if a file system is mounted at a path.
     fn is_mount_point(&self, path: &str) -> bool;
-    /// True if nothing will be run: names that are not here then stand for themselves.
+    /// True if nothing will be run: names that do not exist here are then used unchanged.
     fn is_only_read(&self) -> bool;
-    /// Bytes that are free on the file system of a folder.
+    /// Free bytes on the file system of a folder.
     fn free_bytes(&self, folder: &str) -> Option<u64>;
     /// Processors.
     fn cpus(&self) -> u32;
 }
 
-/// What is at a path.
+/// The kind of file at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathFacts {
-    /// Nothing.
+    /// The path does not exist.
     Nothing,
     /// A directory.
     Directory,
     /// A file of this size.
     File(u64),
-    /// A device, or anything else that is no file.
+    /// A device, or anything else that is not a file.
     Device,
 }
 
@@ -58,7 +58,7 @@ pub(super) struct Finder<'a> {
 }
 
 impl Finder<'_> {
-    /// The file or device that a name stands for.
+    /// The file or device that a name means.
     pub(super) fn find(&self, name: &str) -> Result<Place, Diagnostic> {
         let sector = match name.starts_with('/') && name.ends_with(']') {
             true => LINUX_SECTOR,
@@ -81,7 +81,7 @@ impl Finder<'_> {
         Ok(Place { path, sector })
     }
 
-    /// A name that stands for something of this machine without a map.
+    /// The file or device of a name without a map.
     fn own(&self, name: &str) -> Option<String> {
         if self.windows {
             return windows_path(name);
@@ -135,7 +135,7 @@ impl Finder<'_> {
     }
 }
 
-/// What repeating bytes and the like are in a plan.
+/// The plan's buffer contents for Iometer's data patterns.
 pub(super) fn content(pattern: super::config::DataPattern, seed: u64) -> Content {
     use super::config::DataPattern;
     match pattern {
@@ -150,12 +150,10 @@ pub(super) fn content(pattern: super::config::DataPattern, seed: u64) -> Content
 fn missing(name: &str) -> Diagnostic {
     let what = format!("Error loading the ICF file.  A worker is assigned a target, \"{name}\", that isn't available.");
     let short = drive(name).unwrap_or(name);
-    Diagnostic::new(what).help(format!(
-        "say what it is here: `--map \"{short}=DIRECTORY\"`, a file or a device"
-    ))
+    Diagnostic::new(what).help(format!("map it: `--map \"{short}=DIRECTORY\"`, a file or a device"))
 }
 
-/// True if the left side of a map means a target: its whole name, its drive, or its mount point.
+/// True if the left side of a map matches a target: its whole name, its drive, or its mount point.
 fn is_meant(from: &str, name: &str) -> bool {
     let drives = drive(from).zip(drive(name));
     let is_drive = drives.is_some_and(|(one, other)| one.eq_ignore_ascii_case(other));
@@ -163,7 +161,7 @@ fn is_meant(from: &str, name: &str) -> bool {
     from.eq_ignore_ascii_case(name) || is_drive || Some(from) == point
 }
 
-/// The drive that a Windows name begins with: `C:` of a file system, `10:` of a whole disk.
+/// The drive at the start of a Windows name: `C:` of a file system, `10:` of a whole disk.
 fn drive(name: &str) -> Option<&str> {
     let (drive, _) = name.split_once(':')?;
     let is_letter = drive.len() == 1 && drive.starts_with(|letter: char| letter.is_ascii_alphabetic());

@@ -5,7 +5,7 @@ use model::Bytes;
 use model::caps::{Applies, Layer, LayerKind, Limit};
 use model::plan::CachePath;
 
-use super::values::{unknown, word};
+use super::values::{keyword, unknown};
 
 /// Keys of a limit.
 const CAP_KEYS: [&str; 9] = ["iops", "mbps", "mibps", "unit", "for", "kind", "path", "role", "job"];
@@ -51,8 +51,8 @@ pub fn parse_cap(text: &str) -> Result<Layer, String> {
             "mbps" => layer.bytes_per_sec = Some(Limit::exactly(number(value, 1e6)?)),
             "mibps" => layer.bytes_per_sec = Some(Limit::exactly(number(value, f64::from(1 << 20))?)),
             "unit" => layer.unit = Some(unit(value)?),
-            "for" => layer.applies = word(value, &DIRECTIONS)?,
-            "kind" => layer.kind = word(value, &KINDS)?,
+            "for" => layer.applies = keyword(value, &DIRECTIONS)?,
+            "kind" => layer.kind = keyword(value, &KINDS)?,
             "path" => layer.path = Some(parse_path(value)?),
             "role" => layer.role = Some(parse_name(value)?),
             "job" => layer.job = Some(parse_name(value)?),
@@ -86,7 +86,7 @@ fn unit(text: &str) -> Result<Bytes, String> {
 /// # Errors
 /// Any other word.
 pub fn parse_path(text: &str) -> Result<CachePath, String> {
-    word(text, &PATHS)
+    keyword(text, &PATHS)
 }
 
 /// Reads the name of a role or a job.

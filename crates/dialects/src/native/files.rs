@@ -90,7 +90,7 @@ pub(super) fn set_tree(files: &mut FileSpec, text: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Reads `stat/60, read/30, create+fsync/10`; in a sequence there are no shares.
+/// Parses `stat/60, read/30, create+fsync/10`; a sequence has no shares.
 pub(super) fn parse_groups(text: &str, in_sequence: bool) -> Result<Vec<FileGroup>, String> {
     let mut groups = Vec::new();
     for part in text.split(',').map(str::trim) {
@@ -101,7 +101,7 @@ pub(super) fn parse_groups(text: &str, in_sequence: bool) -> Result<Vec<FileGrou
         };
         let mut words = FileOperationKind::ALL.to_vec();
         words.retain(|(_, kind)| *kind != FileOperationKind::Close && !kind.needs_destination());
-        let operations = names.split('+').map(|name| values::word(name, &words));
+        let operations = names.split('+').map(|name| values::keyword(name, &words));
         let group = FileGroup {
             operations: operations.collect::<Result<_, _>>()?,
             share,
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn what_exists_at_first_follows_from_the_operations() {
+    fn the_prefill_follows_from_the_operations() {
         for (mix, prefill) in [
             ("stat, read", 100),
             ("create", 0),
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_accepted_that_would_do_nothing() {
+    fn settings_without_effect_are_refused() {
         for (job, why) in [
             ("mix = \"stat\"", "add `kind = \"files\"`"),
             ("kind = \"files\"", "no operations"),

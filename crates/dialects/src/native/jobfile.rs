@@ -393,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_fits_in_its_target() {
+    fn a_block_must_fit_in_its_target() {
         let job = |size: &str| format!("[[job]]\nname = \"a\"\ntarget = \"f\"\nblock = \"128m\"\nsize = \"{size}\"\n");
         let found = complaints(&job("64m"));
         assert_eq!(found.len(), 1);
@@ -405,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_file_becomes_a_plan() {
+    fn a_complete_file_becomes_a_plan() {
         let text = r#"
             name = "nightly"
             seed = 7
@@ -448,7 +448,7 @@ mod tests {
     }
 
     #[test]
-    fn automatic_workers_are_as_many_as_by_default() {
+    fn automatic_workers_equal_the_default() {
         let workers = |line: &str| {
             let document = read_job_file("test.toml", &format!("[[job]]\ntarget = \"null\"\n{line}\n"))?;
             Ok::<usize, Vec<Diagnostic>>(lower(&document)?.steps[0].jobs[0].workers.len())
@@ -459,7 +459,7 @@ mod tests {
     }
 
     #[test]
-    fn all_mistakes_are_reported_at_once_with_their_lines() {
+    fn all_mistakes_are_reported_together_with_their_lines() {
         let text = "[[job]]\ntarget = \"null\"\nblok = \"4k\"\ndepth = 0\nread = 101\n[[jobb]]\n";
         let all = complaints(text);
         assert_eq!(all.len(), 4, "{all:#?}");
@@ -472,7 +472,7 @@ mod tests {
     }
 
     #[test]
-    fn an_objective_is_kept_and_a_copy_of_a_preset_is_no_preset() {
+    fn an_objective_is_kept_and_a_copy_of_a_preset_is_not_a_preset() {
         let text = "objective = \"most  IOPS\\n at 3 ms\"\n[preset]\nid = \"mine\"\nobjective = \"other\"\n[[job]]\ntarget = \"null\"";
         let document = read_job_file("test.toml", text).unwrap();
         let plan = lower(&document).unwrap();

@@ -96,7 +96,7 @@ fn lower_step(
                             document,
                             spec,
                             &name,
-                            format!("`after` names `{after}`, which is not an earlier job of the same step; name one that stands above this job and has the same `step`"),
+                            format!("`after` names `{after}`, which is not an earlier job of the same step; name one that is above this job and has the same `step`"),
                         )),
                     }
                 }

@@ -117,7 +117,7 @@ pub fn all() -> Vec<Preset> {
 /// Finds a preset by name: `oltp` is its newest version, `oltp@1` a fixed one.
 ///
 /// # Errors
-/// There is no such preset; the help suggests one.
+/// No preset has that name; the help suggests one.
 pub fn find(name: &str) -> Result<Preset, Diagnostic> {
     let all = all();
     let (id, version) = match name.split_once('@') {
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_published_stays_as_it_is() {
+    fn published_presets_do_not_change() {
         let found: Vec<(String, u64)> = all()
             .iter()
             .map(|preset| (preset.about.name(), digest(preset.text)))
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn every_file_of_the_folder_is_a_whole_preset() {
+    fn every_file_of_the_folder_is_a_complete_preset() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/presets");
         let files: BTreeSet<String> = std::fs::read_dir(folder)
             .unwrap()
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn every_preset_is_a_plan_once_it_has_its_targets() {
+    fn every_preset_becomes_a_plan_with_its_targets() {
         for preset in all() {
             let mut document = preset.document();
             let targets = preset.about.targets.unwrap_or(1);
@@ -256,9 +256,9 @@ mod tests {
         assert_eq!(find("powerstore-16").unwrap().about.targets, Some(16));
     }
 
-    /// What the sources say, word for word.
+    /// The quoted text of the sources.
     #[test]
-    fn presets_with_a_source_are_what_it_says() {
+    fn presets_match_their_published_source() {
         let job = |name: &str| find(name).unwrap().document().jobs[0].clone();
         let azure = job("azure-max-write-iops");
         assert_eq!(

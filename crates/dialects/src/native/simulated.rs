@@ -44,7 +44,7 @@ pub(super) fn set_simulated(device: &mut SimulatedDevice, key: &str, text: &str)
             });
         }
         "collection" => {
-            let shape = "collection is written as `EVERY FIRST GROWTH`, such as `2s 20ms 1.1`";
+            let shape = "collection is written as `INTERVAL FIRST-PAUSE GROWTH-FACTOR`, such as `2s 20ms 1.1`";
             let [every, first, growth] = words(text, shape)?;
             device.collection = Some(SimulatedCollection {
                 every_ns: values::time(every)?,
@@ -99,8 +99,8 @@ fn service(text: &str) -> Result<SimulatedService, String> {
     }
 }
 
-/// `iops 1000`, with any of `burst 3000`, `bucket 5400000`, `every 250ms`, `unit 256KiB`, `reads`,
-/// `writes`, `trims` and `before-cache` behind it; `bandwidth 100MiB` likewise.
+/// `iops 1000`, followed by any of `burst 3000`, `bucket 5400000`, `every 250ms`, `unit 256KiB`,
+/// `reads`, `writes`, `trims` and `before-cache`; `bandwidth 100MiB` likewise.
 fn layer(text: &str) -> Result<SimulatedLayer, String> {
     const SHAPE: &str = "a layer is written as `iops RATE` or `bandwidth RATE`, with `burst RATE`, `bucket AMOUNT`, \
                          `every TIME`, `unit SIZE`, `reads`, `writes`, `trims`, `before-cache` behind it";
@@ -292,7 +292,7 @@ mod tests {
 
     /// Formatting and parsing a device preserves every property.
     #[test]
-    fn what_is_written_is_read_again() {
+    fn devices_survive_a_round_trip() {
         let texts = [
             (
                 "layer",

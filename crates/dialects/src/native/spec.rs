@@ -157,13 +157,13 @@ pub struct PartSpec {
     pub read_percent: f64,
     /// Trims instead of writes.
     pub trim: bool,
-    /// The share of reads is kept exactly.
+    /// The share of reads is exact.
     pub exact_mix: bool,
     /// Lengths.
     pub sizes: BlockSizes,
     /// Alignment; absent: the shortest length.
     pub alignment: Option<Bytes>,
-    /// What writes contain.
+    /// Contents of writes.
     pub content: Content,
 }
 

@@ -1,5 +1,5 @@
 //! Suites: workloads, each with a requirement. A workload is a preset, a job file or a set of
-//! options; options beside a preset or file change it.
+//! options; options given with a preset or file change it.
 //!
 //! This module neither parses requirements nor opens files: the caller passes the job file of a
 //! workload to [`Workload::document`].
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn options_of_a_workload_come_after_the_defaults_and_change_what_it_begins_as() {
+    fn options_of_a_workload_override_the_defaults_and_its_base() {
         let text = "[defaults]\ndepth = 2\ntime = \"9s\"\n[[workload]]\njob = \"x.toml\"\ndepth = 3\ntarget = [\"a\", \"b\"]\n";
         let suite = read_suite("suite.toml", text).unwrap();
         let workload = &suite.workloads[0];
@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_reported_all_at_once_with_their_lines() {
+    fn all_mistakes_are_reported_together_with_their_lines() {
         let text = "nmae = \"x\"\n[defaults]\nblok = \"4k\"\n[[workload]]\npreset = \"olpt\"\njob = \"x.toml\"\nrequire = 3\npace = \"yes\"\n\
                     depth = 0\nreqire = \"iops>=3\"\n[[workload]]\nname = \"a\"\n[[workload]]\nname = \"a\"\n";
         let all = complaints(text);

@@ -1,4 +1,4 @@
-//! Parses values of options. Every error says what is valid.
+//! Parses values of options. Every error lists the valid values.
 
 use model::access::{
     Access, Continuation, Mixed, Normal, Once, Pareto, Placement, RangeBasis, RangeShare, Ranges, RangesRule,
@@ -77,7 +77,7 @@ pub(super) fn flag(text: &str) -> Result<bool, String> {
 }
 
 /// One of a few words.
-pub(super) fn word<T: Copy>(text: &str, words: &[(&str, T)]) -> Result<T, String> {
+pub(super) fn keyword<T: Copy>(text: &str, words: &[(&str, T)]) -> Result<T, String> {
     let found = words.iter().find(|(word, _)| *word == text.trim());
     let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
     found.map(|(_, value)| *value).ok_or_else(|| unknown(text, &known))

@@ -4,10 +4,10 @@ use super::scan::Item;
 use super::table::{Kind, Row, Section, Status};
 use crate::{Diagnostic, Place};
 
-/// Definitions that one `count=` makes at most.
+/// Maximum number of definitions from one `count=`.
 const MAX_COUNT: f64 = 10_000.0;
 
-/// A definition before it is read: its parameters, defaults first.
+/// An unparsed definition: its parameters, defaults first.
 #[derive(Clone, Debug)]
 pub(super) struct Block {
     pub section: Section,
@@ -41,7 +41,7 @@ pub(super) fn group(items: Vec<Item>) -> Result<Vec<Block>, Diagnostic> {
                 || section.rank() == present.rank() && present.rank() == 2
         });
         if let Some(section) = begins {
-            let name = item.word();
+            let name = item.single_value();
             if let Some(before) = blocks.last().filter(|block| block.name == "default") {
                 defaults.retain(|(of, _)| *of != before.section);
                 defaults.push((before.section, before.params.clone()));
@@ -76,7 +76,7 @@ pub(super) fn group(items: Vec<Item>) -> Result<Vec<Block>, Diagnostic> {
                 None => error,
             });
         };
-        let block = blocks.last_mut().expect("the general block is always there");
+        let block = blocks.last_mut().expect("the general block always exists");
         if row.section == Section::Rd && row.field == "wd" && block.params.iter().any(|(known, _)| known.field == "wd")
         {
             let name = &block.name;
@@ -86,7 +86,7 @@ pub(super) fn group(items: Vec<Item>) -> Result<Vec<Block>, Diagnostic> {
             );
             return Err(Diagnostic::new(what).at(item.at));
         }
-        // Numbers are checked here, whatever becomes of them.
+        // Numbers are checked here, even if they are not used.
         if row.kind == Kind::Numbers {
             item.numbers(row.name)?;
         }
@@ -95,14 +95,14 @@ pub(super) fn group(items: Vec<Item>) -> Result<Vec<Block>, Diagnostic> {
     Ok(blocks)
 }
 
-/// Notes what a run of a definition is refused for.
+/// Records reasons to refuse a run with this definition.
 pub(super) fn refuse(block: &Block, refusals: &mut Vec<Diagnostic>) {
     for (row, item) in &block.params {
         let value = item.words().join(",");
         let harmless = ["no", "off", "none"].contains(&value.as_str()) || row.name == "dedupratio" && value == "1";
         let refusal = match row.status {
             Status::Refused(why) if !harmless => Some(why),
-            // Words are commands, or take the SD out of the run.
+            // Words are commands, or remove the SD from the run.
             _ if row.name == "data_errors" && item.numbers(row.name).is_ok_and(|numbers| numbers.is_none()) => {
                 Some("commands of parameter files are not run, and no SD is removed from a run")
             }
@@ -124,7 +124,7 @@ impl Block {
         Diagnostic::new(what).at(self.at.clone())
     }
 
-    /// The last item of a parameter: it counts.
+    /// The last item of a parameter, which takes effect.
     pub(super) fn item(&self, field: &str) -> Option<&Item> {
         let found = self.params.iter().rev().find(|(row, _)| row.field == field);
         found.map(|(_, item)| item)
@@ -141,7 +141,7 @@ impl Block {
         match item.numbers(row.name)? {
             Some(numbers) => Ok(numbers),
             None => {
-                let what = format!("Invalid contents for '{}=': {}", row.name, item.word());
+                let what = format!("Invalid contents for '{}=': {}", row.name, item.single_value());
                 Err(Diagnostic::new(what).at(item.at.clone()).help("give a number"))
             }
         }
@@ -151,7 +151,7 @@ impl Block {
         Ok(self.numbers(field)?.first().copied())
     }
 
-    /// The numbers of the definitions that `count=` makes of this one.
+    /// The numbers of the definitions that `count=` makes from this one.
     pub(super) fn counted(&self) -> Result<Vec<Option<u64>>, Diagnostic> {
         match self.numbers("count")?[..] {
             [] => Ok(vec![None]),
@@ -163,7 +163,7 @@ impl Block {
         }
     }
 
-    /// A number of which `(total,n)` is the n-th part.
+    /// A number; of `(total,n)`, the n-th part.
     pub(super) fn part(&self, field: &str) -> Result<Option<f64>, Diagnostic> {
         Ok(match self.numbers(field)?[..] {
             [] => None,

@@ -3,7 +3,7 @@
 use super::Validation;
 use crate::Diagnostic;
 
-/// What a command line asks for.
+/// A parsed command line.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Command {
     /// Parameter files.
@@ -20,13 +20,13 @@ pub struct Command {
     pub warmup: Option<u64>,
     /// `format=` of every RD.
     pub format: Option<String>,
-    /// All trees are removed before the first run.
+    /// Remove all trees before the first run.
     pub cleans: bool,
     /// Variables, the longest name first.
     pub variables: Vec<(String, String)>,
-    /// What is added to every `rd=`.
+    /// Text to add to every `rd=`.
     pub plus: Option<String>,
-    /// Repeat all RDs, for these seconds or for ever.
+    /// Repeat all RDs, for these seconds or endlessly.
     pub repeat: Option<Option<u64>>,
     /// Megabytes are 10⁶ bytes.
     pub decimal: bool,
@@ -42,11 +42,11 @@ pub struct Command {
 
 const HELP_FILE: &str = "name a parameter file: `-f FILE`; docs/vdbench.md lists what it may hold";
 
-/// Reads the arguments behind the program's name. `temporary` is the folder of the built-in test's
+/// Parses the arguments after the program's name. `temporary` is the folder of the built-in test's
 /// file.
 ///
 /// # Errors
-/// The first thing that is wrong or not built.
+/// The first invalid or unsupported argument.
 pub fn read_command(arguments: &[String], temporary: &str) -> Result<Command, Diagnostic> {
     let mut command = Command::default();
     if arguments.is_empty() {
@@ -93,7 +93,7 @@ pub fn read_command(arguments: &[String], temporary: &str) -> Result<Command, Di
         read_option(&mut command, word, letter, &value, temporary)?;
         takes_files |= letter == 'f';
         if letter == 'l' && glued.is_empty() {
-            // Its value is optional: a number that follows is it.
+            // Its value is optional: a following number is its value.
             let next = rest
                 .clone()
                 .next()
@@ -133,7 +133,7 @@ fn read_option(
         'i' => command.interval = Some(whole("the interval")?),
         'w' => command.warmup = Some(whole("the warm-up")?),
         'm' if value == "b" => command.decimal = true,
-        // The port, the debug switches, the number of slaves: this is one process.
+        // The port, the debug switches, and the number of slaves: there is only this process.
         'm' | 'p' | 'd' | 'k' => {}
         'r' => command.start_at = Some(value.to_owned()),
         'l' if value.is_empty() => {}
@@ -205,7 +205,7 @@ fn self_test(command: &mut Command, word: &str, value: &str, temporary: &str) ->
         "1" => (",openflags=o_sync", "rdpct=50", "100"),
         "2" => ("", "rdpct=0", "max"),
         _ => {
-            let what = format!("the built-in test {word} is not built");
+            let what = format!("the built-in test {word} is not supported");
             return Err(Diagnostic::new(what).help("`-t`, `-t1`, `-t2` and `-td` test raw workloads, `-tf` files"));
         }
     };
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_glued_or_separate() {
+    fn values_may_be_attached_or_separate() {
         let command = read("-fx -o out -e 60 -i5 -w 10 a=1 y ab=2 -s -l 2h").unwrap();
         assert_eq!(command.files, ["x", "y"]);
         assert_eq!(
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_a_plus_belongs_to_it() {
+    fn a_plus_takes_the_rest_of_the_line() {
         let command = read("-f x -o out + iorate=50,threads=2").unwrap();
         assert_eq!(command.plus.as_deref(), Some("iorate=50,threads=2"));
         let error = read("-f x + iorate=50 -o out").unwrap_err();
@@ -250,11 +250,11 @@ mod tests {
     }
 
     #[test]
-    fn wrong_lines_have_the_texts_that_scripts_know() {
+    fn wrong_lines_have_the_messages_that_scripts_expect() {
         assert_eq!(read("").unwrap_err(), "No input parameters specified");
         assert_eq!(read("-f parmfile -z").unwrap_err(), "Invalid execution parameter: '-z'");
         assert!(read("-f x -vt").unwrap_err().contains("`-vt` is not supported"));
         assert_eq!(read("-f x -jx").unwrap_err(), "Invalid execution parameter: '-jx'");
-        assert!(read("-tx").unwrap_err().contains("not built"));
+        assert!(read("-tx").unwrap_err().contains("not supported"));
     }
 }

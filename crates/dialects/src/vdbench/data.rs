@@ -1,4 +1,4 @@
-//! What is written: compression, duplicates, the bytes of a file.
+//! Contents of writes: compression, duplicates, the bytes of a file.
 
 use model::content::{ConstantPart, Content};
 use model::plan::{Plan, Prepare};
@@ -7,17 +7,17 @@ use super::VdbenchEnv;
 use super::blocks::Block;
 use crate::Diagnostic;
 
-/// Duplicates in what is written.
+/// Duplicates in written data.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Dedup {
-    /// All data to different data, above 1.
+    /// Ratio of all data to distinct data, above 1.
     pub ratio: f64,
     /// `dedupunit=`.
     pub unit: u64,
-    /// Different blocks that duplicates repeat: a number, or where it is negative percent of the
+    /// Number of distinct blocks that duplicates repeat; if negative, a percentage of the
     /// duplicates.
     pub sets: f64,
-    /// All SDs repeat the same.
+    /// The SDs repeat the same blocks.
     pub across: bool,
 }
 
@@ -32,7 +32,7 @@ pub(super) fn dedup(block: &Block) -> Result<Option<Dedup>, Diagnostic> {
             sets: block.number("dedupsets")?.unwrap_or(-5.0),
             across: block
                 .item("dedupacross")
-                .is_some_and(|item| item.word().starts_with('y')),
+                .is_some_and(|item| item.single_value().starts_with('y')),
         })),
         _ => Err(block
             .error("cannot use `dedupratio=` without the size of a duplicate".into())
@@ -40,13 +40,13 @@ pub(super) fn dedup(block: &Block) -> Result<Option<Dedup>, Diagnostic> {
     }
 }
 
-/// The bytes of the file that `pattern=` names.
+/// The bytes of the file named by `pattern=`.
 pub(super) fn pattern(block: &Block, env: &mut dyn VdbenchEnv) -> Result<Option<Vec<u8>>, Diagnostic> {
     const MAX_BYTES: usize = 64 << 10;
     let Some(item) = block.item("pattern") else {
         return Ok(None);
     };
-    let path = item.word();
+    let path = item.single_value();
     let error = |what: String, help: &str| Diagnostic::new(what).at(item.at.clone()).help(help);
     let bytes = env.read_bytes(&path).map_err(|why| {
         error(
@@ -58,12 +58,12 @@ pub(super) fn pattern(block: &Block, env: &mut dyn VdbenchEnv) -> Result<Option<
         1..=MAX_BYTES => Ok(Some(bytes)),
         length => Err(error(
             format!("cannot use pattern={path}: it has {length} bytes"),
-            "let it have 1 to 65536 bytes, which are repeated",
+            "use a file of 1 to 65536 bytes, which are repeated",
         )),
     }
 }
 
-/// Lets a plan write the bytes of `pattern=`, repeated from the start of each transfer.
+/// Makes a plan write the bytes of `pattern=`, repeated from the start of each transfer.
 pub(super) fn write_pattern(plan: &mut Plan, pattern: Option<&Vec<u8>>) {
     let Some(bytes) = pattern else { return };
     let bytes = || Content::Pattern { bytes: bytes.clone() };
@@ -81,10 +81,10 @@ pub(super) fn write_pattern(plan: &mut Plan, pattern: Option<&Vec<u8>>) {
     }
 }
 
-/// Data that can be compressed by this ratio and has this share of duplicates; `None` for data that
-/// is neither. `transfers` are those that the region holds.
+/// Data that can be compressed by this ratio and has this share of duplicates; `None` for neither.
+/// `transfers` is the number that the region holds.
 pub(super) fn content(compratio: f64, dedup: Option<Dedup>, transfers: u64) -> Option<Content> {
-    // 100 % would be one block for ever.
+    // 100 % would repeat one block endlessly.
     let percent = (100.0 - 100.0 / compratio.max(1.0)).round().min(99.0) as u8;
     let Some(dedup) = dedup else {
         return (percent > 0).then(|| Content::Compressible {
@@ -98,8 +98,8 @@ pub(super) fn content(compratio: f64, dedup: Option<Dedup>, transfers: u64) -> O
         share if share < 0.0 => -share / 100.0 * surplus * transfers,
         sets => sets,
     };
-    // Sets of all SDs are different data beside that of each; else an SD's first transfers are its
-    // sets.
+    // The sets of all SDs are data in addition to that of each SD; otherwise the first transfers of
+    // an SD are its sets.
     let part = if dedup.across {
         surplus + sets / transfers
     } else {

@@ -1,4 +1,4 @@
-//! Items to definitions: what a parameter file says, with its defaults filled in.
+//! Items to definitions: the contents of a parameter file, with defaults filled in.
 
 use model::plan::ErrorPolicy;
 
@@ -14,20 +14,20 @@ use super::workloads::wd;
 use super::{Command, CopiedLines, VdbenchEnv};
 use crate::{Diagnostic, Place};
 
-/// What a parameter file says.
+/// The contents of a parameter file.
 #[derive(Clone, Debug, Default)]
 pub struct Parameters {
     /// Before any definition.
     pub general: General,
     /// Labels of the hosts.
     pub hosts: Vec<String>,
-    /// All trees are removed before the first run.
+    /// Remove all trees before the first run.
     pub cleans: bool,
     /// Storage definitions.
     pub sds: Vec<Sd>,
     /// Workload definitions.
     pub wds: Vec<Wd>,
-    /// The `wd=default` that holds at the end of the file.
+    /// The `wd=default` in effect at the end of the file.
     pub default_wd: Wd,
     /// File system definitions.
     pub fsds: Vec<Fsd>,
@@ -37,9 +37,9 @@ pub struct Parameters {
     pub format_fwd: Fwd,
     /// Run definitions.
     pub rds: Vec<Rd>,
-    /// What is checked of what is read.
+    /// Data validation.
     pub validation: Option<Validation>,
-    /// What a run is refused for; a simulation is not.
+    /// Reasons to refuse a run, but not a simulation.
     pub refusals: Vec<Diagnostic>,
     /// The files as read.
     pub copies: Vec<CopiedLines>,
@@ -52,13 +52,13 @@ pub struct General {
     pub format: Option<bool>,
     /// `formatxfersize=`.
     pub format_block: Option<u64>,
-    /// `histogram=`: upper limits in microseconds; empty: the usual ones.
+    /// `histogram=`: upper limits in microseconds; empty: the default ones.
     pub histogram: Vec<u64>,
     /// `compratio=`.
     pub compratio: f64,
-    /// `dedupratio=` and what belongs to it.
+    /// `dedupratio=` and related parameters.
     pub dedup: Option<Dedup>,
-    /// `pattern=`: what is written.
+    /// `pattern=`: data to write.
     pub pattern: Option<Vec<u8>>,
     /// `create_anchors=`.
     pub create_anchors: bool,
@@ -71,15 +71,15 @@ pub struct General {
 }
 
 impl General {
-    /// Errors that end a run where the file names no number.
+    /// Default number of errors that end a run.
     const DATA_ERRORS: u64 = 50;
 
-    /// Errors of data or I/O that end a run.
+    /// Number of data or I/O errors that ends a run.
     pub fn errors_max(&self) -> u64 {
         self.data_errors.unwrap_or(General::DATA_ERRORS)
     }
 
-    /// What happens after a failed operation on an SD.
+    /// The reaction to a failed operation on an SD.
     pub(super) fn error_policy(&self) -> ErrorPolicy {
         match self.errors_max() {
             1 => ErrorPolicy::default(),
@@ -151,13 +151,13 @@ pub struct Wd {
     pub hits: (f64, f64),
     /// `range=` or `hotband=`.
     pub range: Option<(f64, f64)>,
-    /// `hotband=` is given.
+    /// `hotband=` was given.
     pub has_hotband: bool,
     /// `openflags=`.
     pub flags: Vec<String>,
     /// `streams=`.
     pub streams: Option<u32>,
-    /// `iorate=`: operations a second of its own.
+    /// `iorate=`: the WD's own operations per second.
     pub rate: Option<f64>,
     /// `priority=`.
     pub priority: Option<u32>,
@@ -202,7 +202,7 @@ pub struct Rd {
     pub sds: Vec<String>,
     /// `fsd=`.
     pub fsds: Vec<String>,
-    /// `iorate=` or `fwdrate=`; −∞ stands for `curve`.
+    /// `iorate=` or `fwdrate=`; −∞ means `curve`.
     pub rates: Vec<f64>,
     /// `curve=`.
     pub curve: Vec<f64>,
@@ -218,15 +218,15 @@ pub struct Rd {
     pub pause: u64,
     /// The first word of `distribution=`.
     pub distribution: String,
-    /// The second, of rates that vary.
+    /// The second, for varying rates.
     pub base: String,
-    /// `maxdata=` and its like.
+    /// `maxdata=` and related parameters.
     pub maxdata: Option<MaxData>,
     /// `openflags=`.
     pub flags: Vec<String>,
-    /// Parameters that vary, the outermost first, each with its values.
+    /// Varying parameters, the outermost first, each with its values.
     pub loops: Vec<(&'static str, Vec<f64>)>,
-    /// Where it is written.
+    /// Its place in the file.
     pub at: Option<Place>,
 }
 
@@ -236,7 +236,7 @@ pub(super) const CURVE: f64 = f64::NEG_INFINITY;
 /// Reads the parameter files that a command line names.
 ///
 /// # Errors
-/// The first thing that is wrong.
+/// The first mistake.
 pub fn read_parameters(command: &Command, env: &mut dyn VdbenchEnv) -> Result<Parameters, Diagnostic> {
     let (items, copies) = scan(&command.files, &command.variables, command.plus.as_deref(), env)?;
     let blocks = group(items)?;
@@ -292,7 +292,7 @@ pub fn read_parameters(command: &Command, env: &mut dyn VdbenchEnv) -> Result<Pa
     let general = &parameters.general;
     let is_other = general.compratio > 1.0 || general.dedup.is_some() || parameters.rds.iter().any(varies);
     if general.pattern.is_some() && (is_other || parameters.validation.is_some()) {
-        let what = "`pattern=` beside `compratio=`, `dedupratio=` or data validation is not built";
+        let what = "`pattern=` together with `compratio=`, `dedupratio=` or data validation is not supported";
         return Err(Diagnostic::new(what).help("leave one of them out"));
     }
     if parameters.rds.is_empty() {
@@ -304,7 +304,7 @@ pub fn read_parameters(command: &Command, env: &mut dyn VdbenchEnv) -> Result<Pa
 }
 
 fn general(block: &Block) -> Result<General, Diagnostic> {
-    let repeat = block.item("loop").map(Item::word);
+    let repeat = block.item("loop").map(Item::single_value);
     let (digits, unit) = repeat.as_ref().map_or(("", ""), |text| {
         text.split_at(text.trim_end_matches(|c: char| c.is_ascii_alphabetic()).len())
     });
@@ -318,7 +318,7 @@ fn general(block: &Block) -> Result<General, Diagnostic> {
         return Err(block.error(format!("Invalid contents for 'loop=': {}", repeat.unwrap_or_default())));
     }
     Ok(General {
-        format: block.item("formatsds").map(|item| item.word().starts_with('y')),
+        format: block.item("formatsds").map(|item| item.single_value().starts_with('y')),
         format_block: block.number("formatxfersize")?.map(|bytes| bytes as u64),
         histogram: histogram(block)?,
         compratio: block.number("compratio")?.unwrap_or(1.0).max(1.0),
@@ -327,13 +327,13 @@ fn general(block: &Block) -> Result<General, Diagnostic> {
         data_errors: data_errors(block)?,
         create_anchors: block
             .item("create_anchors")
-            .is_some_and(|item| item.word().starts_with('y')),
+            .is_some_and(|item| item.single_value().starts_with('y')),
         repeats: count.filter(|_| unit.is_empty()),
         repeat_seconds: count.filter(|_| !unit.is_empty()).map(|count| count * factor),
     })
 }
 
-/// The number of `data_errors=`. Words are commands, which the list of refusals has.
+/// The number of `data_errors=`. The refusals already list words, which are commands.
 fn data_errors(block: &Block) -> Result<Option<u64>, Diagnostic> {
     let Some(item) = block.item("data_errors") else {
         return Ok(None);
@@ -350,7 +350,7 @@ fn data_errors(block: &Block) -> Result<Option<u64>, Diagnostic> {
     }
 }
 
-/// The limits of `histogram=`: a number that is not above the one before is a step.
+/// The limits of `histogram=`: a number that does not exceed the one before is a step.
 fn histogram(block: &Block) -> Result<Vec<u64>, Diagnostic> {
     const MAX_LIMITS: usize = 64;
     let words = block.words("histogram");
@@ -392,7 +392,7 @@ fn host(block: &Block, parameters: &mut Parameters, env: &dyn VdbenchEnv) {
     if block.name == "default" {
         return;
     }
-    let system = block.item("system").map_or(block.name.clone(), Item::word);
+    let system = block.item("system").map_or(block.name.clone(), Item::single_value);
     if !env.is_local(&system) {
         let what = format!(
             "cannot run on host {system} (hd={}): only this machine's jobs are run",
@@ -405,7 +405,7 @@ fn host(block: &Block, parameters: &mut Parameters, env: &dyn VdbenchEnv) {
     parameters.hosts.push(block.name.clone());
 }
 
-/// An SD, or those that `count=` makes of it.
+/// An SD, or those that `count=` makes from it.
 fn sds(block: &Block, all: &mut Vec<Sd>) -> Result<(), Diagnostic> {
     if block.name == "default" {
         return Ok(());
@@ -422,7 +422,7 @@ fn sds(block: &Block, all: &mut Vec<Sd>) -> Result<(), Diagnostic> {
 
 fn sd(block: &Block, number: Option<u64>) -> Result<Sd, Diagnostic> {
     let name = numbered(&block.name, number);
-    let lun = block.item("lun").map(Item::word).unwrap_or_default();
+    let lun = block.item("lun").map(Item::single_value).unwrap_or_default();
     if lun.is_empty() {
         return Err(block
             .error(format!("No lun name specified for sd={name}"))
@@ -451,7 +451,7 @@ fn sd(block: &Block, number: Option<u64>) -> Result<Sd, Diagnostic> {
         range: range(block, "range")?,
         offset,
         align,
-        journal: block.item("journal").map(Item::word),
+        journal: block.item("journal").map(Item::single_value),
         hitarea: block.number("hitarea")?.map_or(1 << 20, |bytes| bytes as u64),
     })
 }
@@ -485,7 +485,7 @@ pub(super) fn flags(block: &Block) -> Result<Vec<String>, Diagnostic> {
     }
 }
 
-/// Vdbench's times are Java's `int`.
+/// Vdbench's times are Java `int`s.
 const MAX_SECONDS: u64 = i32::MAX as u64;
 
 fn rd(block: &Block, command: &Command) -> Result<Rd, Diagnostic> {
@@ -497,7 +497,7 @@ fn rd(block: &Block, command: &Command) -> Result<Rd, Diagnostic> {
         match seconds > MAX_SECONDS {
             true => Err(block
                 .error(format!("Invalid '{field}=' parameter: {seconds} seconds"))
-                .help(format!("no time is longer than {MAX_SECONDS} seconds"))),
+                .help(format!("the maximum is {MAX_SECONDS} seconds"))),
             false => Ok(seconds),
         }
     };
@@ -530,7 +530,7 @@ fn rd(block: &Block, command: &Command) -> Result<Rd, Diagnostic> {
         [] | [_] => "exponential".to_owned(),
         [_, base] if ["variable", "spike"].contains(distribution) && known[..3].contains(&&**base) => base.clone(),
         _ => {
-            let what = "'distribution=' with these words is not built".to_owned();
+            let what = "'distribution=' with these words is not supported".to_owned();
             return Err(block
                 .error(what)
                 .help("give one word, or `(variable,uniform)` and the like"));
@@ -568,8 +568,8 @@ fn rd(block: &Block, command: &Command) -> Result<Rd, Diagnostic> {
     })
 }
 
-/// The lists of values that a run definition is repeated for, by field; the last list of a field
-/// counts.
+/// The lists of values for which a run definition is repeated, by field; of several lists of a
+/// field, the last takes effect.
 fn loops(block: &Block) -> Result<Vec<(&'static str, Vec<f64>)>, Diagnostic> {
     let mut loops: Vec<(&'static str, Vec<f64>)> = Vec::new();
     for (row, item) in &block.params {
@@ -599,7 +599,7 @@ fn loops(block: &Block) -> Result<Vec<(&'static str, Vec<f64>)>, Diagnostic> {
     Ok(loops)
 }
 
-/// Names without `for` that are loops.
+/// Names of loop parameters without `for`.
 const LOOPS: &[&str] = &[
     "xfersize", "threads", "rdpct", "rhpct", "whpct", "seekpct", "hitarea", "compratio",
 ];
@@ -608,7 +608,10 @@ fn rates(block: &Block) -> Result<Vec<f64>, Diagnostic> {
     let Some(item) = block.item("iorate").or(block.item("fwdrate")) else {
         return Ok(Vec::new());
     };
-    match (item.numbers("iorate")?, item.word().to_ascii_lowercase().as_str()) {
+    match (
+        item.numbers("iorate")?,
+        item.single_value().to_ascii_lowercase().as_str(),
+    ) {
         (Some(numbers), _) => Ok(numbers),
         (None, "max") => Ok(vec![MAX_RATE]),
         (None, "curve") => Ok(vec![CURVE]),

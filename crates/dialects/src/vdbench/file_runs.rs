@@ -1,8 +1,8 @@
-//! Runs on trees of files: what they do, and the jobs that it means.
+//! Runs on trees of files, and the jobs that they become.
 //!
 //! Each FWD has a job for each of its FSDs and operations, with a worker for each thread. Threads
-//! keep a file open for as many blocks as `stopafter=` says; opening and closing are operations
-//! that no rate counts.
+//! keep a file open for the number of blocks in `stopafter=`; a rate does not count opening and
+//! closing.
 
 use model::block_size::{BlockSizes, SizeShare};
 use model::content::Content;
@@ -24,14 +24,14 @@ use super::streams::{gcd, pacing};
 use super::workloads::{find_named, matches_name};
 use crate::Diagnostic;
 
-/// A format that has not ended by then is not going to.
+/// A format that has not ended by then never will.
 const MAX_FORMAT_SECONDS: u64 = 100 * 24 * 3600;
 
-/// How long a thread ahead of its share sleeps. Threads that poll instead would take the
-/// processors from those behind.
+/// How long a thread ahead of its share sleeps. Polling threads would take the processors from
+/// those behind.
 const SHARE_PAUSE: Nanos = Nanos::micros(100);
 
-/// What a run does to trees.
+/// The trees and workloads of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FileRun {
     /// `format=`.
@@ -42,11 +42,11 @@ pub struct FileRun {
     pub fsds: Vec<Fsd>,
     /// `operations=` of the RD.
     pub operations: Vec<usize>,
-    /// It makes trees itself.
+    /// The run itself creates trees.
     pub makes: Option<TreeFormat>,
 }
 
-/// What one job of a run does.
+/// The operation of one job of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FileLoad<'a> {
     /// Number of its FWD in the run.
@@ -59,12 +59,12 @@ pub struct FileLoad<'a> {
     pub operation: usize,
     /// Percent of the operations.
     pub share: f64,
-    /// Operations at once.
+    /// Operations in parallel.
     pub threads: u32,
 }
 
 impl FileRun {
-    /// What an RD does; `None` if it is not on files.
+    /// The file run of an RD; `None` if it is not on files.
     pub(super) fn from_rd(rd: &Rd, parameters: &Parameters) -> Result<Option<FileRun>, String> {
         if rd.fwds.is_empty() {
             return Ok(None);
@@ -129,8 +129,8 @@ impl FileRun {
         loads
     }
 
-    /// What keeps the shares of FWDs under `fwdrate=max`: their threads count operations together,
-    /// and those ahead wait. While they wait they hold files, so others must find some.
+    /// Enforces the shares of FWDs under `fwdrate=max`: their threads count operations together,
+    /// and those ahead wait. While they wait they hold files, so there must be others for the rest.
     fn flow(&self, run: &Run, load: &FileLoad<'_>, set: Option<WorkingSet>) -> Result<Option<Flow>, Diagnostic> {
         let is_skewed = { self.fwds.iter() }.any(|(fwd, _)| fwd.skew.is_some_and(|skew| skew < 100.0));
         if !is_skewed || self.makes.is_some() || !matches!(run.rate, RunRate::Max | RunRate::Curve) {
@@ -158,12 +158,12 @@ impl FileRun {
         }))
     }
 
-    /// The run may have nothing left to do before its time is over.
+    /// True if the run may have nothing left to do before its time is over.
     pub fn can_run_out(&self) -> bool {
         self.makes.is_some() || self.loads().iter().any(|load| load.fwd.once || load.changes_names())
     }
 
-    /// Sets a parameter that a loop varies.
+    /// Sets a varying parameter.
     pub(super) fn set(&mut self, field: &str, value: f64) {
         let fwds = self.fwds.iter_mut().map(|(fwd, _)| fwd);
         match field {
@@ -239,17 +239,17 @@ fn split(sizes: &[(u64, f64)]) -> BlockSizes {
 }
 
 impl FileLoad<'_> {
-    /// It makes or removes files or directories.
+    /// True if it creates or removes files or directories.
     fn changes_names(&self) -> bool {
         self.fwd.rdpct.is_none() && self.kind().existence() != Existence::Stays
     }
 
-    /// Its threads take files that others use.
+    /// True if its threads take files that other threads use.
     fn shares_files(&self, makes: Option<TreeFormat>) -> bool {
         self.fwd.shares_files && makes.is_none() && !self.changes_names() && !self.kind().needs_destination()
     }
 
-    /// Files or directories that its threads choose among.
+    /// Number of files or directories among which its threads choose.
     fn object_count(&self, set: Option<WorkingSet>) -> u64 {
         let tree = self.fsd.tree();
         match self.kind() {
@@ -258,12 +258,12 @@ impl FileLoad<'_> {
         }
     }
 
-    /// Its threads take files in turn, each having its own.
+    /// True if its threads take files round-robin, each having its own.
     fn has_own_files(&self, makes: Option<TreeFormat>) -> bool {
         !self.shares_files(makes) && (makes.is_some() || !self.fwd.selects_at_random)
     }
 
-    /// Threads that have a file of their own, where each needs one.
+    /// Number of threads that have a file of their own, if each needs one.
     fn useful_threads(&self, makes: Option<TreeFormat>, set: Option<WorkingSet>) -> u32 {
         let files = self.object_count(set).clamp(1, u64::from(u32::MAX)) as u32;
         match self.has_own_files(makes) {
@@ -272,7 +272,7 @@ impl FileLoad<'_> {
         }
     }
 
-    /// The open flags that hold.
+    /// The open flags in effect.
     fn flags<'a>(&'a self, run: &'a Run) -> &'a [String] {
         let given = [&run.flags, &self.fwd.flags, &self.fsd.flags].into_iter();
         given
@@ -293,12 +293,12 @@ impl FileLoad<'_> {
         OPERATIONS[self.operation].0
     }
 
-    /// What its operation counts as.
+    /// The kind of operation that it counts as.
     fn kind(&self) -> FileOperationKind {
         OPERATIONS[self.operation].1
     }
 
-    /// Percent of reads among its transfers.
+    /// Percentage of reads among its transfers.
     pub(super) fn read_percent(&self) -> f64 {
         match self.fwd.rdpct {
             Some(percent) => f64::from(percent),
@@ -307,13 +307,13 @@ impl FileLoad<'_> {
         }
     }
 
-    /// Its files are opened for writing.
+    /// True if its files are opened for writing.
     pub fn writes(&self) -> bool {
         let writes = [FileOperationKind::WriteBlock, FileOperationKind::Create];
         self.requested().iter().any(|kind| writes.contains(kind))
     }
 
-    /// The operations that a rate counts.
+    /// True for operations that a rate counts.
     pub fn requested(&self) -> Vec<FileOperationKind> {
         match self.fwd.rdpct {
             Some(_) => vec![FileOperationKind::ReadBlock, FileOperationKind::WriteBlock],
@@ -321,7 +321,7 @@ impl FileLoad<'_> {
         }
     }
 
-    /// What its threads do.
+    /// The operations of its threads.
     fn work(&self, run: &Run, makes: Option<TreeFormat>, seed: u64) -> Result<FileWork, Diagnostic> {
         let fwd = self.fwd;
         let operations = match self.kind() {
@@ -391,7 +391,7 @@ impl Lowering<'_> {
             (false, _) => run.elapsed,
         };
         let mut jobs = Vec::new();
-        // The same files for all FWDs of a run, and others for the next.
+        // The same files for all FWDs of a run, and others for the next run.
         let seed_of_files = mixed_seed(self.seed, self.steps.len() as u64);
         for (index, load) in files.loads().iter().enumerate() {
             let target = self.tree_target(run, load.fsd, files.makes)?;
@@ -449,7 +449,7 @@ impl Lowering<'_> {
                 phases: run.phases(run.ends_with_data()),
                 stop: Stop {
                     bytes: bytes.map(|bytes| Bytes((bytes / all_threads.max(1)).max(1))),
-                    // A format ends when no file is left to make.
+                    // A format ends when no file is left to create.
                     after_ns: Some(Nanos::secs(measured.unwrap_or(MAX_FORMAT_SECONDS))),
                     ..Stop::default()
                 },
@@ -463,7 +463,7 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// The tree that files are copied or moved to.
+    /// The tree to which files are copied or moved.
     fn destination(&mut self, run: &Run, files: &FileRun, load: &FileLoad<'_>) -> Result<Option<TargetId>, Diagnostic> {
         if files.makes.is_some() || load.fwd.rdpct.is_some() || !load.kind().needs_destination() {
             return Ok(None);
@@ -528,8 +528,8 @@ impl Lowering<'_> {
     }
 }
 
-/// What a thread does that has a share of the operations in percent. All threads write `size`
-/// bytes, each a part with duplicates of its own.
+/// The stream of a thread with this percentage of the operations. All threads together write `size`
+/// bytes, each a part with its own duplicates.
 fn file_stream(
     run: &Run,
     work: &FileWork,
@@ -540,7 +540,7 @@ fn file_stream(
     let transfers = work.session.as_ref().and_then(|session| session.transfers.as_ref());
     let largest = match (transfers, work.destination) {
         (Some(transfers), _) => transfers.sizes.max(),
-        // The buffer that files are copied with.
+        // The buffer for copying files.
         (None, Some(_)) => work.block,
         (None, None) => Bytes(512),
     };
@@ -590,7 +590,7 @@ fn refuse(run: &Run, files: &FileRun) -> Result<(), Diagnostic> {
     {
         return Err(cannot(
             run,
-            "transfers that are no multiple of `dedupunit=`",
+            "transfers that are not multiples of `dedupunit=`",
             "give `dedupunit=` a size that divides every `xfersize=`, 128k of `fwd=format` among them",
         ));
     }
@@ -605,7 +605,7 @@ fn refuse(run: &Run, files: &FileRun) -> Result<(), Diagnostic> {
     if loads.iter().any(is_odd) {
         return Err(cannot(
             run,
-            "`openflags=o_direct` with sizes that are no multiples of 512 bytes",
+            "`openflags=o_direct` with sizes that are not multiples of 512 bytes",
             "change `sizes=` or `xfersize=`, or leave the flag out",
         ));
     }

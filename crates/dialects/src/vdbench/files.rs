@@ -61,15 +61,15 @@ pub struct Fwd {
     pub xfersize: Transfer,
     /// `threads=`.
     pub threads: u32,
-    /// `stopafter=`: blocks, or where it is negative percent of the file.
+    /// `stopafter=`: blocks; if negative, a percentage of the file.
     pub stopafter: Option<f64>,
     /// `skew=`.
     pub skew: Option<f64>,
-    /// `target=`: the FSD that files are copied or moved to.
+    /// `target=`: the FSD to which files are copied or moved.
     pub target: Option<String>,
     /// `openflags=`; empty: those of its FSDs.
     pub flags: Vec<String>,
-    /// What a run of it is refused for.
+    /// Reasons to refuse a run with it.
     pub refusal: Option<String>,
 }
 
@@ -97,33 +97,33 @@ impl Default for Fwd {
     }
 }
 
-/// The words of `format=`.
+/// The keywords of `format=`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FormatWords {
-    /// What is done to the trees before the run.
+    /// The treatment of trees before the run.
     pub tree: Option<TreeFormat>,
-    /// The run itself is left out.
+    /// Skip the run itself.
     pub only: bool,
     /// Only before the first turn of the loops.
     pub once: bool,
-    /// Making the tree ends after `elapsed=`.
+    /// Creating the tree ends after `elapsed=`.
     pub limited: bool,
 }
 
-/// What a format does.
+/// The kind of format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TreeFormat {
-    /// The tree is made anew.
+    /// Recreate the tree.
     All,
-    /// What is missing is made.
+    /// Create what is missing.
     Restart,
-    /// Its directories are made anew, without files.
+    /// Recreate its directories, without files.
     Directories,
-    /// It is removed.
+    /// Remove it.
     Clean,
 }
 
-/// Operations by their numbers, and what each counts as.
+/// Operations by their numbers, with the kind of operation that each counts as.
 pub const OPERATIONS: &[(&str, FileOperationKind)] = &[
     ("read", FileOperationKind::ReadBlock),
     ("write", FileOperationKind::WriteBlock),
@@ -149,7 +149,7 @@ const FORMATS: &[&str] = &[
     "no", "yes", "restart", "only", "clean", "directories", "once", "limited", "complete",
 ];
 
-/// Checks definitions of FSDs and FWDs, and what RDs say of them.
+/// Checks definitions of FSDs and FWDs, and their use in RDs.
 pub(super) fn check(blocks: &[Block]) -> Result<(), Diagnostic> {
     let of = |section: Section| {
         blocks
@@ -239,7 +239,7 @@ fn threads(block: &Block, default: f64) -> Result<u32, Diagnostic> {
     }
 }
 
-/// An FSD, or those that `count=` makes of it.
+/// An FSD, or those that `count=` makes from it.
 pub(super) fn fsds(block: &Block, all: &mut Vec<Fsd>) -> Result<(), Diagnostic> {
     if block.name == "default" {
         return Ok(());
@@ -296,8 +296,8 @@ pub(super) fn fsds(block: &Block, all: &mut Vec<Fsd>) -> Result<(), Diagnostic> 
     Ok(())
 }
 
-/// Sizes from half to one and a half of a mean, all equally likely: multiples of 1 KiB to 1 MiB, as
-/// large as they are.
+/// Sizes from half to one and a half of a mean, equally likely: multiples of 1 KiB to 1 MiB, the
+/// largest unit that suits the mean.
 fn sizes_around(mean: u64) -> Vec<(u64, f64)> {
     const MAX_SIZES: u64 = 200;
     const KIB: u64 = 1 << 10;
@@ -358,9 +358,9 @@ pub(super) fn fwd(block: &Block) -> Result<Fwd, Diagnostic> {
     }
     let stopafter = match block.item("stopafter") {
         None => None,
-        Some(item) => match super::values::number(&item.word(), false).filter(|value| *value != 0.0) {
+        Some(item) => match super::values::number(&item.single_value(), false).filter(|value| *value != 0.0) {
             Some(value) => Some(value),
-            None => return Err(block.error(format!("Invalid contents for 'stopafter=': {}", item.word()))),
+            None => return Err(block.error(format!("Invalid contents for 'stopafter=': {}", item.single_value()))),
         },
     };
     Ok(Fwd {
@@ -390,7 +390,7 @@ pub(super) fn fwd(block: &Block) -> Result<Fwd, Diagnostic> {
     })
 }
 
-/// `fwd=format` where there is none.
+/// The default of `fwd=format`.
 pub(super) fn default_format() -> Fwd {
     Fwd {
         name: "format".into(),
@@ -423,7 +423,7 @@ pub(super) fn operations(block: &Block, words: &[String]) -> Result<Vec<usize>, 
     words.iter().map(number).collect()
 }
 
-/// `format=`, or the word that the command line has in its place.
+/// `format=`, or the command line's replacement for it.
 pub(super) fn format_words(block: &Block, forced: Option<&String>) -> Result<FormatWords, Diagnostic> {
     let words = forced.map_or_else(|| block.words("format"), |word| vec![word.clone()]);
     let has = |known: &str| {

@@ -1,6 +1,6 @@
-//! What a run means: a step with a job for each SD. A job has one worker, whose depth is the SD's
-//! threads and whose streams are what its workloads do there: so threads belong to the SD, and each
-//! workload has one position on it.
+//! Lowers a run: a step with a job for each SD. A job has one worker, whose depth is the SD's
+//! threads, and a stream for each workload on the SD: threads belong to the SD, and each workload
+//! has one position on it.
 
 use model::access::{Access, Advance, Sequential};
 use model::block_size::BlockSizes;
@@ -20,18 +20,18 @@ use super::streams::{Piece, access, hits, mix, sizes, stream};
 use super::tree_formats::with_tree_formats;
 use crate::Diagnostic;
 
-/// What a run means here.
+/// A lowered run.
 #[derive(Clone, Debug)]
 pub struct Lowered {
     /// The plan.
     pub plan: Plan,
     /// For each job, worker and stream: the number of its workload in the run.
     pub workload_of: Vec<Vec<Vec<usize>>>,
-    /// Bytes of all SDs together.
+    /// Total size of all SDs in bytes.
     pub lun_bytes: u64,
 }
 
-/// The plan of one run. SDs that are too small must have been laid out before.
+/// Lowers one run. SDs that are too small must have been laid out before.
 ///
 /// # Errors
 /// What is not supported.
@@ -41,8 +41,8 @@ pub fn lower(run: &Run, parameters: &Parameters, env: &dyn VdbenchEnv, seed: u64
     Ok(lowering.finish(&run.name))
 }
 
-/// The plan of all runs, for other commands: a step for each. Rates that are only known from
-/// measured ones are left out, with a sentence for each.
+/// Lowers all runs, for other commands, to a step for each. Rates that depend on measured ones are
+/// left out, with a sentence for each.
 ///
 /// # Errors
 /// What is not supported.
@@ -117,7 +117,7 @@ pub(super) fn worker(streams: Vec<Stream>, depth: u32, seed: u64) -> Worker {
     }
 }
 
-/// Runs on their way to a plan.
+/// The state of lowering.
 pub(super) struct Lowering<'a> {
     parameters: &'a Parameters,
     env: &'a dyn VdbenchEnv,
@@ -198,7 +198,7 @@ impl<'a> Lowering<'a> {
             } else if !ending.is_empty() {
                 return Err(cannot(
                     run,
-                    "several SDs with `seekpct=eof` beside others",
+                    "several SDs with `seekpct=eof` together with others",
                     "give them a run of their own",
                 ));
             }
@@ -246,8 +246,8 @@ impl<'a> Lowering<'a> {
         })
     }
 
-    /// The number of an SD's target. A file that is too short is laid out, where nothing has done
-    /// so before.
+    /// The number of an SD's target. A file that is too short is laid out, unless an earlier step
+    /// has done so.
     fn target(&mut self, sd: &Sd, size: u64) -> TargetId {
         if let Some(known) = self.targets.iter().position(|target| target.path == sd.lun) {
             return TargetId(known as u32);
@@ -325,7 +325,7 @@ impl<'a> Lowering<'a> {
         if run.workloads.len() > 1 {
             return Err(cannot(
                 run,
-                "`streams=` beside other workloads",
+                "`streams=` together with other workloads",
                 "give it a run of its own",
             ));
         }
@@ -395,12 +395,12 @@ impl<'a> Lowering<'a> {
             .max(512)
     }
 
-    /// Byte ranges of an SD that a workload uses: two of them where the range wraps around.
+    /// Byte ranges of an SD that a workload uses: two if the range wraps around.
     fn region(&self, sd: &Sd, wd: &Wd) -> Result<Vec<(u64, u64)>, Diagnostic> {
         let size = self.size(sd)?;
         let block = self.largest(sd, wd);
         let down = |bytes: u64| bytes / block * block;
-        // The first block of a device holds its label.
+        // The first block of a device contains its label.
         let start = if sd.lun.starts_with("/dev/") { block } else { 0 };
         let range = wd.range.or(sd.range).unwrap_or((0.0, 100.0));
         let (low, high) = match range.1 <= 200.0 {
@@ -425,7 +425,7 @@ impl<'a> Lowering<'a> {
             .collect())
     }
 
-    /// What the streams of a workload on an SD do.
+    /// The streams of a workload on an SD.
     fn pieces(&self, run: &Run, sd: &Sd, wd: &Wd) -> Result<Vec<Piece>, Diagnostic> {
         let mut pieces = Vec::new();
         let regions = self.region(sd, wd)?;
@@ -434,7 +434,7 @@ impl<'a> Lowering<'a> {
         if regions.len() > 1 && (!is_random || wd.poisson.is_some()) {
             return Err(cannot(
                 run,
-                "a `range=` beyond 100 % with sequential work or `poisson`, or such a `hotband=`",
+                "a `range=` or `hotband=` beyond 100 % with sequential work or `poisson`",
                 "use two SDs",
             ));
         }
@@ -459,7 +459,7 @@ impl<'a> Lowering<'a> {
     }
 }
 
-/// The failure of one worker ends all.
+/// A failed worker ends the whole run.
 pub(super) fn end_on_failure(jobs: &mut [Job]) {
     let count = jobs.len() as u32;
     for (number, job) in (0..).zip(jobs) {
@@ -472,8 +472,8 @@ pub(super) fn end_on_failure(jobs: &mut [Job]) {
     }
 }
 
-/// Shares of workloads hold under `iorate=max` too: on one SD by weights, over several by counting
-/// operations together.
+/// Enforces the shares of workloads under `iorate=max` too: on one SD by weights, over several by
+/// counting operations together.
 fn share_over_sds(run: &Run, jobs: &mut [Job]) -> Result<(), Diagnostic> {
     let has_rates = run.workloads.iter().any(|(wd, _)| wd.rate.is_some());
     if has_rates || !run.controlled || jobs.len() < 2 || matches!(run.rate, RunRate::Number(_) | RunRate::Variable) {
@@ -501,7 +501,7 @@ pub(super) fn cannot(run: &Run, what: &str, help: &str) -> Diagnostic {
     Diagnostic::new(format!("rd={}: not supported: {what}", run.name)).help(help.to_owned())
 }
 
-/// What is not supported of `iorate=` and `priority=` of workloads.
+/// Unsupported combinations of `iorate=` and `priority=` of workloads.
 fn priorities_of(run: &Run) -> Option<&'static str> {
     let wds = || run.workloads.iter().map(|(wd, _)| wd);
     let unpaced = || wds().filter(|wd| wd.rate.is_none());
@@ -511,8 +511,9 @@ fn priorities_of(run: &Run) -> Option<&'static str> {
             .any(|wd| wd.priority.is_some())
             .then_some("`priority=` where no WD has `iorate=`"),
         Some(_) if run.rate != RunRate::Max => Some("`iorate=` of a WD in a run with a rate other than `max`"),
-        Some(_) if unpaced().count() > 1 => Some("several WDs without `iorate=` beside one that has it"),
-        // Slots of an SD go to what is ready, and operations without a schedule always are.
+        Some(_) if unpaced().count() > 1 => Some("several WDs without `iorate=` together with one that has it"),
+        // An SD gives its slots to ready operations, and operations without a schedule are always
+        // ready.
         Some(_) if unpaced().any(|wd| wds().any(|other| other.rate.is_some() && shares_sd(wd, other))) => {
             Some("a WD without `iorate=` on an SD of one that has it")
         }
@@ -532,11 +533,11 @@ fn refuse(run: &Run) -> Result<(), Diagnostic> {
         ));
     }
     if run.dedup.is_some_and(|dedup| !run.has_transfers_of(dedup.unit)) {
-        let what = "transfers that are no multiple of `dedupunit=`";
+        let what = "transfers that are not multiples of `dedupunit=`";
         return Err(cannot(run, what, "give `dedupunit=` a size that divides them"));
     }
     if run.elapsed.is_none() && run.files.is_none() {
-        return Err(cannot(run, "a run without end", "give `elapsed=`"));
+        return Err(cannot(run, "a run that would not end", "give `elapsed=`"));
     }
     Ok(())
 }

@@ -38,7 +38,7 @@ pub use tree_formats::with_tree_formats;
 pub use validation::{Journal, Validation};
 pub use whole_sds::{Format, format_plan, needs_format, recovery_plan};
 
-/// What a parameter file asks of the machine.
+/// Access to the machine for the parser.
 pub trait VdbenchEnv {
     /// The text of a file.
     ///
@@ -52,10 +52,10 @@ pub trait VdbenchEnv {
     /// Why it cannot be read.
     fn read_bytes(&mut self, path: &str) -> Result<Vec<u8>, String>;
 
-    /// Bytes of a file or device; `None` if there is none.
+    /// Size of a file or device; `None` if it does not exist.
     fn size_of(&self, path: &str) -> Option<u64>;
 
-    /// The names lead to one file or device, whether it is there or will be.
+    /// True if the names lead to one file or device, which need not exist yet.
     fn is_same_file(&self, one: &str, other: &str) -> bool {
         one == other
     }

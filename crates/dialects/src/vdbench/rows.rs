@@ -4,14 +4,14 @@ use super::table::Kind::{Numbers as N, Words as W};
 use super::table::Section::{Fsd, Fwd, General as G, Host as H, Rd, Replay, Sd, Wd};
 use super::table::{Row, row};
 
-const REPLAY: &str = "replaying traces of Swat is not built; fio's `read_iolog` replays blktrace";
+const REPLAY: &str = "replaying Swat traces is not supported; fio's `read_iolog` replays blktrace";
 const DEDUP: &str =
     "duplicates are equally likely and do not change; give `dedupratio=`, `dedupunit=` and `dedupsets=` before any SD";
-const VALIDATE: &str = "data validation of files is not built; it is for SDs";
-const CLASS: &str = "it loads user code of Java";
+const VALIDATE: &str = "data validation of files is not supported, only of SDs";
+const CLASS: &str = "it loads Java user code";
 const COMMANDS: &str = "commands named in parameter files are not run; run them before and after";
-const NO_NEED: &str = "it changes nothing here";
-const TWICE: &str = "SD concatenation is not built; give each SD a workload of its own";
+const NO_NEED: &str = "it has no effect here";
+const TWICE: &str = "SD concatenation is not supported; give each SD a workload of its own";
 const LOCAL: &str = "the test runs in one process of this machine";
 
 /// All parameters, those of a section in the order in which abbreviations are resolved.
@@ -23,26 +23,34 @@ pub const ROWS: &[Row] = &[
         "off",
         "fail where a workload's share differs by more percent",
     )
-    .refused("skew is kept by weights"),
+    .refused("skew is enforced by weights"),
     row(G, W, "auxreport", "", "user code for reports").refused(CLASS),
-    row(G, N, "compratio", "none", "compression ratio of what is written"),
-    row(G, N, "compression", "none", "the same in percent of what is left").refused("give `compratio=`"),
-    row(G, W, "compressionseed", "", "seed of the data").idle("the seed of the run decides"),
+    row(G, N, "compratio", "none", "compression ratio of written data"),
+    row(
+        G,
+        N,
+        "compression",
+        "none",
+        "the same, as the percentage of the data that remains",
+    )
+    .refused("give `compratio=`"),
+    row(G, W, "compressionseed", "", "seed of the data").idle("the run's seed is used"),
     row(G, W, "concatenatesds", "no", "SDs of a WD as one").refused(TWICE),
-    row(G, W, "create_anchors", "no", "make missing parents of anchors too"),
+    row(G, W, "create_anchors", "no", "also create missing parents of anchors"),
     row(
         G,
         W,
         "data_errors",
         "50",
-        "errors of all SDs that end a run: key blocks that are wrong, and failed reads and writes; a command and `remove_device` are refused",
+        "number of errors on all SDs that ends a run: wrong key blocks, and failed reads and writes; a command \
+         and `remove_device` are refused",
     ),
     row(
         G,
         N,
         "dedupratio",
         "none",
-        "ratio of data to different data; whole transfers repeat",
+        "ratio of all data to distinct data; whole transfers repeat",
     ),
     row(
         G,
@@ -56,7 +64,7 @@ pub const ROWS: &[Row] = &[
         N,
         "dedupsets",
         "5%",
-        "different blocks that duplicates repeat, or percent of the duplicates",
+        "number of distinct blocks that duplicates repeat, or a percentage of the duplicates",
     ),
     row(G, W, "deduphotsets", "", "sets that are used more").refused(DEDUP),
     row(G, W, "dedupflipflop", "no", "copies that change").refused(DEDUP),
@@ -68,7 +76,7 @@ pub const ROWS: &[Row] = &[
         "where needed",
         "`yes`: lay out every SD before the first run; `no`: never",
     ),
-    row(G, N, "formatxfersize", "128k", "block of the lay-out"),
+    row(G, N, "formatxfersize", "128k", "block size of the lay-out"),
     row(
         G,
         W,
@@ -76,7 +84,7 @@ pub const ROWS: &[Row] = &[
         "27 buckets",
         "limits of the buckets: `(default,1m,10m)`; `suppress` is accepted",
     ),
-    row(G, W, "include", "", "a file whose lines are inserted"),
+    row(G, W, "include", "", "insert the lines of a file"),
     row(
         G,
         W,
@@ -95,8 +103,8 @@ pub const ROWS: &[Row] = &[
         "a file of up to 64k with the data to write, repeated from the start of each transfer",
     ),
     row(G, N, "port", "5570", "TCP port").idle(LOCAL),
-    row(G, W, "report", "", "more or fewer report files").idle("the usual files are written"),
-    row(G, W, "report_run_totals", "no", "another file of totals").idle("`totals.html` has them"),
+    row(G, W, "report", "", "more or fewer report files").idle("the default files are written"),
+    row(G, W, "report_run_totals", "no", "additional file of totals").idle("`totals.html` has them"),
     row(G, W, "startcmd", "", "command before the first RD")
         .exact()
         .refused(COMMANDS),
@@ -129,13 +137,13 @@ pub const ROWS: &[Row] = &[
     row(G, W, "host", "", "old form of `hd=`").refused("write `hd=label,system=name`"),
     row(H, W, "hd", "localhost", "label, or `default`"),
     row(H, W, "system", "the label", "name or address; only this machine's"),
-    row(H, W, "vdbench", "", "folder of Vdbench there").idle(LOCAL),
+    row(H, W, "vdbench", "", "Vdbench's folder on that host").idle(LOCAL),
     row(H, W, "master", "", "address of the master").idle(LOCAL),
     row(H, W, "shell", "rsh", "how it is reached").idle(LOCAL),
     row(H, W, "user", "", "as whom").idle(LOCAL),
     row(H, N, "jvms", "1", "slaves").idle(LOCAL),
     row(H, N, "clients", "", "hosts `x_cl0`, `x_cl1`, …").idle(LOCAL),
-    row(H, W, "mount", "", "command that mounts").refused(COMMANDS),
+    row(H, W, "mount", "", "mount command").refused(COMMANDS),
     row(Replay, W, "rg", "", "name of a group of SDs that replay a trace").refused(REPLAY),
     row(Replay, W, "devices", "", "devices of the trace").idle("it belongs to `rg=`"),
     row(Sd, W, "sd", "", "name, or `default`"),
@@ -147,9 +155,15 @@ pub const ROWS: &[Row] = &[
         N,
         "size",
         "that of the file or device",
-        "bytes that are used; `(total,n)` divides",
+        "used bytes; `(total,n)` divides a total among n",
     ),
-    row(Sd, N, "threads", "8", "operations in flight; `(total,n)` divides"),
+    row(
+        Sd,
+        N,
+        "threads",
+        "8",
+        "operations in flight; `(total,n)` divides a total among n",
+    ),
     row(
         Sd,
         W,
@@ -162,11 +176,11 @@ pub const ROWS: &[Row] = &[
         N,
         "range",
         "(0,100)",
-        "part of the SD that is used, in percent, or in bytes above 200; beyond 100 % it wraps around",
+        "used part of the SD: a percentage, or bytes if above 200; beyond 100 % it wraps around",
     ),
     row(Sd, N, "offset", "0", "added to every address"),
     row(Sd, N, "align", "0", "random addresses are multiples of it"),
-    row(Sd, N, "hitarea", "1m", "where hits go"),
+    row(Sd, N, "hitarea", "1m", "area of hits"),
     row(Sd, N, "count", "", "`(start,n)`: n definitions"),
     row(Sd, W, "journal", "output directory", "directory of its journal"),
     row(Sd, N, "dedupratio", "", "").refused(DEDUP),
@@ -176,9 +190,9 @@ pub const ROWS: &[Row] = &[
     row(Sd, W, "kstat", "", "").idle(NO_NEED),
     row(Sd, W, "instance", "", "").idle(NO_NEED),
     row(Fsd, W, "fsd", "", "name, or `default`"),
-    row(Fsd, W, "anchor", "required", "directory that the tree is in"),
+    row(Fsd, W, "anchor", "required", "directory of the tree"),
     row(Fsd, N, "depth", "1", "levels of directories"),
-    row(Fsd, N, "width", "1", "directories in each"),
+    row(Fsd, N, "width", "1", "subdirectories in each directory"),
     row(Fsd, N, "files", "10", "files in each directory of the last level"),
     row(
         Fsd,
@@ -192,14 +206,15 @@ pub const ROWS: &[Row] = &[
         N,
         "totalsize",
         "",
-        "the tree has only as many of its files, the first ones, as have these bytes together; `(total,n)` divides",
+        "limit of the tree's total size: it has only its first files up to these bytes; `(total,n)` divides a \
+         total among n",
     ),
     row(
         Fsd,
         N,
         "workingsetsize",
         "",
-        "a run uses only as many files, drawn anew for each, as have these bytes together; `(size,n)` divides",
+        "limit of the files that a run uses: each run chooses files at random up to these bytes; `(size,n)` divides",
     ),
     row(Fsd, N, "wss", "", "the same").alias_of("workingsetsize"),
     row(
@@ -207,7 +222,7 @@ pub const ROWS: &[Row] = &[
         W,
         "distribution",
         "bottom",
-        "directories that have files: those of the last level, or `all`",
+        "directories that contain files: those of the last level, or `all`",
     ),
     row(Fsd, W, "shared", "no", "several hosts use it").idle(LOCAL),
     row(
@@ -232,16 +247,17 @@ pub const ROWS: &[Row] = &[
         "4096",
         "one size; `(size,percent,…)`; `(min,max,align)`",
     ),
-    row(Wd, N, "rdpct", "100", "percent of reads"),
+    row(Wd, N, "rdpct", "100", "percentage of reads"),
     row(Wd, N, "readpct", "100", "the same").alias_of("rdpct"),
-    row(Wd, N, "wrpct", "0", "percent of writes"),
+    row(Wd, N, "wrpct", "0", "percentage of writes"),
     row(Wd, N, "writepct", "0", "the same").alias_of("wrpct"),
     row(
         Wd,
         W,
         "seekpct",
         "100",
-        "percent of random addresses; `seq`, `rand`, `eof`; `(poisson,midpoint)`: fewer towards the end, in 100 steps",
+        "percentage of random addresses; `seq`, `rand`, `eof`; `(poisson,midpoint)`: fewer towards the end, in \
+         100 steps",
     ),
     row(Wd, N, "stride", "", "`(min,max)`: jumps forward; only of one length"),
     row(Wd, N, "skew", "what others leave", "percent of the operations"),
@@ -250,24 +266,24 @@ pub const ROWS: &[Row] = &[
         N,
         "iorate",
         "",
-        "a rate of its own, in an RD with `iorate=max`, beside at most one WD without, on other SDs",
+        "a rate of its own, in an RD with `iorate=max`; at most one WD may be without a rate, on other SDs",
     ),
     row(
         Wd,
         N,
         "priority",
         "",
-        "different in each WD of such an RD; the WD without a rate has the last",
+        "different in each WD of such an RD; the WD without a rate must have the last",
     ),
-    row(Wd, N, "rhpct", "0", "percent of reads in the hit area"),
-    row(Wd, N, "whpct", "0", "percent of writes in the hit area"),
+    row(Wd, N, "rhpct", "0", "percentage of reads in the hit area"),
+    row(Wd, N, "whpct", "0", "percentage of writes in the hit area"),
     row(Wd, N, "range", "that of the SD", "as for an SD"),
     row(
         Wd,
         N,
         "hotband",
         "",
-        "a range in the place of `range=`, whose beginning is used most: as `poisson` with 3",
+        "replaces `range=` by a range whose beginning is used most, as with `poisson` and 3",
     ),
     row(Wd, W, "openflags", "those of the SD", "as for an SD"),
     row(
@@ -275,7 +291,7 @@ pub const ROWS: &[Row] = &[
         N,
         "streams",
         "",
-        "sequential positions at once; with `iorate=max` and one WD",
+        "number of parallel sequential positions; with `iorate=max` and one WD",
     ),
     row(Wd, N, "threads", "", "").refused(TWICE),
     row(Wd, W, "user", "", "").refused(CLASS),
@@ -284,7 +300,7 @@ pub const ROWS: &[Row] = &[
         W,
         "fwd",
         "",
-        "name, `default`, or `format` for how trees are made (`threads=`, `xfersize=`)",
+        "name, `default`, or `format` for the creation of trees (`threads=`, `xfersize=`)",
     ),
     row(Fwd, W, "fsd", "required", "FSDs, with `*` at the end"),
     row(
@@ -301,7 +317,7 @@ pub const ROWS: &[Row] = &[
         N,
         "rdpct",
         "off",
-        "percent of reads among reads and writes of the same file",
+        "percentage of reads among reads and writes of the same file",
     ),
     row(Fwd, N, "readpct", "off", "the same").alias_of("rdpct"),
     row(
@@ -327,14 +343,14 @@ pub const ROWS: &[Row] = &[
         N,
         "threads",
         "1",
-        "operations at once, divided among its FSDs and operations",
+        "parallel operations, divided among its FSDs and operations",
     ),
     row(
         Fwd,
         W,
         "stopafter",
         "the file",
-        "blocks until the next file, or percent of the file",
+        "blocks until the next file, or a percentage of the file",
     ),
     row(Fwd, N, "skew", "what others leave", "percent of the operations"),
     row(
@@ -342,7 +358,7 @@ pub const ROWS: &[Row] = &[
         W,
         "target",
         "",
-        "FSD that `copy` and `move` go to, with the same `depth=`, `width=`, `files=` and `sizes=`",
+        "FSD to which `copy` and `move` go, with the same `depth=`, `width=`, `files=` and `sizes=`",
     ),
     row(Fwd, W, "host", "all", "hosts that run it").idle(LOCAL),
     row(Fwd, W, "hd", "all", "the same").alias_of("host").idle(LOCAL),
@@ -357,42 +373,45 @@ pub const ROWS: &[Row] = &[
         N,
         "iorate",
         "required",
-        "operations a second; `max`, `curve`, lists, `70%` of the last rate",
+        "operations per second; `max`, `curve`, lists, `70%` of the last rate",
     ),
     row(Rd, N, "fwdrate", "", "the same for file systems"),
-    row(Rd, N, "curve", "(10,50,70,80,90,100)", "points in percent"),
-    row(Rd, N, "stopcurve", "off", "ms of response time that end everything"),
+    row(Rd, N, "curve", "(10,50,70,80,90,100)", "points, as percentages"),
+    row(Rd, N, "stopcurve", "off", "response time in ms that ends the test"),
     row(Rd, N, "elapsed", "30", "seconds"),
     row(Rd, N, "interval", "1", "seconds"),
-    row(Rd, N, "warmup", "0", "seconds before, on top of `elapsed`"),
+    row(Rd, N, "warmup", "0", "seconds of warm-up, in addition to `elapsed`"),
     row(Rd, N, "pause", "0", "seconds after"),
     row(
         Rd,
         W,
         "distribution",
         "exponential",
-        "arrivals: `exponential`, `uniform`, `deterministic`; `variable`: the rates of `iorate=(rate,seconds,…)` in turn, exponential or as in `(variable,uniform)`; `spike`: all arrivals of a second at its start",
+        "arrivals: `exponential`, `uniform`, `deterministic`; `variable`: the rates of \
+         `iorate=(rate,seconds,…)` one after another, exponential or as in `(variable,uniform)`; `spike`: all \
+         arrivals of a second at its start",
     ),
     row(
         Rd,
         N,
         "maxdata",
         "",
-        "bytes that end the run, divided among its SDs, or the threads of its FWDs; up to 100: times the size of the SDs",
+        "bytes after which the run ends, divided among its SDs, or the threads of its FWDs; up to 100: a \
+         multiple of the size of the SDs",
     ),
     row(
         Rd,
         N,
         "maxdataread",
         "",
-        "the same for runs that only read; beside writes it is refused",
+        "the same for runs that only read; refused together with writes",
     ),
     row(
         Rd,
         N,
         "maxdatawritten",
         "",
-        "the same for runs that only write; beside reads it is refused",
+        "the same for runs that only write; refused together with reads",
     ),
     row(Rd, N, "xfersize", "", "loop"),
     row(Rd, N, "threads", "that of the SDs", "loop"),
@@ -424,7 +443,7 @@ pub const ROWS: &[Row] = &[
         W,
         "operations",
         "those of the FWDs",
-        "operations side by side, for every FWD",
+        "several operations in parallel, for every FWD",
     ),
     row(Rd, W, "operation", "", "the same").alias_of("operations"),
     row(Rd, W, "openflags", "", "for every SD"),
@@ -433,7 +452,8 @@ pub const ROWS: &[Row] = &[
         W,
         "format",
         "no",
-        "make the tree first: `yes` anew, `restart` what is missing, `clean` remove it, `directories`, `only`, `once`; `limited`, with `only`: end after `elapsed=`",
+        "create the tree first: `yes` recreates it, `restart` adds what is missing, `clean` removes it, \
+         `directories`, `only`, `once`; `limited`, with `only`: end after `elapsed=`",
     ),
     row(Rd, W, "startcmd", "", "command before").exact().refused(COMMANDS),
     row(Rd, W, "endcmd", "", "command after").exact().refused(COMMANDS),

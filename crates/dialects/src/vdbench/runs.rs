@@ -1,4 +1,4 @@
-//! Run definitions to runs: a run for each turn of the loops, with what the loops set.
+//! Run definitions to runs: a run for each turn of the loops, with the values that the loops set.
 
 use model::Nanos;
 use model::plan::{ErrorPolicy, Phases};
@@ -18,7 +18,7 @@ use crate::Diagnostic;
 pub struct Run {
     /// Its name in reports.
     pub name: String,
-    /// Operations a second.
+    /// Operations per second.
     pub rate: RunRate,
     /// The rate that a simulation shows: that of the first turn of a list.
     pub first_rate: RunRate,
@@ -36,7 +36,7 @@ pub struct Run {
     pub at_once: bool,
     /// Rates of a list over time, with their seconds.
     pub course: Vec<(f64, u64)>,
-    /// `maxdata=` and its like.
+    /// `maxdata=` and related parameters.
     pub maxdata: Option<MaxData>,
     /// `openflags=` of the RD.
     pub flags: Vec<String>,
@@ -44,30 +44,30 @@ pub struct Run {
     pub workloads: Vec<(Wd, f64)>,
     /// Its SDs in order of definition.
     pub sds: Vec<Sd>,
-    /// Ratio of compression of what is written.
+    /// Compression ratio of written data.
     pub compratio: f64,
-    /// Duplicates in what is written.
+    /// Duplicates in written data.
     pub dedup: Option<Dedup>,
-    /// Some workload has a share of its own, so shares are kept under `max` too.
+    /// True if a workload has a share of its own, so shares are also enforced under `max`.
     pub controlled: bool,
-    /// Parameters that vary, as reports show them.
+    /// Varying parameters, in the form of reports.
     pub loops: Vec<(String, String)>,
-    /// `threads=` is set by the RD.
+    /// True if the RD sets `threads=`.
     pub has_threads_loop: bool,
-    /// Points of a curve in percent, on the run that finds its base.
+    /// Points of a curve in percent, for the run that finds its base.
     pub points: Vec<f64>,
-    /// It is a point of a curve.
+    /// True for a point of a curve.
     pub is_point: bool,
     /// `data_errors=`.
     pub on_error: ErrorPolicy,
     /// `stopcurve=`.
     pub stopcurve: Option<f64>,
-    /// What it does to trees of files.
+    /// Its work on trees of files.
     pub files: Option<FileRun>,
 }
 
-/// The rates of `distribution=variable` and `spike`: pairs of a rate and its seconds. Percent are
-/// of the highest rate, or of `elapsed=`.
+/// The rates of `distribution=variable` and `spike`: pairs of a rate and its seconds. Percentages
+/// are of the highest rate, or of `elapsed=`.
 fn course(rd: &Rd) -> Result<Vec<(f64, u64)>, String> {
     const MAX_SECONDS: u64 = 3600;
     if !["variable", "spike"].contains(&rd.distribution.as_str()) {
@@ -97,12 +97,12 @@ fn course(rd: &Rd) -> Result<Vec<(f64, u64)>, String> {
     Ok(pairs)
 }
 
-/// Bytes that end a run.
+/// Number of bytes that ends a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MaxData {
     /// The parameter.
     pub name: &'static str,
-    /// Bytes, or up to 100 times those of the SDs.
+    /// Bytes, or up to 100 times the size of the SDs.
     pub bytes: f64,
 }
 
@@ -111,7 +111,10 @@ pub(super) fn max_data(block: &Block) -> Result<Option<MaxData>, Diagnostic> {
     for name in ["maxdata", "maxdataread", "maxdatawritten"] {
         let Some(bytes) = block.number(name)? else { continue };
         if let Some(MaxData { name: other, .. }) = found.replace(MaxData { name, bytes }) {
-            return Err(block.error(format!("rd={}: not supported: `{name}=` beside `{other}=`", block.name)));
+            return Err(block.error(format!(
+                "rd={}: not supported: `{name}=` together with `{other}=`",
+                block.name
+            )));
         }
     }
     Ok(found)
@@ -124,9 +127,9 @@ pub enum RunRate {
     Max,
     /// The same, to find the base of a curve.
     Curve,
-    /// Operations a second.
+    /// Operations per second.
     Number(f64),
-    /// Percent of the rate that was observed last.
+    /// Percentage of the last observed rate.
     OfLast(f64),
     /// A list of rates over time.
     Variable,
@@ -157,7 +160,7 @@ pub fn expand(parameters: &Parameters, from: Option<&str>) -> Result<Vec<Run>, D
         let single = rd.sds.iter().any(|sd| sd == "single");
         let copies: Vec<(String, Vec<String>)> = match single {
             false => vec![(rd.name.clone(), rd.sds.clone())],
-            // All SDs of the file, whatever the workloads name.
+            // All SDs of the file, even if no workload names them.
             true => {
                 let each = parameters.sds.iter();
                 each.map(|sd| (format!("{}_{}", rd.name, sd.name), vec![sd.name.clone()]))
@@ -178,7 +181,7 @@ fn workloads(rd: &Rd, parameters: &Parameters) -> Result<Vec<Wd>, String> {
         .map_err(|wanted| format!("Could not find WD={wanted} for RD={}", rd.name))?;
     match found.is_empty() && rd.fwds.is_empty() {
         true if rd.sds.is_empty() => Err(format!("No wd= or fwd= specified for rd={}", rd.name)),
-        // Without a workload the latest defaults are one.
+        // Without a workload, the latest defaults are one.
         true => Ok(vec![Wd {
             name: "default".into(),
             ..parameters.default_wd.clone()
@@ -267,7 +270,7 @@ fn base(rd: &Rd, name: String, sds: &[String], wds: &[Wd], parameters: &Paramete
     })
 }
 
-/// A workload with a rate of its own comes before one without.
+/// Orders workloads: those with a rate of their own come first.
 fn check_priorities(rd: &Rd, wds: &[Wd]) -> Result<(), String> {
     let Some(paced) = wds.iter().find(|wd| wd.rate.is_some()) else {
         return Ok(());
@@ -275,7 +278,7 @@ fn check_priorities(rd: &Rd, wds: &[Wd]) -> Result<(), String> {
     for (number, wd) in wds.iter().enumerate() {
         let Some(priority) = wd.priority else {
             return Err(format!(
-                "rd={}: wd={} has no priority=, which all WDs need beside wd={} with iorate=",
+                "rd={}: wd={} has no priority=, which all WDs need together with wd={}, which has iorate=",
                 rd.name, wd.name, paced.name
             ));
         };
@@ -413,7 +416,7 @@ impl Run {
         }
     }
 
-    /// What follows `Starting RD=`, or `Simulating RD=` where rates of lists are not known yet.
+    /// The text after `Starting RD=`, or `Simulating RD=` if rates of lists are not known yet.
     pub fn start_text(&self, simulated: bool) -> String {
         let rate = if simulated { self.first_rate } else { self.rate };
         let elapsed = match (self.elapsed, self.warmup) {
@@ -433,7 +436,7 @@ impl Run {
         format!("{name}; I/O rate: {}; {elapsed}; {loops}", rate.text(self.controlled))
     }
 
-    /// Intervals of the whole run, and the first one that is averaged.
+    /// The number of intervals of the whole run, and the first one that is averaged.
     pub fn intervals(&self) -> (u64, u64) {
         let elapsed = self.elapsed.unwrap_or(u64::MAX / 2);
         match self.warmup {
@@ -451,7 +454,7 @@ impl Run {
         })
     }
 
-    /// Its phases; what may end before the warm-up does has none.
+    /// Its phases; a run that may end before the warm-up does has no warm-up.
     pub(super) fn phases(&self, can_end_early: bool) -> Phases {
         Phases {
             warm_up_ns: Nanos::secs(match (can_end_early, self.warmup) {
@@ -463,7 +466,7 @@ impl Run {
         }
     }
 
-    /// The bytes that end it. SDs have `size` bytes together.
+    /// The number of bytes that ends it. SDs have `size` bytes together.
     pub(super) fn byte_limit(&self, size: Option<u64>) -> Result<Option<u64>, Diagnostic> {
         let Some(MaxData { name, bytes }) = self.maxdata else {
             return Ok(None);
@@ -474,12 +477,14 @@ impl Run {
         };
         let all = |percent: f64| reads.iter().all(|reads| *reads == percent);
         match (name, bytes.abs(), size) {
-            // None of these bytes are ever moved.
+            // None of these bytes are ever transferred.
             ("maxdataread", ..) if all(0.0) => Ok(None),
             ("maxdatawritten", ..) if all(100.0) => Ok(None),
-            ("maxdataread", ..) if !all(100.0) => Err(cannot(self, "`maxdataread=` beside writes", "give `maxdata=`")),
+            ("maxdataread", ..) if !all(100.0) => {
+                Err(cannot(self, "`maxdataread=` together with writes", "give `maxdata=`"))
+            }
             ("maxdatawritten", ..) if !all(0.0) => {
-                Err(cannot(self, "`maxdatawritten=` beside reads", "give `maxdata=`"))
+                Err(cannot(self, "`maxdatawritten=` together with reads", "give `maxdata=`"))
             }
             (_, times, Some(size)) if times <= 100.0 => Ok(Some((size as f64 * times) as u64)),
             (_, times, None) if times <= 100.0 => Err(cannot(
@@ -491,7 +496,7 @@ impl Run {
         }
     }
 
-    /// It has a workload that ends with its SD.
+    /// True if a workload ends with its SD.
     pub fn ends_with_data(&self) -> bool {
         self.files.as_ref().is_some_and(FileRun::can_run_out)
             || self.maxdata.is_some()

@@ -7,11 +7,11 @@ use crate::{Diagnostic, Place};
 /// One item of a parameter file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Item {
-    /// The keyword as written, in small letters.
+    /// The keyword as written, in lower case.
     pub keyword: String,
     /// The values: one, or those in parentheses.
     pub values: Vec<Value>,
-    /// Where it is written.
+    /// Its place in the file.
     pub at: Place,
 }
 
@@ -20,9 +20,9 @@ pub struct Item {
 pub struct Value {
     /// The text without quotes.
     pub text: String,
-    /// A dash outside of quotes stands before it: it ends a range.
+    /// An unquoted dash precedes it and ends a range.
     pub ends_range: bool,
-    /// Some of it was quoted, so it is never a number.
+    /// Part of it was quoted, so it is never a number.
     pub quoted: bool,
 }
 
@@ -37,11 +37,11 @@ struct Line {
 /// names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CopiedLines {
-    /// What stands above it, before the name.
+    /// The heading above it, before the name.
     pub heading: &'static str,
     /// The file.
     pub file: String,
-    /// Its lines, those that variables changed with what became of them.
+    /// Its lines; after those with variables, also the result of the substitution.
     pub lines: Vec<String>,
 }
 
@@ -56,7 +56,7 @@ fn copied(heading: &'static str, file: &str) -> CopiedLines {
 /// The items of all files, in order. `plus` is added to each `rd=` of one line.
 ///
 /// # Errors
-/// The first thing that is wrong with them.
+/// The first mistake in them.
 pub fn scan(
     files: &[String],
     variables: &[(String, String)],
@@ -105,7 +105,7 @@ pub fn scan(
     Ok((items, copies))
 }
 
-/// The lines of a file without comments and remarks, with variables replaced and includes in place.
+/// The lines of a file without comments and remarks, with variables and includes replaced.
 fn with_includes(
     file: &str,
     text: &str,
@@ -124,10 +124,10 @@ fn with_includes(
             continue;
         };
         let folder = file.rsplit_once('/').map(|(folder, _)| format!("{folder}/{path}"));
-        let beside = folder
+        let in_folder = folder
             .filter(|_| !path.contains('/'))
             .and_then(|path| Some((env.read_file(&path).ok()?, path)));
-        let found = beside.or_else(|| Some((env.read_file(path).ok()?, path.to_owned())));
+        let found = in_folder.or_else(|| Some((env.read_file(path).ok()?, path.to_owned())));
         let Some((text, name)) = found else {
             return Err(Diagnostic::new(format!("include={path} file not found")).at(line.at));
         };
@@ -170,8 +170,8 @@ fn numbered(file: &str, text: &str) -> Vec<Line> {
     text.lines().enumerate().map(line).collect()
 }
 
-/// A line with its variables replaced and cut at its first blank; `None` for comments. It and what
-/// variables make of it are added to `copy`.
+/// A line with its variables replaced and cut at its first blank; `None` for comments. The line and
+/// its substitution are added to `copy`.
 fn parameters(line: Line, variables: &[(String, String)], copy: &mut Vec<String>) -> Result<Option<Line>, Diagnostic> {
     copy.push(line.text.clone());
     if line.text.is_empty() || line.text.starts_with(['/', '#', '*']) {
@@ -186,7 +186,7 @@ fn parameters(line: Line, variables: &[(String, String)], copy: &mut Vec<String>
     if text != line.text {
         copy.push(format!("    variable substitution: {text}"));
     }
-    // The program replaces these itself, where they mean anything.
+    // Vdbench replaces these itself, where they have a meaning.
     let rest = ["$output", "!output", "$host", "!host", "$lun", "$lba", "$size", "$sd"]
         .iter()
         .filter(|word| text.contains("=\"") || word.ends_with("host"))
@@ -247,7 +247,7 @@ fn split(line: &Line) -> Result<Vec<Item>, Diagnostic> {
     Ok(items)
 }
 
-/// Cuts a text where `at` says, outside of quotes; each piece with the character before it.
+/// Splits a text where `at` says so, outside of quotes; each piece has the character before it.
 fn pieces(text: &str, at: impl Fn(char, usize) -> bool) -> Vec<(&str, Option<char>)> {
     let (mut quoted, mut depth, mut from, mut before) = (false, 0usize, 0, None);
     let mut found = Vec::new();
@@ -291,10 +291,10 @@ impl Item {
         table::find(section, &self.keyword)
     }
 
-    /// The values as numbers, ranges resolved; `None` where they are words.
+    /// The values as numbers, ranges resolved; `None` if they are words.
     ///
     /// # Errors
-    /// A list that mixes both, or a range that is none.
+    /// A list that mixes both, or an invalid range.
     pub fn numbers(&self, name: &str) -> Result<Option<Vec<f64>>, Diagnostic> {
         let minutes = ["el", "in", "pa", "wa", "reset"]
             .iter()
@@ -349,7 +349,7 @@ impl Item {
     }
 
     /// The only value.
-    pub fn word(&self) -> String {
+    pub fn single_value(&self) -> String {
         self.words().into_iter().next().unwrap_or_default()
     }
 }

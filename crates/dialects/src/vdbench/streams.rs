@@ -1,4 +1,4 @@
-//! What the streams of a workload on an SD do: addresses, sizes, hits, schedules.
+//! The streams of a workload on an SD: addresses, sizes, hits, schedules.
 
 use model::access::{
     Access, Advance, AtEnd, Continuation, Mixed, Placement, RangeBasis, RangeShare, Ranges, RangesRule, Sequential,
@@ -19,7 +19,7 @@ use super::lower::cannot;
 use super::runs::{Run, RunRate};
 use crate::Diagnostic;
 
-/// A part of a workload on an SD that one stream does.
+/// A part of a workload on an SD, executed by one stream.
 pub(super) struct Piece {
     /// Share of the workload, of 1.
     pub(super) share: f64,
@@ -208,7 +208,7 @@ pub(super) fn stream(
             at_end: has(&["fsync"]),
             ..SyncRule::default()
         },
-        // A schedule decides shares by itself.
+        // A schedule determines shares by itself.
         weight: if pacing == Pacing::Unpaced { weight } else { 1 },
         on_error: run.on_error.clone(),
         pacing,

@@ -1,5 +1,5 @@
-//! What a row of the table of parameters says. Parser, checks and `docs/vdbench.md` follow from the
-//! rows.
+//! Defines the rows of the table of parameters. Parser, checks and `docs/vdbench.md` follow from
+//! them.
 
 use super::rows::ROWS;
 
@@ -24,44 +24,44 @@ pub enum Section {
     Rd,
 }
 
-/// What becomes of a parameter.
+/// Support of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// It does what it says.
+    /// It is implemented.
     Supported,
-    /// It is read and checked; the reason why nothing follows from it.
+    /// It is parsed and checked; the reason why it has no effect.
     WithoutEffect(&'static str),
-    /// A run with it is refused; the reason. `-s` prints its plan all the same.
+    /// A run with it is refused; the reason. `-s` prints its plan nevertheless.
     Refused(&'static str),
 }
 
-/// What a parameter takes.
+/// The kind of value of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Words, which are never read as numbers.
     Words,
-    /// Numbers; words only where it has some.
+    /// Numbers; words only if it accepts some.
     Numbers,
 }
 
 /// A parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// Where it belongs.
+    /// Its section.
     pub section: Section,
     /// The whole name.
     pub name: &'static str,
-    /// The parameter that it is another name of, or its own.
+    /// The parameter for which it is another name, or its own name.
     pub field: &'static str,
-    /// It may not be abbreviated.
+    /// It must not be abbreviated.
     pub exact: bool,
-    /// What it takes.
+    /// The kind of value.
     pub kind: Kind,
-    /// What holds without it.
+    /// The default.
     pub default: &'static str,
-    /// What becomes of it.
+    /// Its support.
     pub status: Status,
-    /// What it means.
+    /// Its meaning.
     pub help: &'static str,
 }
 
@@ -116,7 +116,7 @@ pub fn find(section: Section, keyword: &str) -> Option<&'static Row> {
 }
 
 impl Section {
-    /// The group that its definitions belong to: files have groups in this order.
+    /// The group of the section's definitions: files have groups in this order.
     pub fn rank(self) -> u8 {
         match self {
             Section::General => 0,

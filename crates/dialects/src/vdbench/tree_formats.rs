@@ -1,11 +1,11 @@
-//! Runs that make and remove trees: `format=` before a run, and `-c` before all.
+//! Runs that create and remove trees: `format=` before a run, and `-c` before all runs.
 
 use super::definitions::Parameters;
 use super::file_runs::{FileRun, operation};
 use super::files::{FormatWords, Fsd, Fwd, TreeFormat};
 use super::runs::{Run, RunRate};
 
-/// All runs, with those that make or remove trees before the runs that need them.
+/// All runs, each preceded by those that create or remove its trees.
 pub fn with_tree_formats(runs: &[Run], parameters: &Parameters) -> Vec<Run> {
     let mut all = Vec::new();
     if parameters.cleans {
@@ -40,13 +40,13 @@ fn clean(runs: &[Run], format: &Fwd) -> Option<Run> {
 }
 
 impl Run {
-    /// The run that makes the trees of this one before it.
+    /// The run that creates the trees of this one before it.
     pub fn tree_format(&self, format: &Fwd) -> Option<Run> {
         let files = self.files.as_ref()?;
         Some(self.on_trees(files.format.tree?, &files.fsds, files.format.limited, format))
     }
 
-    /// A run that makes or removes trees.
+    /// A run that creates or removes trees.
     fn on_trees(&self, makes: TreeFormat, fsds: &[Fsd], is_limited: bool, format: &Fwd) -> Run {
         let operations: Vec<usize> = match makes {
             TreeFormat::All | TreeFormat::Restart => vec![operation("mkdir"), operation("create")],
@@ -55,7 +55,7 @@ impl Run {
         };
         let fwd = Fwd {
             fsds: fsds.iter().map(|fsd| fsd.name.clone()).collect(),
-            // Each tree is made by all threads, and those that write wait for directories.
+            // All threads create each tree, and those that write wait for directories.
             threads: format.threads * (fsds.len() * operations.len()) as u32,
             ..format.clone()
         };

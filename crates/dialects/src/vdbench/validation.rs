@@ -12,10 +12,10 @@ use super::runs::Run;
 use super::streams::gcd;
 use crate::Diagnostic;
 
-/// What is checked of what is read, and how it is remembered.
+/// What reads check, and where the expected data is recorded.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Validation {
-    /// Each write is read back at once.
+    /// Each write is read back immediately.
     pub read_after_write: bool,
     /// Known blocks are read before they are written.
     pub read_before_write: bool,
@@ -28,15 +28,15 @@ pub struct Validation {
 /// How the maps of a run are kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Journal {
-    /// Restore the maps of the run before.
+    /// Restore the maps of the previous run.
     pub recover: bool,
     /// Do nothing else.
     pub recover_only: bool,
     /// Restore without reading everything.
     pub skip_reads: bool,
-    /// Blocks whose writes were on their way are not checked.
+    /// Do not check blocks whose writes were in flight.
     pub ignore_pending: bool,
-    /// Do not flush what is written to the maps.
+    /// Do not flush writes to the maps.
     pub no_flush: bool,
     /// Write the maps only when a run ends.
     pub map_only: bool,
@@ -45,7 +45,7 @@ pub struct Journal {
 const TIMES: &str = "times of writes are not kept: an error says which write was found and which was expected";
 const ZEROS: &str = "blocks that read as zeros may be lost writes";
 
-/// What a word of `validate=` or `journal=` is as a letter of `-v` or `-j`.
+/// The letter of `-v` or `-j` that a keyword of `validate=` or `journal=` is equivalent to.
 const VALIDATE_WORDS: &[(&str, char)] = &[
     ("read_after_write", 'r'),
     ("no_preread", 'w'),
@@ -73,7 +73,7 @@ impl Default for Validation {
 }
 
 impl Validation {
-    /// Adds what the letters behind `-v` ask for.
+    /// Adds the settings of the letters after `-v`.
     ///
     /// # Errors
     /// Letters that are unknown, or not supported.
@@ -90,7 +90,7 @@ impl Validation {
         Ok(())
     }
 
-    /// Adds what the letters behind `-j` ask for.
+    /// Adds the settings of the letters after `-j`.
     ///
     /// # Errors
     /// Letters that are unknown, or not supported.
@@ -113,7 +113,7 @@ impl Validation {
         Ok(())
     }
 
-    /// Adds `validate=` and `journal=` to what the command line asks for.
+    /// Adds `validate=` and `journal=` to the settings of the command line.
     pub(super) fn with_parameters(asked: Option<&Validation>, block: &Block) -> Result<Option<Validation>, Diagnostic> {
         let mut validation = asked.cloned();
         let is_off = |words: &[String]| words.is_empty() || *words == ["no"];
@@ -149,7 +149,7 @@ impl Validation {
         }
         let journal = validation.as_ref().and_then(|validation| validation.journal);
         if let Some(journal) = journal.filter(|journal| !journal.recover) {
-            // A new journal would replace the one that is to be read.
+            // A new journal would replace the one to be read.
             let modifiers = [
                 (journal.skip_reads, "`-js` or `journal=skip_read_all`"),
                 (journal.ignore_pending, "`-ji` or `journal=ignore_pending`"),
@@ -180,7 +180,7 @@ impl Validation {
         for run in runs {
             if run.files.is_some() {
                 return Err(refusal(
-                    "file system workloads: maps of keys cover the blocks of SDs, not files that come and go",
+                    "file system workloads: key maps cover the blocks of SDs, not files that are created and removed",
                     "give the files as SDs (`lun=FILE`), or run `fathom fio --verify=xxhash --nrfiles=N --directory=DIR`",
                 ));
             }
@@ -246,7 +246,7 @@ impl Validation {
         self.maps.get(&sd.name).map_or(512, |(_, length)| *length)
     }
 
-    /// Lets the workers of an SD check what they read. `known_only`: they read nothing else.
+    /// Lets the workers of an SD check their reads. `known_only`: they read nothing else.
     pub(super) fn apply(&self, sd: &Sd, workers: &mut [Worker], known_only: bool, errors_max: u64) {
         let Some((map, length)) = self.maps.get(&sd.name) else {
             return;
@@ -278,7 +278,7 @@ impl Validation {
 }
 
 impl Parameters {
-    /// Nothing but what is known of an earlier run is read.
+    /// Reads only blocks that are known from an earlier run.
     pub fn recovers_only(&self) -> bool {
         let journal = self.validation.as_ref().and_then(|validation| validation.journal);
         journal.is_some_and(|journal| journal.recover_only)

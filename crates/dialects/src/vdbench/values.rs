@@ -1,4 +1,4 @@
-//! Numbers, ranges and how Vdbench writes numbers in reports.
+//! Parses numbers and ranges, and formats numbers as in Vdbench's reports.
 
 /// `iorate=max` as the reports show it.
 pub const MAX_RATE: f64 = 9_999_988.0;
@@ -6,7 +6,7 @@ pub const MAX_RATE: f64 = 9_999_988.0;
 /// Larger numbers are not exact.
 const MAX_NUMBER: f64 = 9_007_199_254_740_992.0;
 
-/// A number with its suffix; a percentage is negative. `minutes` makes `m` minutes instead of
+/// A number with its suffix; a percentage is negative. With `minutes`, `m` means minutes instead of
 /// mebibytes.
 pub fn number(text: &str, minutes: bool) -> Option<f64> {
     let lower = text.to_ascii_lowercase();
@@ -35,7 +35,7 @@ fn plain(text: &str) -> Option<f64> {
     (is_plain && !digits.contains(['e', 'E']) && value.abs() <= MAX_NUMBER).then_some(value)
 }
 
-/// A name with the number of `count=` in the place of its mask or star, or behind it.
+/// A name with the number of `count=` in place of its mask or star, or after it.
 pub fn numbered(text: &str, number: Option<u64>) -> String {
     let Some(number) = number else {
         return text.to_owned();

@@ -1,5 +1,5 @@
-//! Runs over whole SDs, beside those of the parameter file: the lay-out, and the reads after a
-//! restart of data validation.
+//! Runs over whole SDs, in addition to those of the parameter file: the lay-out, and the reads
+//! after a restart of data validation.
 
 use model::access::{Access, Advance, AtEnd, Sequential};
 use model::content::Content;
@@ -25,7 +25,7 @@ const SECTOR: u64 = 4096;
 pub struct Format {
     /// The SD.
     pub sd: Sd,
-    /// Bytes that it has.
+    /// Its present size in bytes.
     pub present: u64,
 }
 
@@ -56,13 +56,13 @@ pub fn needs_format(runs: &[Run], parameters: &Parameters, env: &dyn VdbenchEnv)
     found
 }
 
-/// What one pass over an SD does.
+/// One pass over an SD.
 struct WholeSd {
     sd: Sd,
     mix: Mix,
     depth: u32,
     block: u64,
-    /// Where it begins, and how many bytes it covers.
+    /// Its start, and the number of bytes that it covers.
     region: (u64, u64),
     prepare: Prepare,
 }
@@ -136,8 +136,8 @@ fn whole_sds(name: &str, passes: Vec<WholeSd>, parameters: &Parameters, seed: u6
     }
 }
 
-/// The lay-out: sequential writes behind the present end of each file, 2 at a time. What the file
-/// holds stays: a run that only reads must not change it.
+/// The lay-out: sequential writes after the present end of each file, 2 at a time. Existing data
+/// stays: a run that only reads must not change it.
 pub fn format_plan(formats: &[Format], parameters: &Parameters, seed: u64) -> Lowered {
     let smallest = formats.iter().filter_map(|format| format.sd.size).min().unwrap_or(0);
     let block = parameters
@@ -152,7 +152,7 @@ pub fn format_plan(formats: &[Format], parameters: &Parameters, seed: u64) -> Lo
             .as_ref()
             .map_or(SECTOR, |validation| validation.key_block(&format.sd));
         let from = format.present.next_multiple_of(SECTOR).next_multiple_of(key).min(size);
-        // Smaller blocks where whole ones would leave a rest at the end of what is missing.
+        // Smaller blocks if whole ones would leave a remainder at the end of the missing part.
         let whole = block.next_multiple_of(key);
         let block = match gcd(size - from, whole) {
             divisor if from > 0 && divisor >= key.max(SECTOR) => divisor,
@@ -189,7 +189,7 @@ pub fn recovery_plan(sds: &[Sd], parameters: &Parameters, env: &dyn VdbenchEnv, 
             .map_or(512, |validation| validation.key_block(sd));
         let present = env.size_of(&sd.lun).unwrap_or(0);
         let keys = sd.size.map_or(present, |size| size.min(present)) / key;
-        // A transfer that divides the SD leaves nothing over at its end.
+        // A transfer that divides the SD leaves no remainder at its end.
         let at_once = (1..=(MAX_BLOCK / key).max(1))
             .rev()
             .find(|keys_at_once| keys.is_multiple_of(*keys_at_once));

@@ -7,7 +7,7 @@ use crate::Diagnostic;
 
 /// Midpoint of `poisson` and of `hotband=`.
 pub(super) const DEFAULT_MIDPOINT: f64 = 3.0;
-/// The maximum error of percentages that are to add up to 100.
+/// The maximum error of percentages that must add up to 100.
 const MAX_SUM_ERROR: f64 = 0.05;
 
 /// A workload definition, or the defaults of those that follow.
@@ -52,12 +52,12 @@ pub(super) fn wd(block: &Block, parameters: &Parameters) -> Result<Wd, Diagnosti
         (Some(rate), _) if !(rate > 0.0 && rate < MAX_RATE) => {
             return Err(block
                 .error(format!("Invalid contents for 'iorate=': {rate}"))
-                .help("give operations a second"));
+                .help("give operations per second"));
         }
         (_, Some(priority)) if !is_count(priority) => {
             return Err(block
                 .error(format!("Invalid contents for 'priority=': {priority}"))
-                .help("give 1 for the highest, or more"));
+                .help("give 1 for the highest priority, or a larger number"));
         }
         (Some(_), _) if block.item("skew").is_some() => {
             return Err(block.error(format!(
@@ -87,7 +87,7 @@ pub(super) fn wd(block: &Block, parameters: &Parameters) -> Result<Wd, Diagnosti
     })
 }
 
-/// Percent of random addresses, or −1 for `eof`, and the midpoint of `poisson`.
+/// Percentage of random addresses, or −1 for `eof`, and the midpoint of `poisson`.
 fn seek(block: &Block) -> Result<(i32, Option<f64>), Diagnostic> {
     let Some(item) = block.item("seekpct") else {
         return Ok((100, None));
@@ -95,7 +95,7 @@ fn seek(block: &Block) -> Result<(i32, Option<f64>), Diagnostic> {
     if let Some(midpoint) = poisson(block, "seekpct")? {
         return Ok((100, Some(midpoint)));
     }
-    let word = item.word().to_ascii_lowercase();
+    let word = item.single_value().to_ascii_lowercase();
     let percent = match item.numbers("seekpct")? {
         Some(_) => percent(block, "seekpct", 100.0)? as i32,
         None if word == "eof" => -1,
@@ -172,8 +172,8 @@ pub(super) fn matches_name(wanted: &str, name: &str) -> bool {
     }
 }
 
-/// Definitions by name, in the order of the names that are wanted; the first name that none has is
-/// the error.
+/// Definitions by name, in the order of the requested names; the error is the first name without a
+/// definition.
 pub(super) fn find_named<'a, T: Clone>(
     wanted: &'a [String],
     definitions: &[T],

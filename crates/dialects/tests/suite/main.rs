@@ -1,7 +1,7 @@
-//! Every dialect by its public interface: read, lowered, written, converted; and the results of
-//! other tools.
+//! Every dialect through its public interface: parsed, lowered, written, converted; and the results
+//! of other tools.
 
-#![allow(clippy::unwrap_used, reason = "all of this is test code, helpers too")]
+#![allow(clippy::unwrap_used, reason = "all of this is test code, including helpers")]
 
 mod convert;
 mod diskspd;

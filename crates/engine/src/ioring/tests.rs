@@ -410,7 +410,7 @@ fn submit_and_wait(engine: &mut QueueEngine<Ring>, requests: &[Request]) -> Vec<
 }
 
 #[test]
-fn a_turn_is_one_call_whatever_it_hands_over() {
+fn a_turn_is_one_call_regardless_of_its_requests() {
     let (_folder, mut engine) = on_file(0, 8);
     for slot in 0..8 {
         engine.buffer(Slot(slot)).fill(slot as u8 + 1);
@@ -451,7 +451,7 @@ fn a_turn_is_one_call_whatever_it_hands_over() {
 }
 
 #[test]
-fn a_stamp_between_handing_over_and_waiting_costs_a_call() {
+fn a_stamp_between_submitting_and_waiting_costs_a_call() {
     let (mut writing, reading) = pipe();
     let mut engine = engine(Setup {
         split_stamps: true,
@@ -470,7 +470,7 @@ fn a_stamp_between_handing_over_and_waiting_costs_a_call() {
 }
 
 #[test]
-fn a_ring_that_is_smaller_than_a_turn_is_handed_over_more_often() {
+fn a_ring_smaller_than_a_turn_is_submitted_several_times() {
     CAPABILITIES.set((IORING_VERSION_3, 4, 128));
     let (_folder, mut engine) = on_file(10 * BLOCK as usize, 10);
     let mut ended = submit_and_wait(&mut engine, &requests(Action::Read, 10));
@@ -481,7 +481,7 @@ fn a_ring_that_is_smaller_than_a_turn_is_handed_over_more_often() {
 }
 
 #[test]
-fn short_ones_and_the_end_of_a_file_are_no_errors() {
+fn short_transfers_and_the_end_of_a_file_are_not_errors() {
     let (_folder, mut engine) = on_file(BLOCK as usize + 100, 4);
     let ended = submit_and_wait(&mut engine, &requests(Action::Read, 3));
     assert_eq!(ended.len(), 3);
@@ -506,7 +506,7 @@ fn waits_for_operations_in_flight() {
 }
 
 #[test]
-fn an_end_that_comes_before_the_wait_is_not_waited_behind() {
+fn a_completion_before_the_wait_ends_the_wait() {
     let (mut writing, reading) = pipe();
     let mut engine = on_pipe(reading, 2);
     let mut batch = Batch::new(2);
@@ -527,7 +527,7 @@ fn drop_ends_operations_in_flight() {
 }
 
 #[test]
-fn a_call_that_fails_ends_the_turn_and_no_operation_is_lost() {
+fn a_failed_call_ends_the_turn_and_no_operation_is_lost() {
     let (mut writing, reading) = pipe();
     let mut engine = on_pipe(reading, 4);
     let mut batch = Batch::new(4);
@@ -546,12 +546,12 @@ fn a_call_that_fails_ends_the_turn_and_no_operation_is_lost() {
 }
 
 #[test]
-fn a_ring_that_cannot_be_emptied_is_given_up() {
+fn a_ring_that_cannot_be_emptied_is_leaked() {
     let (_writing, reading) = pipe();
     let mut engine = on_pipe(reading, 1);
     let mut batch = Batch::new(1);
     engine.turn(&reads(1), 0, Nanos::NEVER, &mut batch).unwrap();
-    // The cancellation is refused, and so is the first look.
+    // The cancellation is refused, and so is the first poll.
     SUBMIT_FAILURES.set((2, IORING_E_CORRUPT));
     COMPLETES_ON_SUBMIT.set(true);
     drop(engine);
@@ -572,7 +572,7 @@ fn capabilities(version: IORING_VERSION, writes: bool) -> Option<Result<Capabili
 }
 
 #[test]
-fn what_a_system_lacks_is_named() {
+fn missing_features_are_named() {
     let why = |here, writes| missing_capability(here, writes);
     for writes in [false, true] {
         assert!(why(None, writes).unwrap().contains("has no IoRing"));

@@ -221,7 +221,7 @@ fn seconds(text: &str) -> Option<Nanos> {
     ))
 }
 
-/// The letters of `blk_fill_rwbs`: a leading `F` requests a preflush, the next letter is the
+/// The characters of `blk_fill_rwbs`: a leading `F` requests a preflush, the next one is the
 /// operation.
 fn action(letters: &str) -> BlockAction {
     let operation = match letters.as_bytes() {

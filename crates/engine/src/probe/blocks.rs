@@ -18,7 +18,7 @@ pub struct BlockDevice {
     pub number: DeviceNumber,
     /// Size in bytes.
     pub size: u64,
-    /// What it is.
+    /// Its kind.
     pub kind: BlockKind,
     /// The disk of this partition.
     pub partition_of: Option<String>,
@@ -36,7 +36,7 @@ pub struct BlockDevice {
     pub is_bcache_member: bool,
 }
 
-/// What a block device is.
+/// The kind of a block device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BlockKind {
     /// Hardware, or a device that the kernel shows as such.

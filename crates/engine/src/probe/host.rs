@@ -52,7 +52,7 @@ fn release(system: &System) -> Option<String> {
     Some(name.trim_matches(['"', '\'']).to_owned())
 }
 
-/// Firmware vendors or products of virtual machines, and the hypervisor's usual name.
+/// Firmware vendors or products of virtual machines, and the hypervisor's common name.
 const HYPERVISORS: [(&str, &str); 18] = [
     ("Amazon EC2", "Amazon EC2"),
     ("Google", "Google Compute Engine"),

@@ -12,7 +12,7 @@ const MAX_PROCESSES: usize = 2000;
 /// Number of programs reported.
 const MAX_NAMED: usize = 5;
 
-/// Bytes that each other program has read and written so far, as far as this user may see them.
+/// Bytes that each other program has read and written so far, for programs that this user may see.
 #[derive(Clone, Debug, Default)]
 pub struct ProgramIo(HashMap<u32, (String, u64)>);
 

@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn only_the_disk_itself_proves_rotation() {
-        // 0x1C20 is 7200 rpm. `x` stands for byte 1 (0xB1), which is not valid UTF-8; the code does
+        // 0x1C20 is 7200 rpm. `x` represents byte 1 (0xB1), which is not valid UTF-8; the code does
         // not read it.
         let page = |rate: &'static str| [("device/vpd_pgb1", rate)];
         assert!(rotational("sda", &page("\0x\0<\u{1c}\u{20}"), None));

@@ -58,8 +58,8 @@ impl Device {
         &self.plan
     }
 
-    /// Offers a seed. The device keeps the seed of the lowest worker, in whichever order workers
-    /// are set up.
+    /// Offers a seed. The device keeps the seed of the lowest worker, regardless of the order in
+    /// which workers are set up.
     pub(super) fn offer_seed(&mut self, worker: u32, seed: u64) {
         self.seed = self.seed.min((worker, seed));
     }

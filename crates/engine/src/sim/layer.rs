@@ -13,7 +13,7 @@ pub(super) struct Layer {
     tokens: f64,
     /// When tokens were last added.
     refilled_at: Nanos,
-    /// Nothing passes before this time, whatever the tokens. Enforces the burst ceiling and the
+    /// Nothing passes before this time, regardless of tokens. Enforces the burst ceiling and the
     /// order of arrival.
     next_pass: Nanos,
 }

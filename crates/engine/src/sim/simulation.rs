@@ -1,11 +1,11 @@
 //! The simulated devices of a run, and the order in which workers use them.
 //!
 //! This is a conservative discrete-event simulation. An operation's completion time is computed on
-//! arrival, so operations must arrive in the order of simulated time, however the system schedules
-//! threads. Every worker has its own clock. Only one worker has the *turn*: the one with the
-//! earliest clock, or the lowest number among equal clocks. It keeps the turn until its clock has
-//! passed another worker's. So all shared state, not only the device, is used in the same order in
-//! every run.
+//! arrival, so operations must arrive in the order of simulated time, regardless of how the system
+//! schedules threads. Every worker has its own clock. Only one worker has the *turn*: the one with
+//! the earliest clock, or the lowest number among equal clocks. It keeps the turn until its clock
+//! has passed another worker's. So all shared state, not only the device, is used in the same order
+//! in every run.
 //!
 //! A worker that ends keeps the turn. The coordinator first starts waiting jobs and stops others,
 //! and then calls [`Simulation::resume`].
@@ -63,7 +63,7 @@ pub struct SimulatedWorker {
     wake: Arc<Condvar>,
 }
 
-/// What a worker needs to know about its devices.
+/// Facts about its devices that a worker needs.
 pub(super) struct DeviceSetup {
     pub(super) now: Nanos,
     pub(super) host_pauses: Vec<SimulatedPause>,
@@ -333,7 +333,7 @@ mod tests {
         let thread = std::thread::spawn(move || {
             let mut turn = first.turn();
             turn.advance(Nanos(0));
-            panic!("on purpose");
+            panic!("intended by the test");
         });
         assert!(thread.join().is_err());
         let second = workers[1].clone();

@@ -1,6 +1,6 @@
 //! Detects the hypervisor by CPUID leaf 0x40000000.
 
-/// Signatures and the usual names.
+/// Signatures and the common names.
 const SIGNATURES: [(&str, &str); 8] = [
     ("Microsoft Hv", "Hyper-V"),
     ("VMwareVMware", "VMware"),

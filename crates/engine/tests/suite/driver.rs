@@ -1,4 +1,4 @@
-//! A small driver over the [`Engine`] trait that checks every promise at every turn.
+//! A small driver over the [`Engine`] trait that checks every guarantee in every turn.
 
 use std::collections::VecDeque;
 use std::sync::OnceLock;
@@ -10,12 +10,12 @@ use model::{Bytes, Nanos};
 
 use crate::watchdog::watch;
 
-/// Bytes of a block, which suits every place.
+/// Size of a block; every target accepts it.
 pub const BLOCK: u32 = 4096;
 
-/// Every engine of this system that moves data to and from whatever is tested, or pretends to. What
-/// the others do is tested one by one. An emulator does not know the calls of them all:
-/// `FATHOM_ENGINES` names those that it does.
+/// Every engine of this system that transfers data, or pretends to. The other engines have tests of
+/// their own. An emulator does not support the system calls of all engines: `FATHOM_ENGINES` names
+/// those that it supports.
 pub fn engines() -> impl Iterator<Item = EngineKind> {
     let here = ENGINES
         .iter()
@@ -27,12 +27,12 @@ pub fn engines() -> impl Iterator<Item = EngineKind> {
         .filter(|kind| only().is_none_or(|only| only.contains(kind)))
 }
 
-/// The processor is played by a program.
+/// True if an emulator executes the program.
 pub fn emulated() -> bool {
     only().is_some()
 }
 
-/// The engines that are named in the environment, if any are.
+/// The engines named in the environment, if any.
 fn only() -> Option<&'static [EngineKind]> {
     static ONLY: OnceLock<Option<Vec<EngineKind>>> = OnceLock::new();
     let named = || {
@@ -43,7 +43,7 @@ fn only() -> Option<&'static [EngineKind]> {
     ONLY.get_or_init(named).as_deref()
 }
 
-/// Every engine that moves data.
+/// Every engine that really transfers data.
 pub fn real_engines() -> impl Iterator<Item = EngineKind> {
     engines().filter(|kind| !kind.pretends())
 }
@@ -54,7 +54,7 @@ pub fn clock() -> Clock {
     *CLOCK.get_or_init(|| ClockStart::now().calibrate())
 }
 
-/// What most tests start from.
+/// The setup that most tests start from.
 pub fn setup(kind: EngineKind, files: Vec<File>, slots: u32) -> Setup {
     let size = files.iter().map(File::size).max().unwrap_or(0);
     Setup {
@@ -147,18 +147,18 @@ impl Job {
     }
 }
 
-/// A job that has ended.
+/// A completed job.
 #[derive(Clone, Debug)]
 pub struct Done {
     pub job: Job,
     pub result: i64,
-    /// What a read has brought.
+    /// The data of a read.
     pub data: Vec<u8>,
 }
 
 /// An engine with its slots.
 pub struct Rig {
-    // The batch and the engine may be used directly; the rig then knows nothing of it.
+    // The batch and the engine may be used directly; the rig does not see that.
     pub engine: Box<dyn Engine>,
     pub batch: Batch,
     busy: Vec<Option<Request>>,
@@ -166,7 +166,7 @@ pub struct Rig {
     submit_batch: usize,
     name: String,
     last_reaped: Nanos,
-    /// Chooses batch sizes and completions to wait for.
+    /// Chooses batch sizes, and how many completions to wait for.
     dice: u64,
 }
 
@@ -177,7 +177,8 @@ impl Rig {
         let _watched = watch(&format!("opening {}", kind.name()));
         let mut engine = engine::open(setup)?;
         let name = format!("{} at depth {slots}", kind.name());
-        // A buffer that is read into must change, so it must not hold what is read from the start.
+        // A buffer must change when data is read into it, so it must not contain that data at the
+        // start.
         for slot in 0..slots {
             engine.buffer(Slot(slot)).fill(0xee);
         }
@@ -193,7 +194,7 @@ impl Rig {
         })
     }
 
-    /// An engine with the usual setup.
+    /// An engine with the default setup.
     pub fn new(kind: EngineKind, files: Vec<File>, slots: u32) -> Rig {
         Rig::open(setup(kind, files, slots)).unwrap()
     }
@@ -203,7 +204,8 @@ impl Rig {
         self.busy.iter().flatten().count()
     }
 
-    /// One turn, with all that an engine promises about it checked. Returns what ended.
+    /// Performs one turn, checks every guarantee of an engine, and returns the completed
+    /// operations.
     pub fn turn(&mut self, requests: &[Request], at_least: u32, until: Nanos) -> Vec<(Request, Completion)> {
         self.try_turn(requests, at_least, until).unwrap()
     }
@@ -255,7 +257,7 @@ impl Rig {
         }
 
         if self.one_at_a_time {
-            assert_eq!(ended.len(), submitted, "{name}: nothing stays in flight");
+            assert_eq!(ended.len(), submitted, "{name}: nothing may stay in flight");
             let stopped = submitted < requests.len();
             for (index, (_, completion)) in ended.iter().enumerate() {
                 let is_last = index + 1 == ended.len();
@@ -265,24 +267,28 @@ impl Rig {
                     "{name}: stops before the deadline"
                 );
             }
-            assert!(requests.is_empty() || submitted > 0, "{name}: nothing is done");
+            assert!(requests.is_empty() || submitted > 0, "{name}: nothing completed");
         }
         self.last_reaped = batch.reap_time;
         Ok(ended)
     }
 
-    /// Waits until the clock reaches `until`, as a caller does: turn by turn.
+    /// Waits until the clock reaches `until`, turn by turn, as the engine's user does.
     pub fn sleep(&mut self, until: Nanos) -> u32 {
         let mut turns = 0;
         while self.engine.now() < until {
             let ended = self.turn(&[], 1, until);
-            assert!(ended.is_empty(), "{}: something ended out of nothing", self.name);
+            assert!(
+                ended.is_empty(),
+                "{}: something completed although nothing was in flight",
+                self.name
+            );
             turns += 1;
         }
         turns
     }
 
-    /// Carries out jobs, as many at once as there are slots, in batches of all sizes. `fill`
+    /// Executes jobs, as many in parallel as there are slots, in batches of all sizes. `fill`
     /// prepares the buffer of each write.
     pub fn run(&mut self, jobs: &[Job], mut fill: impl FnMut(&Job, &mut [u8])) -> Vec<Done> {
         let mut waiting: VecDeque<Job> = jobs.iter().copied().collect();
@@ -339,13 +345,13 @@ impl Rig {
         all
     }
 
-    /// Carries out a single job and returns its result.
+    /// Executes a single job and returns its result.
     pub fn one(&mut self, job: Job) -> i64 {
         self.run(&[job], |job, buffer| pattern(buffer, job.offset, 9))[0].result
     }
 
-    /// Carries out jobs that must all succeed in full.
-    pub fn all_well(&mut self, jobs: &[Job], fill: impl FnMut(&Job, &mut [u8])) -> Vec<Done> {
+    /// Executes jobs that must all succeed completely.
+    pub fn run_successfully(&mut self, jobs: &[Job], fill: impl FnMut(&Job, &mut [u8])) -> Vec<Done> {
         let done = self.run(jobs, fill);
         for done in &done {
             let expected = match done.job.action {
@@ -363,7 +369,7 @@ impl Rig {
     }
 }
 
-/// What belongs at an offset: different for each place and generation.
+/// The expected content at an offset: different for each offset and generation.
 pub fn pattern(buffer: &mut [u8], offset: u64, generation: u64) {
     for (index, word) in buffer.chunks_mut(8).enumerate() {
         let mut value = (offset + index as u64 * 8).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ generation << 56;
@@ -380,7 +386,7 @@ pub fn patterned(offset: u64, length: usize, generation: u64) -> Vec<u8> {
     bytes
 }
 
-/// The numbers up to `count` in an order that is the same every time.
+/// The numbers below `count` in an order that is always the same.
 pub fn shuffled(count: u64) -> Vec<u64> {
     let mut order: Vec<u64> = (0..count).collect();
     let mut state = 88_172_645_463_325_252u64;

@@ -1,5 +1,4 @@
-//! Engines that are dropped with operations in flight, and operations that fail, one after the
-//! other.
+//! Engines that are dropped with operations in flight, and operations that fail one by one.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -12,9 +11,8 @@ use testbed::{FaultFs, Footprint, in_own_process, need};
 use crate::driver::{BLOCK, Job, Rig, real_engines};
 use crate::place::{Place, Target, open};
 
-/// Drops of each of the two engines that keep operations in flight: 10,000 in all where everything
-/// is tested, and enough to notice a leak elsewhere, since the kernel takes milliseconds to end a
-/// ring.
+/// Drops of each of the two engines that keep operations in flight: 10,000 in all with `FATHOM_CI`,
+/// otherwise only enough to notice a leak, because the kernel takes milliseconds to destroy a ring.
 fn drops() -> u64 {
     match std::env::var_os("FATHOM_CI") {
         Some(_) => 5000,
@@ -42,7 +40,7 @@ fn ten_thousand_drops_with_operations_in_flight_leave_nothing() {
                 let caught = drop_with_operations_in_flight(kind, &target, drops());
                 let after = settled();
                 let name = kind.name();
-                // On a machine with other work many have ended before they are dropped.
+                // On a busy machine many operations have completed before they are dropped.
                 assert!(caught > drops() / 2, "{name}: in flight in {caught} of {}", drops());
                 assert_eq!(after.descriptors, before.descriptors, "{name}");
                 assert!(after.mappings <= before.mappings + 4, "{name}: {before:?} {after:?}");
@@ -72,7 +70,7 @@ fn drop_with_operations_in_flight(kind: EngineKind, target: &Target, rounds: u64
                     let request = |slot: u32| {
                         let block = (round * 7 + u64::from(slot) * 13) % (SIZE / u64::from(BLOCK));
                         let offset = block * u64::from(BLOCK);
-                        // Reads would be written by the device into buffers that are gone.
+                        // With reads, the device would write into buffers that are already freed.
                         let job = if slot % 4 == 3 {
                             Job::write(offset)
                         } else {
@@ -85,7 +83,7 @@ fn drop_with_operations_in_flight(kind: EngineKind, target: &Target, rounds: u64
                     caught.fetch_add(u64::from(rig.in_flight() > 0), Ordering::Relaxed);
                     drop(rig);
                     if round.is_multiple_of(50) {
-                        nothing_is_written_any_more();
+                        a_dropped_engine_writes_no_longer_into_memory();
                     }
                 }
             });
@@ -94,9 +92,8 @@ fn drop_with_operations_in_flight(kind: EngineKind, target: &Target, rounds: u64
     caught.into_inner()
 }
 
-/// Memory that is had right after a drop is most likely that of the buffers, and must stay as it is
-/// left.
-fn nothing_is_written_any_more() {
+/// Memory allocated right after a drop most likely belonged to the buffers, and must not change.
+fn a_dropped_engine_writes_no_longer_into_memory() {
     let memory = vec![0xa5u8; SLOTS as usize * BLOCK as usize + 4096];
     std::thread::sleep(Duration::from_micros(500));
     assert!(
@@ -105,14 +102,14 @@ fn nothing_is_written_any_more() {
     );
 }
 
-/// The kernel ends rings a little after their descriptor is closed.
+/// The kernel destroys rings shortly after their descriptor is closed.
 fn settled() -> Footprint {
     std::thread::sleep(Duration::from_millis(200));
     Footprint::now()
 }
 
 #[test]
-fn whichever_operation_fails_is_reported_and_the_others_are_done() {
+fn any_failed_operation_is_reported_and_the_others_complete() {
     const OPERATIONS: u64 = 24;
     let Some(faulty) = need(FaultFs::of_size(OPERATIONS * u64::from(BLOCK))) else {
         return;
@@ -130,7 +127,7 @@ fn whichever_operation_fails_is_reported_and_the_others_are_done() {
                     faulty.fail_reads(place..place + u64::from(BLOCK), libc::EIO);
                 }
                 let file = open(faulty.file(), kind, direct, Access::Read);
-                // Pages that an earlier round has read would hide the fault.
+                // Pages read in an earlier round would hide the fault.
                 engine::sys::file::drop_cache(file.handle().unwrap());
                 let mut rig = Rig::new(kind, vec![file], 6);
                 let done = rig.run(&jobs, |_, _| {});
@@ -145,7 +142,8 @@ fn whichever_operation_fails_is_reported_and_the_others_are_done() {
                     let expected: Vec<u64> = (nth < OPERATIONS).then_some(place).into_iter().collect();
                     assert_eq!(failed, expected, "{name}");
                 } else {
-                    // Read-ahead makes a page of a failed request be asked for again, alone.
+                    // After a failed request, read-ahead makes the kernel request one of its pages
+                    // again, alone.
                     assert_eq!(failed.contains(&place), nth < OPERATIONS, "{name}: {failed:?}");
                     assert!(failed.len() <= 1, "{name}: {failed:?}");
                 }

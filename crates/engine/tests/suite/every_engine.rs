@@ -1,4 +1,4 @@
-//! What every engine promises, on every kind of target.
+//! The guarantees of every engine, on every kind of target.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -24,12 +24,12 @@ const RANGE: FileRangeFlags = FileRangeFlags {
     wait_after: true,
 };
 
-/// The places that this machine has.
+/// The kinds of target that this machine has.
 fn places(bytes: u64) -> impl Iterator<Item = Target> {
     Place::ALL.iter().filter_map(move |place| need(place.make(bytes)))
 }
 
-/// A stand-in for engines that touch no file, a real file for the others.
+/// A placeholder for engines that use no file, a real file for the others.
 fn file_for(kind: EngineKind, target: &Target) -> File {
     match kind {
         EngineKind::Null => File::nothing(SIZE),
@@ -46,13 +46,13 @@ fn all_blocks(make: fn(u64) -> Job) -> Vec<Job> {
 }
 
 #[test]
-fn what_is_written_is_there() {
+fn written_data_can_be_read_from_the_target() {
     for target in places(SIZE) {
         for kind in real_engines() {
             for (generation, depth) in DEPTHS.into_iter().enumerate() {
                 let generation = generation as u64 + kind as u64 * 16;
                 let mut rig = Rig::new(kind, vec![target.open(kind)], depth);
-                rig.all_well(&all_blocks(Job::write), |job, buffer| {
+                rig.run_successfully(&all_blocks(Job::write), |job, buffer| {
                     pattern(buffer, job.offset, generation)
                 });
                 drop(rig);
@@ -68,14 +68,14 @@ fn what_is_written_is_there() {
 }
 
 #[test]
-fn what_others_wrote_is_read() {
+fn data_written_by_others_is_read() {
     for target in places(SIZE) {
         for (generation, depth) in DEPTHS.into_iter().enumerate() {
             let generation = generation as u64;
             target.write(0, &patterned(0, SIZE as usize, generation));
             for kind in real_engines() {
                 let mut rig = Rig::new(kind, vec![target.open(kind)], depth);
-                for done in rig.all_well(&all_blocks(Job::read), |_, _| {}) {
+                for done in rig.run_successfully(&all_blocks(Job::read), |_, _| {}) {
                     assert!(
                         done.data == patterned(done.job.offset, BLOCK as usize, generation),
                         "{} on {} at depth {depth}: {:?}",
@@ -90,7 +90,7 @@ fn what_others_wrote_is_read() {
 }
 
 #[test]
-fn engines_that_move_nothing_keep_the_same_promises() {
+fn engines_that_transfer_nothing_have_the_same_guarantees() {
     for kind in [EngineKind::Null, EngineKind::Simulated] {
         for depth in DEPTHS {
             for one_at_a_time in [false, true] {
@@ -105,7 +105,7 @@ fn engines_that_move_nothing_keep_the_same_promises() {
                 jobs.extend(all_blocks(Job::write));
                 jobs.push(Job::flush(Action::Flush));
                 jobs.push(Job::trim(0, BLOCK));
-                rig.all_well(&jobs, |_, _| {});
+                rig.run_successfully(&jobs, |_, _| {});
             }
         }
     }
@@ -128,7 +128,7 @@ fn every_operation_uses_the_file_it_names() {
                 .into_iter()
                 .flat_map(|job| [job, job.in_file(1)])
                 .collect();
-            rig.all_well(&jobs, |job, buffer| {
+            rig.run_successfully(&jobs, |job, buffer| {
                 pattern(buffer, job.offset, generation + u64::from(job.file))
             });
             let there = |path| crate::place::read(path, 0, SIZE as usize);
@@ -139,7 +139,7 @@ fn every_operation_uses_the_file_it_names() {
 }
 
 #[test]
-fn each_slot_has_a_buffer_of_its_own() {
+fn each_slot_has_its_own_buffer() {
     let Some(target) = need(Place::DiskDirect.make(SIZE)) else {
         return;
     };
@@ -166,7 +166,7 @@ fn each_slot_has_a_buffer_of_its_own() {
                 kind.name()
             );
             if bytes == 4096 {
-                // What one slot reads is seen in no other.
+                // A read into one slot changes no other slot's buffer.
                 rig.turn(&[Job::read(0).in_slot(5)], 1, Nanos::NEVER);
                 for slot in (0..16).filter(|slot| *slot != 5) {
                     assert!(rig.engine.buffer(Slot(slot)).iter().all(|byte| *byte == slot as u8));
@@ -190,7 +190,7 @@ fn a_deadline_with_nothing_in_flight_is_a_sleep() {
                 let start = rig.engine.now();
                 rig.sleep(start + length);
                 let slept = rig.engine.now().since(start);
-                // That it does not end early is a promise; that it ends in time is up to the
+                // The engine guarantees that it does not end early; ending on time depends on the
                 // machine.
                 assert!(
                     slept >= length && slept < length + Nanos::secs(5),
@@ -198,7 +198,7 @@ fn a_deadline_with_nothing_in_flight_is_a_sleep() {
                     kind.name()
                 );
             }
-            // A deadline that has passed holds nothing up.
+            // A deadline in the past causes no delay.
             rig.turn(&[], 1, Nanos(0));
             // The engine still works.
             assert_eq!(rig.one(Job::read(0)), i64::from(BLOCK), "{}", kind.name());
@@ -207,7 +207,7 @@ fn a_deadline_with_nothing_in_flight_is_a_sleep() {
 }
 
 #[test]
-fn nothing_to_wait_for_is_not_waited_for() {
+fn a_turn_with_nothing_in_flight_does_not_wait() {
     let Some(target) = need(Place::DiskDirect.make(SIZE)) else {
         return;
     };
@@ -224,7 +224,7 @@ fn nothing_to_wait_for_is_not_waited_for() {
 }
 
 #[test]
-fn what_is_asked_for_is_waited_for() {
+fn a_turn_waits_for_the_requested_completions() {
     for target in places(SIZE) {
         for kind in engines() {
             for spin in [false, true] {
@@ -249,7 +249,7 @@ fn what_is_asked_for_is_waited_for() {
 }
 
 #[test]
-fn no_more_is_taken_at_once_than_was_asked_for() {
+fn batches_do_not_exceed_the_requested_size() {
     for target in places(SIZE) {
         for kind in engines().filter(|kind| !kind.is_synchronous()) {
             for most in [1, 3, 16] {
@@ -267,18 +267,18 @@ fn no_more_is_taken_at_once_than_was_asked_for() {
                     waiting = &waiting[rig.batch.submitted as usize..];
                     ended += now;
                 }
-                rig.all_well(&all_blocks(Job::read), |_, _| {});
+                rig.run_successfully(&all_blocks(Job::read), |_, _| {});
             }
         }
     }
 }
 
 #[test]
-fn looking_without_waiting_finds_what_has_ended() {
+fn completions_are_found_without_waiting() {
     for target in places(SIZE) {
         for kind in engines() {
             for split in [false, true] {
-                // A deadline may be set, though nothing is waited for.
+                // A deadline may be given although the turn does not wait.
                 for until in [Nanos::NEVER, Nanos::secs(1 << 30)] {
                     let mut setup = setup(kind, vec![file_for(kind, &target)], 16);
                     setup.split_stamps = split;
@@ -293,7 +293,7 @@ fn looking_without_waiting_finds_what_has_ended() {
                         let name = format!("{} on {}, split: {split}", kind.name(), target.place);
                         assert!(
                             start.elapsed() < Duration::from_secs(20),
-                            "{name}: {ended} of 16 are seen"
+                            "{name}: {ended} of 16 were found"
                         );
                     }
                 }
@@ -317,7 +317,7 @@ fn flushes_work() {
         for kind in engines() {
             let mut rig = Rig::new(kind, vec![file_for(kind, &target)], 8);
             for action in flushes() {
-                rig.all_well(&[Job::write(0)], |job, buffer| pattern(buffer, job.offset, 3));
+                rig.run_successfully(&[Job::write(0)], |job, buffer| pattern(buffer, job.offset, 3));
                 let result = rig.one(Job::flush(action));
                 assert_eq!(result, 0, "{} on {}: {action:?}", kind.name(), target.place);
             }
@@ -326,7 +326,7 @@ fn flushes_work() {
 }
 
 #[test]
-fn trims_work_or_say_that_they_cannot() {
+fn trims_succeed_or_are_reported_as_unsupported() {
     for target in places(SIZE) {
         for kind in engines() {
             target.write(0, &patterned(0, SIZE as usize, 7));
@@ -347,7 +347,7 @@ fn trims_work_or_say_that_they_cannot() {
                 there[..start] == expected[..start] && there[end..] == expected[end..],
                 "{name}"
             );
-            // Windows only promises that the content is not needed.
+            // Windows only guarantees that the content is no longer needed.
             let discarded = || there[start..end].iter().all(|byte| *byte == 0);
             assert!(cfg!(windows) || discarded(), "{name}");
         }
@@ -356,7 +356,7 @@ fn trims_work_or_say_that_they_cannot() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn errors_leave_the_others_of_their_batch_alone() {
+fn errors_do_not_affect_the_rest_of_their_batch() {
     for place in [Place::DiskDirect, Place::Loop] {
         let Some(target) = need(place.make(SIZE)) else { continue };
         target.write(0, &patterned(0, SIZE as usize, 4));
@@ -381,13 +381,13 @@ fn errors_leave_the_others_of_their_batch_alone() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_full_file_system_is_a_result() {
+fn a_full_file_system_is_reported_as_a_result() {
     for kind in real_engines() {
         let Some(tmpfs) = need(TmpFs::of_size(1 << 20)) else {
             return;
         };
         let path = tmpfs.path().join("file");
-        // A hole, for which there is no room.
+        // A hole for which the file system has no space.
         fs::File::create(&path).unwrap().set_len(4 << 20).unwrap();
         let mut rig = Rig::new(kind, vec![open(&path, kind, false, Access::ReadWrite)], 8);
         let jobs: Vec<Job> = (0..1024).map(|block| Job::write(block * u64::from(BLOCK))).collect();
@@ -399,7 +399,7 @@ fn a_full_file_system_is_a_result() {
             kind.name()
         );
         let expected = match kind {
-            // The page cannot be had; a memory map does not learn why.
+            // The page cannot be allocated; the memory map does not learn why.
             EngineKind::Mmap => -i64::from(libc::EIO),
             _ => -i64::from(libc::ENOSPC),
         };
@@ -416,7 +416,7 @@ fn a_full_file_system_is_a_result() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_read_only_device_is_a_result() {
+fn a_read_only_device_is_reported_as_a_result() {
     let options = LoopOptions {
         read_only: true,
         ..LoopOptions::default()
@@ -446,7 +446,7 @@ fn a_read_only_device_is_a_result() {
 }
 
 #[test]
-fn one_after_the_other_stops_at_the_deadline() {
+fn operations_one_at_a_time_stop_at_the_deadline() {
     let Some(target) = need(Place::DiskBuffered.make(SIZE)) else {
         return;
     };
@@ -457,11 +457,11 @@ fn one_after_the_other_stops_at_the_deadline() {
         let requests: Vec<_> = (0..32)
             .map(|slot| Job::read(u64::from(slot) * u64::from(BLOCK)).in_slot(slot))
             .collect();
-        // All of them, one at least, and everything between: the checks are in the rig.
+        // All of them, at least one, and everything in between: the rig checks the rest.
         assert_eq!(rig.turn(&requests, 1, Nanos::NEVER).len(), 32, "{}", kind.name());
         assert_eq!(rig.turn(&requests, 1, Nanos(0)).len(), 1, "{}", kind.name());
         let mut stopped_midway = 0;
-        // Calls of Wine take their time, and so do those of an emulator.
+        // System calls are slow under Wine and in an emulator.
         let step_ns = if cfg!(windows) || emulated() { 2_000 } else { 20 };
         for step in 0..2000 {
             let until = rig.engine.now() + Nanos(step_ns * (step % 500));
@@ -471,7 +471,7 @@ fn one_after_the_other_stops_at_the_deadline() {
                 assert_eq!(rig.batch.done[at].slot, request.slot);
             }
         }
-        // Doing nothing so often takes less than a tick of the clock of Windows.
+        // These operations do nothing, and together take less than a tick of Windows' clock.
         let too_short = cfg!(windows) && kind == EngineKind::Null;
         assert!(
             stopped_midway > 0 || too_short,
@@ -482,7 +482,7 @@ fn one_after_the_other_stops_at_the_deadline() {
 }
 
 #[test]
-fn chained_turns_begin_where_the_last_ended() {
+fn chained_turns_begin_where_the_last_one_ended() {
     let Some(target) = need(Place::DiskBuffered.make(SIZE)) else {
         return;
     };
@@ -499,7 +499,7 @@ fn chained_turns_begin_where_the_last_ended() {
 }
 
 #[test]
-fn what_is_in_use_is_described() {
+fn engines_describe_what_they_use() {
     let Some(target) = need(Place::DiskDirect.make(SIZE)) else {
         return;
     };
@@ -513,7 +513,7 @@ fn what_is_in_use_is_described() {
 }
 
 #[test]
-fn batches_of_all_kinds_of_operations_end() {
+fn mixed_batches_complete() {
     for target in places(SIZE) {
         for kind in engines() {
             for split in [false, true] {
@@ -522,15 +522,14 @@ fn batches_of_all_kinds_of_operations_end() {
                 let mut rig = Rig::open(setup).unwrap();
                 let trim = Job::trim(8 * u64::from(BLOCK), BLOCK);
                 for round in 0..8 {
-                    // The one that is out of the ordinary stands at each place of the batch in
-                    // turn.
+                    // The trim takes each position in the batch once.
                     let mut jobs = vec![Job::read(0); 7];
                     jobs.insert(round, trim);
                     jobs.extend(flushes().into_iter().map(Job::flush));
                     rig.run(&jobs, |_, _| {});
                     let requests: Vec<_> = (0..8).map(|slot| jobs[slot as usize].in_slot(slot)).collect();
-                    // All are asked for, though not all may be taken over: then it must not be
-                    // waited for the others.
+                    // The turn requests all completions, although the engine may not accept all
+                    // requests: then it must not wait for the others.
                     let mut ended = rig.turn(&requests, 8, Nanos::NEVER).len();
                     let mut taken = rig.batch.submitted as usize;
                     while ended < 8 {

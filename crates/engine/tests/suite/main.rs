@@ -1,9 +1,8 @@
-//! One suite over all engines: what an engine promises is asked of each of them, on every kind of
-//! target.
+//! One suite over all engines: it checks the guarantees of each engine on every kind of target.
 //!
-//! [`ENGINES`](model::plan::ENGINES) says which engines there are, so a new one is tested unasked.
-//! Devices and file systems are real and come from the testbed; what this machine cannot have is
-//! skipped with a reason.
+//! [`ENGINES`](model::plan::ENGINES) lists the engines, so a new one is tested automatically.
+//! Devices and file systems are real and come from the testbed; what this machine lacks is skipped
+//! with a reason.
 
 #![cfg(any(target_os = "linux", windows))]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]

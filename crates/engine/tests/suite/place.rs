@@ -1,4 +1,4 @@
-//! Where the data of a test lies.
+//! The kinds of target that tests use.
 
 use std::fmt;
 use std::fs;
@@ -24,7 +24,7 @@ pub enum Place {
     /// A loop device, bypassing the cache, that takes requests without waiting.
     #[cfg(target_os = "linux")]
     Loop,
-    /// Compressed memory as a block device, bypassing the cache: operations are done inside the
+    /// Compressed memory as a block device, bypassing the cache: operations complete inside the
     /// call.
     #[cfg(target_os = "linux")]
     Zram,
@@ -60,7 +60,7 @@ impl Place {
         Place::Zram,
     ];
 
-    /// A target of this many bytes, all zero, a multiple of the page size.
+    /// Creates a target with this many zero bytes, a multiple of the page size.
     pub fn make(self, bytes: u64) -> Result<Target, Unavailable> {
         let (path, thing) = match self {
             Place::DiskDirect | Place::DiskBuffered => {
@@ -69,7 +69,7 @@ impl Place {
             }
             #[cfg(target_os = "linux")]
             Place::TmpFs => {
-                // Room for the copies that tests lay beside it.
+                // Space for the copies that tests create next to it.
                 let tmpfs = TmpFs::of_size(2 * bytes + (1 << 20))?;
                 (tmpfs.path().join("file"), Thing::TmpFs(tmpfs))
             }
@@ -117,7 +117,7 @@ impl fmt::Display for Place {
 }
 
 impl Target {
-    /// Opened as an engine of this kind wants it.
+    /// Opens the target as an engine of this kind requires.
     pub fn open(&self, kind: EngineKind) -> File {
         open(&self.path, kind, self.place.is_direct(), Access::ReadWrite)
     }
@@ -126,12 +126,12 @@ impl Target {
         open(&self.path, kind, self.place.is_direct(), access)
     }
 
-    /// What is there, read by someone who knows nothing of engines.
+    /// Reads from the target without an engine.
     pub fn read(&self, offset: u64, length: usize) -> Vec<u8> {
         read(&self.path, offset, length)
     }
 
-    /// Writes by someone who knows nothing of engines.
+    /// Writes to the target without an engine.
     pub fn write(&self, offset: u64, bytes: &[u8]) {
         let mut file = fs::File::options().write(true).open(&self.path).unwrap();
         file.seek(SeekFrom::Start(offset)).unwrap();
@@ -148,7 +148,7 @@ pub fn read(path: &Path, offset: u64, length: usize) -> Vec<u8> {
     bytes
 }
 
-/// Opens a path as an engine of this kind wants it.
+/// Opens a path as an engine of this kind requires.
 pub fn open(path: &Path, kind: EngineKind, direct: bool, access: Access) -> File {
     try_open(path, kind, direct, access).unwrap()
 }

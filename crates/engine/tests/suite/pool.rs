@@ -1,5 +1,4 @@
-//! Calls made by a pool of threads, and files that are exchanged for others while an engine is in
-//! use.
+//! Calls made by a thread pool, and files that are replaced while an engine is in use.
 
 use engine::{Access, Action};
 use model::plan::{EngineChoice, EngineKind};
@@ -11,7 +10,7 @@ const BLOCKS: u64 = 64;
 const SIZE: u64 = BLOCKS * BLOCK as u64;
 
 #[test]
-fn a_pool_keeps_what_every_engine_promises() {
+fn a_pool_has_the_guarantees_of_every_engine() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("f");
     std::fs::write(&path, vec![0; SIZE as usize]).unwrap();
@@ -20,7 +19,7 @@ fn a_pool_keeps_what_every_engine_promises() {
         false => EngineKind::IoUring,
     };
     for kind in [EngineKind::Psync, EngineKind::Pvsync2, queue] {
-        // The pool makes plain calls, whatever is in its place otherwise.
+        // The pool uses synchronous calls, regardless of the engine.
         let file = open(&path, EngineKind::Psync, false, Access::ReadWrite);
         let mut pooled = setup(kind, vec![file], 8);
         pooled.one_at_a_time = false;
@@ -31,10 +30,10 @@ fn a_pool_keeps_what_every_engine_promises() {
         let mut rig = Rig::open(pooled).unwrap();
         let of_block = |job: &Job| (job.offset / u64::from(BLOCK) + 1) as u8;
         let writes: Vec<Job> = (0..BLOCKS).map(|block| Job::write(block * u64::from(BLOCK))).collect();
-        rig.all_well(&writes, |job, buffer| buffer.fill(of_block(job)));
+        rig.run_successfully(&writes, |job, buffer| buffer.fill(of_block(job)));
         assert_eq!(rig.one(Job::flush(Action::Flush)), 0);
         let reads: Vec<Job> = (0..BLOCKS).map(|block| Job::read(block * u64::from(BLOCK))).collect();
-        for done in rig.all_well(&reads, |_, _| ()) {
+        for done in rig.run_successfully(&reads, |_, _| ()) {
             assert!(
                 done.data.iter().all(|byte| *byte == of_block(&done.job)),
                 "{kind:?} {:?}",
@@ -46,7 +45,7 @@ fn a_pool_keeps_what_every_engine_promises() {
 }
 
 #[test]
-fn a_file_is_exchanged_for_another() {
+fn a_file_is_replaced_by_another() {
     let directory = tempfile::tempdir().unwrap();
     let paths = [b'a', b'b'].map(|content| {
         let path = directory.path().join(char::from(content).to_string());
@@ -61,7 +60,7 @@ fn a_file_is_exchanged_for_another() {
         let read = [Job::read(0), Job::read(u64::from(BLOCK))];
         for (number, content) in [(0, b'a'), (1, b'b'), (0, b'a')] {
             rig.engine.exchange_file(0, file(number)).unwrap();
-            for done in rig.all_well(&read, |_, _| ()) {
+            for done in rig.run_successfully(&read, |_, _| ()) {
                 assert!(done.data.iter().all(|byte| *byte == content), "{kind:?}");
             }
         }

@@ -1,5 +1,5 @@
-//! Engines that do something else than moving data to and fro, and one that joins operations: what
-//! each of them does, looked at from outside.
+//! Engines that do something other than transferring data, and one that merges operations: the
+//! effect of each, observed from outside.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -18,19 +18,19 @@ const ENOENT: i64 = 2;
 const EEXIST: i64 = 17;
 const EINVAL: i64 = 22;
 
-/// Carries out one operation.
+/// Executes one operation.
 fn result_of(rig: &mut Rig, request: Request) -> i64 {
     let ended = rig.turn(&[request], 1, Nanos::NEVER);
     assert_eq!(ended.len(), 1);
     ended[0].1.result
 }
 
-/// The operation at the start of a name, and one behind it.
+/// The results of the operation at the start of a name, and of one after it.
 fn on_name(rig: &mut Rig) -> i64 {
     let result = result_of(rig, Job::read(0).in_slot(0));
-    // What stands for the rest of the file does nothing and cannot fail.
+    // Operations on the rest of the file do nothing and cannot fail.
     assert_eq!(result_of(rig, Job::read(4096).in_slot(0)), 4096);
-    // Neither does a flush.
+    // Neither can a flush.
     assert_eq!(result_of(rig, Job::flush(Action::Flush).in_slot(0)), 0);
     result
 }
@@ -40,7 +40,7 @@ fn of_name(kind: EngineKind, path: &Path) -> Rig {
 }
 
 #[test]
-fn files_are_made_looked_up_and_removed_by_name() {
+fn files_are_created_looked_up_and_removed_by_name() {
     let folder = Directory::new().unwrap();
     let path = folder.path().join("file");
     assert_eq!(on_name(&mut of_name(EngineKind::FileStat, &path)), -ENOENT);
@@ -48,7 +48,7 @@ fn files_are_made_looked_up_and_removed_by_name() {
     assert_eq!(on_name(&mut of_name(EngineKind::FileCreate, &path)), 4096);
     let meta = fs::metadata(&path).unwrap();
     assert_eq!((meta.len(), meta.permissions().mode() & 0o777), (0, 0o600));
-    // One that is there stays what it is.
+    // An existing file stays unchanged.
     fs::write(&path, "kept").unwrap();
     assert_eq!(on_name(&mut of_name(EngineKind::FileCreate, &path)), 4096);
     assert_eq!(fs::read(&path).unwrap(), b"kept");
@@ -58,7 +58,7 @@ fn files_are_made_looked_up_and_removed_by_name() {
 }
 
 #[test]
-fn directories_are_made_looked_up_and_removed_by_name() {
+fn directories_are_created_looked_up_and_removed_by_name() {
     let folder = Directory::new().unwrap();
     let path = folder.path().join("inner");
     assert_eq!(on_name(&mut of_name(EngineKind::DirectoryStat, &path)), -ENOENT);
@@ -66,7 +66,7 @@ fn directories_are_made_looked_up_and_removed_by_name() {
     assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o700);
     assert_eq!(on_name(&mut of_name(EngineKind::DirectoryCreate, &path)), -EEXIST);
     assert_eq!(on_name(&mut of_name(EngineKind::DirectoryStat, &path)), 4096);
-    // What is not empty is not removed.
+    // A directory that is not empty is not removed.
     fs::write(path.join("file"), "").unwrap();
     assert!(on_name(&mut of_name(EngineKind::DirectoryDelete, &path)) < 0);
     fs::remove_file(path.join("file")).unwrap();
@@ -91,7 +91,7 @@ fn only_one_call_does_not_follow_links() {
 }
 
 #[test]
-fn a_file_that_was_made_is_open_no_longer_than_to_the_next() {
+fn a_created_file_stays_open_only_until_the_next_operation() {
     let folder = Directory::new().unwrap();
     let path = folder.path().join("file");
     let open = || {
@@ -108,7 +108,7 @@ fn a_file_that_was_made_is_open_no_longer_than_to_the_next() {
 }
 
 #[test]
-fn writes_set_the_end_of_a_file_and_nothing_else_works() {
+fn writes_extend_a_file_and_other_operations_fail() {
     let folder = Directory::new().unwrap();
     let path = folder.path().join("file");
     fs::write(&path, vec![7; 16384]).unwrap();
@@ -129,7 +129,7 @@ fn writes_set_the_end_of_a_file_and_nothing_else_works() {
     assert_eq!(fs::read(&path).unwrap(), vec![0; 4096], "no data is written");
 }
 
-/// What the kernel was asked to move so far by this thread: calls of read and of write.
+/// Read and write calls of this thread so far, as the kernel counts them.
 fn calls() -> (u64, u64) {
     let text = fs::read_to_string("/proc/thread-self/io").unwrap();
     let number = |key: &str| {
@@ -140,14 +140,14 @@ fn calls() -> (u64, u64) {
 }
 
 #[test]
-fn neighbours_that_come_together_are_one_call() {
+fn adjacent_operations_in_one_batch_are_one_call() {
     let folder = Directory::new().unwrap();
     let path = folder.path().join("file");
     let bytes: Vec<u8> = (0..64 * BLOCK).map(|index| (index / BLOCK) as u8).collect();
     fs::write(&path, &bytes).unwrap();
     let block = |number: u64| Job::read(number * u64::from(BLOCK));
     let back = |number: u64| Job::write(number * u64::from(BLOCK));
-    // Operations that are handed over together, and how many of them the first call takes.
+    // Operations that are submitted together, and how many of them the first call covers.
     for (jobs, taken) in [
         (vec![block(0), block(1), block(2), block(3)], 4),
         (vec![block(0), block(1), block(3), block(4)], 2),
@@ -177,7 +177,7 @@ fn neighbours_that_come_together_are_one_call() {
                 assert_eq!(data, place::read(&path, request.offset, BLOCK as usize), "{jobs:?}");
             }
         }
-        // Looking at the counters is a read or two itself.
+        // Reading the counters costs one or two read calls itself.
         let writes = u64::from(jobs[0].action == Action::Write);
         assert_eq!(after.1 - before.1, writes, "{jobs:?}");
     }
@@ -196,7 +196,7 @@ fn open_without_buffers(setup: Setup) -> Rig {
 }
 
 #[test]
-fn a_processor_spins_as_long_as_it_shall() {
+fn a_processor_spins_for_the_given_time() {
     let time = Nanos::millis(3);
     let mut rig = cpu(CpuWork::Spin { time_ns: time });
     for _ in 0..5 {
@@ -213,7 +213,7 @@ fn a_processor_that_sorts_rests_in_between() {
     let mut rig = cpu(sort(1));
     let first = rig.turn(&[Job::flush(Action::Flush).in_slot(0)], 1, Nanos::NEVER);
     let took = first[0].1.at.since(rig.batch.submit_start);
-    // It rests for 99 times as long; a deadline comes before that.
+    // It rests 99 times as long; the deadline comes first.
     let end = first[0].1.at;
     let request = Job::flush(Action::Flush).in_slot(0);
     rig.engine
@@ -227,7 +227,7 @@ fn a_processor_that_sorts_rests_in_between() {
         assert!(turns < 1000);
     }
     let rested = rig.batch.submit_start.since(end);
-    // What the turn takes beside the sorting is no part of it.
+    // Time that the turn takes in addition to sorting is not included.
     assert!(rested.0 >= 50 * took.0, "{rested} after {took}");
     let mut busy = cpu(sort(100));
     for _ in 0..3 {
@@ -260,7 +260,7 @@ fn text_of(path: &Path) -> String {
 }
 
 #[test]
-fn a_program_runs_with_its_arguments_and_leaves_what_it_said() {
+fn a_program_runs_with_its_arguments_and_its_output_is_stored() {
     let folder = Directory::new().unwrap();
     let mut rig = running(program(
         "sh",
@@ -279,9 +279,9 @@ fn a_program_runs_with_its_arguments_and_leaves_what_it_said() {
 }
 
 #[test]
-fn a_program_is_asked_to_end_and_then_made_to() {
+fn a_program_is_terminated_and_then_killed() {
     let look = Job::flush(Action::Flush).in_slot(0);
-    // One that ends when it is asked, and one that does not.
+    // One program that ends when it is asked to, and one that does not.
     for (script, said) in [
         (
             "trap 'echo asked; exit' TERM; echo up; while :; do sleep 0.01; done",
@@ -307,14 +307,14 @@ fn a_program_is_asked_to_end_and_then_made_to() {
 }
 
 #[test]
-fn a_program_that_is_not_there_is_an_error() {
+fn a_missing_program_is_an_error() {
     let folder = Directory::new().unwrap();
     let mut rig = running(program("/nowhere/program", &[], folder.path()));
     assert_eq!(result_of(&mut rig, Job::flush(Action::Flush).in_slot(0)), -ENOENT);
 }
 
 #[test]
-fn engines_without_a_command_report_it() {
+fn engines_without_a_command_report_an_error() {
     for kind in [EngineKind::Cpu, EngineKind::Program] {
         let Err(error) = Rig::open(setup(kind, vec![File::nothing(4096)], 1)) else {
             panic!("{} was opened", kind.name());

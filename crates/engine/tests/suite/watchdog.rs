@@ -1,4 +1,4 @@
-//! A test that hangs ends the run with its name instead of holding it up for ever.
+//! Ends the process if a test hangs, and names the test.
 
 use std::sync::{Mutex, Once};
 use std::thread;
@@ -9,11 +9,11 @@ const PATIENCE: Duration = Duration::from_secs(90);
 
 static WATCHED: Mutex<Vec<(u64, Instant, String)>> = Mutex::new(Vec::new());
 
-/// While this lives, something is expected to end soon.
+/// While this exists, a test is expected to end soon.
 pub struct Watched(u64);
 
-/// Ends the process if the guard is not dropped in time. A call that hangs in the kernel cannot be
-/// ended by anything less.
+/// Ends the process if the guard is not dropped in time: a call that hangs in the kernel cannot be
+/// ended otherwise.
 pub fn watch(what: &str) -> Watched {
     static BARK: Once = Once::new();
     BARK.call_once(|| {

@@ -1,5 +1,5 @@
-//! What can go wrong on Windows: operations that are refused or fail, and engines that are dropped
-//! before theirs have ended.
+//! Failures on Windows: operations that are refused or fail, and engines that are dropped before
+//! their operations have completed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -36,19 +36,19 @@ fn drops_with_operations_in_flight_write_nothing_afterwards() {
             rig.turn(&requests, 0, Nanos::NEVER);
             caught += u64::from(rig.in_flight() > 0);
             drop(rig);
-            // Memory that is had right after a drop is most likely that of the buffers, and must
-            // stay as it is left.
+            // Memory allocated right after a drop most likely belonged to the buffers, and must not
+            // change.
             let memory = vec![0xa5u8; SLOTS as usize * BLOCK as usize + 4096];
             assert!(memory.iter().all(|byte| *byte == 0xa5), "a dropped engine still wrote");
         }
-        // None under Wine, which ends operations on files within the call: there `iocp::tests` has
-        // some on pipes.
+        // None under Wine, which completes operations on files within the call: there `iocp::tests`
+        // has some on pipes.
         testbed::note(format!("{}: in flight in {caught} of 200 drops", kind.name()));
     }
 }
 
 #[test]
-fn a_place_that_cannot_be_is_refused_and_the_others_are_done() {
+fn an_impossible_offset_is_refused_and_the_others_complete() {
     let Some(target) = need(Place::DiskDirect.make(SIZE)) else {
         return;
     };
@@ -74,7 +74,7 @@ fn a_place_that_cannot_be_is_refused_and_the_others_are_done() {
 }
 
 #[test]
-fn the_end_of_a_file_brings_fewer_bytes_and_then_none() {
+fn the_end_of_a_file_yields_fewer_bytes_and_then_none() {
     let Some(target) = need(Place::DiskBuffered.make(SIZE)) else {
         return;
     };
@@ -90,7 +90,7 @@ fn the_end_of_a_file_brings_fewer_bytes_and_then_none() {
 }
 
 #[test]
-fn what_was_opened_for_reading_cannot_be_written() {
+fn a_file_opened_for_reading_cannot_be_written() {
     let Some(target) = need(Place::DiskBuffered.make(SIZE)) else {
         return;
     };
@@ -102,7 +102,7 @@ fn what_was_opened_for_reading_cannot_be_written() {
     }
 }
 
-/// A drive with room for little, which is filled but for 2 MiB as long as this lives.
+/// A small drive, filled up to the last 2 MiB while this exists.
 struct NearlyFull {
     folder: PathBuf,
 }
@@ -110,7 +110,7 @@ struct NearlyFull {
 impl NearlyFull {
     fn new() -> Option<NearlyFull> {
         let Some(drive) = std::env::var_os("FATHOM_TEST_SMALL_DRIVE") else {
-            testbed::note("FATHOM_TEST_SMALL_DRIVE names no small drive");
+            testbed::note("FATHOM_TEST_SMALL_DRIVE does not name a small drive");
             return None;
         };
         let folder = Path::new(&drive).join("engine suite");
@@ -130,11 +130,11 @@ impl Drop for NearlyFull {
 }
 
 #[test]
-fn a_full_drive_is_a_result() {
+fn a_full_drive_is_reported_as_a_result() {
     let Some(full) = NearlyFull::new() else { return };
     for kind in real_engines() {
         let path = full.folder.join("file");
-        // Longer than what is left. A file system that has no holes refuses it here.
+        // Longer than the free space. A file system without sparse files refuses it here.
         if fs::File::create(&path).unwrap().set_len(8 << 20).is_err() {
             testbed::note("the small drive has no holes");
             return;
@@ -151,7 +151,7 @@ fn a_full_drive_is_a_result() {
             kind.name()
         );
         let expected = match kind {
-            // The page cannot be had; a memory map does not learn why.
+            // The page cannot be allocated; the memory map does not learn why.
             EngineKind::Mmap => -i64::from(sys::file::IO_ERROR),
             _ => -i64::from(sys::file::NO_SPACE),
         };
@@ -167,7 +167,7 @@ fn a_full_drive_is_a_result() {
 }
 
 #[test]
-fn a_file_that_was_not_opened_for_queues_is_refused_by_them() {
+fn queue_engines_refuse_a_file_that_was_not_opened_for_them() {
     let Some(target) = need(Place::DiskBuffered.make(SIZE)) else {
         return;
     };
@@ -180,7 +180,7 @@ fn a_file_that_was_not_opened_for_queues_is_refused_by_them() {
 }
 
 #[test]
-fn engines_of_other_systems_say_that_they_are() {
+fn engines_of_other_systems_are_reported_as_unavailable() {
     let Some(target) = need(Place::DiskBuffered.make(SIZE)) else {
         return;
     };
@@ -197,7 +197,7 @@ fn engines_of_other_systems_say_that_they_are() {
     }
 }
 
-/// A number of an I/O priority: class and level.
+/// The number of an I/O priority: class and level.
 fn priority(class: u16, level: u16) -> u16 {
     class << 13 | level
 }
@@ -216,13 +216,13 @@ fn files_have_io_priorities() {
             assert_eq!(rig.one(Job::read(0)), i64::from(BLOCK), "{} {number}", kind.name());
         }
     }
-    // There is nothing above the usual one.
+    // There is nothing above the normal one.
     let error = target.open(EngineKind::Psync).set_priority(priority(1, 0)).unwrap_err();
     assert_eq!(error.kind(), std::io::ErrorKind::Unsupported);
 }
 
 #[test]
-fn large_pages_are_had_or_the_privilege_is_named() {
+fn large_pages_are_allocated_or_the_privilege_is_named() {
     let Some(target) = need(Place::DiskDirect.make(SIZE)) else {
         return;
     };
@@ -230,7 +230,7 @@ fn large_pages_are_had_or_the_privilege_is_named() {
     huge.huge_page = Some(0);
     match Rig::open(huge) {
         Ok(mut rig) => {
-            rig.all_well(&[Job::write(0), Job::read(0)], |job, buffer| {
+            rig.run_successfully(&[Job::write(0), Job::read(0)], |job, buffer| {
                 pattern(buffer, job.offset, 1)
             });
         }
@@ -244,7 +244,7 @@ fn large_pages_are_had_or_the_privilege_is_named() {
     }
 }
 
-/// A file of some pages, for maps that are written back in this way.
+/// A file of several pages, for maps that are written back in this way.
 fn mapped(path: &Path, flush: MapFlush, non_temporal: bool) -> Result<Rig, EngineError> {
     let how = OpenOptions {
         hint: OpenHint {
@@ -264,7 +264,7 @@ fn mapped(path: &Path, flush: MapFlush, non_temporal: bool) -> Result<Rig, Engin
 }
 
 #[test]
-fn maps_are_written_back_as_asked() {
+fn maps_are_written_back_as_requested() {
     let Some(target) = need(Place::DiskBuffered.make(SIZE)) else {
         return;
     };
@@ -272,7 +272,7 @@ fn maps_are_written_back_as_asked() {
     for (generation, (flush, non_temporal)) in (1..).zip(rounds) {
         let mut rig = mapped(&target.path, flush, non_temporal).unwrap();
         let jobs: Vec<Job> = (0..64).map(|block| Job::write(block * u64::from(BLOCK))).collect();
-        rig.all_well(&jobs, |job, buffer| pattern(buffer, job.offset, generation));
+        rig.run_successfully(&jobs, |job, buffer| pattern(buffer, job.offset, generation));
         drop(rig);
         let length = 64 * BLOCK as usize;
         assert!(

@@ -1,12 +1,12 @@
 //! One pass that ages an SSD like a long run of random writes (fio `sprandom`).
 //!
-//! The device fills erase blocks with incoming data in turn and cleans the oldest region first. In
-//! steady state under uniform random writes, a share v of a region is still valid when the device
-//! cleans it: v = e^(−α(1−v)), where α is the ratio of physical to logical capacity. A region that
-//! a share x of all regions follows is valid to e^(−α(1−v)x). (Desnoyers, "Analytic Modeling of SSD
-//! Write Performance", SYSTOR 2012, LRU cleaning.) The pass writes the physical capacity once,
-//! region by region. In each region it rewrites as many blocks of the previous one as gives that
-//! region its share.
+//! The device fills one erase block after another with incoming data, and cleans the oldest region
+//! first. In steady state under uniform random writes, a share v of a region is still valid when
+//! the device cleans it: v = e^(−α(1−v)), where α is the ratio of physical to logical capacity. A
+//! region that a share x of all regions follows is valid to e^(−α(1−v)x). (Desnoyers, "Analytic
+//! Modeling of SSD Write Performance", SYSTOR 2012, LRU cleaning.) The pass writes the physical
+//! capacity once, region by region. In each region it rewrites as many blocks of the previous one
+//! as gives that region its share.
 
 use std::collections::VecDeque;
 

@@ -202,7 +202,7 @@ impl Access {
         }
     }
 
-    /// True if a pass over the area ends by itself.
+    /// True if a pass over the area ends without a stop condition.
     pub fn ends(&self) -> bool {
         let once = |placement: &Placement| matches!(placement, Placement::Once(_) | Placement::Aged(_));
         match self {
@@ -212,7 +212,7 @@ impl Access {
                     && matches!(sequential.advance, Advance::Stride | Advance::Length { skip: 0 })
             }
             Access::Random { placement } => once(placement),
-            // Runs between jumps may repeat blocks, but the jumps come to an end.
+            // Runs between jumps may repeat blocks, but the jumps end.
             Access::Mixed(mixed) => once(&mixed.placement) && mixed.random_percent.iter().any(|(_, share)| *share > 0),
             Access::Every(every) => once(&every.placement),
             // A window whose blocks are all used starts over.

@@ -154,7 +154,7 @@ impl OnceCursor {
 
 /// A map of used blocks, with the rule that draws from it. As in fio, all directions share the
 /// block numbers of the map, each with its own block size. So directions with different block sizes
-/// use up each other's numbers, and a pass ends when the next free number lies beyond the area.
+/// use up each other's numbers, and a pass ends when the next free number is beyond the area.
 #[derive(Clone, Debug)]
 struct Map {
     areas: PerDirection<Area>,
@@ -439,7 +439,7 @@ mod tests {
 
     #[test]
     fn bijection_looks_random() {
-        // Successive images lie about a third of the range apart, as for independent uniform
+        // Successive images are about a third of the range apart, as for independent uniform
         // numbers.
         let count = 1 << 20;
         let bijection = Bijection::new(count, 42);

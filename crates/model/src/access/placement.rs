@@ -67,7 +67,7 @@ impl Uniform {
 /// Draws uniform positions.
 #[derive(Clone, Debug)]
 pub struct UniformCursor {
-    /// All directions have the same area, as usual, so `areas` need not be read.
+    /// All directions have the same area, as is common, so `areas` need not be read.
     same: bool,
     reduction: Reduction,
     positions: u64,
@@ -121,7 +121,7 @@ impl UniformCursor {
     }
 }
 
-/// A list of block numbers, visited in turn.
+/// A list of block numbers, visited in order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BlockList {
     /// Block numbers in units of the alignment.

@@ -54,7 +54,7 @@ pub enum RangesRule {
 /// A range on a real area: `[start, start + length)` from the base.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EffectiveRange {
-    /// Share of the operations, in percent of the whole.
+    /// Share of the operations, as a percentage of all operations.
     pub operations: f64,
     /// First byte, from the base.
     pub start: u64,

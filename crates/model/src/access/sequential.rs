@@ -65,7 +65,7 @@ pub enum Positions {
 
 impl Sequential {
     pub(super) fn cursor(&self, areas: PerDirection<Area>) -> Result<SequentialCursor, AccessError> {
-        // All directions share one strided position, so it must lie in the area of each.
+        // All directions share one strided position, so it must be in the area of each.
         let areas = match (self.positions, self.advance) {
             (Positions::Shared, Advance::Stride) => PerDirection::all(Area::common(&areas)),
             _ => areas,

@@ -14,7 +14,7 @@ use crate::draws::{Draws, Purpose};
 pub struct Zipf {
     /// θ, above 0. The larger, the hotter the first ranks.
     pub theta: f64,
-    /// Where the hottest rank lies, as a fraction of the area; spread by a hash if absent.
+    /// Position of the hottest rank, as a fraction of the area; spread by a hash if absent.
     #[serde(default)]
     pub center: Option<f64>,
 }
@@ -26,7 +26,7 @@ pub struct Zipf {
 pub struct Pareto {
     /// `h`, between 0 and 1 (0.2 is the 80/20 rule).
     pub h: f64,
-    /// Where the hottest position lies, as a fraction of the area; spread by a hash if absent.
+    /// The hottest position, as a fraction of the area; spread by a hash if absent.
     #[serde(default)]
     pub center: Option<f64>,
 }
@@ -34,7 +34,7 @@ pub struct Pareto {
 /// A bell of the given width. Positions beyond one end come back in at the other.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Normal {
-    /// Standard deviation in percent of the area.
+    /// Standard deviation as a percentage of the area.
     pub deviation_percent: f64,
     /// Middle of the bell, as a fraction of the area.
     #[serde(default = "half")]
@@ -283,7 +283,7 @@ pub struct NormalCursor {
 
 impl NormalCursor {
     pub(super) fn next(&mut self, draws: &mut Draws) -> u64 {
-        // Box–Muller; the draw of 1 − u keeps the logarithm finite.
+        // Box–Muller; the draw of 1 − u ensures that the logarithm is finite.
         let radius = (-2.0 * (1.0 - draws.unit(Purpose::Offset)).ln()).sqrt();
         let angle = std::f64::consts::TAU * draws.unit(Purpose::Offset);
         let fraction = (self.center + self.deviation * radius * angle.cos()).rem_euclid(1.0);

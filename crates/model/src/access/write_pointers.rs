@@ -404,7 +404,7 @@ mod tests {
     }
 
     #[test]
-    fn a_walk_skips_unwritable_blocks_and_resets_zones_in_the_next_pass() {
+    fn a_pass_skips_unwritable_blocks_and_resets_zones_in_the_next_pass() {
         let capacity = Bytes(8 * KIB);
         let mut walk = Walk::alone(WritePointers { capacity, ..ZONES });
         for resets in [0, 4] {
@@ -499,7 +499,7 @@ mod tests {
     }
 
     #[test]
-    fn a_read_keeps_its_length_if_its_zone_was_reset() {
+    fn a_read_has_its_length_even_if_its_zone_was_reset() {
         let shared = Arc::default();
         let new = |zones| Walk::new(zones, (0, 64 * KIB), &shared).unwrap();
         let (mut writer, mut reader) = (new(ZONES), new(ZONES));

@@ -97,7 +97,7 @@ impl Default for DrawsForm {
 }
 
 impl DrawsForm {
-    /// The generators of fio for this clone.
+    /// fio's generators for this clone.
     pub fn per_purpose(seed: u64, number: u32) -> DrawsForm {
         DrawsForm::PerPurpose {
             seed,

@@ -1,4 +1,4 @@
-//! What each rank gets of a plan, and that all parts are the whole.
+//! Each rank's share of a plan; all shares together must be the whole plan.
 
 use super::*;
 use crate::plan::{Dependency, Stop, Workload};
@@ -72,7 +72,7 @@ fn and_for_all(job: Job) -> Plan {
 }
 
 #[test]
-fn a_depth_is_divided_among_those_that_a_job_is_for_however_they_are_named() {
+fn a_depth_is_divided_among_the_hosts_of_a_job_in_any_notation() {
     let with = |named: &[&str], depth: u32| {
         let job = for_hosts(named, Workload { depth, ..workload() });
         and_for_all(job)
@@ -82,19 +82,19 @@ fn a_depth_is_divided_among_those_that_a_job_is_for_however_they_are_named() {
     assert_eq!(
         depths(&with(&["db2", "db3"], 8)),
         [0, 0, 4, 4],
-        "named hosts are no fewer"
+        "named hosts get the whole depth"
     );
     // Two ranks are on db1, and a rank may be named by its number as well.
     assert_eq!(depths(&with(&["db1", "3"], 9)), [3, 3, 0, 3]);
     assert_eq!(
         depths(&with(&["db2", "2"], 9)),
         [0, 0, 9, 0],
-        "named twice is there once"
+        "a rank that is named twice counts once"
     );
 }
 
 #[test]
-fn a_rate_is_the_same_in_total_and_as_even() {
+fn a_divided_rate_has_the_same_total_and_spacing() {
     let job = for_hosts(
         &["db1", "db3"],
         Workload {
@@ -135,7 +135,7 @@ fn regions(size: Option<u64>, offset: u64, target: u64) -> Vec<(u64, u64)> {
 }
 
 #[test]
-fn the_parts_of_a_region_are_all_of_it_and_nothing_twice() {
+fn the_parts_of_a_region_cover_it_without_overlap() {
     const MIB: u64 = 1 << 20;
     for (size, offset, target) in [
         (Some(16 * MIB), 0, 16 * MIB),
@@ -153,14 +153,14 @@ fn the_parts_of_a_region_are_all_of_it_and_nothing_twice() {
         }
         assert_eq!(next, offset + size.unwrap_or(target), "{parts:?}");
     }
-    // Parts of a size that is not known begin at whole MiB: what lies between is left out.
+    // Parts of an unknown size begin at whole MiB, and the rest between them is not used.
     let parts = regions(None, 0, 18 * MIB + 512);
     assert!(parts.windows(2).all(|two| two[0].0 + two[0].1 <= two[1].0), "{parts:?}");
     assert_eq!(parts[3].0 + parts[3].1, 18 * MIB + 512);
 }
 
 #[test]
-fn what_cannot_be_divided_is_refused() {
+fn indivisible_settings_are_refused() {
     let refused = |job: Job| share(&plan(&["/a"], vec![job]), 3).unwrap_err();
     let divided = |divide: Divide, of: Workload| Job { divide, ..of.job(0) };
     let depth = Divide {
@@ -196,7 +196,7 @@ fn a_name_without_a_host_is_refused_by_all() {
 }
 
 #[test]
-fn each_has_the_jobs_and_targets_that_are_for_it() {
+fn each_rank_gets_its_own_jobs_and_targets() {
     let job = |name: &str, target: u32, named: &[&str]| Job {
         name: name.into(),
         hosts: named.iter().map(|name| (*name).into()).collect(),

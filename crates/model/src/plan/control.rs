@@ -37,7 +37,7 @@ pub enum Tracked {
 pub struct Precision {
     /// Which figure.
     pub of: Tracked,
-    /// Half-width of the interval in percent of the mean.
+    /// Half-width of the interval as a percentage of the mean.
     pub percent: f64,
     /// Minimum time before the rule ends the job.
     pub at_least_ns: Nanos,
@@ -51,7 +51,7 @@ pub struct SteadyState {
     /// The limit applies to the slope of a least-squares line instead of the largest deviation from
     /// the mean.
     pub slope: bool,
-    /// Limit, in the unit of the figure or in percent of its mean.
+    /// Limit, in the unit of the figure or as a percentage of its mean.
     pub limit: f64,
     /// The limit is in percent.
     pub percent: bool,

@@ -108,7 +108,7 @@ pub enum EngineKind {
     IoUring,
     /// Linux native AIO.
     Libaio,
-    /// A completion port of Windows.
+    /// A Windows completion port.
     Iocp,
     /// Windows operations with completion routines on their thread (DiskSpd `-x`).
     Routines,
@@ -148,7 +148,7 @@ pub enum EngineKind {
     Files,
     /// Uses processors and moves no data (fio `cpuio`).
     Cpu,
-    /// Runs a program beside the other jobs and moves no data (fio `exec`).
+    /// Runs a program alongside the other jobs and moves no data (fio `exec`).
     Program,
     /// Does nothing, to measure the tool itself.
     Null,
@@ -200,7 +200,7 @@ pub struct EngineInfo {
     pub name: &'static str,
     /// Where it exists.
     pub system: System,
-    /// What its operations do.
+    /// The effect of its operations.
     pub effect: Effect,
     /// Each operation ends before the next begins, so at most one is in flight.
     pub synchronous: bool,
@@ -216,7 +216,7 @@ pub struct EngineInfo {
     pub polls: bool,
     /// A pool of threads can make its calls.
     pub offloads: bool,
-    /// It needs files opened for an asynchronous queue of Windows.
+    /// It needs files opened for an asynchronous Windows queue.
     pub overlapped: bool,
     /// Native jobs may use it; the others are for fio's jobs.
     pub native: bool,
@@ -241,8 +241,8 @@ const QUEUE: EngineInfo = EngineInfo {
     fio_names: &[],
 };
 
-/// A queue of Windows. It makes one call per operation, so in a batch later operations would wait
-/// for earlier ones.
+/// A Windows queue. It makes one call per operation, so in a batch later operations would wait for
+/// earlier ones.
 const WINDOWS_QUEUE: EngineInfo = EngineInfo {
     system: System::Windows,
     completes_inline: true,
@@ -395,7 +395,7 @@ impl EngineKind {
         &ENGINES[self as usize]
     }
 
-    /// The equivalent of fio's engine of this name, preferably on this system.
+    /// The equivalent of the fio engine with this name, preferably on this system.
     pub fn from_fio_name(name: &str) -> Option<EngineKind> {
         let mut named = ENGINES.iter().filter(|engine| engine.fio_names.contains(&name));
         let first = named.clone().next();
@@ -459,7 +459,7 @@ pub enum LookupCall {
     Statx,
 }
 
-/// What each operation of the processor engine does.
+/// The work of each operation of the processor engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "work", rename_all = "snake_case")]
 pub enum CpuWork {
@@ -477,7 +477,7 @@ pub enum CpuWork {
     },
 }
 
-/// A program that runs beside the jobs.
+/// A program that runs alongside the jobs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Program {
     /// Its name or path.
@@ -518,7 +518,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_fio_are_engines_of_this_system() {
+    fn fio_names_select_engines_of_this_system() {
         for (name, linux, windows) in [
             ("io_uring", EngineKind::IoUring, EngineKind::IoUring),
             ("posixaio", EngineKind::IoUring, EngineKind::IoUring),

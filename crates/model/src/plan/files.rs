@@ -27,7 +27,7 @@ pub struct FileTree {
     /// The tree has only this many files: the first ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files_max: Option<u32>,
-    /// `mkdir` and `rmdir` change the directories of the tree, instead of extra directories beside
+    /// `mkdir` and `rmdir` change the directories of the tree, instead of extra directories next to
     /// its files.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub changes_directories: bool,
@@ -43,7 +43,7 @@ pub struct FileTree {
     pub kept: Option<KeptTree>,
 }
 
-/// What happens to a kept tree at the start of a run.
+/// The treatment of a kept tree at the start of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum KeptTree {
@@ -51,7 +51,7 @@ pub enum KeptTree {
     Emptied,
     /// Files that are too short are removed.
     Completed,
-    /// It is used as it is.
+    /// It is used unchanged.
     Existing,
     /// It is removed, with its root.
     Removed,
@@ -61,7 +61,7 @@ pub enum KeptTree {
 /// operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileOperation {
-    /// What the operation does.
+    /// The kind of operation.
     pub kind: FileOperationKind,
     /// Number of the file.
     pub file: u32,
@@ -266,7 +266,7 @@ impl FileTree {
         }
     }
 
-    /// Writes the path of the extra directory that `mkdir` creates beside a file, below the root.
+    /// Writes the path of the extra directory that `mkdir` creates next to a file, below the root.
     pub fn write_extra_directory_path(&self, file: u32, path: &mut String) {
         self.write_directory_path(file, path);
         push(path, 'e', u64::from(file));
@@ -318,7 +318,7 @@ fn scrambled(number: u64) -> u64 {
     word ^ word >> 31
 }
 
-/// What an operation on a file does. Each opens what it needs and closes it afterwards.
+/// An operation on a file. Each operation opens what it needs and closes it afterwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FileOperationKind {
@@ -356,9 +356,9 @@ pub enum FileOperationKind {
     Access,
     /// Sets the times of a file to the present.
     SetTimes,
-    /// Copies a file to its place in another tree, over one that is there.
+    /// Copies a file to its place in another tree, replacing an existing one.
     Copy,
-    /// Moves a file to its place in another tree, over one that is there.
+    /// Moves a file to its place in another tree, replacing an existing one.
     Move,
 }
 
@@ -518,7 +518,7 @@ pub struct SessionTransfers {
     pub write_percent: u8,
     /// The number of transfers of a session; absent: `percent` decides.
     pub count: Option<u64>,
-    /// Bytes of a session in percent of the file.
+    /// Bytes of a session as a percentage of the file.
     pub percent: f64,
 }
 

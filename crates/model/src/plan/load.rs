@@ -136,7 +136,7 @@ pub enum Process {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CatchUp {
-    /// They are issued as fast as possible, and their latency counts from their due times.
+    /// They are issued as fast as possible, and their latency is measured from their due times.
     #[default]
     Unlimited,
     /// The schedule never falls further behind than this; dropped operations count as late.

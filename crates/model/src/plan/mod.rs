@@ -87,7 +87,7 @@ pub struct Plan {
     /// Which targets are permitted, and what consent is needed to change them.
     #[serde(default, skip_serializing_if = "TargetRules::is_default")]
     pub target_rules: TargetRules,
-    /// What the user wrote, for reports that echo it.
+    /// The user's input, for reports that echo it.
     #[serde(default)]
     pub origin: Origin,
 }
@@ -118,7 +118,7 @@ pub struct Job {
     /// Jobs of the same step that must end before this one starts.
     #[serde(default)]
     pub after: Vec<Dependency>,
-    /// What ends together with this job.
+    /// The jobs that end together with this one.
     #[serde(default)]
     pub ends_with: EndsWith,
     /// Rules that watch the intervals and act on the job.
@@ -146,7 +146,7 @@ pub struct Job {
     /// Names or ranks of the hosts that execute this job, in a fleet; empty: all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<String>,
-    /// What its hosts divide among themselves; each host has everything else in full.
+    /// The settings that its hosts divide among themselves; each host has everything else in full.
     #[serde(default, skip_serializing_if = "Divide::is_nothing")]
     pub divide: Divide,
     /// The storage between the job and its disks.
@@ -156,7 +156,7 @@ pub struct Job {
     pub workers: Vec<Worker>,
 }
 
-/// What hosts divide among them.
+/// The settings that hosts divide among themselves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Divide {
     /// Rates are totals of all hosts.
@@ -218,7 +218,7 @@ pub struct Stream {
     pub mix: Mix,
     /// Positions and lengths.
     pub pattern: Pattern,
-    /// What writes contain.
+    /// Contents of writes.
     #[serde(default)]
     pub content: Content,
     /// The cache mode of the target.
@@ -247,7 +247,7 @@ pub struct Stream {
     /// I/O priority.
     #[serde(default)]
     pub priority: Option<Priority>,
-    /// What happens after a failed operation.
+    /// The reaction to a failed operation.
     #[serde(default)]
     pub on_error: ErrorPolicy,
     /// Verification.
@@ -351,7 +351,7 @@ pub struct Pattern {
     #[serde(default = "yes")]
     pub whole_blocks: bool,
     /// Operations that continue a run have the lengths of reads, and operations at random positions
-    /// those of writes, whatever their direction (fio `bs_is_seq_rand`).
+    /// those of writes, regardless of their direction (fio `bs_is_seq_rand`).
     #[serde(default)]
     pub sizes_by_place: bool,
 }
@@ -446,7 +446,7 @@ pub struct Batching {
     /// absent: 1. 0 polls.
     #[serde(default)]
     pub complete_min: Option<u32>,
-    /// The maximum number of completions reaped at once; absent: unlimited.
+    /// The maximum number of completions reaped in one turn; absent: unlimited.
     #[serde(default)]
     pub complete_max: Option<u32>,
     /// Refill only if at most this many are in flight (fio `iodepth_low`); absent: immediately.
@@ -470,8 +470,8 @@ pub struct ThreadPlacement {
     /// CPUs it may use; empty: all.
     #[serde(default)]
     pub cpus: Vec<u32>,
-    /// In a fleet, its number among threads that take the CPUs of their host in turn. The share of
-    /// each host then has the CPU in `cpus`.
+    /// In a fleet, its number among threads that take the CPUs of their host round-robin. The share
+    /// of each host then has the CPU in `cpus`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<u32>,
     /// NUMA nodes whose CPUs it may use, in addition to `cpus`; empty: all.
@@ -502,7 +502,7 @@ pub struct ThreadPlacement {
 pub struct ControlGroup {
     /// Its path below the place where control groups are mounted. It is created if missing.
     pub path: String,
-    /// Its share of the I/O relative to others, 100 to 1000; absent: as it is.
+    /// Its share of the I/O relative to others, 100 to 1000; absent: unchanged.
     #[serde(default)]
     pub weight: Option<u32>,
     /// The group stays after the run even if the run created it.
@@ -528,7 +528,7 @@ pub enum MemoryNodes {
         /// The nodes.
         nodes: Vec<u32>,
     },
-    /// These in turn, a page from each.
+    /// Round-robin over these nodes, page by page.
     Interleave {
         /// The nodes.
         nodes: Vec<u32>,

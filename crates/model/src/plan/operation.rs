@@ -229,20 +229,20 @@ impl FileLock {
     }
 }
 
-/// I/O priority classes of Linux; DiskSpd's very low, low and normal map to idle, best effort 7 and
+/// Linux I/O priority classes; DiskSpd's very low, low and normal map to idle, best effort 7 and
 /// none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PriorityClass {
     /// Before all others.
     RealTime,
-    /// The usual class.
+    /// The default class.
     BestEffort,
     /// Only when nothing else is waiting.
     Idle,
 }
 
-/// What happens after a failed operation.
+/// The reaction to a failed operation.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ErrorPolicy {
     /// Error numbers of reads that do not end the worker but are counted; empty: every error ends
@@ -409,7 +409,7 @@ pub struct TrimWritten {
     pub percent: u8,
     /// After every N blocks that await verification.
     pub backlog: u64,
-    /// How many at a time; 0 for as many as the backlog.
+    /// How many to verify at a time; 0 for the whole backlog.
     #[serde(default)]
     pub batch: u64,
     /// Discarded blocks must read as zeros; otherwise they are not read.

@@ -1,4 +1,4 @@
-//! What the user wrote, for reports that echo it. Nothing here affects the run.
+//! The user's input, for reports that echo it. Nothing here affects the run.
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};

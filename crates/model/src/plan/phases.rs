@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::units::{Bytes, Nanos};
 
-/// The phases of a job. The measured window lies between warm-up and cool-down.
+/// The phases of a job. The measured window is between warm-up and cool-down.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Phases {
     /// Pause before the first operation; with a range each worker draws its own.
@@ -51,7 +51,7 @@ pub struct Stop {
     /// When each worker has issued this many bytes; the last operation may exceed it.
     #[serde(default)]
     pub bytes: Option<Bytes>,
-    /// Like `bytes`, in percent of the regions of the worker's streams. Dialects use it if the
+    /// Like `bytes`, as a percentage of the regions of the worker's streams. Dialects use it if the
     /// target's size is not known yet (fio `io_size=50%`, or no `size`).
     #[serde(default)]
     pub region_percent: Option<u32>,
@@ -110,7 +110,7 @@ impl Stop {
 #[serde(transparent)]
 pub struct Dependency(pub u32);
 
-/// What ends together with a job (fio `exitall`, `exit_what`).
+/// The jobs that end together with a job (fio `exitall`, `exit_what`).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EndsWith {
     /// Indexes of jobs of the same step that end when this one ends.

@@ -54,7 +54,7 @@ fn one() -> u32 {
 pub enum TraceForm {
     /// fio's text, version 2 or 3.
     FioText,
-    /// Binary records of blktrace.
+    /// blktrace's binary records.
     Blktrace {
         /// The byte order differs from this machine's.
         swapped: bool,

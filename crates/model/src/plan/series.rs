@@ -25,7 +25,7 @@ pub enum GridScope {
 }
 
 /// Windows for which each worker records submission, completion and total latencies, for logs of
-/// averages and of histograms. They count from the start of the measured window.
+/// averages and of histograms. They start with the measured window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Windows {
     /// Length of a window.

@@ -12,7 +12,7 @@ use crate::units::{Bytes, Nanos};
 pub struct SimulatedDevice {
     /// Size.
     pub size: Bytes,
-    /// Operations it serves at once; further ones wait in order.
+    /// Operations that it serves in parallel; further ones wait in order.
     pub servers: u32,
     /// Time to serve one operation.
     pub service: SimulatedService,
@@ -164,7 +164,7 @@ impl SimulatedFault {
 /// A rate limit with a token bucket, which is full at the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SimulatedLayer {
-    /// What is counted.
+    /// The quantity that is limited.
     pub counts: SimulatedCount,
     /// How many are allowed per second.
     pub rate: u64,
@@ -188,7 +188,7 @@ pub struct SimulatedLayer {
     pub before_cache: bool,
 }
 
-/// What a limit counts.
+/// The quantity that a limit counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SimulatedCount {
@@ -202,13 +202,13 @@ pub enum SimulatedCount {
 /// A cache for reads of unlimited size.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SimulatedCache {
-    /// What it holds.
+    /// The operations that it serves.
     pub holds: CacheContents,
     /// Time to serve a hit.
     pub time_ns: Nanos,
 }
 
-/// What a cache holds.
+/// The operations that a cache serves.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "what", rename_all = "snake_case")]
 pub enum CacheContents {

@@ -28,7 +28,7 @@ pub struct Target {
     pub at_end: AtEndOfJob,
 }
 
-/// What a target is.
+/// The kind of a target.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[expect(
@@ -88,7 +88,7 @@ pub enum Prepare {
     Recreate {
         /// Size of the file.
         size: Bytes,
-        /// What it holds.
+        /// Its contents.
         content: Content,
     },
     /// fio: replaces or extends a file that is too small.
@@ -97,7 +97,7 @@ pub enum Prepare {
         size: Bytes,
         /// How space is allocated.
         allocate: AllocateMode,
-        /// What is written; absent: nothing, the file is only allocated.
+        /// Its contents; absent: nothing is written, the file is only allocated.
         content: Option<Content>,
         /// Bytes per write.
         block: u32,
@@ -178,7 +178,7 @@ pub enum StreamTarget {
     Files {
         /// Which.
         targets: Vec<TargetId>,
-        /// How many are open at once.
+        /// How many are open at a time.
         open_at_once: u32,
         /// Which is next.
         service: FileService,

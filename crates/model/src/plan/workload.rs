@@ -44,11 +44,11 @@ pub struct Workload {
     pub engine: EngineChoice,
     /// How they are submitted.
     pub batching: Batching,
-    /// CPUs for the threads, one each in turn. Empty: no binding.
+    /// CPUs for the threads, round-robin. Empty: no binding.
     pub cpus: Vec<u32>,
     /// Phases.
     pub phases: Phases,
-    /// What ends it.
+    /// The stop conditions.
     pub stop: Stop,
     /// Rules that watch it.
     pub control: Vec<Control>,
@@ -69,9 +69,9 @@ pub struct Part {
     pub mix: Mix,
     /// Their lengths.
     pub sizes: BlockSizes,
-    /// Positions are multiples of this; 0 stands for the shortest length.
+    /// Positions are multiples of this; 0 means the shortest length.
     pub alignment: Bytes,
-    /// What writes contain.
+    /// Contents of writes.
     pub content: Content,
 }
 

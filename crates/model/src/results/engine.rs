@@ -19,7 +19,7 @@ pub struct EngineUsed {
     /// Requested or default features that were unavailable, with the reason.
     #[serde(default)]
     pub without: Vec<String>,
-    /// The maximum number of operations submitted at once.
+    /// The maximum number of operations submitted together.
     pub submit_batch: u32,
     /// Operations complete inside the submitting call.
     #[serde(default)]

@@ -17,7 +17,7 @@ pub struct Equivalent {
     /// The same in one line, if a job file has only one job.
     #[serde(default)]
     pub one_line: Option<String>,
-    /// What that dialect cannot express exactly, so that the test differs.
+    /// Settings that the dialect cannot express exactly, so that the test differs.
     #[serde(default)]
     pub lost: Vec<String>,
     /// Details in which the dialect differs without changing the test.
@@ -31,8 +31,8 @@ pub struct Equivalent {
 pub enum EquivalentForm {
     /// A command line.
     CommandLine,
-    /// A job file of fio, or one of ours in TOML.
+    /// An fio job file, or a native one in TOML.
     JobFile,
-    /// A profile of DiskSpd.
+    /// A DiskSpd profile.
     Xml,
 }

@@ -9,7 +9,7 @@ use crate::units::{Bytes, Nanos};
 /// The failure that ended a worker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Failure {
-    /// What failed, in a sentence.
+    /// The failure, in a sentence.
     pub what: String,
     /// Where: target, direction, offset, length.
     pub at: String,
@@ -19,7 +19,7 @@ pub struct Failure {
     /// The operation that failed, if it was one.
     #[serde(default)]
     pub operation: Option<FailedOperation>,
-    /// What to do.
+    /// Advice on what to do.
     #[serde(default)]
     pub help: Option<String>,
 }
@@ -44,7 +44,7 @@ pub struct FailedOperation {
     pub slot: u32,
     /// Index of its stream.
     pub stream: u32,
-    /// What it was.
+    /// The operation.
     pub direction: Direction,
     /// The file or device.
     #[serde(default)]

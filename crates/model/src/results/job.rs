@@ -62,7 +62,7 @@ pub struct ControlOutcome {
     pub rule: String,
     /// It reached its goal.
     pub attained: bool,
-    /// What it observed, in words.
+    /// Its observation, as text.
     pub detail: String,
     /// The values it examined, in the unit of the rule.
     #[serde(default)]

@@ -51,7 +51,7 @@ pub struct WorkerResults {
     /// Completions reaped per poll, in the classes of batches.
     #[serde(default)]
     pub completed: Distribution,
-    /// What the worker waited for.
+    /// Causes for which the worker waited.
     #[serde(default)]
     pub waits: Waits,
     /// Queue depth in force at the end.
@@ -59,7 +59,7 @@ pub struct WorkerResults {
     /// CPU time and the like over the measured window.
     #[serde(default)]
     pub usage: Usage,
-    /// Intervals of a series that were merged into the next because too many came at once.
+    /// Intervals of a series that were merged into the next because too many ended together.
     #[serde(default)]
     pub joined_rows: u64,
     /// Bytes of memory for maps of used blocks.
@@ -80,7 +80,7 @@ pub struct WorkerResults {
     /// How often blocks were trimmed before an error, if the plan records it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub block_lifetimes: Option<BlockLifetimes>,
-    /// What verification could not save for a later check, in sentences.
+    /// Data that verification could not save for a later check, in sentences.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_kept: Vec<String>,
     /// The first tolerated failures, if they are to be reported.
@@ -128,7 +128,7 @@ impl WorkerResults {
     }
 }
 
-/// What a worker waited for in the measured window, by turn (DiskSpd `-vs`).
+/// The waits of a worker in the measured window, by turn (DiskSpd `-vs`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Waits {
     /// Waits for a completion when no operation could be issued.

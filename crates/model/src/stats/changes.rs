@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn an_outlier_is_no_change() {
+    fn an_outlier_is_not_a_change() {
         let mut series = normal(3, 80, 1000.0, 10.0);
         series[40] = 0.0;
         series[41] = 9000.0;

@@ -1,4 +1,4 @@
-//! Least squares: a weighted line, and linear models whose coefficients may not be negative.
+//! Least squares: a weighted line, and linear models with non-negative coefficients.
 
 /// A straight line through weighted points.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,7 +24,7 @@ pub struct Weighted {
 }
 
 /// The line with the least weighted squares of residuals (Aitken 1935; Bevington and Robinson,
-/// chapter 6). `None` unless two points of positive weight lie at different x.
+/// chapter 6). `None` unless two points of positive weight have different x.
 pub fn fit_weighted_line(points: &[Weighted]) -> Option<WeightedLine> {
     let weighted_points = || points.iter().filter(|point| point.weight > 0.0);
     let total: f64 = weighted_points().map(|point| point.weight).sum();

@@ -69,7 +69,7 @@ fn valley_between(smooth: &[f64], low_peak: usize, high_peak: usize) -> Option<u
     let between = low_peak.min(high_peak) + 1..low_peak.max(high_peak);
     let valley = between.min_by(|a, b| smooth[*a].total_cmp(&smooth[*b]))?;
     let (peak, low) = (smooth[low_peak].min(smooth[high_peak]), smooth[valley]);
-    // A bin without values is no peak.
+    // A bin without values is not a peak.
     (peak > 0.0 && low <= VALLEY * peak && peak - low >= 3.0 * (peak + low).sqrt()).then_some(valley)
 }
 
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn hits_and_misses_are_two() {
+    fn hits_and_misses_are_two_modes() {
         let mut both = Histogram::new();
         times(1, 8000, 100_000.0, 0.2, &mut both);
         times(2, 2000, 4_000_000.0, 0.3, &mut both);
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_constant_has_one_and_few_values_have_none() {
+    fn a_constant_has_one_mode_and_few_values_have_none() {
         let mut constant = Histogram::new();
         constant.record_times(100_000, 5000);
         assert_eq!(find_two_modes(&constant), None);
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rare_tail_is_no_peak() {
+    fn a_rare_tail_is_not_a_peak() {
         let mut tailed = Histogram::new();
         tailed.record_times(100_000, 100_000);
         tailed.record_times(9_000_000, 500);
@@ -138,7 +138,7 @@ mod tests {
 
     /// A gap among the few values of a tail, with more gaps before it.
     #[test]
-    fn a_tail_with_gaps_is_no_peak() {
+    fn a_tail_with_gaps_is_not_a_peak() {
         for (seed, sigma, count) in [
             (1239, 0.937_408_716_342_947_4, 309),
             (1378, 1.020_397_944_280_542_6, 699),

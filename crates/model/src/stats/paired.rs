@@ -277,7 +277,7 @@ mod tests {
         // |1| |1| |2|: ranks 1.5, 1.5, 3. All positive: one of eight assignments on each side.
         let found = signed_ranks(&[1.0, 1.0, 2.0]).unwrap();
         assert_eq!((found.positive, found.p), (6.0, 0.25));
-        // Sums of 3 (both small ones, or the large one): half of all lie at or below.
+        // Sums of 3 (both small ones, or the large one): half of all are at or below it.
         assert_eq!(signed_ranks(&[1.0, 1.0, -2.0]).unwrap().p, 1.0);
     }
 

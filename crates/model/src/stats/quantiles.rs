@@ -1,7 +1,7 @@
 //! Quantiles of the normal and of Student's distribution.
 
 /// The quantile of the standard normal distribution, to about 1e-15 (Acklam's rational
-/// approximation, refined by one Halley step). `p` must lie between 0 and 1, both excluded.
+/// approximation, refined by one Halley step). `p` must be strictly between 0 and 1.
 pub fn normal_quantile(p: f64) -> f64 {
     const A: [f64; 6] = [
         -3.969683028665376e1, 2.209460984245205e2, -2.759285104469687e2, 1.383_577_518_672_69e2, -3.066479806614716e1,
@@ -110,7 +110,7 @@ pub fn upper_tail_of_normal(z: f64) -> f64 {
 /// 1).
 pub fn student_cdf(t: f64, degrees: u32) -> f64 {
     let v = f64::from(degrees.max(1));
-    // If t² overflows, the whole distribution lies on one side.
+    // If t² overflows, the whole distribution is on one side.
     let beyond = match (t * t).is_finite() {
         true => 0.5 * incomplete_beta(v / (v + t * t), v / 2.0, 0.5),
         false => 0.0,

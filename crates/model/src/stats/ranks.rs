@@ -6,11 +6,11 @@ use crate::histogram::Histogram;
 /// The support of a percentile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Support {
-    /// At least a hundred values lie beyond it.
+    /// At least a hundred values are beyond it.
     Good,
-    /// Ten to a hundred values lie beyond it: read it with its interval.
+    /// Ten to a hundred values are beyond it: read it with its interval.
     Weak,
-    /// Fewer than ten values lie beyond it: it is hardly more reliable than the maximum.
+    /// Fewer than ten values are beyond it: it is hardly more reliable than the maximum.
     None,
 }
 
@@ -24,7 +24,7 @@ pub fn support(fraction: f64, n: u64) -> Support {
     }
 }
 
-/// The ranks between which the true quantile lies with the given confidence; `None` for a side with
+/// The ranks between which the true quantile is with the given confidence; `None` for a side with
 /// too few values. Uses exact binomial tails below 30 expected values beyond the quantile, and the
 /// normal approximation above.
 pub fn rank_interval(fraction: f64, n: u64, level: f64) -> (Option<u64>, Option<u64>) {
@@ -39,7 +39,7 @@ pub fn rank_interval(fraction: f64, n: u64, level: f64) -> (Option<u64>, Option<
         let high = (np + half).ceil() as u64 + 1;
         return ((low >= 1).then_some(low), (high <= n).then_some(high));
     }
-    // The number K of values below the true quantile is binomial(n, fraction). The quantile lies
+    // The number K of values below the true quantile is binomial(n, fraction). The quantile is
     // above the value of rank l unless K < l, and below that of rank u unless K ≥ u.
     let low = last_with_tail(n, fraction, tail);
     let high = last_with_tail(n, 1.0 - fraction, tail).map(|from_above| n + 1 - from_above);

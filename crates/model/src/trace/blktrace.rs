@@ -1,4 +1,4 @@
-//! The binary records of blktrace: 48 bytes each, in the byte order of the recording machine, some
+//! blktrace's binary records: 48 bytes each, in the byte order of the recording machine, some
 //! followed by more data. A replay issues the queued requests: reads, writes, discards and flushes
 //! as the block layer received them, before merging and splitting.
 
@@ -43,7 +43,7 @@ pub fn device_name(major: u32, minor: u32) -> String {
     format!("{major}:{minor}")
 }
 
-/// The numbers of a device with such a name.
+/// The numbers of a device, from its name.
 pub fn device_numbers(name: &str) -> Option<(u32, u32)> {
     let (major, minor) = name.split_once(':')?;
     Some((major.parse().ok()?, minor.parse().ok()?))

@@ -95,7 +95,7 @@ impl Reader {
     fn too_long(&self) -> TraceError {
         TraceError::Line {
             line: self.line + 1,
-            most: LONGEST_LINE,
+            max: LONGEST_LINE,
         }
     }
 

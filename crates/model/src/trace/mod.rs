@@ -1,6 +1,6 @@
 //! Traces: recorded operations with their times, which a run writes and a replay reads. The formats
-//! are fio's text (versions 2 and 3) and the binary records of blktrace. A trace may exceed memory,
-//! so it is read in pieces. The survey and the replay use the same reader.
+//! are fio's text (versions 2 and 3) and blktrace's binary records. A trace may exceed memory, so
+//! it is read in pieces. The survey and the replay use the same reader.
 
 pub mod blktrace;
 pub mod iolog;
@@ -62,12 +62,12 @@ pub enum TraceError {
     #[error("its first line names neither version 2 nor version 3 of fio's form")]
     Version,
     /// A line that is too long.
-    #[error("line {line} is longer than {most} bytes")]
+    #[error("line {line} is longer than {max} bytes")]
     Line {
         /// Its number, from 1.
         line: u64,
         /// The maximum length.
-        most: usize,
+        max: usize,
     },
     /// A file that no earlier line added.
     #[error("line {line} names {name}, which no line before has added")]
@@ -85,8 +85,8 @@ pub enum TraceError {
         /// The file.
         name: String,
     },
-    /// A record without the magic number of blktrace.
-    #[error("record {record} is not a record of blktrace, or is of another version")]
+    /// A record without blktrace's magic number.
+    #[error("record {record} is not a blktrace record, or has another version")]
     Record {
         /// Its number, from 1.
         record: u64,

@@ -20,13 +20,13 @@ fn text() -> Replay {
     replay(TraceForm::FioText)
 }
 
-/// All entries of a trace, read in pieces of this many bytes, with what is said of it.
+/// All entries of a trace, read in pieces of this many bytes, and the messages about it.
 fn entries(trace: &[u8], replay: &Replay, piece: usize) -> Result<(Vec<Entry>, Vec<String>), TraceError> {
     struct Slow<'a>(&'a [u8], usize);
     impl std::io::Read for Slow<'_> {
         fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-            let most = self.1.min(buffer.len());
-            std::io::Read::read(&mut self.0, &mut buffer[..most])
+            let max = self.1.min(buffer.len());
+            std::io::Read::read(&mut self.0, &mut buffer[..max])
         }
     }
     let mut feed = Feed::new(Slow(trace, piece), Reader::collecting(replay));
@@ -82,7 +82,7 @@ fn version_3_has_a_time_in_each_line() {
 }
 
 #[test]
-fn times_places_and_kinds_are_as_the_replay_wants_them() {
+fn times_places_and_kinds_are_those_that_the_replay_needs() {
     let wanted = Replay {
         speed_percent: 50,
         scale: 2,
@@ -123,7 +123,7 @@ fn a_redirected_trace_has_one_file() {
 }
 
 #[test]
-fn version_2_waits_where_a_line_says_so() {
+fn version_2_waits_at_wait_lines() {
     let trace = "fio version 2 iolog\nx add\nx open\nx write 0 4096\nx wait 300 0\nx write 4096 4096\nx close\n";
     check(
         trace,
@@ -142,7 +142,7 @@ fn version_2_waits_where_a_line_says_so() {
 }
 
 #[test]
-fn lines_that_mean_nothing_are_reported() {
+fn lines_without_a_meaning_are_reported() {
     let trace = "fio version 3 iolog\n5 x add\n10 x open\n30 x wait 5 5\n50 x sync_file_range 0 0\nhello\n\
                  60 x write 1m 4096\n70 x frob\n70 x b c\n70 x read 5\nfio version 3 iolog\n80 x read 0 0\n90 x read 0 512";
     check(
@@ -162,7 +162,7 @@ fn lines_that_mean_nothing_are_reported() {
 }
 
 #[test]
-fn what_cannot_be_carried_out_is_an_error() {
+fn unexecutable_operations_are_errors() {
     for (trace, expected) in [
         ("", "it is empty"),
         (
@@ -184,14 +184,14 @@ fn what_cannot_be_carried_out_is_an_error() {
     let endless = format!("fio version 3 iolog\n{}", "x".repeat(5000));
     let error = entries(endless.as_bytes(), &text(), 1 << 20).unwrap_err();
     assert!(matches!(error, TraceError::Line { line: 2, .. }), "{error}");
-    // A file that was not there when the trace was looked at.
+    // A file that did not exist when the trace was scanned.
     let mut feed = Feed::new(TRACE.as_bytes(), Reader::new(&text()));
     let error = feed.next(&mut Vec::new(), &mut Vec::new()).unwrap_err();
     assert!(matches!(error, TraceError::Changed(_)), "{error}");
 }
 
 #[test]
-fn a_survey_says_what_is_there() {
+fn a_survey_lists_files_and_operations() {
     let survey = Survey::read(TRACE.as_bytes(), &text()).unwrap();
     assert_eq!(survey.files, ["x", "y"]);
     assert_eq!((survey.flushes, survey.waits), (2, 0));
@@ -205,7 +205,7 @@ fn a_survey_says_what_is_there() {
 }
 
 #[test]
-fn lines_that_are_written_are_read_again() {
+fn written_lines_survive_a_round_trip() {
     let mut trace = iolog::HEADER.as_bytes().to_vec();
     for (time, action, place) in [
         (0, iolog::Action::Add, None),
@@ -235,7 +235,7 @@ fn lines_that_are_written_are_read_again() {
     assert!(remarks.is_empty(), "{remarks:?}");
 }
 
-/// A record of blktrace.
+/// A blktrace record.
 fn record(time: u64, sector: u64, bytes: u32, action: u32, device: u32, more: &[u8], swapped: bool) -> Vec<u8> {
     let word = |word: u32| if swapped { word.swap_bytes() } else { word }.to_ne_bytes();
     let long = |long: u64| if swapped { long.swap_bytes() } else { long }.to_ne_bytes();
@@ -258,13 +258,13 @@ fn record(time: u64, sector: u64, bytes: u32, action: u32, device: u32, more: &[
 }
 
 #[test]
-fn records_of_blktrace_are_read_in_both_byte_orders() {
+fn blktrace_records_are_read_in_both_byte_orders() {
     const QUEUED: u32 = 1 | 1 << 20;
     let (read, write, flush, discard) = (QUEUED | 1 << 16, QUEUED | 1 << 17, QUEUED | 1 << 18, QUEUED | 1 << 29);
     let (sda, sdb) = (8 << 20, 8 << 20 | 16);
     for swapped in [false, true] {
         let mut trace = Vec::new();
-        // A notice, which has data behind it and is no request.
+        // A notice, which is followed by data and is not a request.
         trace.extend(record(1000, 0, 0, 1 << 26, 0, b"blktrace", swapped));
         trace.extend(record(5000, 8, 4096, read, sda, &[], swapped));
         trace.extend(record(9000, 16, 8192, write, sda, b"cdb", swapped));
@@ -299,14 +299,14 @@ fn records_of_blktrace_are_read_in_both_byte_orders() {
 }
 
 #[test]
-fn a_broken_record_ends_the_reading() {
+fn a_broken_record_ends_the_trace() {
     let mut trace = record(5000, 8, 4096, 1 | 1 << 16, 8 << 20, &[], false);
     let whole = trace.clone();
     trace.extend(vec![0; 48]);
     let wanted = replay(TraceForm::Blktrace { swapped: false });
     let error = entries(&trace, &wanted, 64).unwrap_err();
     assert!(matches!(error, TraceError::Record { record: 2 }), "{error}");
-    // What is cut off is reported.
+    // A truncated trace is reported.
     let (entries, remarks) = entries(&[&whole[..], &whole[..20]].concat(), &wanted, 64).unwrap();
     assert_eq!(
         (entries.len(), &remarks[..]),
@@ -315,7 +315,7 @@ fn a_broken_record_ends_the_reading() {
 }
 
 #[test]
-fn the_depth_of_a_trace_is_that_of_its_requests() {
+fn the_depth_of_a_trace_is_the_maximum_in_flight() {
     let mut trace = Vec::new();
     for number in 0..6 {
         trace.extend(record(number + 1, number * 8, 4096, 1 | 1 << 16, 8 << 20, &[], false));

@@ -1,8 +1,8 @@
-//! Carries a plan out on targets that are only sizes: which operations would be issued, in which
-//! order.
+//! Executes a plan on targets that consist only of a size, to see which operations would be issued,
+//! in which order.
 //!
-//! It asks `Sequence`, `Draws`, `Schedule` and `Filler` as a worker does, on a device that answers
-//! at once and in the order of issue. What the *plan* says is thereby compared with what the other
+//! It calls `Sequence`, `Draws`, `Schedule` and `Filler` as a worker does, on a device that answers
+//! immediately and in the order of issue. Tests can thus compare the *plan* with what the other
 //! tools really did.
 
 #![allow(dead_code, reason = "the tests of fathom-dialects use a part of it")]
@@ -32,7 +32,7 @@ pub struct Issued {
     pub due: Nanos,
 }
 
-/// Checks that a plan is whole and survives being saved, as every plan must.
+/// Checks that a plan is complete and survives being saved, as every plan must.
 pub fn whole(plan: Plan) -> Plan {
     if let Err(error) = plan.check() {
         panic!("{}: {error}", plan.name);
@@ -43,9 +43,9 @@ pub fn whole(plan: Plan) -> Plan {
     read
 }
 
-/// The operations of each worker of a job, at most `most` for each. Workers take turns. `sizes` are
-/// those of the targets.
-pub fn execute(plan: &Plan, step: usize, job: usize, sizes: &[u64], most: usize) -> Vec<Vec<Issued>> {
+/// The operations of each worker of a job, at most `max` per worker. Workers take turns. `sizes`
+/// are those of the targets.
+pub fn execute(plan: &Plan, step: usize, job: usize, sizes: &[u64], max: usize) -> Vec<Vec<Issued>> {
     let job = &plan.steps[step].jobs[job];
     let shared: Vec<Arc<SharedAccess>> = sizes.iter().map(|_| Arc::default()).collect();
     let mut live: Vec<LiveWorker<'_>> = job
@@ -54,7 +54,7 @@ pub fn execute(plan: &Plan, step: usize, job: usize, sizes: &[u64], most: usize)
         .map(|worker| LiveWorker::new(worker, job, sizes, &shared))
         .collect();
     let mut issued = vec![Vec::new(); live.len()];
-    for _ in 0..most {
+    for _ in 0..max {
         for (worker, issued) in live.iter_mut().zip(&mut issued) {
             issued.extend(worker.issue());
         }
@@ -63,8 +63,8 @@ pub fn execute(plan: &Plan, step: usize, job: usize, sizes: &[u64], most: usize)
 }
 
 /// All operations of a job with a single worker.
-pub fn only_worker(plan: &Plan, sizes: &[u64], most: usize) -> Vec<Issued> {
-    let mut all = execute(plan, 0, 0, sizes, most);
+pub fn only_worker(plan: &Plan, sizes: &[u64], max: usize) -> Vec<Issued> {
+    let mut all = execute(plan, 0, 0, sizes, max);
     assert_eq!(all.len(), 1, "{}", plan.name);
     all.remove(0)
 }
@@ -150,8 +150,7 @@ impl<'plan> LiveWorker<'plan> {
         }
     }
 
-    /// Issues the next operation and completes it at once. `None` when the worker has nothing more
-    /// to do.
+    /// Issues the next operation and completes it immediately. `None` when the worker has finished.
     fn issue(&mut self) -> Option<Issued> {
         let enough = |limit: Option<u64>, sum: u64| limit.is_some_and(|limit| sum >= limit);
         if enough(self.stop.operations, self.issued_operations) || enough(self.enough_bytes, self.issued_bytes) {
@@ -181,7 +180,7 @@ impl<'plan> LiveWorker<'plan> {
         None
     }
 
-    /// Which stream is next, by weight: DiskSpd draws 32 bits where all weights are equal and 64
+    /// Chooses the next stream by weight: DiskSpd draws 32 bits if all weights are equal, and 64
     /// otherwise.
     fn choose(&mut self) -> usize {
         let weights: Vec<u64> = self.plan.streams.iter().map(|s| u64::from(s.weight)).collect();
@@ -223,7 +222,7 @@ impl<'plan> LiveWorker<'plan> {
                 stream.done = true;
                 continue;
             }
-            // fio begins every pass with the same draws; native passes go on drawing.
+            // fio begins every pass with the same draws; native passes continue drawing.
             if let DrawsForm::PerPurpose { .. } = self.plan.draws {
                 self.draws = self.plan.draws.start();
             }
@@ -308,7 +307,7 @@ impl<'plan> LiveStream<'plan> {
         }
     }
 
-    /// When the next operation may go out, and its direction where a schedule decides that.
+    /// When the next operation may be issued, and its direction if a schedule decides that.
     fn due(&self) -> (Nanos, Option<Direction>) {
         let later = |due: Nanos| due.max(self.now);
         match &self.schedules {
@@ -318,7 +317,7 @@ impl<'plan> LiveStream<'plan> {
                 let due = schedules
                     .iter()
                     .filter_map(|(direction, schedule)| Some((schedule.as_ref()?.due(), direction)));
-                // The first of equals, as directions are listed.
+                // The first of equals, in the order of directions.
                 let (due, direction) = due
                     .reduce(|one, other| if other.0 < one.0 { other } else { one })
                     .unwrap();
@@ -338,7 +337,7 @@ impl<'plan> LiveStream<'plan> {
                 Some(operation) => return Some((*target, operation)),
                 None => *done = true,
             }
-            // What is done is closed at once, since nothing stays in flight here.
+            // A finished file is closed immediately, since nothing stays in flight here.
             if let Some(choice) = &mut self.choice {
                 choice.mark_done(self.file);
                 choice.mark_closed(self.file);
@@ -347,7 +346,7 @@ impl<'plan> LiveStream<'plan> {
         None
     }
 
-    /// Makes the right file of the set the present one; false if all are done.
+    /// Makes the chosen file of the set the current one; false if all are finished.
     fn choose_file(&mut self, draws: &mut Draws) -> bool {
         match &mut self.choice {
             None => !self.files[0].2,

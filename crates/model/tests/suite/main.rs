@@ -1,6 +1,6 @@
-//! Plans, their sequences of operations, and results, by the public interface of the crate alone.
+//! Plans, their sequences of operations, and results, through the crate's public interface alone.
 
-#![allow(clippy::unwrap_used, reason = "all of this is test code, helpers too")]
+#![allow(clippy::unwrap_used, reason = "all of this is test code, including helpers")]
 
 mod diskspd;
 mod drive;

@@ -1,5 +1,5 @@
-//! What is observed of saved results: the figures beside counts that were read from the files by
-//! hand.
+//! Observations of saved results: their figures, compared with counts that were read from the files
+//! by hand.
 
 use model::observation::Observation;
 use model::results::Results;
@@ -8,12 +8,12 @@ use model::{Bytes, Nanos};
 fn observed(example: &str) -> Vec<Observation> {
     let path = format!("{}/../../tests/data/results/{example}.json", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(path).expect("the example is in the repository");
-    let results: Results = serde_json::from_str(&text).expect("the example is whole");
+    let results: Results = serde_json::from_str(&text).expect("the example is complete");
     Observation::all(&results)
 }
 
 #[test]
-fn a_mixed_load_in_a_closed_loop() {
+fn a_mixed_load_in_a_closed_loop_is_observed() {
     let found = &observed("mixed")[0];
     // 336,287 reads and 144,123 writes in 3 s.
     assert_eq!(found.total.operations, Some(480_410));
@@ -34,7 +34,7 @@ fn a_mixed_load_in_a_closed_loop() {
 }
 
 #[test]
-fn a_paced_load() {
+fn a_paced_load_is_observed() {
     let found = &observed("paced")[0];
     assert_eq!(found.load.rate_iops, Some(1000.0));
     assert_eq!(found.load.closed_loop, Some(false));
@@ -44,16 +44,16 @@ fn a_paced_load() {
 }
 
 #[test]
-fn every_job_that_measured() {
+fn every_measured_job_is_observed() {
     let found = observed("steps");
     let names: Vec<&str> = found.iter().map(|found| found.name.as_str()).collect();
     assert_eq!(names, ["fill", "check"]);
     assert_eq!(found[0].load.random, Some(false));
     assert_eq!(found[0].read_percent(), Some(0.0));
     assert_eq!(found[0].load.block.map(|block| block > Bytes(0)), Some(true));
-    // An interval that the end cut short counts for as long as it was.
+    // The last interval was cut short and counts with its real length.
     assert_eq!(found[0].series.len(), 1);
     assert_eq!(found[0].series[0].length_ns, Nanos::millis(13));
-    // The second interval began where the window ended: it is no part of it.
+    // The second interval began when the window ended, so it is not part of it.
     assert_eq!(found[1].series.len(), 1);
 }

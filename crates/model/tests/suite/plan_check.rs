@@ -1,4 +1,4 @@
-//! Plans with one mistake each, and the complaint that each must get.
+//! Plans with one mistake each, and the complaint that each must cause.
 
 use model::access::{Access, AtEnd, Once, Placement, Sequential, Uniform};
 use model::block_size::{BlockSizes, SizeShare};
@@ -11,7 +11,7 @@ use model::plan::{
 };
 use model::{Bytes, Nanos, PerDirection, testing};
 
-/// One job with one worker on one file, and nothing wrong with it.
+/// One job with one worker on one file, and no mistakes.
 fn sound() -> Plan {
     let workload = Workload::new("first", vec![TargetId(0)], Stop::after(Nanos::secs(1)));
     let steps = vec![testing::step(vec![workload.job(0)])];
@@ -41,7 +41,7 @@ fn check_stream(change: impl FnOnce(&mut Stream), expected: &str) {
 }
 
 #[test]
-fn a_sound_plan_is_not_complained_about() {
+fn a_sound_plan_causes_no_complaint() {
     check(|_| {}, "");
 }
 
@@ -57,7 +57,7 @@ fn a_plan_needs_work() {
 }
 
 #[test]
-fn targets_must_be_there() {
+fn targets_must_exist() {
     check(|plan| plan.targets[0].path.clear(), "target 0: the path is empty");
     check(
         |plan| plan.targets[0].kind = TargetKind::Template { number: 1 },
@@ -86,7 +86,7 @@ fn targets_must_be_there() {
 }
 
 #[test]
-fn something_must_end_a_job() {
+fn a_job_needs_a_stop_condition() {
     check_job(
         |job| job.stop = Stop::default(),
         "job `first`: nothing ends it: give a time, bytes, operations or passes",
@@ -110,7 +110,7 @@ fn something_must_end_a_job() {
 }
 
 #[test]
-fn passes_must_come_to_an_end() {
+fn passes_must_end() {
     let passes = |access: Access| {
         move |job: &mut Job| {
             job.stop = Stop::after_passes(2);
@@ -168,7 +168,7 @@ fn jobs_wait_only_for_earlier_ones() {
 }
 
 #[test]
-fn a_worker_needs_a_depth_it_can_keep() {
+fn a_worker_needs_a_possible_depth() {
     check_stream(
         |stream| stream.depth = 0,
         "job `first`, worker 0: its queue depth is 0; it must be at least 1",
@@ -213,7 +213,7 @@ fn lengths_must_be_possible() {
     let shares = "job `first`, worker 0: the shares of a block size split must add up to more than 0 percent";
     let negative = vec![entry(50.0), entry(-10.0)];
     check_stream(sizes(BlockSizes::Split { entries: negative }), shares);
-    // A direction that never occurs may say what it likes.
+    // A direction that never occurs is not checked.
     check_stream(
         |stream| stream.pattern.sizes.write = BlockSizes::Fixed { size: Bytes(0) },
         "",
@@ -255,7 +255,7 @@ fn mixes_patterns_and_contents_must_fit_together() {
 }
 
 #[test]
-fn schedules_and_pauses_must_lead_somewhere() {
+fn schedules_and_pauses_must_be_possible() {
     let zero = Rate::iops(0);
     check_stream(
         |stream| stream.pacing = Pacing::Together { rate: zero },
@@ -340,7 +340,7 @@ fn rules_need_limits_that_can_be_met() {
 }
 
 #[test]
-fn every_mistake_is_reported_at_once_and_each_only_once() {
+fn all_mistakes_are_reported_together_and_only_once() {
     check(
         |plan| {
             let worker = plan.steps[0].jobs[0].workers[0].clone();

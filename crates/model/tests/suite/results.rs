@@ -1,5 +1,4 @@
-//! Results add up, whichever process obtained which part, and come back from a saved file as they
-//! were.
+//! Results add up, regardless of which process obtained which part, and survive being saved.
 
 use model::environment::{
     Allocation, BackgroundIo, BusyProgram, Clock, CoreUse, Cpu, Device, DeviceLimit, DeviceUse, Environment,
@@ -126,7 +125,7 @@ fn host(name: &str, operations: &[Done]) -> Results {
     testing::results(Plan::default(), vec![testing::host(environment, (0, 0))], vec![step])
 }
 
-/// The results of ranks put together, each of which executed the one job.
+/// The merged results of ranks, each of which executed the one job.
 fn gathered(parts: impl IntoIterator<Item = Results>) -> Results {
     let mut parts: Vec<Results> = parts.into_iter().collect();
     let mut plan = Plan::default();
@@ -158,7 +157,7 @@ fn operations() -> impl Strategy<Value = Vec<Done>> {
         worker,
         direction: Direction::ALL[direction],
         at_ns,
-        // Sums of squares stay exact in an f64 as long as they are small.
+        // Sums of squares are exact in an f64 if they are small.
         latency_ns: latency_ns >> 14,
         bytes,
     });
@@ -172,7 +171,7 @@ fn job_series(job: &JobResults) -> &Series {
         .expect("there is one")
 }
 
-/// The series without the empty intervals at its end, which are there only if something came later.
+/// The series without the empty intervals at its end, which exist only if something came later.
 fn points(job: &JobResults) -> PerDirection<Vec<Point>> {
     job_series(job).points.map(|points| {
         let used = points
@@ -201,7 +200,7 @@ proptest! {
     }
 
     #[test]
-    fn three_hosts_are_one_with_all_operations(a in operations(), b in operations(), c in operations()) {
+    fn three_hosts_have_the_operations_of_one(a in operations(), b in operations(), c in operations()) {
         let together = host("all", &[a.clone(), b.clone(), c.clone()].concat());
         let three = gathered([host("a", &a), host("b", &b), host("c", &c)]);
         prop_assert_eq!(job(&three).directions(), job(&together).directions());
@@ -224,7 +223,7 @@ proptest! {
 }
 
 #[test]
-fn a_power_of_two_begins_a_class_of_depths_and_ends_one_of_batches() {
+fn a_power_of_two_begins_a_depth_class_and_ends_a_batch_class() {
     let classes = |count: &dyn Fn(&mut Distribution)| {
         let mut found = Distribution::ready();
         count(&mut found);
@@ -254,7 +253,7 @@ fn each_worker_and_device_still_belongs_to_its_host() {
     for devices in [&step.devices, &step.devices_measured] {
         assert_eq!(devices.iter().map(|device| device.host).collect::<Vec<_>>(), [0, 1, 2]);
     }
-    // Series of single workers stand beside one another, under the numbers the workers now have.
+    // Series of single workers are kept side by side, under the workers' new numbers.
     let of: Vec<_> = job(&three).series.iter().filter_map(|series| series.of).collect();
     assert_eq!(of, [(1, 0), (3, 0), (5, 0)]);
     let names: Vec<_> = three.hosts.iter().map(|host| &*host.environment.host.name).collect();
@@ -294,7 +293,7 @@ fn sums_of_a_thousand_ranks_are_exact() {
     assert_eq!(&job(&sum).histograms, &job(&together).histograms);
     assert_eq!(sum.hosts.len(), 400);
     assert_eq!(sum.steps[0].devices.len(), 400);
-    // The series of the ranks add up to that of all.
+    // The series of the ranks add up to the series of the whole.
     let ranks = &job(&sum).rank_series;
     assert_eq!(ranks.len(), 1000);
     let operations: u64 = ranks.iter().flat_map(|one| &one.operations).sum();
@@ -369,7 +368,7 @@ fn a_machine_whose_first_rank_was_lost_is_counted_with_its_next() {
 }
 
 #[test]
-fn what_cut_a_job_short_on_one_host_counts_for_all() {
+fn the_reason_that_ended_a_job_on_one_host_applies_to_all() {
     let check = |one: Option<EndReason>, other: Option<EndReason>, expected: Option<EndReason>| {
         let of = |ended: &Option<EndReason>| {
             let mut results = host("a", &[]);
@@ -395,7 +394,7 @@ fn what_cut_a_job_short_on_one_host_counts_for_all() {
 }
 
 #[test]
-fn one_host_that_was_interrupted_makes_the_whole_so() {
+fn one_interrupted_host_makes_the_result_interrupted() {
     let mut cut = host("a", &[]);
     cut.interrupted = true;
     cut.findings.push(Finding::new("X", Severity::Note, "seen"));
@@ -404,7 +403,7 @@ fn one_host_that_was_interrupted_makes_the_whole_so() {
     assert_eq!(sum.findings.len(), 1);
 }
 
-/// Results with something in every field.
+/// Results with a value in every field.
 #[expect(clippy::too_many_lines, reason = "one story, or one table")]
 fn full() -> Results {
     let done = |number: u64| Done {
@@ -596,7 +595,7 @@ fn environment() -> Environment {
 }
 
 #[test]
-fn full_results_come_back_from_json_as_they_were() {
+fn full_results_survive_a_round_trip_through_json() {
     let results = full();
     for text in [
         serde_json::to_string(&results).expect("written"),
@@ -607,7 +606,7 @@ fn full_results_come_back_from_json_as_they_were() {
 }
 
 #[test]
-fn a_result_that_lacks_what_may_be_absent_is_read() {
+fn a_result_without_optional_fields_is_read() {
     let text = r#"{
         "format_version": 1, "kind": "run",
         "tool": {"name": "fathom", "version": "0.1.0", "engine_revision": 1},

@@ -1,5 +1,5 @@
 //! Direction, position and length together: no operation leaves its region, has a length that was
-//! not asked for, or breaks the promise of its mix.
+//! not configured, or violates its mix.
 
 use std::sync::Arc;
 
@@ -14,13 +14,13 @@ use proptest::prelude::*;
 
 const UNIT: u64 = 512;
 
-/// Up to `most` operations of one pass.
-fn operations(mix: Mix, pattern: &Pattern, base: u64, length: u64, form: DrawsForm, most: usize) -> Vec<Operation> {
+/// Up to `max` operations of one pass.
+fn operations(mix: Mix, pattern: &Pattern, base: u64, length: u64, form: DrawsForm, max: usize) -> Vec<Operation> {
     let mut draws = form.start();
     let sequence = Sequence::new(mix, pattern, base, length, 4, &Arc::default(), &mut draws);
     let mut sequence = sequence.unwrap_or_else(|error| panic!("{pattern:?}: {error}"));
     let mut all = Vec::new();
-    while all.len() < most {
+    while all.len() < max {
         match sequence.take(&mut draws, 0, 1).first() {
             Some(operation) => all.push(*operation),
             None => break,
@@ -32,7 +32,7 @@ fn operations(mix: Mix, pattern: &Pattern, base: u64, length: u64, form: DrawsFo
 /// A hole that reaches the end of the area leads back to its base; an operation that ends there, or
 /// does not fit, ends the pass (fio).
 #[test]
-fn a_walk_with_holes_ends_where_an_operation_does_not_fit() {
+fn a_pass_with_holes_ends_where_an_operation_does_not_fit() {
     let walk = |skip: i64, block: u64, length: u64| {
         let pattern = Pattern {
             access: vec![Access::Sequential(Sequential {
@@ -112,7 +112,7 @@ fn any_access() -> impl Strategy<Value = Access> {
     ]
 }
 
-/// Also those that cut operations which would run into a used block.
+/// Also those that cut operations that would run into a used block.
 fn any_access_of_dialects() -> impl Strategy<Value = Access> {
     let reduction = prop_oneof![
         Just(Reduction::Lemire),
@@ -123,7 +123,7 @@ fn any_access_of_dialects() -> impl Strategy<Value = Access> {
     let map = |reduction| OnceMethod::map(reduction);
     prop_oneof![
         any_access(),
-        // A direction may be at its end while another one is not.
+        // A direction may have reached its end while another has not.
         Just(Access::Sequential(Sequential {
             advance: Advance::Length { skip: 8192 },
             at_end: AtEnd::Finish,
@@ -168,14 +168,14 @@ fn blocks_of_unused_directions_lengthen_the_random_map() {
     assert!(early.iter().all(|operation| operation.length == 8192));
     early.sort_by_key(|operation| operation.offset);
     early.dedup_by_key(|operation| operation.offset);
-    // The last number below the end was used, which is what ended the pass.
+    // The last number below the end was used, and that ended the pass.
     assert_eq!(early.last().map(|last| last.offset), Some((1 << 20) - 8192));
     assert_eq!(sized(8, 8).len(), 128);
     assert_eq!(sized(16, 8).len(), 128, "larger blocks change nothing");
 }
 
-/// The length is one of those that were asked for; none was cut, since every position leaves room
-/// for the longest.
+/// True if the length is a configured one; none is cut, since every position leaves room for the
+/// longest.
 fn allowed(sizes: &BlockSizes, length: u64) -> bool {
     match sizes {
         BlockSizes::Fixed { size } => length == size.0,
@@ -190,12 +190,12 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn no_operation_leaves_its_region_or_has_another_length(
+    fn operations_stay_in_their_region_and_have_configured_lengths(
         mix in any_mix(), access in any_access(), form in any_form(),
         sizes in (any_sizes(), any_sizes()), base in 0u64..1 << 40, room in 0u64..1 << 20,
     ) {
         let sizes = PerDirection { read: sizes.0, write: sizes.1.clone(), trim: sizes.1 };
-        // Shared positions suit all directions, so room for the longest of them is room for all.
+        // All directions share positions, so room for the longest operation is sufficient for all.
         let longest = sizes.iter().map(|(_, sizes)| sizes.max().0).max().unwrap_or(0);
         let length = 2 * longest + room;
         let pattern = Pattern {
@@ -232,9 +232,9 @@ proptest! {
     }
 
     #[test]
-    fn operations_planned_together_are_those_decided_one_by_one(
+    fn planning_operations_in_batches_does_not_change_them(
         mix in any_mix(), access in any_access_of_dialects(), sizes in prop_oneof![any_sizes(), Just(BlockSizes::default())],
-        form in any_form(), most in 1usize..70,
+        form in any_form(), max in 1usize..70,
     ) {
         let pattern = Pattern {
             sizes: PerDirection::all(sizes),
@@ -250,20 +250,20 @@ proptest! {
         let (mut sequence, mut draws) = start();
         let mut together = Vec::new();
         while together.len() < one_by_one.len() {
-            let taken = sequence.take(&mut draws, 0, most);
-            prop_assert!(!taken.is_empty() && taken.len() <= most);
+            let taken = sequence.take(&mut draws, 0, max);
+            prop_assert!(!taken.is_empty() && taken.len() <= max);
             together.extend_from_slice(taken);
         }
         prop_assert_eq!(&together[..one_by_one.len()], &one_by_one[..]);
         if one_by_one.len() < 300 {
             prop_assert_eq!(together.len(), one_by_one.len());
-            prop_assert!(sequence.take(&mut draws, 0, most).is_empty());
+            prop_assert!(sequence.take(&mut draws, 0, max).is_empty());
         }
     }
 }
 
 #[test]
-fn drawn_mixes_and_splits_keep_their_shares() {
+fn drawn_mixes_and_splits_have_their_shares() {
     // Fixed seeds; five standard deviations of 100,000 draws.
     let check = |what: &str, hits: usize, of: usize, share: f64| {
         let deviation = (of as f64 * share * (1.0 - share)).sqrt();

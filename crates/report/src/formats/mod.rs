@@ -50,13 +50,13 @@ pub const FORMATS: &[Format] = &[
     format("csv-ranks", tables::ranks).about("one line for each rank of a test on several hosts"),
     format("markdown", markdown::write).about("a table for an issue, with its caveats"),
     format("openmetrics", openmetrics::write).about("OpenMetrics text, for node_exporter's textfile collector"),
-    format("diskspd", diskspd::text).about("the text report of DiskSpd 2.2"),
-    format("diskspd-xml", diskspd::xml).about("the XML result of DiskSpd 2.2"),
-    format("fio", fio::text).about("the normal report of fio 3.42"),
-    format("fio-json", fio::json).about("the JSON report of fio 3.42"),
+    format("diskspd", diskspd::text).about("DiskSpd 2.2's text report"),
+    format("diskspd-xml", diskspd::xml).about("DiskSpd 2.2's XML result"),
+    format("fio", fio::text).about("fio 3.42's normal report"),
+    format("fio-json", fio::json).about("fio 3.42's JSON report"),
     format("fio-json+", fio::json_plus).about("the JSON report with the bins of each latency histogram"),
-    format("fio-terse", fio::terse).about("the terse report of fio 3.42, version 3: a line for each job"),
-    format("iometer", iometer::write).about("the result file of Iometer 1.1.0"),
+    format("fio-terse", fio::terse).about("fio 3.42's terse report, version 3: a line for each job"),
+    format("iometer", iometer::write).about("Iometer 1.1.0's result file"),
 ];
 
 /// Finds a format by name.

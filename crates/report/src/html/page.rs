@@ -123,7 +123,7 @@ pub struct Lead {
     pub topic: String,
     /// The sentence.
     pub sentence: String,
-    /// What to do.
+    /// Advice on what to do.
     pub advice: Vec<String>,
 }
 

@@ -25,7 +25,7 @@ const TERMS: [Term; 14] = [
         "99 % (or 99.9 %, and so on) of the operations took no longer than this",
     ),
     ("~", "a weak percentile: fewer than 100 operations were slower"),
-    ("±|95 %", "the range in which the figure lies with 95 % confidence"),
+    ("±|95 %", "the range that contains the figure with 95 % confidence"),
     (
         "in flight|depth|QD",
         "number of operations in progress at the same time (queue depth, QD)",

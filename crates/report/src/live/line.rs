@@ -25,7 +25,7 @@ struct JobLine {
     left: Option<Nanos>,
 }
 
-/// What to print after an event.
+/// The output after an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Update {
     /// Nothing new.

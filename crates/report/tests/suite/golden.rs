@@ -1,5 +1,5 @@
-//! Every format from the same saved results, as files that are read like any other change.
-//! `INSTA_UPDATE=always` rewrites them.
+//! Every format from the same saved results, compared with golden files. `INSTA_UPDATE=always`
+//! rewrites them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -31,9 +31,9 @@ fn events(name: &str) -> Vec<Event> {
 }
 
 fn written(results: &Results, format: &str) -> String {
-    let format = formats::find(format).expect("there is such a format");
+    let format = formats::find(format).expect("the format exists");
     let mut bytes = Vec::new();
-    (format.write)(results, &mut bytes).expect("memory takes everything");
+    (format.write)(results, &mut bytes).expect("writing to memory succeeds");
     String::from_utf8(bytes).expect("formats are text")
 }
 
@@ -49,13 +49,13 @@ fn text() {
         "the clock went -250 ppm apart from the system's",
     );
     let clock = clock.why("latencies and rates are off by as much");
-    // The gravest comes first, whatever the order.
+    // The gravest comes first, regardless of the order in which they were found.
     paced.findings = vec![lag, clock.help("set FATHOM_CLOCK=system and repeat")];
     check("text-paced", &written(&paced, "text"));
 }
 
 #[test]
-fn charts_in_text_fit_80_columns_and_need_no_more_than_ascii() {
+fn text_charts_fit_80_columns_and_can_be_plain_ascii() {
     for name in ["mixed", "paced", "steps"] {
         let [plain, drawn] = [false, true].map(|unicode| report::charts::text(&results(name), unicode));
         assert!(plain.is_ascii(), "{plain}");
@@ -81,7 +81,7 @@ fn bars_of_a_histogram_add_up() {
 }
 
 #[test]
-fn parts_of_the_processor_time_are_reported_where_there_is_enough_of_it() {
+fn processor_time_is_split_if_there_is_enough_of_it() {
     let processor_line = |each_ms: u64| {
         let mut results = results("mixed");
         let workers = &mut results.steps[0].jobs[0].workers;
@@ -102,12 +102,12 @@ fn parts_of_the_processor_time_are_reported_where_there_is_enough_of_it() {
 }
 
 #[test]
-fn several_hosts() {
+fn text_of_several_hosts() {
     let fleet = results("fleet");
     check("text-fleet", &written(&fleet, "text"));
     check("csv-ranks-fleet", &written(&fleet, "csv-ranks"));
     check("markdown-fleet", &written(&fleet, "markdown"));
-    // One process has no ranks.
+    // A single process has no ranks.
     assert_eq!(written(&results("mixed"), "csv-ranks").lines().count(), 1);
 }
 
@@ -176,9 +176,9 @@ fn live_lines() {
     check("live-steps", &shown("steps", 2));
 }
 
-/// A run that gave nothing at all still gives a report.
+/// A run without any results still has a report.
 #[test]
-fn an_empty_result_is_no_panic() {
+fn an_empty_result_does_not_panic() {
     let mut empty = results("mixed");
     for step in &mut empty.steps {
         for job in &mut step.jobs {

@@ -1,5 +1,5 @@
-//! The live view on terminals of several sizes, from events, as text that is read like any other
-//! change. `INSTA_UPDATE=always` rewrites it.
+//! The live view on terminals of several sizes, rendered from events as text and compared with
+//! golden files. `INSTA_UPDATE=always` rewrites them.
 
 use crate::check;
 use model::environment::{CoreUse, DeviceUse};
@@ -20,12 +20,12 @@ const LOOK: ViewOptions = ViewOptions {
     silent_for: Nanos(0),
 };
 
-/// What a terminal of this size shows, without the blanks at the end of lines.
+/// The output on a terminal of this size, without trailing blanks.
 fn shown(state: &State, look: ViewOptions, width: u16, height: u16) -> String {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).expect("it is in memory");
     terminal
         .draw(|frame| draw(frame, state, look))
-        .expect("memory takes everything");
+        .expect("writing to memory succeeds");
     let buffer = terminal.backend().buffer();
     let line = |y: u16| {
         let line: String = (0..width).map(|x| buffer[(x, y)].symbol()).collect();
@@ -43,7 +43,7 @@ fn job(name: &str, warm_up: u64, measured: u64) -> Job {
     }
 }
 
-/// Three steps, the first of a job of 5 s and 60 s.
+/// Three steps, the first with a job of 5 s and 60 s.
 fn plan() -> Plan {
     let targets = [
         "/mnt/fast/a.dat",
@@ -96,7 +96,7 @@ fn interval(interval: Interval) -> Event {
     Event::Interval(Box::new(interval))
 }
 
-/// What one of several ranks does.
+/// The progress of one of several ranks.
 fn rank(number: u32, of: u32, state: RankState, iops: f64) -> Event {
     let figures = RankFigures {
         iops,
@@ -112,7 +112,7 @@ fn rank(number: u32, of: u32, state: RankState, iops: f64) -> Event {
     }))
 }
 
-/// Twelve seconds of 70 % reads on three targets, which lie on two devices, with eight processors.
+/// Twelve seconds of 70 % reads on three targets on two devices, with eight processors.
 fn busy() -> State {
     let mut state = State::default();
     state.begin(&plan(), None);
@@ -164,29 +164,29 @@ fn busy() -> State {
 }
 
 #[test]
-fn a_usual_terminal_and_a_large_one() {
+fn an_ordinary_and_a_large_terminal() {
     check("view-80x24", &shown(&busy(), LOOK, 80, 24));
     check("view-120x40", &shown(&busy(), LOOK, 120, 40));
 }
 
 #[test]
-fn little_room_keeps_what_matters_most() {
+fn a_small_terminal_keeps_the_most_important_parts() {
     check("view-60x15", &shown(&busy(), LOOK, 60, 15));
     check("view-40x10", &shown(&busy(), LOOK, 40, 10));
     check("view-24x6", &shown(&busy(), LOOK, 24, 6));
 }
 
 #[test]
-fn without_unicode_it_is_plain_ascii() {
+fn the_view_without_unicode_is_plain_ascii() {
     let look = ViewOptions { unicode: false, ..LOOK };
     let text = shown(&busy(), look, 80, 24);
     assert!(text.is_ascii(), "{text}");
     check("view-ascii-80x24", &text);
 }
 
-/// Numbers are whole or absent: every group of digits on a narrow screen stands on a wide one too.
+/// Numbers are complete or absent: every group of digits on a narrow screen is also on a wide one.
 #[test]
-fn no_figure_is_ever_cut() {
+fn figures_are_never_cut() {
     let state = busy();
     let wide = shown(&state, LOOK, 400, 200);
     let known: Vec<&str> = figures(&wide).collect();
@@ -194,15 +194,15 @@ fn no_figure_is_ever_cut() {
         for height in [1, 2, 3, 5, 8, 13, 24, 60] {
             let text = shown(&state, LOOK, width, height);
             for figure in figures(&text) {
-                // How long a message or a name is shown depends on the width, and how many rows are
-                // not shown on the height.
+                // The width determines for how long a message or name is shown, the height how many
+                // rows are hidden.
                 assert!(known.contains(&figure), "`{figure}` at {width}x{height}:\n{text}");
             }
         }
     }
 }
 
-/// Words with digits, of lines that are not texts of others.
+/// Words with digits, except in lines that quote messages or names.
 fn figures(text: &str) -> impl Iterator<Item = &str> {
     let lines = text.lines().filter(|line| {
         let others = ["/", ".dat", "…", "warning", "and "];
@@ -214,7 +214,7 @@ fn figures(text: &str) -> impl Iterator<Item = &str> {
 }
 
 #[test]
-fn no_size_is_too_small() {
+fn every_terminal_size_works() {
     for state in [State::default(), busy(), prepared_half()] {
         for width in 0..30 {
             for height in 0..12 {
@@ -238,12 +238,12 @@ fn prepared_half() -> State {
 }
 
 #[test]
-fn preparation_has_a_bar_of_its_own() {
+fn preparation_has_its_own_bar() {
     check("view-preparing-80x24", &shown(&prepared_half(), LOOK, 80, 8));
 }
 
 #[test]
-fn silence_is_reported_and_old_figures_are_not_passed_off_as_new() {
+fn silence_is_reported_and_old_figures_are_not_shown_as_new() {
     let silent = ViewOptions {
         silent_for: Nanos::millis(7_400),
         ..LOOK
@@ -268,7 +268,7 @@ fn percentiles_of_few_operations_are_marked() {
     state.apply(&ready(Vec::new()));
     state.apply(&interval(second(0, 2_000, 0)));
     let text = shown(&state, LOOK, 80, 24);
-    // 100 operations are slower than the 95th, 20 than the 99th, two than the 99.9th.
+    // 100 operations are slower than the 95th percentile, 20 than the 99th, two than the 99.9th.
     assert!(text.contains("   180 us   ~1.25 ms   ?1.25 ms"), "{text}");
     assert!(
         text.contains("~ fewer than 100 slower  ? fewer than 10 slower"),
@@ -277,7 +277,7 @@ fn percentiles_of_few_operations_are_marked() {
 }
 
 #[test]
-fn a_name_can_do_no_harm() {
+fn control_characters_in_a_name_are_escaped() {
     let mut state = State::default();
     let mut plan = plan();
     plan.steps[0].jobs[0].name = "\x1b[2Jevil\r\n".into();
@@ -295,7 +295,7 @@ fn a_name_can_do_no_harm() {
     assert!(text.contains("a \\u001b]0;title\\u0007 of others"), "{text}");
 }
 
-/// A second of several ranks, of which the fourth is slow, the fifth late and the last lost.
+/// A second of several ranks: the fourth is slow, the fifth late and the last lost.
 fn fleet(of: u32) -> State {
     let mut state = State::default();
     state.begin(&plan(), None);
@@ -319,7 +319,7 @@ fn several_hosts_have_a_table() {
 }
 
 #[test]
-fn of_many_ranks_those_that_differ_come_first() {
+fn outliers_among_many_ranks_are_listed_first() {
     let text = shown(&fleet(40), LOOK, 80, 24);
     check("view-fleet-of-40-80x24", &text);
     let place = |part: &str| {
@@ -333,7 +333,7 @@ fn of_many_ranks_those_that_differ_come_first() {
 }
 
 #[test]
-fn before_the_start_each_host_tells_how_far_it_is() {
+fn the_preparation_of_each_host_is_shown() {
     let mut state = State::default();
     state.begin(&plan(), None);
     state.apply(&rank(0, 2, RankState::Ready, 0.0));

@@ -1,6 +1,7 @@
-//! Reports for readers and programs, held against golden files, recorded reports and their readers.
+//! Reports for people and programs, compared with golden files and recorded reports, and parsed as
+//! their readers do.
 
-#![allow(clippy::unwrap_used, reason = "all of this is test code, helpers too")]
+#![allow(clippy::unwrap_used, reason = "all of this is test code, including helpers")]
 
 mod diskspd;
 mod fio;
@@ -11,7 +12,7 @@ mod pages;
 
 use insta::{Settings, assert_snapshot};
 
-/// Holds a text against the golden file of this name.
+/// Compares a text with the golden file of this name.
 fn check(name: &str, text: &str) {
     let mut settings = Settings::clone_current();
     settings.set_prepend_module_to_snapshot(false);

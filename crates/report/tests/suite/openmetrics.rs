@@ -1,6 +1,5 @@
-//! The OpenMetrics text against the rules of its standard (OpenMetrics 1.0, "Overall structure" and
-//! "Metric types"), by a reader of our own that knows nothing of how it is written; and its values
-//! against the results.
+//! Checks the OpenMetrics text against the rules of the standard (OpenMetrics 1.0, "Overall
+//! structure" and "Metric types") with an independent parser, and its values against the results.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -32,7 +31,7 @@ struct Family {
     samples: Vec<(String, Labels, f64)>,
 }
 
-/// Reads a text; the first thing that is against the rules is the error.
+/// Parses a text; the error is the first violation of the rules.
 fn read(text: &str) -> Result<BTreeMap<String, Family>, String> {
     let body = text.strip_suffix("# EOF\n").ok_or("the last line is not `# EOF`")?;
     let mut families: BTreeMap<String, Family> = BTreeMap::new();
@@ -47,7 +46,7 @@ fn read(text: &str) -> Result<BTreeMap<String, Family>, String> {
                 words.next().unwrap_or(""),
             );
             if name != current && families.contains_key(name) {
-                return Err(wrong("a family is not in one piece"));
+                return Err(wrong("the lines of a family are not contiguous"));
             }
             current = name.to_owned();
             let family = families.entry(name.to_owned()).or_default();
@@ -60,7 +59,7 @@ fn read(text: &str) -> Result<BTreeMap<String, Family>, String> {
                     family.unit = Some(value.into())
                 }
                 "HELP" if family.help.is_none() && !value.is_empty() => family.help = Some(value.into()),
-                _ => return Err(wrong("no metadata, or twice the same")),
+                _ => return Err(wrong("metadata is missing or repeated")),
             }
             continue;
         }
@@ -91,7 +90,7 @@ fn read(text: &str) -> Result<BTreeMap<String, Family>, String> {
             return Err(wrong("a series twice"));
         }
         if family.kind != "gauge" && (value.is_nan() || value < 0.0) {
-            return Err(wrong("a count below nothing"));
+            return Err(wrong("a negative count"));
         }
         family.samples.push((name.to_owned(), labels, value));
     }
@@ -101,7 +100,7 @@ fn read(text: &str) -> Result<BTreeMap<String, Family>, String> {
     Ok(families)
 }
 
-/// `a="b",c="d"} rest`.
+/// Parses `a="b",c="d"} rest`.
 fn labels(text: &str) -> Option<(Labels, &str)> {
     let mut found = Labels::new();
     let mut rest = text;
@@ -193,7 +192,7 @@ fn check_family(name: &str, family: &Family) -> Result<(), String> {
 }
 
 #[test]
-fn the_texts_keep_to_the_standard_and_have_the_values_of_the_results() {
+fn texts_follow_the_standard_and_have_the_values_of_the_results() {
     for name in ["mixed.json", "paced.json", "steps.json", "fleet.json"] {
         let found = results(name);
         let text = written(&found);
@@ -231,7 +230,7 @@ fn the_texts_keep_to_the_standard_and_have_the_values_of_the_results() {
 }
 
 #[test]
-fn what_users_write_stays_in_its_label() {
+fn user_text_stays_in_its_label() {
     let mut found = results("steps.json");
     let name = "a\"} 1\n# EOF\n\\</script>";
     found.plan.name = name.into();
@@ -240,7 +239,7 @@ fn what_users_write_stays_in_its_label() {
     }
     let families = read(&written(&found)).unwrap();
     let operations = &families["fathom_operations"].samples;
-    assert!(operations.len() > 1, "two jobs of one name are two series");
+    assert!(operations.len() > 1, "two jobs with the same name are two series");
     assert!(
         operations
             .iter()
@@ -249,7 +248,7 @@ fn what_users_write_stays_in_its_label() {
 }
 
 #[test]
-fn nothing_measured_is_still_a_text_of_the_standard() {
+fn a_text_without_measurements_follows_the_standard() {
     let mut found = results("mixed.json");
     (found.steps, found.hosts) = Default::default();
     let families = read(&written(&found)).unwrap();
@@ -257,9 +256,9 @@ fn nothing_measured_is_still_a_text_of_the_standard() {
     assert_eq!(families["fathom_run"].samples.len(), 1);
 }
 
-/// The reader itself finds what is wrong.
+/// The parser itself finds violations.
 #[test]
-fn the_reader_is_strict() {
+fn the_parser_is_strict() {
     let whole = written(&results("mixed.json"));
     let spoilt = |from: &str, to: &str| {
         assert!(whole.contains(from), "{from}");
@@ -278,10 +277,10 @@ fn the_reader_is_strict() {
     spoilt("direction=\"write\"", "direction=\"read\"");
 }
 
-/// `docs/grafana.json` asks for metrics that exist, whole or live, and for all rates and latencies
-/// among them.
+/// `docs/grafana.json` uses metrics that exist, after a run or live, and among them all rates and
+/// latencies.
 #[test]
-fn the_dashboard_asks_for_metrics_that_exist() {
+fn the_dashboard_uses_metrics_that_exist() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let read_source = |path: &str| fs::read_to_string(root.join(path)).unwrap();
     let dashboard: serde_json::Value = serde_json::from_str(&read_source("docs/grafana.json")).unwrap();

@@ -1,5 +1,5 @@
-//! Pages for browsers: what stands on them, that their figures are those of the results, and that
-//! text stays text.
+//! Pages for browsers: what they show, that their figures are those of the results, and that text
+//! is escaped.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -33,7 +33,7 @@ fn charts(page: &Page) -> BTreeMap<String, &Chart> {
     charts.map(|chart| (chart.id.clone(), chart)).collect()
 }
 
-/// The page without style, scripts and figures.
+/// The page without its style sheet, scripts and figures.
 fn markup(page: &Page) -> String {
     let mut text = html::file(page);
     for (begin, end) in [("<style>", "</style>"), ("<script", "</script>")] {
@@ -41,15 +41,17 @@ fn markup(page: &Page) -> String {
         let mut rest = text.as_str();
         while let Some((before, after)) = rest.split_once(begin) {
             kept += before;
-            rest = after.split_once(end).expect("an element ends").1;
+            rest = after.split_once(end).expect("every element is closed").1;
         }
         text = kept + rest;
     }
-    // The digests of the scripts change with them.
-    let policy = text.find("script-src ").expect("there is a policy");
-    let end = policy + text[policy..].find(';').expect("its part ends");
+    // The digests of the scripts change with the scripts.
+    let policy = text
+        .find("script-src ")
+        .expect("the page has a content security policy");
+    let end = policy + text[policy..].find(';').expect("the directive ends");
     text.replace_range(policy..end, "script-src …");
-    // The page has the moment in the zone of the reader.
+    // The page shows the time in the reader's time zone.
     let started = "2026-01-01T00:00:00Z";
     text.replace(&report::numbers::local_time(started), started)
 }
@@ -87,13 +89,13 @@ fn outline(page: &Page) -> String {
     text
 }
 
-fn beside() -> PageContext {
+fn verdict_context() -> PageContext {
     PageContext {
         comparison: String::new(),
         verdict: Verdict {
             word: "FAIL".into(),
             tone: Tone::Bad,
-            sentence: "The storage does not keep the requirement: iops >= 4000.".into(),
+            sentence: "The storage does not meet the requirement: iops >= 4000.".into(),
             ..Verdict::default()
         },
         diagnoses: vec![JobDiagnosis {
@@ -126,7 +128,7 @@ fn beside() -> PageContext {
 
 #[test]
 fn a_page_of_a_run() {
-    let page = run::page(&results("mixed"), &beside());
+    let page = run::page(&results("mixed"), &verdict_context());
     check("page-mixed", &markup(&page));
     check("page-mixed-charts", &outline(&page));
 }
@@ -137,7 +139,7 @@ fn a_page_of_several_jobs() {
     check("page-steps-charts", &outline(&page));
 }
 
-/// Four ranks, with what the checks find in them.
+/// Four ranks, with the findings of the checks.
 fn fleet() -> Results {
     let mut results = results("fleet");
     let note = |rule: &str, severity, what: &str, at: &str| Finding::new(rule, severity, what).at(at);
@@ -169,7 +171,7 @@ fn a_page_of_a_test_on_several_hosts() {
     let page = run::page(&fleet(), &PageContext::default());
     check("page-fleet", &markup(&page));
     check("page-fleet-charts", &outline(&page));
-    // How many took part, and who was lost, stand before everything else.
+    // How many hosts took part, and which were lost, comes before everything else.
     assert!(
         page.about
             .iter()
@@ -182,7 +184,7 @@ fn a_page_of_a_test_on_several_hosts() {
 }
 
 #[test]
-fn the_lines_of_ranks_add_up_to_that_of_the_test() {
+fn the_lines_of_ranks_add_up_to_the_line_of_the_test() {
     let results = fleet();
     let page = run::page(&results, &PageContext::default());
     let charts = charts(&page);
@@ -192,7 +194,7 @@ fn the_lines_of_ranks_add_up_to_that_of_the_test() {
     let sum: f64 = lines.iter().map(first).sum();
     let whole: f64 = charts["iops"].series.iter().take(1).map(first).sum();
     assert!((sum - whole).abs() < 1e-6 * whole, "{sum} of {whole}");
-    // Each rank has one bar, with the word that belongs to it.
+    // Each rank has one bar, with its own description.
     let bars = &charts["ranks"].series;
     let of = |name: &str| -> Vec<usize> {
         let series = bars.iter().find(|series| series.name == name).unwrap();
@@ -204,12 +206,12 @@ fn the_lines_of_ranks_add_up_to_that_of_the_test() {
 }
 
 #[test]
-fn of_many_ranks_the_outermost_are_drawn_and_a_band() {
+fn the_outermost_of_many_ranks_and_a_band_are_drawn() {
     let mut results = fleet();
     let ranks = results.fleet.as_ref().unwrap().ranks.clone();
     let job = &mut results.steps[0].jobs[0];
     let (workers, series) = (job.workers.clone(), job.rank_series.clone());
-    // A thousand that are as the first one, with the slow one among them.
+    // A thousand ranks like the first, with the slow one among them.
     let fleet = results.fleet.as_mut().unwrap();
     (job.workers, job.rank_series, fleet.ranks) = Default::default();
     for number in 0..1000 {
@@ -240,7 +242,7 @@ fn of_many_ranks_the_outermost_are_drawn_and_a_band() {
 }
 
 #[test]
-fn the_figures_of_charts_are_those_of_the_results() {
+fn figures_of_charts_are_those_of_the_results() {
     let results = results("mixed");
     let page = run::page(&results, &PageContext::default());
     let charts = charts(&page);
@@ -270,7 +272,7 @@ fn the_figures_of_charts_are_those_of_the_results() {
         );
     }
 
-    // The curve of percentiles goes through the quantiles, and ends at the slowest operation.
+    // The curve of percentiles passes through the quantiles, and ends at the slowest operation.
     let latency = directions.read.as_ref().unwrap().latency();
     let curve: Vec<(f64, f64)> = charts["percentiles"]
         .series
@@ -293,7 +295,7 @@ fn the_figures_of_charts_are_those_of_the_results() {
     assert_eq!(at(1.0).unwrap().round() as u64, latency.quantile(0.9));
     assert_eq!((curve.last().unwrap().1 * unit).round() as u64, latency.max());
 
-    // Every operation stands in one field of the heat map.
+    // Every operation is in exactly one cell of the heat map.
     let heat = charts["heat"].heat.as_ref().unwrap();
     let in_fields: f64 = heat.z.iter().flatten().flatten().sum();
     assert_eq!(
@@ -306,7 +308,7 @@ fn the_figures_of_charts_are_those_of_the_results() {
             .sum::<u64>()
     );
 
-    // The plane has the rate of each job; one alone shows nothing.
+    // The plane shows the rate of each job; for a single job it is not drawn.
     assert!(!charts.contains_key("plane"));
     let points = [1000.0, 2000.0].map(|iops| run::PlanePoint {
         name: "a job".into(),
@@ -319,7 +321,7 @@ fn the_figures_of_charts_are_those_of_the_results() {
 }
 
 #[test]
-fn phases_stand_beside_the_measured_window() {
+fn phases_are_shown_next_to_the_measured_window() {
     let mut results = results("mixed");
     let one = |phase: Phase, second: u64, operations: u64| PhaseInterval {
         phase,
@@ -344,7 +346,7 @@ fn phases_stand_beside_the_measured_window() {
             .map(|x| if let X::Number(x) = x { *x } else { f64::NAN });
         x.zip(series.y.iter().map(|y| y.unwrap())).collect()
     };
-    // Of a long warm-up before a short window the end is drawn.
+    // Only the end of a long warm-up is drawn before a short window.
     assert_eq!(points("warm-up, all"), [(-1.0, 80.0), (0.0, 80.0)]);
     assert_eq!(points("verification, all"), [(measured, 30.0), (measured + 1.0, 30.0)]);
     let bands: Vec<(f64, Option<f64>, &str)> = chart
@@ -363,7 +365,7 @@ fn phases_stand_beside_the_measured_window() {
 }
 
 #[test]
-fn what_lies_beyond_the_samples_is_weak() {
+fn percentiles_without_enough_samples_are_marked_weak() {
     let results = results("mixed");
     let page = run::page(&results, &PageContext::default());
     let charts = charts(&page);
@@ -374,7 +376,7 @@ fn what_lies_beyond_the_samples_is_weak() {
             .iter()
             .map(|x| if let X::Number(x) = x { *x } else { 0.0 })
             .fold(0.0, f64::max);
-        // Ten operations beyond 1 − 10^−x are n × 10^−x.
+        // Ten operations are beyond 1 − 10^−x if n × 10^−x is ten.
         if series.name == "reads" {
             assert!(
                 n * 10f64.powf(-last) >= 10.0,
@@ -387,7 +389,7 @@ fn what_lies_beyond_the_samples_is_weak() {
 }
 
 #[test]
-fn a_name_stays_text() {
+fn names_are_escaped() {
     let mut results = results("mixed");
     let nasty = "</script><script>alert(1)</script>'\"><img src=x onerror=alert(2)>";
     results.plan.name = nasty.into();
@@ -412,13 +414,13 @@ fn a_name_stays_text() {
 }
 
 #[test]
-fn an_undecided_promise_is_repeated_with_the_time_that_it_needs() {
+fn an_undecided_promise_suggests_a_repetition_that_is_long_enough() {
     let mut results = results("mixed");
     results.plan.origin.arguments = ["fathom", "verify", "/data", "--quick", "--rate=500"]
         .map(str::to_owned)
         .to_vec();
     let option = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-    let beside = PageContext {
+    let context = PageContext {
         verdict: Verdict {
             word: "INCONCLUSIVE".into(),
             tone: Tone::Unsure,
@@ -427,22 +429,22 @@ fn an_undecided_promise_is_repeated_with_the_time_that_it_needs() {
         },
         ..PageContext::default()
     };
-    let page = run::page(&results, &beside);
+    let page = run::page(&results, &context);
     let next = page.lead.iter().find(|lead| lead.topic == "What next").unwrap();
     assert_eq!(next.advice, ["`fathom verify /data --rate=900 --time 2000s`"]);
     assert!(!page.lead.iter().any(|lead| lead.topic == "Is it good?"));
 }
 
 #[test]
-fn without_a_promise_the_page_says_how_the_result_can_be_judged() {
+fn a_page_without_a_promise_explains_how_to_judge_the_result() {
     let mut results = results("mixed");
     results.hosts[0].environment.targets[0].kind = "file".into();
-    let beside = PageContext {
+    let context = PageContext {
         comparison: "An operation took 1 ms.".into(),
         ..PageContext::default()
     };
     let good = |results: &Results| {
-        let page = run::page(results, &beside);
+        let page = run::page(results, &context);
         page.lead.into_iter().find(|lead| lead.topic == "Is it good?").unwrap()
     };
     results.plan.origin.arguments = ["fathom", "run", "--target", "x", "--save", "a b.fathom"]
@@ -466,21 +468,21 @@ fn without_a_promise_the_page_says_how_the_result_can_be_judged() {
 }
 
 #[test]
-fn the_title_says_what_came_of_it_and_the_page_explains_its_words() {
-    let mut beside = beside();
-    beside.verdict.headline = "misses iops >= 4000 by 51 %".into();
-    let text = html::file(&run::page(&results("mixed"), &beside));
+fn the_title_shows_the_verdict_and_the_page_explains_its_terms() {
+    let mut context = verdict_context();
+    context.verdict.headline = "misses iops >= 4000 by 51 %".into();
+    let text = html::file(&run::page(&results("mixed"), &context));
     assert!(text.contains("<title>mixed: misses iops &gt;= 4,000 by 51 %</title>"));
     let terms = text.split("<section id=\"terms\">").nth(1).unwrap();
     assert!(text.contains("<a href=\"#terms\">"));
     assert!(terms.contains("<dt>IOPS</dt>") && terms.contains("<dt>in flight, depth, QD</dt>"));
-    // What a page does not use, it does not explain.
+    // A term that the page does not use is not explained.
     assert!(!terms.contains("<dt>knee</dt>"));
     assert!((1..=10).contains(&terms.matches("<dt>").count()));
 }
 
 #[test]
-fn a_page_asks_no_host_for_anything() {
+fn a_page_loads_nothing_from_other_hosts() {
     let text = html::file(&run::page(&results("mixed"), &PageContext::default()));
     assert!(text.contains("default-src 'none'"));
     for word in [" src=", "<link", "url(", "@import", "fetch(", "XMLHttpRequest"] {
@@ -489,7 +491,7 @@ fn a_page_asks_no_host_for_anything() {
 }
 
 #[test]
-fn a_promise_is_a_line_in_its_charts_and_the_box_says_what_it_rests_on_and_what_next() {
+fn a_promise_is_drawn_in_its_charts_and_the_box_gives_evidence_and_next_steps() {
     let mut results = results("mixed");
     let line = ["fathom", "verify", "/data", "--require", "iops>=60000,p99<=3ms"];
     results.plan.origin.arguments = line.map(str::to_owned).to_vec();
@@ -519,11 +521,11 @@ fn a_promise_is_a_line_in_its_charts_and_the_box_says_what_it_rests_on_and_what_
         ],
         ..Verdict::default()
     };
-    let beside = PageContext {
+    let context = PageContext {
         verdict,
         ..PageContext::default()
     };
-    let page = run::page(&results, &beside);
+    let page = run::page(&results, &context);
     let charts = charts(&page);
     let lines = |chart: &str| -> Vec<(f64, String)> {
         let marks = charts[chart]
@@ -543,7 +545,7 @@ fn a_promise_is_a_line_in_its_charts_and_the_box_says_what_it_rests_on_and_what_
     assert!(notes.contains("on 1 GiB of /data, 1 % of sda (100 GiB)"), "{notes}");
     let next = page.lead.iter().find(|lead| lead.topic == "What next").unwrap();
     assert_eq!(next.advice, ["`fathom verify /data --require 'iops>=60000,p99<=3ms'`"]);
-    // The name of a file that was made for the run is not shown.
+    // The name of a file that was created for the run is not shown.
     assert!(!page.about[0].contains("fathom-7.dat"), "{:?}", page.about);
     let help = page.findings[0].help.as_deref().unwrap();
     assert!(
@@ -555,6 +557,6 @@ fn a_promise_is_a_line_in_its_charts_and_the_box_says_what_it_rests_on_and_what_
         file.contains("35,306 operations came late") && file.contains("iops &gt;=\u{a0}60,000"),
         "{file}"
     );
-    // Commands are copied as they are.
+    // Commands can be copied unchanged.
     assert!(file.contains("&#39;iops&gt;=60000,p99&lt;=3ms&#39;"));
 }

@@ -1,7 +1,7 @@
-//! Files in the page cache through `io_uring`.
+//! Files in the page cache, read through `io_uring`.
 //!
-//! A small one stays in the processor's cache too, and shows what the tools cost. Of a large one
-//! the memory is most of the time.
+//! A small file also stays in the processor's cache, and shows the overhead of the tools. With a
+//! large file, memory takes most of the time.
 
 use super::ratio;
 use crate::bench::BenchError;
@@ -10,7 +10,7 @@ use crate::bench::figure::{Figure, Wanted};
 use crate::bench::places::HOT;
 use crate::bench::work::Work;
 
-/// What fio can do to go faster and still have its statistics.
+/// Options with which fio is faster and still has its statistics.
 const TUNED: [&str; 6] = [
     "--fixedbufs=1",
     "--registerfiles=1",
@@ -36,13 +36,13 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, B
     let mut figures = vec![
         ratio(
             row,
-            "IOPS, 4 MiB, depth 32, both as they come",
+            "IOPS, 4 MiB, depth 32, both with defaults",
             Wanted::AtLeast(2.2),
             against(0, 2),
         ),
         ratio(
             row,
-            "… ours in batches of 32, fio as it comes",
+            "… fathom in batches of 32, fio with defaults",
             Wanted::Nothing,
             against(1, 2),
         ),
@@ -71,7 +71,7 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, B
     figures.extend([
         ratio(
             row,
-            "IOPS, 1 GiB, depth 32, both as they come",
+            "IOPS, 1 GiB, depth 32, both with defaults",
             Wanted::AtLeast(1.4),
             against(0, 2),
         ),

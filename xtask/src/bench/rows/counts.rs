@@ -1,4 +1,4 @@
-//! Whether the kernel has seen as many operations as we have counted.
+//! Whether the kernel counts as many operations as fathom does.
 
 use crate::bench::BenchError;
 use crate::bench::contest::{Bench, ours};
@@ -12,7 +12,7 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, B
         let work = Work::reads(Some(device), bench.places.size, engine, Until::Operations(100_000));
         let found = bench.run_once(&ours(work.direct().depth(depth)))?;
         let device = &found.json["devices"][0];
-        // Neighbours that wait in the queue together become one request.
+        // Adjacent requests that wait in the queue together become one request.
         let requests = device["kernel"]["reads"].as_f64().zip(device["merged"][0].as_f64());
         let (Some(kernel), Some(counted)) = (
             requests.map(|(made, merged)| made + merged),
@@ -23,7 +23,7 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, B
                 found.json["devices"]
             )));
         };
-        let what = format!("reads counted by the kernel and not by us, or the other way round, {engine}");
+        let what = format!("difference between the reads counted by the kernel and by fathom, {engine}");
         let figure = Figure::new(row, what, Wanted::AtMost(0.0), Some((kernel - counted).abs()));
         figures.push(figure.with_detail(format!("kernel {kernel}, fathom {counted}")));
     }

@@ -51,7 +51,7 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, B
     Ok(figures)
 }
 
-/// How much our latency is above what the block layer says its requests take.
+/// How far fathom's latency exceeds the time that the block layer reports for its requests.
 fn beyond_the_device(bench: &Bench, row: &'static str, file: &Path, work: &Work) -> Result<Figure, BenchError> {
     let (mut medians, mut means, mut device) = (Vec::new(), Vec::new(), Vec::new());
     let mut fio_means = Vec::new();
@@ -69,7 +69,7 @@ fn beyond_the_device(bench: &Bench, row: &'static str, file: &Path, work: &Work)
         }
     }
     let shown = |values: &[f64]| median(values).map_or("–".into(), |value| time(value * 1e3));
-    let beside = format!(
+    let detail = format!(
         "device {} (mean, /sys/dev/block/*/stat); mean above mean: {} : {}",
         median(&device).map_or("–".into(), time),
         shown(&means),
@@ -78,11 +78,11 @@ fn beyond_the_device(bench: &Bench, row: &'static str, file: &Path, work: &Work)
     let what = "median latency above the block layer's mean, depth 1";
     Ok(Figure::new(row, what, Wanted::AtMost(5.0), median(&medians))
         .unit("µs")
-        .with_detail(beside)
+        .with_detail(detail)
         .samples(medians))
 }
 
-/// What the kernel has counted for the device of a file.
+/// The kernel's counters of the device of a file.
 #[derive(Clone, Copy)]
 struct Reads {
     count: f64,

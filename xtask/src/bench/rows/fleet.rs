@@ -1,5 +1,5 @@
-//! What it takes that many carry a test out together: processes on this machine, and as many
-//! results as never ran.
+//! The cost of running a test on many ranks: real processes on this machine, and as many synthetic
+//! results.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -13,9 +13,9 @@ use crate::bench::contest::Bench;
 use crate::bench::figure::{Figure, Wanted, digits};
 use crate::bench::statistics::median;
 
-/// Next to nothing to do, so that what is seen is what it takes to do it together.
+/// Almost no work, so that only the cost of coordination is visible.
 const NOTHING: &str = "[[job]]\nname = \"nothing\"\ntarget = \"null\"\nsize = \"1GiB\"\ndepth = 1\nrate = \"100iops\"\nwarm-up = \"0s\"\ntime = \"SECONDSs\"\n";
-/// A minute of a device that is not there, in no time.
+/// A minute of a simulated device, which takes almost no time.
 const MINUTE: &str = "seed = 1\n[[job]]\nname = \"minute\"\ntarget = \"simulated:disk\"\nread = 70\ndepth = 4\ntime = \"60s\"\n\
                       [simulated.disk]\nsize = \"1GiB\"\nservers = 4\nservice = \"exponential 4ms\"\n";
 const MIB: f64 = 1024.0 * 1024.0;
@@ -33,7 +33,7 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, B
     Ok(figures)
 }
 
-/// One run of that many processes.
+/// One run with this many processes.
 struct Ran {
     usage: Usage,
     saved: f64,
@@ -63,8 +63,8 @@ fn run(bench: &Bench, folder: &Path, surroundings: &[String], arguments: &[&str]
     })
 }
 
-/// Processes on this machine: more of them than it has processors take turns, so that this is the
-/// most it can take.
+/// Processes on this machine: more than it has processors, so that they compete for them and this
+/// is the worst case.
 fn real(bench: &Bench, row: &'static str, folder: &Path, figures: &mut Vec<Figure>) -> Result<(), BenchError> {
     let job = job(folder, 1)?;
     let counts: &[usize] = if bench.options.smoke { &[1, 4] } else { &[1, 4, 16, 64] };
@@ -104,11 +104,11 @@ fn real(bench: &Bench, row: &'static str, folder: &Path, figures: &mut Vec<Figur
     Ok(())
 }
 
-/// Bytes that a rank tells while it measures: intervals, what it has so far, signs of life.
+/// Bytes that a rank sends while it measures: intervals, partial results, heartbeats.
 fn report_copies(bench: &Bench, row: &'static str, folder: &Path, figures: &mut Vec<Figure>) -> Result<(), BenchError> {
     let agent = folder.join("agent");
     let copies = folder.join("copies");
-    // In the place of ssh: the command runs here, and what it says is written down on its way.
+    // In place of ssh: runs the command here, and records its output on the way.
     let text = format!("#!/bin/sh\nshift\nexec sh -c \"$1 | tee {}/$$\"\n", copies.display());
     fs::write(&agent, text)?;
     fs::set_permissions(&agent, fs::Permissions::from_mode(0o755))?;
@@ -130,22 +130,22 @@ fn report_copies(bench: &Bench, row: &'static str, folder: &Path, figures: &mut 
     let (short, long) = if bench.options.smoke { (2, 4) } else { (4, 14) };
     let (few, many) = (bytes(short)?, bytes(long)?);
     let found = (many - few) / f64::from(long - short);
-    let beside = format!(
+    let detail = format!(
         "{} KiB in {short} s, {} KiB in {long} s",
         digits(few / 1024.0),
         digits(many / 1024.0)
     );
     let figure = Figure::new(
         row,
-        "what a rank tells in each second",
+        "bytes that a rank sends per second",
         Wanted::Nothing,
         Some(found / 1024.0),
     );
-    figures.push(figure.unit("KiB").with_detail(beside));
+    figures.push(figure.unit("KiB").with_detail(detail));
     Ok(())
 }
 
-/// Results of one process as those of many, through the code that puts real ones together.
+/// Results of one process, copied and merged as those of many by the code that merges real ones.
 fn synthetic(bench: &Bench, row: &'static str, folder: &Path, figures: &mut Vec<Figure>) -> Result<(), BenchError> {
     let gather = bench
         .tools
@@ -195,22 +195,22 @@ fn synthetic(bench: &Bench, row: &'static str, folder: &Path, figures: &mut Vec<
         };
         let memory: Vec<f64> = runs.iter().map(|(_, usage)| usage.memory_bytes as f64).collect();
         let memory = median(&memory).map(|all| (all - alone.1.memory_bytes as f64) / f64::from(*count) / 1024.0);
-        add("sharing the plan out", "µs", each("share_ms").map(|ms| ms * 1e3));
-        add("putting results together", "µs", each("merge_ms").map(|ms| ms * 1e3));
+        add("dividing the plan", "µs", each("share_ms").map(|ms| ms * 1e3));
+        add("merging results", "µs", each("merge_ms").map(|ms| ms * 1e3));
         add("self-checks", "µs", each("check_ms").map(|ms| ms * 1e3));
         add("saving", "µs", each("save_ms").map(|ms| ms * 1e3));
         add("saved file", "KiB", each("saved_bytes").map(|bytes| bytes / 1024.0));
-        add("memory at most, with the saved text", "KiB", memory);
+        add("peak memory, with the saved text", "KiB", memory);
         let parts = ["share_ms", "merge_ms", "check_ms", "save_ms"];
         costs.push(parts.iter().filter_map(|name| each(name)).sum());
     }
     if let (Some(first), Some(last)) = (costs.first(), costs.last().filter(|_| costs.len() > 1)) {
-        let what = "time for each rank of the most ranks, to that of the fewest";
-        let beside = format!("{} ms : {} ms", digits(*last), digits(*first));
+        let what = "time per rank with the most ranks, compared with the fewest";
+        let detail = format!("{} ms : {} ms", digits(*last), digits(*first));
         figures.push(
             Figure::new(row, what, Wanted::AtMost(2.0), Some(last / first))
                 .unit("×")
-                .with_detail(beside),
+                .with_detail(detail),
         );
     }
     Ok(())

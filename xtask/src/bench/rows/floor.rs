@@ -1,4 +1,4 @@
-//! CPU time per operation above that of the cheapest loop that issues the same reads.
+//! CPU time per operation in excess of the cheapest loop that issues the same reads.
 
 use super::ratio;
 use crate::bench::BenchError;
@@ -8,7 +8,7 @@ use crate::bench::places::HOT;
 use crate::bench::tools::Tool;
 use crate::bench::work::Work;
 
-/// How fio is made to hand over and take back 32 at a time.
+/// fio's options to submit and reap 32 operations at a time.
 const BATCHES: [&str; 3] = [
     "--iodepth_batch=32",
     "--iodepth_batch_complete_min=32",
@@ -21,7 +21,7 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, B
     let disk = Work::reads(Some(bench.places.file()?), bench.places.size, "io_uring", bench.time()).direct();
     let deep = hot("io_uring")?.depth(32);
     let batched = deep.clone().ours(&["--batch", "32"]).theirs(&BATCHES);
-    // What is at most wanted of a native run, of fio's command line and of DiskSpd's.
+    // The maximum wanted of a native run, of fio's command line and of DiskSpd's.
     let works = [
         ("page cache, psync", hot("psync")?, [Some(1.08), Some(1.08), None]),
         ("page cache, io_uring, depth 32", deep, [Some(1.02); 3]),

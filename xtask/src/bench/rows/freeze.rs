@@ -1,8 +1,8 @@
 //! A device that does not answer for 300 ms, at 4,000 operations per second.
 //!
-//! Users who come at a steady rate would wait for it: of a run of T seconds the longest wait is 300
-//! ms, and the 99th percentile is 300 ms less one hundredth of T. A tool that counts only from when
-//! it came to issue an operation sees one slow operation.
+//! Users who arrive at a steady rate would wait for it: in a run of T seconds the longest wait is
+//! 300 ms, and the 99th percentile is 300 ms less one hundredth of T. A tool that measures only
+//! from when it issued an operation sees one slow operation.
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, B
             rate: Some(4_000),
             ..Work::reads(Some(disk.file()), SIZE, "psync", Until::Seconds(*seconds)).direct()
         };
-        // fio takes 0.4 s to begin.
+        // fio takes 0.4 s to start.
         let fathom = frozen(bench, &disk, ours(work.clone()), Duration::from_millis(300))?;
         let fio = match bench.tools.has_fio {
             true => Some(frozen(bench, &disk, theirs(work), Duration::from_millis(800))?),
@@ -55,7 +55,7 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, B
     Ok(figures)
 }
 
-/// A run during which the disk stops for a while.
+/// A run during which the disk freezes for a while.
 fn frozen(bench: &Bench, disk: &FaultFs, contender: Contender, after: Duration) -> Result<Outcome, BenchError> {
     std::thread::scope(|scope| {
         scope.spawn(|| {

@@ -1,4 +1,4 @@
-//! fathom in the place of fio: the same command lines and the same job file, through both.
+//! fathom in place of fio: both run the same command lines and the same job file.
 
 use super::ratio;
 use crate::bench::BenchError;
@@ -42,7 +42,7 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, B
     Ok(figures)
 }
 
-/// The time from the call to the end of a job file whose jobs do one operation each.
+/// The wall time of a job file whose jobs do one operation each.
 fn many_jobs(bench: &Bench, row: &'static str) -> Result<Figure, BenchError> {
     let file = bench.places.file()?.display().to_string();
     let mut text = format!("[global]\nfilename={file}\nsize=64k\nrw=randread\nnumber_ios=1\ninvalidate=0\n");

@@ -1,4 +1,4 @@
-//! What an operation costs in user space, counted: free of noise and of start-up.
+//! Counts the user-space instructions of an operation, which are free of noise and of start-up.
 
 use crate::bench::BenchError;
 use crate::bench::contest::Bench;
@@ -17,9 +17,9 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, B
     };
     let (disk, memory, size) = (bench.places.file()?, bench.places.tmpfs()?, bench.places.size);
     let on = |target, engine| Work::reads(target, size, engine, Until::Operations(1));
-    // A counted program is slow beside a real disk, so that each look finds one completion or two;
-    // a file in memory in batches of 32 shows what an operation costs where the queue is really
-    // full.
+    // A program under valgrind is slow compared with a real disk, so each poll finds only one or
+    // two completions; a file in memory in batches of 32 shows the cost of an operation when the
+    // queue is really full.
     let batches = ["--batch", "32"];
     let rows = [
         (

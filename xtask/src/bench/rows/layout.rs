@@ -1,8 +1,8 @@
-//! How long it takes to make the file of a test.
+//! The time to create the file of a test.
 //!
-//! fathom brings its file to the disk before it begins, and so does fio as it comes. fio is timed
-//! again with leave to keep the file in the page cache (`create_fsync=0`): with what the disk then
-//! still has to do, and without.
+//! fathom flushes its file to the disk before it starts, and so does fio by default. fio is also
+//! timed with permission to keep the file in the page cache (`create_fsync=0`): with the flush that
+//! then remains, and without.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -36,13 +36,13 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, B
     // How many times longer fio takes.
     let faster = |fathom: &[f64], fio: &[f64]| {
         let other_way = compare(fio, fathom, time);
-        let beside = compare(fathom, fio, time).beside;
-        crate::bench::contest::Comparison { beside, ..other_way }
+        let detail = compare(fathom, fio, time).detail;
+        crate::bench::contest::Comparison { detail, ..other_way }
     };
     let figure = |what, wanted, fio: &[f64]| ratio(row, what, wanted, faster(&synced(&fathom), fio));
     Ok(vec![
         figure(
-            "lay-out of 1 GiB, both down to the disk",
+            "lay-out of 1 GiB, both flushed to the disk",
             Wanted::AtLeast(3.0),
             &synced(&fio),
         ),
@@ -59,9 +59,9 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, B
     ])
 }
 
-/// How long a file took.
+/// The time to create a file.
 struct Made {
-    /// The run that makes it, less one that finds it there.
+    /// The run that creates it, minus one that finds it.
     file_ns: f64,
     /// The fsync after it.
     sync_ns: f64,

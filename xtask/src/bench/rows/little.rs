@@ -1,5 +1,5 @@
-//! Whether latencies are whole: operations in flight by Little's law against the depth that was
-//! asked for.
+//! Whether latencies cover all waiting: operations in flight by Little's law, compared with the
+//! configured depth.
 
 use crate::bench::BenchError;
 use crate::bench::contest::{Bench, ours};
@@ -27,7 +27,7 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, B
             let job = &found.json["jobs"][0];
             let (Some(in_flight), Some(allowed)) = (job["in_flight"].as_f64(), job["depth"].as_f64()) else {
                 return Err(BenchError(format!(
-                    "{engine} at depth {depth} does not say what was in flight"
+                    "{engine} at depth {depth} does not report the operations in flight"
                 )));
             };
             off.push(100.0 * (in_flight / allowed - 1.0).abs());

@@ -52,6 +52,6 @@ pub(crate) const ROWS: &[(&str, Row)] = &[
 fn ratio(row: &'static str, what: &str, wanted: Wanted, comparison: Comparison) -> Figure {
     Figure::new(row, what, wanted, comparison.ratio)
         .unit("×")
-        .with_detail(comparison.beside)
+        .with_detail(comparison.detail)
         .samples(comparison.samples)
 }

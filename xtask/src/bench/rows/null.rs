@@ -1,4 +1,4 @@
-//! Nothing but the tools themselves.
+//! The overhead of the tools alone.
 
 use super::ratio;
 use crate::bench::BenchError;

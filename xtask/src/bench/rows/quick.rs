@@ -1,5 +1,5 @@
-//! The cells of `fathom quick` against fio with the same settings: on a disk both tools must find
-//! the same.
+//! The cells of `fathom quick`, compared with fio at the same settings: on a disk both tools must
+//! get the same figures.
 
 use super::ratio;
 use crate::bench::BenchError;

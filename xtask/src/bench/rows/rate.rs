@@ -1,4 +1,4 @@
-//! Whether a rate is kept.
+//! Whether a rate is met.
 
 use crate::bench::BenchError;
 use crate::bench::contest::{Bench, ours, theirs, time};
@@ -17,7 +17,7 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, B
             ..Work::reads(Some(file), bench.places.size, "psync", Until::Seconds(seconds))
         };
         let expected = f64::from(rate) * seconds;
-        // The first or the last operation may fall to either side of the edge.
+        // The first or the last operation may be on either side of the boundary.
         let off = |found: &Outcome| 100.0 * ((found.operations - expected).abs() - 1.0).max(0.0) / expected;
         let (mut fathom, mut fio, mut delay) = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..bench.options.pairs {
@@ -37,10 +37,10 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, B
         let words =
             |values: &[f64]| median(values).map_or("–".to_owned(), |percent| format!("{} %", digits(percent)));
         let late = median(&delay).map_or("–".to_owned(), time);
-        let beside = format!("{} : {}; median schedule delay {late}", words(&fathom), words(&fio));
+        let detail = format!("{} : {}; median schedule delay {late}", words(&fathom), words(&fio));
         let what = format!("error of the rate beyond one operation, {rate}/s");
         let figure = Figure::new(row, what, Wanted::AtMost(0.01), median(&fathom)).unit("%");
-        figures.push(figure.with_detail(beside).samples(fathom));
+        figures.push(figure.with_detail(detail).samples(fathom));
     }
     Ok(figures)
 }

@@ -20,8 +20,8 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, B
     // The other side is fathom too.
     let among_us = |what, wanted, comparison| {
         let figure = ratio(row, what, wanted, comparison);
-        let beside = format!("{} (both fathom)", figure.beside);
-        figure.with_detail(beside)
+        let detail = format!("{} (both fathom)", figure.detail);
+        figure.with_detail(detail)
     };
     Ok(vec![
         among_us(

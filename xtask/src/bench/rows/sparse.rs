@@ -1,4 +1,4 @@
-//! Whether memory grows with the target: each block of 1 TiB once, in random order.
+//! Whether memory grows with the target: reads each block of 1 TiB once, in random order.
 
 use crate::bench::BenchError;
 use crate::bench::contest::{Bench, Contender, ours, theirs};
@@ -33,13 +33,13 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, B
         Vec::new()
     };
     let words = |values: &[f64]| median(values).map_or("–".to_owned(), |mb| format!("{} MB", digits(mb)));
-    let beside = format!("{} : {}", words(&fathom), words(&fio));
+    let detail = format!("{} : {}", words(&fathom), words(&fio));
     let what = "memory for 1 TiB above that for 64 MiB, each block once";
     let found = median(&fathom);
     Ok(vec![
         Figure::new(row, what, Wanted::AtMost(1.0), found)
             .unit("MB")
-            .with_detail(beside)
+            .with_detail(detail)
             .samples(fathom),
     ])
 }

@@ -1,4 +1,4 @@
-//! What a run takes that does next to nothing.
+//! The cost of a run that does almost nothing.
 
 use crate::bench::BenchError;
 use crate::bench::contest::{Bench, Contender, ours, theirs, time};
@@ -38,7 +38,7 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, B
         ),
         figure(
             row,
-            "CPU time of it",
+            "CPU time of that run",
             "ms",
             5.0,
             [&ours_one, &theirs_one],
@@ -47,7 +47,7 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, B
         ),
         figure(
             row,
-            "memory of it",
+            "memory of that run",
             "MB",
             6.0,
             [&ours_one, &theirs_one],
@@ -70,16 +70,16 @@ fn figure(
     row: &'static str,
     what: &str,
     unit: &'static str,
-    most: f64,
+    max: f64,
     sides: [&Vec<Outcome>; 2],
     of: impl Fn(&Outcome) -> f64,
     show: impl Fn(f64) -> String,
 ) -> Figure {
     let [ours, theirs] = sides.map(|side| side.iter().map(&of).collect::<Vec<f64>>());
     let words = |values: &[f64]| median(values).map_or("–".to_owned(), &show);
-    let beside = format!("{} : {}", words(&ours), words(&theirs));
-    Figure::new(row, what, Wanted::AtMost(most), median(&ours))
+    let detail = format!("{} : {}", words(&ours), words(&theirs));
+    Figure::new(row, what, Wanted::AtMost(max), median(&ours))
         .unit(unit)
-        .with_detail(beside)
+        .with_detail(detail)
         .samples(ours)
 }

@@ -24,7 +24,7 @@ pub(super) struct Row {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Names([&'static str; 3]);
 
-/// What a difference means.
+/// The kind of a difference.
 #[derive(Clone, Copy)]
 pub(super) enum Verdict {
     /// The test changes.
@@ -160,7 +160,7 @@ pub(super) const ROWS: &[Row] = rows! {
     "job.trace" ["", "write_iolog", ""] => Lost, Text;
     "job.windows" ["log", "write_lat_log", ""] => Lost, Words(parts::windows);
     "worker.engine.poll_percent" ["poll", "hipri", ""] => Lost, Words(parts::poll_percent);
-    "worker.engine.uncached" ["", "uncached", ""] => Lost, Flag("pages are dropped from the cache at once");
+    "worker.engine.uncached" ["", "uncached", ""] => Lost, Flag("pages are dropped from the cache immediately");
     "worker.engine.no_wait" ["", "nowait", ""] => Lost, Flag("an operation that would block fails");
     "worker.engine.submission_cpu" ["submission-thread", "sqthread_poll", ""] =>
         Lost, Value(|cpu| text(cpu, "a kernel thread on CPU "));

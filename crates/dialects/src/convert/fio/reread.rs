@@ -65,7 +65,7 @@ impl ParseEnv for NullEnv {
     }
 }
 
-/// The files of a plan, as far as the plan describes them.
+/// The files of a plan, if the plan describes them.
 struct PlanDisk<'a>(&'a Plan);
 
 impl PlanDisk<'_> {

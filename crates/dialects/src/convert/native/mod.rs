@@ -39,7 +39,7 @@ pub fn to_native(plan: &Plan) -> Conversion {
     }
 }
 
-/// Converts a plan to native jobs, with what is lost.
+/// Converts a plan to native jobs, and lists what is lost.
 ///
 /// # Errors
 /// The native dialect refuses them.
@@ -50,7 +50,7 @@ pub fn to_native_document(plan: &Plan) -> Result<(Document, Vec<Lost>), Vec<Diag
     Ok((document, compare::compare(plan, &got, Dialect::Native).lost))
 }
 
-/// The native text of a plan, and what the native parser makes of it.
+/// The native text of a plan, and the result of parsing it again.
 fn read_back(plan: &Plan) -> (Form, String, Result<Document, Vec<Diagnostic>>) {
     let text = Text::from_plan(plan);
     match text.fits_flags(plan) {

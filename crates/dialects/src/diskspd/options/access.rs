@@ -178,7 +178,7 @@ const SEQUENTIAL: Switch = Switch {
 const BASE: Switch = Switch {
     letter: 'B',
     default: "0",
-    detail: "Allowed once. The length counts from the base and sets the same end as `-f`; 0 means no base.",
+    detail: "Allowed once. The length is measured from the base and sets the same end as `-f`; 0 means no base.",
     forms: &[
         form("B", SIZE_OR_ZERO, &["-B1G", "-B10b"]).help("First byte that is used."),
         form("B", Value::BaseAndLength, &["-B1G:512M"]).help(

@@ -26,7 +26,7 @@ const REQUESTS: Switch = Switch {
     forms: &[
         form("o", count("n"), &["-o32"]).help("Operations that each thread keeps in flight on each of its targets."),
         form("oc", count("n"), &["-oc8"])
-            .help("Completions that a thread takes from its queue at once, at most.")
+            .help("Maximum completions that a thread takes from its queue in one call.")
             .since(Version::V2_3),
     ],
     apply: |line, value| {

@@ -20,7 +20,7 @@ pub struct Switch {
     pub letter: char,
     /// Its group in the help.
     pub group: Group,
-    /// What it applies to.
+    /// The part of a profile that it applies to.
     pub scope: Scope,
     /// Its default.
     pub default: &'static str,
@@ -95,7 +95,7 @@ pub enum Value {
     ProfilePath,
 }
 
-/// What a switch applies to.
+/// The part of a profile that a switch applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// The process, not the profile.
@@ -134,7 +134,7 @@ pub enum Group {
     System,
     /// Processors.
     Processors,
-    /// What is reported.
+    /// The reported message.
     Report,
     /// The rest.
     Others,
@@ -345,7 +345,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_row_is_whole() {
+    fn every_row_is_complete() {
         for switch in switches() {
             let letter = switch.letter;
             assert!(!switch.forms.is_empty() && !switch.default.is_empty(), "-{letter}");

@@ -103,7 +103,7 @@ const TRACING: Switch = Switch {
     pass: Pass::Second,
 };
 
-/// The flag that a value of `-e` turns on. After a lower-case letter the rest is ignored.
+/// The flag that a value of `-e` enables. After a lower-case letter the rest is ignored.
 fn tracing<'a>(etw: &'a mut Etw, value: &str) -> Option<&'a mut bool> {
     Some(match value {
         "PROCESS" => &mut etw.process,

@@ -20,15 +20,15 @@ const AFFINITY: Switch = Switch {
         several `-a` are joined; each begins in group 0. A group has 64 processors: processor p of \
         group g is number 64·g + p on Linux.",
     forms: &[
-        form("a", Value::None, &["-a"]).help("Binds threads to all active processors in turn."),
+        form("a", Value::None, &["-a"]).help("Binds threads to all active processors, round-robin."),
         form("ag", Value::None, &["-ag"]).help("The same."),
         form("a", Value::Processors, &["-a0,1,2", "-ag0,0,1,g1,0"])
-            .help("Binds threads to these processors in turn; `g<group>` sets the group of the following processors."),
+            .help("Binds threads to these processors, round-robin; `g<group>` sets the group of the following processors."),
         form("a", Value::ProcessorRanges, &["-a0-2", "-ag0"])
-            .help("Ranges stand for their processors, and a group without a list for all of its processors.")
+            .help("Ranges include all of their processors, and a group without a list includes all of its processors.")
             .since(Version::V2_3),
         form("a", Value::Word(&["c", "s", "cs"]), &["-ac", "-as", "-acs"])
-            .help("Without a list: one hardware thread of each core before the second of any (c), groups in turn (s).")
+            .help("Without a list: one hardware thread of each core before the second of any (c), groups round-robin (s).")
             .since(Version::V2_3),
         form(
             "a",

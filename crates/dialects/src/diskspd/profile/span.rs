@@ -33,7 +33,7 @@ pub struct TimeSpan {
     pub random_write_data: bool,
     /// Threads are not bound to processors (`-n`).
     pub no_affinity: bool,
-    /// Processors that threads are bound to in turn; empty: all active ones (`-a`).
+    /// Processors to which threads are bound round-robin; empty: all active ones (`-a`).
     pub affinity: Vec<Processor>,
     /// Completion routines instead of a completion port (`-x`).
     pub completion_routines: bool,
@@ -224,7 +224,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_of_2_3_come_back_as_they_were() {
+    fn values_of_2_3_survive_a_round_trip() {
         let mut span = TimeSpan::default();
         for (name, text) in [
             ("IORing", "true"),

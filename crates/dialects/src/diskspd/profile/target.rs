@@ -25,8 +25,8 @@ pub struct Target {
     pub end: u64,
     /// The file is recreated with this size; 0 creates nothing (`-c`).
     pub file_size: Option<u64>,
-    /// Alignment of random and stride of sequential operations; 0 stands for the block size
-    /// (`-r<size>`, `-s<size>`).
+    /// Alignment of random and stride of sequential operations; 0 means the block size (`-r<size>`,
+    /// `-s<size>`).
     pub alignment: u64,
     /// The percentage of random operations: 0 sequential, 100 random, otherwise mixed (`-r`,
     /// `-rs`).
@@ -131,7 +131,7 @@ pub struct Source {
     pub file: Option<String>,
 }
 
-/// What a throughput limit counts.
+/// The unit of a throughput limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ThroughputUnit {
     /// Bytes per millisecond.

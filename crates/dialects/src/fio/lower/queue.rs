@@ -84,8 +84,8 @@ pub(in crate::fio) fn complete_min(draft: &mut Draft<'_>) {
     draft.parts.worker.batching.complete_min = Some(least).filter(|least| *least != 1);
 }
 
-/// Without a limit, all completions are reaped at once. This is cheaper than one at a time, as in
-/// fio.
+/// Without a limit, all available completions are reaped together. This is cheaper than one at a
+/// time, as in fio.
 pub(in crate::fio) fn complete_max(draft: &mut Draft<'_>) {
     let options = &*draft.options;
     let least = cap_to_depth(options, options.queue.iodepth_batch_complete_min);

@@ -9,7 +9,7 @@ use crate::fio::draft::{Draft, us};
 use crate::fio::options::JobOptions;
 use crate::fio::options::engine::CpuMode;
 
-/// A duration that stands for "until stopped".
+/// A duration that means "until stopped".
 pub(in crate::fio) const ENDLESS: Nanos = Nanos::secs(1 << 30);
 
 /// Numbers sorted in one operation.
@@ -65,7 +65,8 @@ pub(in crate::fio) fn program(draft: &mut Draft<'_>) {
     });
 }
 
-/// The arguments of a program: `%r` stands for the time of the job in seconds, `%n` for its name.
+/// The arguments of a program: `%r` is replaced by the time of the job in seconds, `%n` by its
+/// name.
 pub(in crate::fio) fn arguments(options: &JobOptions) -> Option<String> {
     let given = options.engine.arguments.as_deref()?;
     let seconds = (options.job.runtime / 1_000_000).to_string();
@@ -77,7 +78,7 @@ pub(in crate::fio) fn arguments(options: &JobOptions) -> Option<String> {
 pub(super) fn think(options: &JobOptions) -> Option<Option<Think>> {
     let pause = match (options.queue.ioengine.as_str(), options.engine.cpumode, load(options)) {
         ("exec", _, _) => POLL_INTERVAL,
-        // The engine pauses by itself.
+        // The engine itself pauses.
         ("cpuio", CpuMode::Qsort, _) | ("cpuio", _, 0) => Nanos(0),
         ("cpuio", CpuMode::Noop, load) => Nanos(work_time(options).0 * (100 - load) / load),
         _ => return None,

@@ -85,7 +85,8 @@ fn may_repeat(draft: &Draft<'_>) -> bool {
     draft.options.pattern.norandommap || draft.options.zones.sprandom
 }
 
-/// The file name of a clone's verify state, as fio forms it: clones count from 0 in the run.
+/// The file name of a clone's verify state, as fio forms it: clones are numbered from 0 over the
+/// run.
 fn state_file(clone: Clone<'_>) -> String {
     let name = clone.job.name().replace('/', ".");
     format!("local-{name}-{}-verify.state", clone.number - 1)

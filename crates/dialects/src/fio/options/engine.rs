@@ -38,7 +38,7 @@ pub struct Engine {
 }
 
 choices! {
-    /// What a processor does.
+    /// The work of a processor.
     CpuMode at engine.cpumode {
         #[default] Noop: "noop" "NOOP instructions";
         Qsort: "qsort" "QSORT computation";

@@ -47,7 +47,7 @@ choices! {
         Zipf: "zipf" "by a Zipf distribution";
         Pareto: "pareto" "by a Pareto distribution";
         Normal: "normal" "by a normal distribution", "gauss" "as normal";
-        #[default] RoundRobin: "roundrobin" "in turn";
+        #[default] RoundRobin: "roundrobin" "one after another";
         Sequential: "sequential" "the next file when one is finished";
     }
 

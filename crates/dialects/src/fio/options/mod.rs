@@ -51,7 +51,7 @@ use std::sync::Arc;
 pub struct Word {
     /// The word.
     pub text: &'static str,
-    /// What it means.
+    /// The meaning.
     pub help: &'static str,
     pub(super) set: fn(&mut JobOptions),
 }

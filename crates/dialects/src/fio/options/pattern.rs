@@ -49,7 +49,7 @@ choices! {
         RandTrimWrite: "randtrimwrite" "Randomly trim and write mix, trims preceding writes";
     }
 
-    /// What happens between two random positions.
+    /// The operations between two random positions.
     Sequencer at pattern.rw_sequencer {
         #[default] Sequential: "sequential" "continue after the last one";
         Identical: "identical" "repeat the last one";

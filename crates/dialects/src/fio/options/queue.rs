@@ -40,7 +40,7 @@ choices! {
         Offload: "offload" "one of a pool";
     }
 
-    /// What each write waits for.
+    /// The state that each write waits for.
     Sync at queue.sync {
         #[default] None: "none" "nothing", "0" "as none";
         Sync: "sync" "data and metadata", "1" "as sync";

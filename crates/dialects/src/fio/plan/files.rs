@@ -96,7 +96,7 @@ impl Lowering<'_> {
             if names.is_empty() {
                 complain(
                     &mut self.complaints,
-                    format!("fio: opendir: there is no file below '{folder}'"),
+                    format!("fio: opendir: no file exists below '{folder}'"),
                 );
                 names.push(folder.clone());
             }
@@ -364,7 +364,7 @@ fn target(options: &JobOptions, ids: Vec<TargetId>) -> StreamTarget {
     let parameter = files.file_service_count;
     StreamTarget::Files {
         open_at_once: match files.openfiles {
-            // Names need no open files, so only the names in use at once are limited.
+            // Names need no open files, so only the names in use at a time are limited.
             _ if is_name_engine(options) => ids.len().min(MAX_NAMES) as u32,
             0 => ids.len() as u32,
             most => most.clamp(1, ids.len() as i64) as u32,

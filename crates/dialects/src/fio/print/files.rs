@@ -205,7 +205,7 @@ fn replay_value(section: &Section<'_>, word: fn(&Replay) -> Option<String>) -> O
     section.stream().replay.as_ref().and_then(word)
 }
 
-/// The traces that clones replay, in turn.
+/// The traces that clones replay, one after another.
 pub(in crate::fio) fn read_iolog(section: &Section<'_>) -> Option<String> {
     section.stream().replay.as_ref()?;
     let replays = section

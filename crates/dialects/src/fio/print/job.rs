@@ -286,9 +286,9 @@ pub(in crate::fio) fn randseed(section: &Section<'_>) -> Option<String> {
 }
 
 pub(in crate::fio) fn max_latency(section: &Section<'_>) -> Option<String> {
-    let most = &section.stream().on_error.latency_ns_max;
-    let any = most.iter().any(|(_, most)| most.is_some());
-    any.then(|| list(most, |most| most.map(micros).unwrap_or_default()))
+    let max = &section.stream().on_error.latency_ns_max;
+    let any = max.iter().any(|(_, max)| max.is_some());
+    any.then(|| list(max, |max| max.map(micros).unwrap_or_default()))
 }
 
 pub(in crate::fio) fn flow(section: &Section<'_>) -> Option<String> {

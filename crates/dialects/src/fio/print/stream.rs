@@ -171,7 +171,7 @@ pub(in crate::fio) fn rate_process(section: &Section<'_>) -> Option<String> {
     (rate.process == Process::Poisson).then(|| "poisson".into())
 }
 
-/// The value of a pause option. Engines that use processors or run programs pause by themselves.
+/// The value of a pause option. Engines that use processors or run programs pause themselves.
 fn pauses(section: &Section<'_>, word: fn(&Think) -> Option<String>) -> Option<String> {
     section.stream().think.as_ref().and_then(word)
 }

@@ -23,7 +23,7 @@ pub const ROWS: &[Row] = rows! {
             ("--lockfile=readwrite", "stream.lock=readers_together"),
         ]),
     special(tier1(60), "directory", special::directory).example("/mnt/test")
-        .help("Directories for the files, separated by colons; clones use them in turn.")
+        .help("Directories for the files, separated by colons; clones use them round-robin.")
         .prints(print::files::directory)
         .effects(&[
             ("--directory=d:e --numjobs=3", "plan.targets.*.path=[d/x.0.0,e/x.1.0,d/x.2.0]"),

@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_row_is_whole() {
+    fn every_row_is_complete() {
         let mut names = HashSet::new();
         for row in rows() {
             assert!(!row.help.is_empty(), "{}", row.name);
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn every_option_has_a_rank_of_its_own() {
+    fn every_option_has_its_own_rank() {
         let mut places = HashSet::new();
         for row in rows() {
             let own = row.engines.is_empty();

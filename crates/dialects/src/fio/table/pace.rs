@@ -47,7 +47,7 @@ pub const ROWS: &[Row] = rows! {
             ),
         ]),
     per_direction(tier1(1470), field!(pace.rate_min), Unit::Bytes).aliases(&["ratemin"]).example("1m")
-        .help("Minimum bytes per second; below, the job fails.").prints(print::job::rate_min)
+        .help("Minimum bytes per second; below this, the job fails.").prints(print::job::rate_min)
         .effects(&[
             (
                 "--rate_min=1m",
@@ -82,10 +82,10 @@ pub const ROWS: &[Row] = rows! {
             ),
         ]),
     per_direction(tier1(1520), field!(pace.rate_iops_min), Unit::Bytes).example("100")
-        .help("Minimum operations per second; below, the job fails.").prints(print::job::rate_iops_min)
+        .help("Minimum operations per second; below this, the job fails.").prints(print::job::rate_iops_min)
         .effects(&[("--rate_iops_min=100", "job.control.*.of=[iops]; job.control.*.least=[100.0]")]),
     per_direction(tier1(1530), field!(pace.max_latency), Unit::Microseconds).example("10ms")
-        .help("Maximum latency; above, the job fails (bare: microseconds).").lowers_with(system::latency_max)
+        .help("Maximum latency; above this, the job fails (bare: microseconds).").lowers_with(system::latency_max)
         .prints(print::job::max_latency)
         .effects(&[
             (

@@ -255,7 +255,7 @@ pub const ROWS: &[Row] = rows! {
             ),
         ]),
     boolean(tier2(430), field!(pattern.random_sequence_stride)).default("0").example("1")
-        .help("In each round, move the list of blocks by its length.").prints(print::pattern::random_sequence_stride)
+        .help("Start each round of the list one list length further.").prints(print::pattern::random_sequence_stride)
         .effects(&[
             (
                 "--rw=randread --random_distribution=sequence:2,0,1 --random_sequence_stride=1",

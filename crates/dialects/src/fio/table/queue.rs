@@ -56,7 +56,7 @@ pub const ROWS: &[Row] = rows! {
             ("--ioengine=libaio --iodepth=32 --iodepth_batch_complete_min=4", "worker.batching.complete_min=4"),
         ]),
     int(tier1(270), field!(queue.iodepth_batch_complete_max)).min(0).default("0").example("16")
-        .help("Maximum completions to reap at once.").lowers_with(lower::complete_max)
+        .help("Maximum completions to reap in one call.").lowers_with(lower::complete_max)
         .prints(print::engine::iodepth_batch_complete_max)
         .effects(&[
             ("--ioengine=libaio --iodepth=32 --iodepth_batch_complete_max=16", "worker.batching.complete_max=16"),

@@ -11,8 +11,8 @@ pub const ROWS: &[Row] = rows! {
         .plan_field(field_of_plan!(Text: job.trace))
         .effects(&[("--write_iolog=out", "job.trace=out")]),
     text(tier2(950), field!(replay.read_iolog)).example("trace.log")
-        .help("Replay a trace of fio (version 2 or 3) or blktrace; clones use several, separated by \
-            colons, in turn; `-` is standard input.")
+        .help("Replay an fio trace (version 2 or 3) or a blktrace one; clones use several, separated by \
+            colons, round-robin; `-` is standard input.")
         .prints(print::files::read_iolog)
         .effects(&[
             (
@@ -26,7 +26,7 @@ pub const ROWS: &[Row] = rows! {
                  skip:{flushes:false,reads:false,trims:false,writes:false},speed_percent:100,trace:trace,\
                  without_times:false}",
             ),
-            // Clones use the traces in turn.
+            // Clones use the traces round-robin.
             (
                 "--numjobs=3 --read_iolog=trace:other",
                 "job.workers.*.streams.*.replay.trace=[[trace],[other],[trace]]",
@@ -64,7 +64,7 @@ pub const ROWS: &[Row] = rows! {
         .help("Round down offsets to multiples of this power of two.").prints(print::files::replay_align)
         .effects(&[("--read_iolog=trace --replay_align=4k", "stream.replay.align=4096")]),
     int(tier2(1010), field!(replay.replay_time_scale)).min(1).default("100").example("200")
-        .help("Speed in percent of the recorded speed: 200 is twice as fast.").prints(print::files::replay_time_scale)
+        .help("Speed as a percentage of the recorded speed: 200 is twice as fast.").prints(print::files::replay_time_scale)
         .effects(&[("--read_iolog=trace --replay_time_scale=50", "stream.replay.speed_percent=50")]),
     special(tier2(1020), "replay_skip", special::replay_skip).example("trim")
         .help("Operations to skip: read, write, trim, sync, separated by commas.")

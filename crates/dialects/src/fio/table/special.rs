@@ -489,16 +489,16 @@ fn check_nodes(reader: &mut Reader<'_>, text: &str) -> ParseResult {
 fn cpu_ranges(reader: &mut Reader<'_>, option: &str, text: &str) -> Result<Vec<CpuRange>, OptionError> {
     let mut listed = 0;
     let mut ranges = Vec::new();
-    let most = i64::from(reader.max_cpu());
+    let max_cpu = i64::from(reader.max_cpu());
     for piece in text.split(',').filter(|piece| !piece.trim().is_empty()) {
         let (first, last) = piece.split_once('-').unwrap_or((piece, piece));
         let (first, last) = (leading_integer(first).max(0), leading_integer(last).max(0));
-        if first.max(last) > most {
-            return Err(reader.fail_on_cpu(first.max(most + 1)));
+        if first.max(last) > max_cpu {
+            return Err(reader.fail_on_cpu(first.max(max_cpu + 1)));
         }
         listed += (last - first + 1).max(0);
-        if listed > most + 1 {
-            return Err(reader.fail(format!("fio: {option}: the list has more than {} CPUs", most + 1)));
+        if listed > max_cpu + 1 {
+            return Err(reader.fail(format!("fio: {option}: the list has more than {} CPUs", max_cpu + 1)));
         }
         ranges.push(CpuRange {
             first: first as u32,

@@ -26,14 +26,14 @@ pub const ROWS: &[Row] = rows! {
         .help("Bytes per header; 0 for the whole block.").plan_field(field_of_plan!(Size: stream.verify?.interval))
         .effects(&[("--rw=write --bs=64k --verify=md5 --verify_interval=4k", "stream.verify.interval=4096")]),
     int(tier2(780), field!(verify.verify_offset)).min(48).example("512")
-        .help("Offset of the header in the interval; it swaps places with the data.")
+        .help("Offset in the interval to which the header is moved; the data there takes its place.")
         .plan_field(field_of_plan!(Count: stream.verify?.header_at))
         .effects(&[("--rw=write --verify=md5 --verify_offset=512", "stream.verify.header_at=512")]),
     special(tier1(790), "verify_pattern", special::verify_pattern).example("0xab")
         .help("Pattern to write and verify.").prints(print::verify::verify_pattern)
         .effects(&[("--rw=write --verify=pattern --verify_pattern=0xab", "stream.verify.pattern=[171]")]),
     int(tier2(800), field!(verify.verify_pattern_interval)).default("0").example("512")
-        .help("Bytes after which the pattern restarts, with the current offset; 0 for never.")
+        .help("Restart the pattern after this many bytes, with the offset at that point; 0 for never.")
         .plan_field(field_of_plan!(Size: stream.verify?.pattern_interval))
         .effects(&[
             (

@@ -82,7 +82,7 @@ pub const ROWS: &[Row] = rows! {
     refused(tier3(1260), "plids", "word", PLACEMENT).aliases(&["fdp_pli"]).example("0,1").help("Placement identifiers."),
     refused(tier3(1270), "dp_scheme", "text", PLACEMENT).example("scheme.txt").help("File with the placement scheme."),
     boolean(tier2(1280), field!(zones.sprandom)).default("0").example("1")
-        .help("Bring an SSD into the state after long random writes, in one pass.")
+        .help("Bring an SSD, in one pass, into the state that long random writes leave.")
         .lowers_with(pattern::check_aging).prints(print::pattern::sprandom)
         .effects(&[("--rw=randwrite --sprandom=1", "stream.pattern.access.*.placement.distribution=[aged]")]),
     int(tier2(1290), field!(zones.spr_num_regions)).min(2).max(1 << 20).default("100").example("200")

@@ -1,5 +1,5 @@
-//! What DiskSpd's two reports share: the settings of a time span, and the load that they mean. `-o`
-//! counts per target and thread, `-t` is threads per target, `-F` is threads for all targets.
+//! Parts common to DiskSpd's two reports: the settings of a time span, and the load that they mean.
+//! `-o` counts per target and thread, `-t` is threads per target, `-F` is threads for all targets.
 
 mod command;
 mod settings;

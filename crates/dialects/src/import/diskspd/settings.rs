@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn the_queue_depth_before_targets_is_that_of_the_pool() {
+    fn the_queue_depth_before_targets_belongs_to_the_pool() {
         let mut settings = Settings::default();
         for line in [
             "thread pool with 3 threads",

@@ -101,7 +101,7 @@ fn entry(job: &Value, global: &Options) -> Option<Entry> {
         .and_then(|levels| levels.get("1"))
         .and_then(Value::as_f64);
     let mut options = Options(global.0.iter().chain(&own.0).cloned().collect());
-    // The default engine of Windows is asynchronous. The depths that were reached show the engine's
+    // The default engine on Windows is asynchronous. The depths that were reached show the engine's
     // kind.
     if options.get("ioengine").is_none() && level.is_some_and(|share| share > 0.0 && share < 99.0) {
         options.0.push(("ioengine".into(), "windowsaio".into()));
@@ -211,7 +211,7 @@ fn remarks(clones: &[Entry]) -> Vec<Finding> {
     if clones.iter().any(|clone| clone.found.completion_percentiles) {
         let what = "percentiles are of the completion latency (clat), but the mean is of the total latency (lat)";
         let finding = Finding::new("PCT-COMPLETION", Severity::Note, what).at(&*first.name);
-        let finding = finding.why("clat starts when the operation was submitted, lat when it was queued");
+        let finding = finding.why("clat is measured from submission, lat from queueing");
         remarks.push(finding.help("set lat_percentiles=1, so that fio reports percentiles of the total latency"));
     }
     if clones.len() > 1 {

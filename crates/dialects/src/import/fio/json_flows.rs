@@ -1,4 +1,4 @@
-//! Reads directions, latencies and devices of fio's JSON.
+//! Reads directions, latencies and devices from fio's JSON.
 
 use model::observation::{DeviceView, Flow, Latency};
 use model::{Bytes, Nanos, PerDirection};

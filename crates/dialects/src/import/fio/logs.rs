@@ -301,7 +301,7 @@ mod tests {
 
     /// Covers short lines among maxima, and numbers so large that sums would overflow.
     #[test]
-    fn implausible_lines_are_not_read() {
+    fn implausible_lines_are_rejected() {
         let largest = u64::MAX;
         let bins = format!("1, 0, 4096{}", format!(", {largest}").repeat(BINS));
         let lines = [
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn averages_operations_and_what_is_neither() {
+    fn averages_operations_and_other_lines_are_distinguished() {
         let log = read_log(
             LogKind::Bandwidth,
             "x",

@@ -1,5 +1,5 @@
-//! What fio's two reports share: the load that the options mean. `iodepth` and `rate_iops` are per
-//! clone; `numjobs` is the number of clones.
+//! Parts common to fio's two reports: the load that the options mean. `iodepth` and `rate_iops` are
+//! per clone; `numjobs` is the number of clones.
 
 pub(super) mod json;
 mod json_flows;
@@ -13,8 +13,8 @@ use model::{Bytes, Nanos};
 use crate::fio::engines::ENGINES;
 use crate::fio::values::{Unit, names, number, split};
 
-/// True if the engine runs one operation at a time, whatever the queue depth. A path may follow its
-/// name.
+/// True if the engine runs one operation at a time, regardless of the queue depth. A path may
+/// follow its name.
 fn is_synchronous(engine: &str) -> bool {
     let name = engine.split(':').next().unwrap_or(engine);
     let known = ENGINES.iter().find(|known| known.name == name);
@@ -196,7 +196,7 @@ impl Options {
     }
 }
 
-/// What a value of `rw` means.
+/// The load that a value of `rw` means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct AccessKind {
     reads: bool,
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn depths_and_rates_count_for_each_clone() {
+    fn depths_and_rates_apply_to_each_clone() {
         let given =
             options("ioengine=windowsaio iodepth=1 numjobs=4 rate_iops=700,300 bs=32k rw=randrw direct=1 ramp_time=5");
         let load = given.load("random", given.clones());
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn without_any_options_nothing_is_taken_for_a_default() {
+    fn missing_options_are_not_assumed_to_be_defaults() {
         assert_eq!(options("").load("job", 1), Load::default());
     }
 

@@ -236,7 +236,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_of_3_are_read() {
+    fn lines_of_fio_3_are_read() {
         let found =
             parse_header("sla: (groupid=0, jobs=4): err= 0: pid=6755: Sat Nov 21 19:36:40 2026").expect("a head");
         assert_eq!((found.name.as_str(), found.jobs, found.error), ("sla", 4, 0));
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_of_2_are_read() {
+    fn lines_of_fio_2_are_read() {
         let found = parse_rates(" io=10240MB, bw=63317KB/s, iops=15829, runt=165607msec");
         assert_eq!(
             (found.iops, found.bytes_per_sec),

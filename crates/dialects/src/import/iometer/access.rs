@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_make_one_load_where_they_agree() {
+    fn lines_are_one_load_where_they_agree() {
         let one = asked(&["8192,100,70,100,0,1,4096,0"]);
         assert_eq!((one.block, one.read_percent), (Some(Bytes(8192)), Some(70.0)));
         assert_eq!((one.random, one.closed_loop), (Some(true), Some(true)));

@@ -389,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn percentiles_are_placed_and_not_stated() {
+    fn percentiles_are_located_but_not_reported() {
         let range = |words: &str, count: u64| (words.to_owned(), count);
         let row = Row {
             ranges: vec![

@@ -211,7 +211,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_are_found_by_name_wherever_they_stand() {
+    fn figures_are_found_by_name_in_any_order() {
         let names = ["resp", "rate", "xfersize"].map(str::to_owned);
         let figures = Figures::parse(&["0.5", "100", "4k"], &names, FLAT_COLUMNS).expect("sound");
         assert_eq!(
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn tags_are_no_text() {
+    fn tags_are_not_text() {
         assert_eq!(
             strip_tags("<A NAME=\"_1\"></A><i><b>12:00:00.001 x</b></i>"),
             "12:00:00.001 x"

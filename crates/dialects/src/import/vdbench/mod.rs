@@ -1,4 +1,4 @@
-//! What Vdbench's two files share: rows of intervals, and a row of averages for each run. The
+//! Parts common to Vdbench's two files: rows of intervals, and a row of averages for each run. The
 //! columns depend on the version and the workload, so figures are found by column name, never by
 //! position.
 
@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_asked_for_is_known_as_far_as_it_is_said() {
+    fn only_unambiguous_requests_are_known() {
         let mut load = Load::default();
         for (name, value) in [
             ("xfersize", "4k"),

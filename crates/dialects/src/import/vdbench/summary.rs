@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn words_of_two_lines_make_a_name() {
+    fn words_of_two_lines_form_a_name() {
         let old = "Jan 25, 2016  interval        i/o   MB/sec   bytes   read     resp     resp     resp    cpu%  cpu%\n\
                    \x20                            rate  1024**2     i/o    pct     time      max   stddev sys+usr   sys\n";
         let expected = [
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_head_names_run_rate_and_loops() {
+    fn a_heading_has_run_rate_and_loops() {
         let found = parse_run("rd1; I/O rate: 5000; elapsed=60 warmup=10; For loops: xfersize=8k threads=4");
         assert_eq!(found.name, "rd1 (xfersize=8k threads=4)");
         assert_eq!(found.load.rate_iops, Some(5000.0));

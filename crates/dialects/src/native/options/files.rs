@@ -21,7 +21,7 @@ pub(super) const KIND: NativeOption = NativeOption {
     set: |job, text| {
         assign(
             &mut job.on_files,
-            values::word(text, &[("blocks", false), ("files", true)]),
+            values::keyword(text, &[("blocks", false), ("files", true)]),
         )
     },
     ..FILES
@@ -30,7 +30,7 @@ pub(super) const KIND: NativeOption = NativeOption {
 pub(super) const TREE: NativeOption = NativeOption {
     name: "tree",
     value: "SPEC",
-    help: "The tree of a job on files.",
+    help: "Directory tree of a job on files.",
     detail: "KEY=VALUE pairs with commas between them: `depth` is the number of directory levels (default 1), \
         `width` the directories in each directory (10), `files` the files in each directory of the last level (100), \
         `sizes` their sizes, written as for `block`, or 0 (16KiB), `prefill` the percentage of files that exist at \
@@ -45,7 +45,7 @@ pub(super) const TREE: NativeOption = NativeOption {
 pub(super) const MIX: NativeOption = NativeOption {
     name: "mix",
     value: "LIST",
-    help: "Operations on files, drawn by their shares.",
+    help: "Random mix of file operations, with their shares.",
     detail: "`create`, `open`, `read`, `read-block`, `write`, `write-block`, `append`, `fsync`, `stat`, `access`, \
         `set-times`, `readdir`, `rename`, `delete`, `mkdir`, `rmdir`, each with `/SHARE`. `+` joins operations that \
         run one after the other on the same file.",
@@ -76,13 +76,13 @@ pub(super) const SEQUENCE: NativeOption = NativeOption {
 pub(super) const ORDER: NativeOption = NativeOption {
     name: "order",
     value: "ORDER",
-    help: "Which file is next: random or sequential.",
+    help: "Order in which files are used: random or sequential.",
     detail: "Default: random. With `sequential` each worker uses its own files in the order of their numbers.",
     example: "order = \"sequential\"",
     set: |job, text| {
         assign(
             &mut job.files.in_order,
-            values::word(text, &[("random", false), ("sequential", true)]),
+            values::keyword(text, &[("random", false), ("sequential", true)]),
         )
     },
     ..FILES

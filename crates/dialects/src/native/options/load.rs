@@ -30,7 +30,7 @@ pub(super) const DEPTH: NativeOption = NativeOption {
 pub(super) const DEPTH_PER: NativeOption = NativeOption {
     name: "depth-per",
     value: "WHAT",
-    help: "What has the queue depth: worker, target or job.",
+    help: "What the queue depth applies to: worker, target or job.",
     detail: "Default: worker, over all its targets. `target`: each target of each worker. `job`: divided among workers.",
     example: "depth-per = \"job\"",
     other_tools: "DiskSpd -o is per target, -O per worker",
@@ -40,7 +40,7 @@ pub(super) const DEPTH_PER: NativeOption = NativeOption {
             ("target", DepthPer::Target),
             ("job", DepthPer::Job),
         ];
-        job.depth_per = values::word(text, &words)?;
+        job.depth_per = values::keyword(text, &words)?;
         Ok(())
     },
     ..LOAD
@@ -71,7 +71,7 @@ pub(super) const RATE: NativeOption = NativeOption {
     value: "RATE",
     help: "Operations or bytes per second of the whole job.",
     detail: "Default: as fast as possible. `4000` is operations, `100MiB/s` is bytes. The workers divide the total. \
-        Latency then counts from the time an operation was due; reports also show the service time.",
+        Latency is then measured from the time an operation was due; reports also show the service time.",
     example: "rate = \"4000 iops\"",
     other_tools: "fio rate, rate_iops (per job clone); DiskSpd -g (per thread and target)",
     synonyms: &["iops"],
@@ -89,7 +89,7 @@ pub(super) const ARRIVALS: NativeOption = NativeOption {
     set: |job, text| {
         assign(
             &mut job.arrivals,
-            values::word(text, &[("even", Process::Linear), ("poisson", Process::Poisson)]),
+            values::keyword(text, &[("even", Process::Linear), ("poisson", Process::Poisson)]),
         )
     },
     ..LOAD
@@ -98,7 +98,7 @@ pub(super) const ARRIVALS: NativeOption = NativeOption {
 pub(super) const CATCH_UP: NativeOption = NativeOption {
     name: "catch-up",
     value: "TIME",
-    help: "Longest delay that a paced job catches up.",
+    help: "Longest delay for which a paced job catches up.",
     detail: "Default: any delay. Operations not caught up count as late.",
     example: "catch-up = \"1s\"",
     set: |job, text| assign(&mut job.catch_up, values::time(text).map(Some)),

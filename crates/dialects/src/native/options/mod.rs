@@ -23,7 +23,7 @@ pub struct NativeOption {
     pub group: Group,
     /// One line of help.
     pub help: &'static str,
-    /// Longer help: units, default, details. `{engines}` stands for the names of engines.
+    /// Longer help: units, default, details. `{engines}` is replaced by the names of engines.
     detail: &'static str,
     /// An example line of a job file.
     pub example: &'static str,
@@ -177,7 +177,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_row_is_whole_and_its_example_works() {
+    fn every_row_is_complete_and_its_example_works() {
         for option in OPTIONS {
             assert!(
                 !option.name.is_empty() && option.help.ends_with('.') && !option.example.is_empty(),

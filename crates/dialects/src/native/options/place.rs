@@ -76,7 +76,7 @@ pub(super) const ROLE: NativeOption = NativeOption {
     name: "role",
     value: "NAME",
     group: Group::Target,
-    help: "Role of the data, such as data or log, for limits.",
+    help: "Role of the data (data, log, …): limits for that role apply.",
     detail: "This does not change the I/O: a limit with role=NAME applies to the jobs with this role.",
     example: "role = \"log\"",
     set: |job, text| assign(&mut job.storage.role, parse_name(text).map(Some)),
@@ -87,7 +87,7 @@ pub(super) const REPLICAS: NativeOption = NativeOption {
     name: "replicas",
     value: "NUMBER",
     group: Group::Target,
-    help: "Copies of each block that the storage below keeps.",
+    help: "Number of copies of each block in the storage below.",
     detail: "This does not change the I/O: each write counts once per copy against the limits of disks. Default: 1.",
     example: "replicas = 3",
     set: |job, text| {
@@ -101,7 +101,7 @@ pub(super) const HOPS: NativeOption = NativeOption {
     name: "hops",
     value: "NUMBER",
     group: Group::Target,
-    help: "Network hops between this machine and the answering disk.",
+    help: "Network hops between this machine and the disk.",
     detail: "This does not change the I/O: reports show it in the path of an operation.",
     example: "hops = 2",
     set: |job, text| {

@@ -36,7 +36,7 @@ pub(super) const CACHE: NativeOption = NativeOption {
             ("buffered-through", Cache::BufferedThrough),
             ("mapped", Cache::Mapped),
         ];
-        let mode = values::word(text, &words)?;
+        let mode = values::keyword(text, &words)?;
         job.direct = matches!(mode, Cache::Direct | Cache::DirectThrough);
         job.mapped = matches!(mode, Cache::Mapped);
         job.write_through = match mode {
@@ -58,7 +58,7 @@ pub(super) const ENGINE: NativeOption = NativeOption {
     set: |job, text| {
         let native = ENGINES.iter().filter(|engine| engine.native);
         let names: Vec<(&str, EngineKind)> = native.map(|engine| (engine.name, engine.kind)).collect();
-        job.engine = values::word(text, &names)?;
+        job.engine = values::keyword(text, &names)?;
         Ok(())
     },
     ..SYSTEM
@@ -67,7 +67,7 @@ pub(super) const ENGINE: NativeOption = NativeOption {
 pub(super) const BATCH: NativeOption = NativeOption {
     name: "batch",
     value: "N",
-    help: "Most operations handed to the kernel in one call.",
+    help: "Maximum operations per system call.",
     detail: "Default: 8. It is 1 if the target completes operations inside that call, because the latency would then \
         grow with the batch, and on Windows, where each operation takes one call.",
     example: "batch = 32",
@@ -102,7 +102,7 @@ pub(super) const SUBMISSION_THREAD: NativeOption = NativeOption {
 pub(super) const CPUS: NativeOption = NativeOption {
     name: "cpus",
     value: "LIST",
-    help: "CPUs that workers are bound to, one each in turn.",
+    help: "CPUs to which workers are bound, one each, round-robin.",
     detail: "Default: no binding.",
     example: "cpus = \"0,2-5\"",
     other_tools: "fio cpus_allowed; DiskSpd -a",

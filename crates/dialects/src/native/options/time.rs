@@ -27,7 +27,7 @@ pub(super) const TIME: NativeOption = NativeOption {
 pub(super) const WARM_UP: NativeOption = NativeOption {
     name: "warm-up",
     value: "TIME",
-    help: "I/O before the measured window; it does not count.",
+    help: "I/O before the measured window, not counted.",
     detail: "Default: 2s; none for jobs that end by operations, bytes or passes.",
     example: "warm-up = \"5s\"",
     other_tools: "fio ramp_time; DiskSpd -W",
@@ -39,7 +39,7 @@ pub(super) const WARM_UP: NativeOption = NativeOption {
 pub(super) const COOL_DOWN: NativeOption = NativeOption {
     name: "cool-down",
     value: "TIME",
-    help: "I/O after the measured window; it does not count.",
+    help: "I/O after the measured window, not counted.",
     detail: "Default: none.",
     example: "cool-down = \"2s\"",
     other_tools: "DiskSpd -C",
@@ -98,7 +98,7 @@ pub(super) const UNTIL_PRECISION: NativeOption = NativeOption {
     name: "until-precision",
     value: "PERCENT",
     help: "End when the IOPS are known to this precision.",
-    detail: "Half-width of the 95 % confidence interval, in percent of the mean; `time` is then \
+    detail: "Half-width of the 95 % confidence interval, as a percentage of the mean; `time` is then \
         the maximum length. At least ten seconds.",
     example: "until-precision = \"2%\"",
     set: |job, text| {
@@ -121,7 +121,7 @@ pub(super) const UNTIL_STEADY: NativeOption = NativeOption {
     name: "until-steady",
     value: "PERCENT",
     help: "End when the IOPS no longer rise or fall.",
-    detail: "The slope of a line through the last 30 seconds, in percent of their mean per second. \
+    detail: "The slope of a line through the last 30 seconds, as a percentage of their mean per second. \
         `time` is the maximum length.",
     example: "until-steady = \"0.3%\"",
     other_tools: "fio steadystate=iops_slope",
@@ -143,7 +143,7 @@ pub(super) const UNTIL_STEADY: NativeOption = NativeOption {
 pub(super) const LATENCY_TARGET: NativeOption = NativeOption {
     name: "latency-target",
     value: "TIME",
-    help: "Find the deepest queue whose p99 is within this latency.",
+    help: "Find the greatest depth with p99 within this latency.",
     detail: "`depth` is the deepest queue to try, per worker.",
     example: "latency-target = \"1ms\"",
     other_tools: "fio latency_target",
@@ -162,7 +162,7 @@ pub(super) const LATENCY_TARGET: NativeOption = NativeOption {
 pub(super) const STEP: NativeOption = NativeOption {
     name: "step",
     value: "N",
-    help: "Step of the job: jobs of one step run at the same time.",
+    help: "Step of the job: jobs with the same step run together.",
     detail: "Default: 1. Steps run one after the other. For job files.",
     example: "step = 2",
     other_tools: "fio stonewall; DiskSpd time spans",
@@ -179,7 +179,7 @@ pub(super) const AFTER: NativeOption = NativeOption {
     name: "after",
     value: "JOB",
     help: "Start when this job of the same step has ended.",
-    detail: "Default: at once. For job files.",
+    detail: "Default: immediately. For job files.",
     example: "after = \"fill\"",
     other_tools: "fio wait_for",
     set: |job, text| {

@@ -24,7 +24,7 @@ pub(super) const ACCESS: NativeOption = NativeOption {
 pub(super) const READ: NativeOption = NativeOption {
     name: "read",
     value: "PERCENT",
-    help: "Share of reads; the others are writes.",
+    help: "Share of reads; the rest are writes.",
     detail: "Default: 100. 0 writes only.",
     example: "read = 70",
     other_tools: "fio rwmixread; DiskSpd 100 - -w",
@@ -36,7 +36,7 @@ pub(super) const READ: NativeOption = NativeOption {
 pub(super) const WRITE: NativeOption = NativeOption {
     name: "write",
     value: "PERCENT",
-    help: "Share of writes; the others are reads.",
+    help: "Share of writes; the rest are reads.",
     detail: "The opposite of `read`: `write = 30` equals `read = 70`.",
     example: "write = 30",
     other_tools: "fio rwmixwrite; DiskSpd -w",
@@ -134,7 +134,7 @@ pub(super) const FLUSH: NativeOption = NativeOption {
     set: |job, text| {
         assign(
             &mut job.flush_kind,
-            values::word(text, &[("data", FlushKind::Data), ("full", FlushKind::Full)]),
+            values::keyword(text, &[("data", FlushKind::Data), ("full", FlushKind::Full)]),
         )
     },
     ..ROW

@@ -1,5 +1,5 @@
-//! From one dialect to another: the parts of the plan that make the test are the same, and the rest
-//! is listed.
+//! Conversions from one dialect to another keep the parts of the plan that make the test, and list
+//! the rest.
 
 use dialects::convert::{Form, equivalents, to_diskspd, to_native};
 use model::access::{Access, Placement};
@@ -9,7 +9,7 @@ use model::{Bytes, Nanos, PerDirection};
 
 use crate::convert::support::{diskspd_again, diskspd_line, flags, job_file, native_again, texts};
 
-/// What makes a test: one line for each stream of each worker, in the order in which they come.
+/// The parts that make a test: one line per stream and worker, in their order.
 fn essence(plan: &Plan) -> Vec<String> {
     let mut lines = Vec::new();
     for (number, step) in plan.steps.iter().enumerate() {
@@ -72,7 +72,7 @@ fn is_shared(worker: &Worker) -> bool {
 }
 
 #[test]
-fn lines_of_diskspd_in_our_words() {
+fn diskspd_lines_convert_to_native() {
     let check = |line: &str, text: &str| {
         let plan = diskspd_line(line);
         let written = to_native(&plan);
@@ -116,9 +116,10 @@ fn lines_of_diskspd_in_our_words() {
     );
 }
 
-/// Threads that each walk the whole of a file are no workers that divide it.
+/// Threads that each traverse the whole file become jobs, because workers of one job would divide
+/// it.
 #[test]
-fn walkers_are_jobs_of_their_own() {
+fn threads_that_traverse_the_whole_file_become_jobs() {
     let plan = diskspd_line("-t3 -a0,1,2 a.dat");
     let written = to_native(&plan);
     assert_eq!((written.form, texts(&written.lost)), (Form::JobFile, Vec::new()));
@@ -136,7 +137,7 @@ fn walkers_are_jobs_of_their_own() {
 }
 
 #[test]
-fn what_ours_cannot_say_of_diskspd_is_listed() {
+fn losses_from_diskspd_to_native_are_listed() {
     let check = |line: &str, lost: &[&str]| {
         let written = to_native(&diskspd_line(line));
         assert_eq!(texts(&written.lost), lost, "{line}\n{}", written.text);
@@ -179,7 +180,7 @@ fn what_ours_cannot_say_of_diskspd_is_listed() {
 }
 
 #[test]
-fn what_every_dialect_does_in_its_own_way_is_reported_once() {
+fn behaviour_specific_to_each_dialect_is_reported_once() {
     let written = to_native(&diskspd_line("-c1G -r -t2 -n a.dat b.dat"));
     assert_eq!(texts(&written.lost), [""; 0]);
     assert_eq!(
@@ -196,7 +197,7 @@ fn what_every_dialect_does_in_its_own_way_is_reported_once() {
 }
 
 #[test]
-fn ours_in_the_words_of_diskspd() {
+fn native_flags_convert_to_diskspd() {
     let check = |plan: &Plan, text: &str, lost: &[&str]| {
         let written = to_diskspd(plan);
         assert_eq!(written.text.trim_end(), text);
@@ -230,7 +231,7 @@ fn ours_in_the_words_of_diskspd() {
         &[
             "native start-delay: 1s; DiskSpd has no equivalent",
             "native time: 1500ms; DiskSpd: 2s",
-            "native read, write, trim: 66.7 % writes, kept exactly; DiskSpd: 67 % writes",
+            "native read, write, trim: 66.7 % writes, exactly; DiskSpd: 67 % writes",
             "native access: zipf 1.1; DiskSpd: random",
             "native block: 4k-64k; DiskSpd: 4k",
         ],
@@ -248,7 +249,7 @@ fn ours_in_the_words_of_diskspd() {
 }
 
 #[test]
-fn several_steps_are_a_profile() {
+fn several_steps_become_a_profile() {
     let plan = job_file(
         "[[job]]\ntarget = \"a.dat\"\ntime = \"5s\"\n[[job]]\nname = \"b\"\nstep = 2\ntarget = \"b.dat\"\nblock = \"64k\"\nworkers = 2\n\
          [[job]]\nname = \"c\"\nstep = 2\ntarget = \"c.dat\"\ndepth = 9\nread = 50\n",
@@ -262,16 +263,16 @@ fn several_steps_are_a_profile() {
 }
 
 #[test]
-fn equivalents_are_those_of_the_other_two() {
+fn equivalents_match_the_other_two_dialects() {
     let of = |plan: &Plan| equivalents(plan).iter().map(|one| one.dialect).collect::<Vec<_>>();
     assert_eq!(of(&diskspd_line("a.dat")), [Dialect::Native, Dialect::Fio]);
     assert_eq!(of(&flags("--target a.dat")), [Dialect::Fio, Dialect::Diskspd]);
 }
 
-/// A rate for reads and one for writes make the mix: 700 and 300 are 30 % writes, whatever the mix
-/// was before.
+/// Rates for reads and for writes determine the mix: 700 and 300 are 30 % writes, regardless of the
+/// mix before.
 #[test]
-fn rates_of_each_direction_make_the_mix() {
+fn separate_rates_determine_the_mix() {
     let mut plan = flags("--target a.dat --size 1m --read 50 --rate 1000iops --engine psync");
     let stream = &mut plan.steps[0].jobs[0].workers[0].streams[0];
     stream.pacing = Pacing::PerDirection {

@@ -1,5 +1,5 @@
-//! DiskSpd's words, written from plans that were read from them: recorded command lines and
-//! profiles, and made-up ones.
+//! DiskSpd's syntax, written from plans that were read from it: recorded command lines and
+//! profiles, and generated ones.
 
 use std::fs;
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ fn cases(group: &str) -> Vec<PathBuf> {
     cases
 }
 
-/// The plan of a recorded case; nothing if it was never to be run.
+/// The plan of a recorded case; `None` if the case does not describe a run.
 fn plan_of(case: &PathBuf) -> Option<Plan> {
     let text = fs::read_to_string(case.join("argv.txt")).unwrap();
     let arguments: Vec<String> = text.lines().map(str::to_owned).collect();
@@ -46,7 +46,7 @@ fn plan_of(case: &PathBuf) -> Option<Plan> {
         .then(|| lowered(&request.profile))
 }
 
-/// The plan comes back as it was, and nothing is said to be lost.
+/// The plan survives the round trip, and no loss is listed.
 #[track_caller]
 fn check(plan: &Plan, what: &str) -> (Form, String) {
     let written = to_diskspd(plan);
@@ -57,9 +57,9 @@ fn check(plan: &Plan, what: &str) -> (Form, String) {
     (written.form, written.text)
 }
 
-/// On each system `-u` is the ring of that system, and both are written so.
+/// `-u` means the ring of the respective system (io_uring or IoRing), and both are written as `-u`.
 #[test]
-fn the_ring_is_that_of_the_system() {
+fn dash_u_means_the_ring_of_the_system() {
     for (windows, kind) in [(false, EngineKind::IoUring), (true, EngineKind::IoRing)] {
         for line in ["-u -o8 a.dat", "-u a.dat", "-u -x -F2 a.dat b.dat"] {
             let words: Vec<String> = ["-Rp"].into_iter().chain(line.split(' ')).map(str::to_owned).collect();
@@ -92,7 +92,7 @@ fn the_ring_is_that_of_the_system() {
 }
 
 #[test]
-fn recorded_cases_come_back() {
+fn recorded_cases_survive_a_round_trip() {
     let mut looked_at = 0;
     for group in ["profiles", "runs", "offsets"] {
         for case in cases(group) {
@@ -106,7 +106,7 @@ fn recorded_cases_come_back() {
 }
 
 #[test]
-fn lines_are_as_people_write_them() {
+fn lines_look_as_people_write_them() {
     let check_line = |line: &str, expected: &str| {
         let (form, text) = check(&diskspd_line(line), line);
         assert_eq!(
@@ -137,8 +137,7 @@ fn lines_are_as_people_write_them() {
 fn switches() -> impl Strategy<Value = String> {
     use proptest::sample::{select, subsequence};
     let one = |list: &'static [&'static str]| select(list).prop_map(str::to_owned);
-    let number =
-        |name: &'static str, least: u64, most: u64| (least..=most).prop_map(move |value| format!("{name}{value}"));
+    let number = |name: &'static str, min: u64, max: u64| (min..=max).prop_map(move |value| format!("{name}{value}"));
     let groups: Vec<BoxedStrategy<String>> = vec![
         one(&["-b4K", "-b513", "-b1M", "-b100000"]).boxed(),
         number("-d", 1, 10_000).boxed(),
@@ -175,9 +174,9 @@ fn switches() -> impl Strategy<Value = String> {
 
 proptest! {
     #![proptest_config(ProptestConfig { max_global_rejects: 20_000, ..ProptestConfig::default() })]
-    /// Whatever DiskSpd takes.
+    /// Any line that DiskSpd accepts.
     #[test]
-    fn any_line_comes_back(line in switches()) {
+    fn any_line_survives_a_round_trip(line in switches()) {
         let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
         let reading = dialects::diskspd::read("diskspd", &words, &mut TestEnv::for_line(&words));
         prop_assume!(!matches!(reading, dialects::diskspd::Reading::End(_)));

@@ -1,7 +1,5 @@
-//! fio's words: what is written is read by fio's own grammar without a complaint, and its values
-//! are those of the plan.
-//!
-//! Whether the plan comes back is looked at in `fio_round_trips`, once jobs of fio become plans.
+//! fio's syntax: fio's own grammar reads the text without a complaint, and its values are those of
+//! the plan.
 
 use dialects::convert::{Conversion, to_fio};
 use dialects::fio::options::pattern::Rw;
@@ -22,7 +20,7 @@ fn check(plan: &Plan, text: &str, lost: &[&str]) -> Conversion {
 }
 
 #[test]
-fn a_job_of_ours() {
+fn a_native_job_converts() {
     let plan = flags(
         "--target /mnt/a.dat --size 4g --read 70 --block 8k --depth 32 --workers 4 --rate 4000iops --time 5m --access zipf:1.2 \
          --flush-every 16 --seed 42",
@@ -84,7 +82,7 @@ fn workers_that_divide_a_target_are_clones_with_an_increment() {
          direct=1\ngroup_reporting\n",
         &[],
     );
-    // A third is no whole percent: every clone has a section, and what is lost is listed.
+    // A third is not a whole percentage: every clone gets a section, and the losses are listed.
     let thirds = to_fio(&flags("--target /dev/sdb --access sequential --workers 3"));
     assert_eq!(fio_again(&thirds).len(), 3);
     assert_eq!(thirds.lost.len(), 3, "{:?}", texts(&thirds.lost));
@@ -97,7 +95,7 @@ fn workers_that_divide_a_target_are_clones_with_an_increment() {
 }
 
 #[test]
-fn steps_are_stonewalls_and_what_all_say_is_global() {
+fn steps_become_stonewalls_and_common_options_global() {
     let plan = job_file(
         "[defaults]\ntarget = \"a.dat\"\nsize = \"1g\"\ntime = \"10s\"\n[[job]]\nname = \"one\"\ndepth = 4\n[[job]]\nname = \
          \"two\"\nread = 0\nafter = \"one\"\n[[job]]\nname = \"three\"\nstep = 2\ncache = \"buffered-through\"\naccess = \
@@ -123,7 +121,7 @@ fn steps_are_stonewalls_and_what_all_say_is_global() {
 }
 
 #[test]
-fn a_line_of_diskspd() {
+fn a_diskspd_line_converts() {
     let plan = diskspd_line("-b8K -c1G -d60 -W5 -C3 -t2 -o8 -r -w30 -Sh -n a.dat");
     let written = check(
         &plan,
@@ -139,7 +137,7 @@ fn a_line_of_diskspd() {
 }
 
 #[test]
-fn a_pool_is_a_set_of_files() {
+fn a_request_pool_becomes_a_set_of_files() {
     let plan = diskspd_line("-b4K -F2 -O16 -r -n a.dat dir/b:c.dat");
     let written = check(
         &plan,
@@ -148,7 +146,7 @@ fn a_pool_is_a_set_of_files() {
         &[],
     );
     assert_eq!(fio_again(&written)[0].options.files.filename, ["a.dat", "dir/b:c.dat"]);
-    // A depth for each target is none over all of them.
+    // A depth for each target is not a depth over all of them.
     let each = to_fio(&diskspd_line("-b4K -F2 -o16 -r -n a.dat b.dat"));
     assert_eq!(
         texts(&each.lost),
@@ -156,10 +154,9 @@ fn a_pool_is_a_set_of_files() {
     );
 }
 
-/// Every option that this module writes is one that fio's grammar knows, whatever else comes beside
-/// it.
+/// fio's grammar knows every option that the conversion writes, also in combinations.
 #[test]
-fn every_plan_of_the_other_tests_is_read() {
+fn plans_of_the_other_tests_are_readable() {
     let lines = crate::convert::native::LINES.iter().map(|line| flags(line));
     let files = crate::convert::native::FILES.iter().map(|file| job_file(file));
     for plan in lines.chain(files) {
@@ -175,7 +172,7 @@ fn every_plan_of_the_other_tests_is_read() {
 }
 
 #[test]
-fn what_a_line_cannot_hold_is_reported() {
+fn names_that_a_job_file_cannot_hold_are_reported() {
     let written = to_fio(&flags("--target 'a#b.dat'"));
     assert_eq!(
         texts(&written.lost),
@@ -183,9 +180,9 @@ fn what_a_line_cannot_hold_is_reported() {
     );
 }
 
-/// A target that is no file must not become one.
+/// A null target must not become a file.
 #[test]
-fn nothing_stays_nothing() {
+fn a_null_target_stays_null() {
     check(
         &flags("--target null --size 1g --depth 4"),
         "[job1]\nfilename=null\nsize=1g\nioengine=null\niodepth=4\nrw=randread\nnorandommap\nruntime=30s\ntime_based\n\

@@ -1,5 +1,4 @@
-//! Nothing is dropped in silence: whatever is changed in a plan is seen in the text, or it is
-//! listed.
+//! Nothing is dropped silently: every change of a plan is visible in the text, or it is listed.
 
 use dialects::convert::{self, Conversion};
 use model::access::{Access, Between, Every, Mixed, Placement, Zones};
@@ -16,7 +15,7 @@ use model::{Bytes, Direction, Nanos, PerDirection};
 
 use crate::convert::support::{flags, job_file};
 
-/// A job that reads and writes through the cache, so that every part of a plan has a meaning in it.
+/// A job that reads and writes through the cache, so that every part of a plan matters in it.
 fn base() -> Plan {
     flags(
         "--target /mnt/a.dat --size 1g --read 50 --block 8k --depth 4 --time 10s --warm-up 1s --cache buffered --rate 100iops",
@@ -41,8 +40,7 @@ fn stream(plan: &mut Plan) -> &mut Stream {
     &mut worker(plan).streams[0]
 }
 
-/// A change of everything that a test consists of. What is left out is said in `compare` with its
-/// reason.
+/// A change of every part of a test. `compare` has the parts that are left out, with the reasons.
 const CHANGES: &[Change] = &[
     ("seed", |plan| plan.seed = 1 << 40),
     ("path", |plan| plan.targets[0].path = "/mnt/b.dat".into()),
@@ -428,13 +426,13 @@ fn verify() -> Verify {
     }
 }
 
-/// Everything that is said beside the text.
+/// All losses and differences that a conversion lists.
 fn listed(of: &Conversion) -> Vec<String> {
     of.lost.iter().chain(&of.differs).map(ToString::to_string).collect()
 }
 
 #[test]
-fn every_change_is_seen_or_listed() {
+fn every_change_is_visible_or_listed() {
     for dialect in [Dialect::Native, Dialect::Fio, Dialect::Diskspd] {
         let before = convert::to(dialect, &base());
         for (name, change) in CHANGES {
@@ -442,15 +440,15 @@ fn every_change_is_seen_or_listed() {
             change(&mut plan);
             let after = convert::to(dialect, &plan);
             let silent = after.text == before.text && listed(&after) == listed(&before);
-            assert!(!silent, "{name} is dropped in silence by {dialect:?}:\n{}", after.text);
+            assert!(!silent, "{name} is silently dropped by {dialect:?}:\n{}", after.text);
         }
     }
 }
 
-/// A text that reads the same although the plan is another one stands for one of the two only: for
-/// the other, it is listed.
+/// If two plans have the same text, one of them does not survive the round trip, and its difference
+/// is listed.
 #[test]
-fn what_does_not_come_back_is_listed() {
+fn differences_after_a_round_trip_are_listed() {
     for (name, change) in CHANGES {
         let mut plan = base();
         change(&mut plan);
@@ -463,9 +461,9 @@ fn what_does_not_come_back_is_listed() {
     }
 }
 
-/// It said "nothing of 1t".
+/// Regression: it said "nothing of 1t".
 #[test]
-fn fio_has_its_null_engine_for_a_simulated_device() {
+fn a_simulated_device_becomes_fios_null_engine() {
     let job = "[[job]]\ntarget = \"simulated:disk\"\n[simulated.disk]\nsize = \"1t\"\nservice = \"1ms\"\n";
     let found = listed(&convert::to(Dialect::Fio, &job_file(job)));
     let named = |line: &String| line.ends_with("fio: the null engine, 1 TiB");
@@ -474,7 +472,7 @@ fn fio_has_its_null_engine_for_a_simulated_device() {
 
 /// fio answers "Inappropriate ioctl for device" there.
 #[test]
-fn fio_trims_no_files() {
+fn trims_of_a_file_are_lost_in_fio() {
     for (target, lost) in [("/mnt/a.dat", true), ("/dev/nvme0n1", false)] {
         let job = format!("[[job]]\ntarget = \"{target}\"\nsize = \"1g\"\ntrim = true\nengine = \"io_uring\"\n");
         let found = listed(&convert::to(Dialect::Fio, &job_file(&job)));
@@ -483,9 +481,9 @@ fn fio_trims_no_files() {
     }
 }
 
-/// What fio can say is in the text of these, and nothing of it is called lost.
+/// fio has options for these changes: the text contains them, and no loss is listed.
 #[test]
-fn fio_says_what_it_can() {
+fn changes_with_an_fio_option_are_written() {
     let said = [
         ("description", "description=text"),
         ("start delay", "startdelay=0s-3s"),

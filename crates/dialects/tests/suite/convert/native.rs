@@ -1,4 +1,4 @@
-//! Our own words, written from plans that were read from them: the same plan again, field for
+//! The native syntax, written from plans that were read from it: the same plan again, field for
 //! field.
 
 use std::collections::HashSet;
@@ -10,7 +10,7 @@ use proptest::prelude::*;
 
 use crate::convert::support::{flags, job_file, native_again, without_origin};
 
-/// The plan comes back as it was, and nothing is said to be lost.
+/// The plan survives the round trip, and no loss is listed.
 #[track_caller]
 fn check(plan: &Plan, what: &str) -> String {
     let written = to_native(plan);
@@ -73,21 +73,21 @@ pub const FILES: &[&str] = &[
 ];
 
 #[test]
-fn lines_come_back() {
+fn lines_survive_a_round_trip() {
     for line in LINES {
         check(&flags(line), line);
     }
 }
 
 #[test]
-fn files_come_back() {
+fn files_survive_a_round_trip() {
     for file in FILES {
         check(&job_file(file), file);
     }
 }
 
 #[test]
-fn every_option_is_among_them() {
+fn every_option_is_used_above() {
     let said: HashSet<&str> = LINES
         .iter()
         .flat_map(|line| line.split_whitespace())
@@ -95,12 +95,12 @@ fn every_option_is_among_them() {
         .collect();
     for option in OPTIONS {
         let in_files = FILES.iter().any(|file| file.contains(&format!("\n{} = ", option.name)));
-        assert!(said.contains(option.name) || in_files, "{} is not opened", option.name);
+        assert!(said.contains(option.name) || in_files, "{} is not used", option.name);
     }
 }
 
 #[test]
-fn one_job_is_a_line_and_several_are_a_file() {
+fn one_job_becomes_a_line_and_several_a_file() {
     let check = |plan: &Plan, form: Form, text: &str| {
         let written = to_native(plan);
         assert_eq!((written.form, written.text.as_str()), (form, text));
@@ -117,11 +117,11 @@ fn one_job_is_a_line_and_several_are_a_file() {
     );
 }
 
-/// Any job that flags can say.
+/// Any job that flags can express.
 fn jobs() -> impl Strategy<Value = String> {
     use proptest::sample::{select, subsequence};
     let one = |list: &'static [&'static str]| select(list).prop_map(str::to_owned);
-    let number = |name: &'static str, most: u64| (1..=most).prop_map(move |value| format!("--{name} {value}"));
+    let number = |name: &'static str, max: u64| (1..=max).prop_map(move |value| format!("--{name} {value}"));
     let groups: Vec<BoxedStrategy<String>> = vec![
         (1u64..1 << 40).prop_map(|size| format!("--size {size}")).boxed(),
         (0u64..1 << 40).prop_map(|offset| format!("--offset {offset}")).boxed(),
@@ -168,7 +168,7 @@ fn jobs() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn any_flags_come_back(line in jobs()) {
+    fn any_flags_survive_a_round_trip(line in jobs()) {
         check(&flags(&line), &line);
     }
 }

@@ -1,4 +1,4 @@
-//! Short ways to a plan in each dialect, and back from the text of a conversion.
+//! Shortcuts to a plan in each dialect, and back from the text of a conversion.
 
 use dialects::convert::{Conversion, Form};
 use dialects::diskspd::text::TextForm;
@@ -7,10 +7,10 @@ use dialects::native::{self, Document, JobSpec};
 use dialects::{Place, fio};
 use model::plan::{Origin, Plan};
 
-/// Where recorded data of DiskSpd lies.
+/// Folder of the data recorded from DiskSpd.
 pub const DISKSPD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/diskspd");
 
-/// Four processors, and the files that a test puts there.
+/// Four processors, and the files that a test adds.
 #[derive(Default)]
 pub struct TestEnv {
     pub files: Vec<(String, String)>,
@@ -18,7 +18,7 @@ pub struct TestEnv {
 }
 
 impl TestEnv {
-    /// The environment of the DiskSpd that has the switches of a line.
+    /// The environment of the DiskSpd version that has the switches of a line.
     pub fn for_line(words: &[String]) -> TestEnv {
         let newer = words
             .iter()
@@ -94,7 +94,7 @@ impl fio::ParseEnv for TestEnv {
     }
 }
 
-/// What a DiskSpd profile means on four processors.
+/// The plan of a DiskSpd profile on four processors.
 pub fn lowered(profile: &dialects::diskspd::Profile) -> Plan {
     let env = LowerEnv {
         cpus: &[0, 1, 2, 3],
@@ -109,7 +109,7 @@ pub fn lowered(profile: &dialects::diskspd::Profile) -> Plan {
 /// The plan of a DiskSpd command line.
 #[track_caller]
 pub fn diskspd(arguments: &[String], env: &mut TestEnv) -> Plan {
-    // Printing asks nothing of the machine.
+    // Printing does not query the machine.
     let words: Vec<String> = std::iter::once("-Rp".to_owned())
         .chain(arguments.iter().cloned())
         .collect();
@@ -132,14 +132,14 @@ pub fn diskspd_profile(text: &str) -> Plan {
     lowered(&xml::read(text).unwrap())
 }
 
-/// The plan of one of our job files.
+/// The plan of a native job file.
 #[track_caller]
 pub fn job_file(text: &str) -> Plan {
     let document = native::read_job_file("test.toml", text).unwrap_or_else(|faults| panic!("{faults:?}\n{text}"));
     native::lower(&document).unwrap_or_else(|faults| panic!("{faults:?}\n{text}"))
 }
 
-/// The plan of the flags of `fathom run`.
+/// The plan of `fathom run` with these flags.
 #[track_caller]
 pub fn flags(line: &str) -> Plan {
     let mut job = JobSpec::default();
@@ -166,7 +166,7 @@ pub fn flags(line: &str) -> Plan {
     native::lower(&document).unwrap_or_else(|faults| panic!("{faults:?} in {line}"))
 }
 
-/// Words as a shell makes them, of the quotes that conversions use.
+/// Splits a line as a shell does, with the quotes that conversions use.
 pub fn words(line: &str) -> Vec<String> {
     let (mut words, mut word, mut quoted, mut any) = (Vec::new(), String::new(), false, false);
     let mut letters = line.trim_end().chars();
@@ -189,7 +189,7 @@ pub fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// The plan that a conversion to our words comes to.
+/// The plan of a conversion to native.
 #[track_caller]
 pub fn native_again(conversion: &Conversion) -> Plan {
     match conversion.form {
@@ -199,7 +199,7 @@ pub fn native_again(conversion: &Conversion) -> Plan {
     }
 }
 
-/// The plan that a conversion to DiskSpd comes to.
+/// The plan of a conversion to DiskSpd.
 #[track_caller]
 pub fn diskspd_again(conversion: &Conversion) -> Plan {
     match conversion.form {
@@ -212,7 +212,7 @@ pub fn diskspd_again(conversion: &Conversion) -> Plan {
     }
 }
 
-/// The jobs that fio reads of a conversion.
+/// The jobs that fio reads from a conversion.
 #[track_caller]
 pub fn fio_again(conversion: &Conversion) -> Vec<fio::Job> {
     let jobs = |arguments: &[String], files: Vec<(String, String)>| {
@@ -241,7 +241,7 @@ pub fn fio_again(conversion: &Conversion) -> Vec<fio::Job> {
     of_file
 }
 
-/// The plan without what was written and how.
+/// The plan without the record of the input that it came from.
 pub fn without_origin(plan: &Plan) -> Plan {
     Plan {
         origin: Origin::default(),

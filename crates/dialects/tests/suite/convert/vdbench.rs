@@ -1,4 +1,4 @@
-//! To parameter files of Vdbench.
+//! Conversions to Vdbench parameter files.
 
 use dialects::convert::to_vdbench;
 use dialects::vdbench::{VdbenchEnv, expand, lower_all, read_command, read_parameters};
@@ -36,7 +36,7 @@ fn plan_of(text: &str) -> Plan {
 
 /// Two SDs of different size and depth, several sizes, a mix, a part of an SD, shares and rates.
 #[test]
-fn a_parameter_file_comes_back() {
+fn a_parameter_file_survives_a_round_trip() {
     let text = "data_errors=1\n\
                 sd=sd1,lun=/d/one,size=64m,threads=4,openflags=(o_direct,o_dsync)\n\
                 sd=sd2,lun=\"/d/t-w o\",size=32m,threads=2\n\
@@ -54,7 +54,7 @@ fn a_parameter_file_comes_back() {
 }
 
 #[test]
-fn what_vdbench_has_otherwise_is_listed() {
+fn differences_to_vdbench_are_listed() {
     let words = "--target /d/one --size 1g --read 70 --block 8k --workers 4 --depth 8 --time 60s --warm-up 0s";
     let found = to_vdbench(&flags(words));
     assert_eq!(
@@ -70,7 +70,7 @@ fn what_vdbench_has_otherwise_is_listed() {
     ] {
         assert!(lost.contains(part), "{part}: {lost}");
     }
-    // What is used whole has no size, and is not said to have one.
+    // A target that is used whole has no size, so its size is not listed either.
     let device = to_vdbench(&flags("--target /dev/nvme1n1 --depth 4 --time 60s --warm-up 5s"));
     let lost = texts(&device.lost).join("\n");
     assert!(
@@ -80,7 +80,7 @@ fn what_vdbench_has_otherwise_is_listed() {
 }
 
 #[test]
-fn trees_of_files_are_not_written() {
+fn trees_of_files_are_refused() {
     let tree = job_file("[[job]]\ntarget = \"/d\"\nkind = \"files\"\nmix = \"read\"\ntree = \"files=8,sizes=4k\"\n");
     let found = to_vdbench(&tree);
     assert_eq!(found.text, "");

@@ -1,11 +1,11 @@
-//! Where we differ on purpose: `tests/deviations.toml`, and that nothing in it is out of date.
+//! Intended differences from DiskSpd: `tests/deviations.toml` is complete and up to date.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::diskspd::support::DATA;
 
-/// The root of the repository.
+/// Root of the repository.
 pub const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
 /// An entry.
@@ -18,7 +18,7 @@ pub struct Deviation {
     pub cases: Vec<String>,
 }
 
-/// The entries of DiskSpd.
+/// The entries for DiskSpd.
 pub fn deviations() -> Vec<Deviation> {
     let text = fs::read_to_string(format!("{ROOT}/tests/deviations.toml")).unwrap();
     let table: toml::Table = text.parse().unwrap();
@@ -47,15 +47,14 @@ pub fn deviations() -> Vec<Deviation> {
         .collect()
 }
 
-/// The ids of the entries that a case is named by.
+/// The ids of the entries that name a case.
 pub fn of_case(case: &str) -> Vec<String> {
     let entries = deviations().into_iter();
     let named = entries.filter(|entry| entry.cases.iter().any(|named| named == case));
     named.map(|entry| entry.id).collect()
 }
 
-/// The texts of all tests, which are where cases of other groups are used, and of the pages written
-/// by hand.
+/// The texts of all tests, which use the cases of other groups, and of the handwritten pages.
 fn texts_that_mention() -> Vec<String> {
     let mut files = Vec::new();
     for folder in ["crates", "docs"] {
@@ -77,10 +76,10 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
 }
 
 #[test]
-fn entries_are_whole_and_their_cases_exist() {
+fn entries_are_complete_and_their_cases_exist() {
     let entries = deviations();
     let ids: std::collections::HashSet<&str> = entries.iter().map(|entry| entry.id.as_str()).collect();
-    assert_eq!(ids.len(), entries.len(), "an id stands twice");
+    assert_eq!(ids.len(), entries.len(), "an id occurs twice");
     for entry in &entries {
         for text in [&entry.theirs, &entry.ours, &entry.reason] {
             assert!(text.ends_with('.'), "{}: {text}", entry.id);
@@ -101,8 +100,8 @@ fn every_entry_is_mentioned_and_every_case_is_used() {
             "{} is mentioned nowhere",
             entry.id
         );
-        // Cases of profiles are used by the golden tests beside this file, which say more when one
-        // is not needed.
+        // Cases of profiles are used by the golden tests next to this file, which also report
+        // unneeded ones.
         for case in entry.cases.iter().filter(|case| !case.starts_with("profiles/")) {
             let name = case.rsplit('/').next().unwrap();
             assert!(mentioned(&format!("\"{name}\"")), "{}: no test uses {case}", entry.id);

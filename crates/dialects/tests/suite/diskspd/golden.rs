@@ -1,5 +1,5 @@
-//! Command lines and the profiles that DiskSpd 2.2 made of them: the same text, but for what
-//! `tests/deviations.toml` says.
+//! Command lines, and the profiles that DiskSpd 2.2 made from them: the same text, apart from the
+//! entries of `tests/deviations.toml`.
 
 use std::collections::HashMap;
 use std::fs;
@@ -27,7 +27,7 @@ fn arguments(case: &Path) -> Vec<String> {
     text.lines().map(str::to_string).collect()
 }
 
-/// Reads the command line of a case, with a switch before it, where its XML files are.
+/// Reads the command line of a case, with a switch before it, in the folder that has its XML files.
 fn reading(case: &Path, before: &str) -> (Reading, String) {
     let mut env = TestEnv {
         files: HashMap::new(),
@@ -52,11 +52,11 @@ fn reading(case: &Path, before: &str) -> (Reading, String) {
 fn added_by(id: &str) -> &'static str {
     match id {
         "xml-keeps-random-write-data" => "<RandomWriteData>true</RandomWriteData>",
-        other => panic!("`{other}` says nothing about printed profiles"),
+        other => panic!("`{other}` does not affect printed profiles"),
     }
 }
 
-/// Compares the XML of a case. A deviation of the case has to make a difference, and no other
+/// Compares the XML of a case. A deviation of the case must make a difference, and no other
 /// difference is allowed.
 fn check_xml(case: &Path, request: &Request) {
     let name = format!("profiles/{}", case.file_name().unwrap().to_str().unwrap());
@@ -113,11 +113,11 @@ fn command_lines_of_runs_become_the_profiles_in_their_results() {
     }
 }
 
-/// Every request of a pool goes to the first target there, and each to its own here
-/// (`pool-drives-every-target` of `tests/deviations.toml`).
+/// DiskSpd sends every request of a pool to the first target; fathom sends each to its own
+/// (`pool-drives-every-target` in `tests/deviations.toml`).
 const POOL: &str = "20-pool-without-O-first-target-only";
 
-/// From the words of each command line on, through its plan, to what its threads issue.
+/// Follows each command line through its plan to the operations that its threads issue.
 #[test]
 fn command_lines_issue_the_recorded_offsets() {
     let cases = folders("offsets");
@@ -150,8 +150,8 @@ fn command_lines_issue_the_recorded_offsets() {
             };
             let offset = found.operation.offset;
             if case.ends_with(POOL) {
-                // The recording tells the draws, and the targets are 1 and 2 MiB: the same draw
-                // modulo 1 MiB is the same offset on both.
+                // The targets are 1 and 2 MiB, so the same random draw modulo 1 MiB is the same
+                // offset on both.
                 let number = 64 - issued[thread].len() - 1;
                 assert_eq!(found.stream, number % 2, "{line}: operation {number}");
                 assert_eq!(
@@ -167,7 +167,10 @@ fn command_lines_issue_the_recorded_offsets() {
                 );
             }
         }
-        assert!(issued.iter().all(|thread| thread.len() == 0), "{line}: more is issued");
+        assert!(
+            issued.iter().all(|thread| thread.len() == 0),
+            "{line}: more operations are issued than recorded"
+        );
         if case.ends_with(POOL) {
             let all = execute(&plan, 0, 0, &sizes, 64).remove(0);
             let beyond = all.iter().filter(|issued| issued.operation.offset >= 1 << 20).count();

@@ -1,10 +1,10 @@
-//! What is said about slips. It never changes the outcome.
+//! Hints about common mistakes. They never change the outcome.
 
 use dialects::diskspd::Reading;
 
 use crate::diskspd::support::{TestEnv, end, reading, request, split};
 
-/// Checks that a line is refused with a hint that has these words.
+/// Checks that a line is refused with a hint that contains these words.
 #[track_caller]
 fn check(line: &str, words: &[&str]) {
     let end = end(reading(line));
@@ -14,7 +14,7 @@ fn check(line: &str, words: &[&str]) {
 }
 
 #[test]
-fn slips_are_understood() {
+fn common_mistakes_get_a_hint() {
     check(
         r"-D -L:\ClusterStorage\x\IO.dat",
         &["`-L` takes no value", r"-L C:\ClusterStorage\x\IO.dat"],
@@ -32,14 +32,14 @@ fn slips_are_understood() {
 }
 
 #[test]
-fn strangers_get_no_hint() {
+fn other_mistakes_get_no_hint() {
     for line in ["-q t.dat", "-o0 t.dat", "-r -s t.dat", "-T4M t.dat", "-d5"] {
         assert_eq!(end(reading(line)).hints, Vec::<String>::new(), "{line}");
     }
 }
 
 #[test]
-fn what_is_not_looked_at_is_noted_where_it_is_accepted() {
+fn ignored_characters_are_noted_if_the_line_is_accepted() {
     for (line, words) in [
         ("-help t.dat", "`-?` shows the help"),
         ("-L/dev/sdx t.dat", "`-L /dev/sdx`"),
@@ -51,7 +51,7 @@ fn what_is_not_looked_at_is_noted_where_it_is_accepted() {
 }
 
 #[test]
-fn a_value_apart_is_noted_where_it_is_accepted() {
+fn a_separated_value_is_noted_if_the_line_is_accepted() {
     let reading = TestEnv::default().read(&split("-r -d 60 t.dat"));
     assert!(matches!(reading, Reading::Run(_)));
     let request = request(reading);

@@ -1,4 +1,5 @@
-//! Whole lines: which mistake is reported first, what ends the process, what is a switch at all.
+//! Whole lines: which mistake is reported first, what ends the process, and what counts as a
+//! switch.
 
 use dialects::diskspd::newer::{KindOrder, Separation};
 use dialects::diskspd::profile::ResultFormat;
@@ -10,7 +11,7 @@ use crate::diskspd::support::{
 
 #[test]
 fn the_order_decides_which_mistake_is_reported() {
-    // Targets before all else, then the first pass, then the second from left to right.
+    // Targets first, then the first pass, then the second pass from left to right.
     check_refused(
         "-q t.dat -b0x",
         &["ERROR: parameters (-b0x) must come before targets on the command line"],
@@ -24,7 +25,7 @@ fn the_order_decides_which_mistake_is_reported() {
 }
 
 #[test]
-fn help_is_given_when_it_is_reached() {
+fn help_is_printed_when_the_parser_reaches_it() {
     let asked = end(reading("-d5 -?"));
     assert_eq!(asked.code, 0);
     assert_eq!(
@@ -44,7 +45,7 @@ fn help_is_given_when_it_is_reached() {
 }
 
 #[test]
-fn switches_of_the_next_version_are_named() {
+fn switches_of_the_next_version_are_refused_by_name() {
     for (switch, says) in [
         (
             "-SY",
@@ -88,7 +89,7 @@ fn switches_of_the_next_version_are_named() {
 }
 
 #[test]
-fn switches_of_the_next_version_are_read_where_they_are_asked_for() {
+fn switches_of_the_next_version_are_read_on_request() {
     let span = |line: &str| {
         request(newer(&format!("-Rp {line} t.dat")))
             .profile
@@ -106,7 +107,7 @@ fn switches_of_the_next_version_are_read_where_they_are_asked_for() {
     assert_eq!(ring("-un16p"), Some((true, Some(16), true)));
     assert_eq!(span("-oc4 -o8").newer.dequeue, Some(4));
     assert_eq!(span("-oc4 -o8").targets[0].requests, 8);
-    // What 2.3 does by default, and what its lines say.
+    // The defaults of 2.3, and what its lines contain.
     assert_eq!(span("").newer.separation, Some(Separation::PageDirectory));
     assert_eq!(span("-bsn").newer.separation, Some(Separation::System));
     assert_eq!(span("-b4K -bs2b").newer.separation, Some(Separation::Bytes(8192)));
@@ -133,7 +134,7 @@ fn switches_of_the_next_version_are_read_where_they_are_asked_for() {
 }
 
 #[test]
-fn events_are_opened_while_the_line_is_read() {
+fn events_are_opened_while_the_line_is_parsed() {
     let mut env = TestEnv::default();
     let request = request(env.read(&split("-ysbegun -yfended -yrgo -ypstop t.dat")));
     let named = |name: &str| Some(name.to_string());
@@ -163,13 +164,13 @@ fn events_that_cannot_be_opened_end_the_process() {
         };
         let end = end(env.read(&[switch, "t.dat"]));
         assert_eq!((end.code, end.stderr), (1, strings(&[said])), "{switch}");
-        // DiskSpd's words do not tell why.
+        // DiskSpd's messages do not give the reason.
         assert_eq!(end.hints, strings(&["no"]), "{switch}");
     }
 }
 
 #[test]
-fn setting_an_event_is_all_that_is_done() {
+fn setting_an_event_starts_no_run() {
     let mut env = TestEnv::default();
     let done = end(env.read(&["-yego"]));
     assert_eq!(
@@ -185,7 +186,7 @@ fn setting_an_event_is_all_that_is_done() {
 }
 
 #[test]
-fn slashes_and_other_dashes() {
+fn slashes_and_other_dashes_introduce_switches() {
     let mut windows = TestEnv {
         slash: true,
         ..TestEnv::default()
@@ -197,7 +198,7 @@ fn slashes_and_other_dashes() {
         refused.stderr[1..],
         strings(&["-a0,x", "    ^", "ERROR: incorrectly provided option: '/a0,x'"])
     );
-    // Elsewhere it begins a path.
+    // Elsewhere a slash begins a path.
     let path = profile("-b4K /dev/sdx").time_spans[0].targets[0].path.clone();
     assert_eq!(path, "/dev/sdx");
 

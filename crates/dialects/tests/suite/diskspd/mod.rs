@@ -1,5 +1,5 @@
-//! DiskSpd's command line, against what DiskSpd 2.2 was seen to do and against the rules of its
-//! grammar.
+//! DiskSpd's command line, compared with the observed behaviour of DiskSpd 2.2 and with the rules
+//! of its grammar.
 
 mod deviations;
 mod golden;

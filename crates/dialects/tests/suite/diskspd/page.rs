@@ -1,5 +1,5 @@
-//! `docs/diskspd.md`, made from the table of switches, the deviations, and what is written by hand
-//! in `page.md`.
+//! `docs/diskspd.md`, generated from the table of switches, the deviations, and the handwritten
+//! `page.md`.
 
 use std::fmt::Write as _;
 
@@ -46,7 +46,7 @@ fn format_switches() -> String {
         .to_string()
 }
 
-/// What becomes of a form, where it does not simply work.
+/// Describes the support of a form that does not simply work.
 fn status(form: &Form) -> String {
     let words = |status: Status| match status {
         Status::Supported => None,
@@ -90,7 +90,7 @@ fn the_page_is_current() {
 }
 
 #[test]
-fn the_help_fits_a_screen_and_names_every_form() {
+fn the_help_fits_a_screen_and_lists_every_form() {
     let help = end(reading("-?")).stdout;
     for form in switches().flat_map(|switch| switch.forms) {
         let written = form.written();

@@ -1,10 +1,10 @@
-//! Affinity lists against the machine.
+//! Affinity lists, checked against the machine's processors.
 
 use dialects::diskspd::{Processors, Reading};
 
 use crate::diskspd::support::{TestEnv, end, strings};
 
-/// Checks what a list of `-a` gives on a machine with processors 0, 1, 3 and 64 of 66.
+/// Checks the result of an `-a` list on a machine with processors 0, 1, 3 and 64 of 66.
 #[track_caller]
 fn check(list: &str, expected: &[&str]) {
     let mut env = TestEnv {
@@ -21,13 +21,13 @@ fn check(list: &str, expected: &[&str]) {
     } else {
         assert_eq!(end(reading).stderr, strings(expected), "{list}");
     }
-    // Printing a profile asks nothing of the machine.
+    // Printing a profile does not query the machine.
     let printed = env.read(&["-Rp", &switch, "t.dat"]);
     assert!(matches!(printed, Reading::Print(_)), "{list}: {printed:?}");
 }
 
 #[test]
-fn lists_name_processors_that_are_there() {
+fn lists_may_only_name_processors_that_exist() {
     check("0,1,3,g1,0", &[]);
     check(
         "g2,0",

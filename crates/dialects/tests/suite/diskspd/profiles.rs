@@ -1,11 +1,11 @@
-//! Profiles of files, and profiles recorded from DiskSpd 2.2.
+//! Profiles in files, and profiles recorded from DiskSpd 2.2.
 
 use dialects::diskspd::Reading;
 use dialects::diskspd::profile::ResultFormat;
 
 use crate::diskspd::support::{TestEnv, end, request, split, strings};
 
-/// A profile of two time spans whose targets are these.
+/// A profile of two time spans with these targets.
 fn template(paths: &[&str]) -> String {
     let target = |path: &&str| format!("<Target><Path>{path}</Path><Random>65536</Random></Target>");
     let targets: String = paths.iter().map(target).collect();
@@ -13,12 +13,12 @@ fn template(paths: &[&str]) -> String {
     format!("<Profile><TimeSpans>{span}{span}</TimeSpans></Profile>")
 }
 
-/// Reads a command line where `p.xml` has these targets.
+/// Reads a command line for which `p.xml` has these targets.
 fn with_template(paths: &[&str], line: &str) -> Reading {
     TestEnv::with_file("p.xml", &template(paths)).read(&split(line))
 }
 
-/// Checks what is said of a command line where `p.xml` has these targets.
+/// Checks the refusal of a command line for which `p.xml` has these targets.
 #[track_caller]
 fn check_refused(paths: &[&str], line: &str, expected: &[&str]) {
     let end = end(with_template(paths, line));
@@ -26,7 +26,7 @@ fn check_refused(paths: &[&str], line: &str, expected: &[&str]) {
 }
 
 #[test]
-fn the_line_replaces_what_the_file_says() {
+fn the_command_line_overrides_the_file() {
     let line = "-W1 -Xp.xml -d2 -C3 -z4 -v -vs -:5 -Rxml";
     let profile = request(with_template(&["t.dat"], line)).profile;
     assert_eq!(profile.time_spans.len(), 2);
@@ -45,7 +45,7 @@ fn the_line_replaces_what_the_file_says() {
 }
 
 #[test]
-fn only_some_switches_go_with_a_profile() {
+fn only_some_switches_are_allowed_with_a_profile() {
     let several = "ERROR: multiple XML profiles specified (-X)";
     check_refused(
         &["t.dat"],
@@ -82,7 +82,7 @@ fn files_that_cannot_be_read_are_reported() {
 }
 
 #[test]
-fn targets_take_the_places_of_slots() {
+fn targets_replace_template_slots() {
     let paths = |paths: &[&str], line: &str| -> Vec<String> {
         let spans = request(with_template(paths, line)).profile.time_spans;
         spans
@@ -98,7 +98,7 @@ fn targets_take_the_places_of_slots() {
 }
 
 #[test]
-fn slots_and_targets_have_to_match() {
+fn template_slots_and_targets_must_match() {
     let unsubstituted = |slot: &str| {
         format!(
             "ERROR: template target '{slot}' was not substituted - all template targets must be substituted to run a profile"

@@ -1,5 +1,5 @@
-//! Command lines made from the table of switches: what is accepted survives being printed and read
-//! again, and nothing makes the reader panic.
+//! Command lines generated from the table of switches: accepted ones survive being printed and read
+//! again, and no line makes the parser panic.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -12,7 +12,7 @@ use proptest::test_runner::{Config, TestRunner};
 
 use crate::diskspd::support::{TestEnv, request};
 
-/// Command lines of a run of this test.
+/// Command lines that this test runs.
 const LINES: u32 = 10_000;
 
 /// The profile that `-X` finds.
@@ -26,7 +26,7 @@ fn newer(path: &str, text: &str) -> TestEnv {
     }
 }
 
-/// What has to stand beside a form for it to be accepted.
+/// A switch that must accompany a form for it to be accepted.
 fn companion(form: &Form) -> Option<&'static str> {
     match form.head {
         "N" => Some("-Sm"),
@@ -38,11 +38,11 @@ fn companion(form: &Form) -> Option<&'static str> {
     }
 }
 
-/// A form and the value that it has on a line.
+/// A form and its value on a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Kind {
     head: &'static str,
-    /// The form as the help writes it, or the word that it has for a value.
+    /// The form as in the help, or the keyword that is its value.
     value: &'static str,
 }
 
@@ -54,7 +54,7 @@ struct Piece {
     companion: Option<&'static str>,
 }
 
-/// Every kind that the table has: each form once, those with words once for each word.
+/// All kinds in the table: each form once, or once per keyword if it has keywords.
 fn kinds() -> Vec<(Kind, &'static Form)> {
     let forms = switches().flat_map(|switch| switch.forms);
     forms
@@ -129,7 +129,7 @@ fn processors(list: Vec<(bool, u32)>) -> String {
     list.into_iter().map(item).collect::<Vec<_>>().join(",")
 }
 
-/// Ranges that leave something over, or one range of everything.
+/// Ranges that leave some I/O undistributed, or one range of everything.
 fn ranges(absolute: bool) -> impl Strategy<Value = String> {
     let unit = if absolute { "G" } else { "" };
     let some = prop::collection::vec((0u32..25, 1u32..25), 1..5).prop_map(move |list| {
@@ -150,12 +150,12 @@ fn piece(allowed: fn(&Form) -> bool) -> impl Strategy<Value = Piece> {
     })
 }
 
-/// May stand beside `-X`.
-fn goes_with_a_profile(form: &Form) -> bool {
+/// True if the switch may accompany `-X`.
+fn is_allowed_with_profile(form: &Form) -> bool {
     form.head == "X" || ":CdRvWz".contains(&form.head[..1])
 }
 
-fn has_no_profile(form: &Form) -> bool {
+fn is_not_profile(form: &Form) -> bool {
     form.head != "X"
 }
 
@@ -166,17 +166,17 @@ const PATHS: &[&str] = &[
 
 /// The switches of a line, and its targets.
 fn lines() -> impl Strategy<Value = (Vec<Piece>, Vec<&'static str>)> {
-    let usual = prop::collection::vec(piece(has_no_profile), 0..5);
-    let with_profile = prop::collection::vec(piece(goes_with_a_profile), 1..5);
+    let usual = prop::collection::vec(piece(is_not_profile), 0..5);
+    let with_profile = prop::collection::vec(piece(is_allowed_with_profile), 1..5);
     prop_oneof![
         19 => (usual, prop::collection::vec(select(PATHS), 1..4)),
         1 => (with_profile, Just(vec!["t.dat"])),
     ]
 }
 
-/// Two ways to say the same in a profile are one here: a step that is that of the block, and a
-/// buffer that zeros overrule.
-fn alike(mut profile: Profile) -> Profile {
+/// Normalises two spellings of the same profile: a stride equal to the block size, and a buffer
+/// that zeros override.
+fn normalized(mut profile: Profile) -> Profile {
     for target in profile.time_spans.iter_mut().flat_map(|span| &mut span.targets) {
         target.alignment = target.step();
         if target.zero_buffers {
@@ -213,8 +213,13 @@ fn accepted_lines_survive_being_printed() {
                 let Reading::Print(again) = again else {
                     return Err(TestCaseError::fail(format!("{arguments:?}: {again:?}")));
                 };
-                prop_assert_eq!(alike(again.profile), alike(request.profile), "{:?}", arguments);
-                // All targets of a file are looked at; here they are alike.
+                prop_assert_eq!(
+                    normalized(again.profile),
+                    normalized(request.profile),
+                    "{:?}",
+                    arguments
+                );
+                // Every target of a file is checked; here they are alike.
                 let of_all = paths.iter().flat_map(|_| &request.stderr);
                 prop_assert!(again.stderr.is_empty() == request.stderr.is_empty());
                 prop_assert!(
@@ -268,8 +273,7 @@ fn every_example_works() {
     }
 }
 
-/// Anything that can stand on a command line, more often than not something that looks like a
-/// switch.
+/// Any arguments, most of which look like a switch.
 fn garbage() -> impl Strategy<Value = String> {
     let letters: Vec<char> = switches().map(|switch| switch.letter).collect();
     let tails = prop_oneof![
@@ -291,7 +295,7 @@ proptest! {
     #![proptest_config(Config { cases: LINES, failure_persistence: None, ..Config::default() })]
 
     #[test]
-    fn garbage_is_refused_or_read(
+    fn random_arguments_do_not_panic(
         switches in prop::collection::vec(garbage(), 0..4),
         target in any::<bool>(),
         slash in any::<bool>(),

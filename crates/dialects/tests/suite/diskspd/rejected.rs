@@ -10,7 +10,7 @@ fn texts(value: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn refused_lines_are_refused_with_the_same_words() {
+fn refused_lines_have_the_recorded_messages() {
     let text = std::fs::read_to_string(format!("{DATA}/rejected.json")).unwrap();
     let cases: Vec<Value> = serde_json::from_str(&text).unwrap();
     assert_eq!(cases.len(), 33);

@@ -1,14 +1,14 @@
-//! An environment that remembers what it was asked, and short ways to read a command line.
+//! An environment that records its calls, and shortcuts to read a command line.
 
 use std::collections::HashMap;
 
 use dialects::diskspd::profile::{Profile, Target, TimeSpan};
 use dialects::diskspd::{End, EventRole, ParseEnv, Processors, Reading, Request, Version, read};
 
-/// Where recorded data lies.
+/// Folder of the recorded data.
 pub const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/diskspd");
 
-/// An environment of four processors, with the files and events that a test puts there.
+/// An environment of four processors, with the files and events that a test adds.
 pub struct TestEnv {
     pub files: HashMap<String, String>,
     pub processors: Processors,
@@ -90,7 +90,7 @@ pub fn split(line: &str) -> Vec<&str> {
     line.split_whitespace().collect()
 }
 
-/// Reads a command line in the usual environment.
+/// Reads a command line in the default environment.
 pub fn reading(line: &str) -> Reading {
     TestEnv::default().read(&split(line))
 }
@@ -105,7 +105,7 @@ pub fn newer(line: &str) -> Reading {
     .read(&split(line))
 }
 
-/// The request of a reading, be it for a run or for printing.
+/// The request that a command line makes, for a run or for printing.
 #[track_caller]
 pub fn request(reading: Reading) -> Request {
     match reading {
@@ -114,7 +114,7 @@ pub fn request(reading: Reading) -> Request {
     }
 }
 
-/// The end of a reading that leads to nothing else.
+/// The exit of a command line that ends the process.
 #[track_caller]
 pub fn end(reading: Reading) -> End {
     match reading {
@@ -141,7 +141,7 @@ pub fn target(switches: &str) -> Target {
     span(switches).targets.remove(0)
 }
 
-/// Compares what a command line, to which `t.dat` is added, says on stderr, with exit code 3.
+/// Checks the stderr of a refused command line, to which `t.dat` is added, and its exit code 3.
 #[track_caller]
 pub fn check_refused(switches: &str, expected: &[&str]) {
     let end = end(reading(&format!("{switches} t.dat")));
@@ -153,8 +153,7 @@ pub fn check_refused(switches: &str, expected: &[&str]) {
     assert!(end.stdout.is_empty(), "{switches}");
 }
 
-/// Compares what a command line, to which `t.dat` is added, says on stderr beside being accepted
-/// for a run.
+/// Checks the warnings on stderr of an accepted command line, to which `t.dat` is added.
 #[track_caller]
 pub fn check_warned(switches: &str, expected: &[&str]) {
     let reading = reading(&format!("{switches} t.dat"));
@@ -166,14 +165,14 @@ pub fn strings(texts: &[&str]) -> Vec<String> {
     texts.iter().map(|text| text.to_string()).collect()
 }
 
-/// A switch of the second pass is refused with nothing but the line that all of them share.
+/// Checks that a switch of the second pass is refused with only the line common to all of them.
 #[track_caller]
 pub fn check_bare_refusal(switch: &str) {
     check_refused(switch, &[&format!("ERROR: incorrectly provided option: '{switch}'")]);
 }
 
-/// A switch of the second pass is refused with these lines and the one that all share, for the last
-/// switch.
+/// Checks that switches of the second pass are refused with these lines and the common one, which
+/// names the last switch.
 #[track_caller]
 pub fn check_refusal(switches: &str, said: &[&str]) {
     let last = split(switches).pop().unwrap_or_default().to_string();

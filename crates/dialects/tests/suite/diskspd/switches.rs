@@ -1,4 +1,4 @@
-//! What each switch means and refuses, one small line after the other.
+//! The meaning of each switch, and the values that it refuses.
 
 use dialects::diskspd::Reading;
 use dialects::diskspd::profile::{
@@ -7,26 +7,26 @@ use dialects::diskspd::profile::{
 
 use crate::diskspd::support::{check_bare_refusal, check_refusal, check_refused, end, profile, reading, span, target};
 
-/// Compares the targets of two lines of switches.
+/// Compares the targets of two sets of switches.
 #[track_caller]
 fn check_same(switches: &str, others: &str) {
     assert_eq!(span(switches), span(others), "{switches} is {others}");
 }
 
-/// Compares one value of the target that a line of switches makes.
+/// Compares one value of the target that these switches describe.
 #[track_caller]
 fn check<T: PartialEq + std::fmt::Debug>(switches: &str, value: impl Fn(&Target) -> T, expected: T) {
     assert_eq!(value(&target(switches)), expected, "{switches}");
 }
 
-/// Compares one value of the time span that a line of switches makes.
+/// Compares one value of the time span that these switches describe.
 #[track_caller]
 fn check_span<T: PartialEq + std::fmt::Debug>(switches: &str, value: impl Fn(&TimeSpan) -> T, expected: T) {
     assert_eq!(value(&span(switches)), expected, "{switches}");
 }
 
 #[test]
-fn nothing_said_leaves_the_defaults() {
+fn a_line_without_switches_has_the_defaults() {
     let profile = profile("t.dat");
     assert_eq!(profile.progress, 0);
     assert_eq!(profile.result_format, ResultFormat::Text);
@@ -57,7 +57,7 @@ fn integers_are_read_leniently() {
 }
 
 #[test]
-fn values_that_numbers_cannot_have_are_refused() {
+fn impossible_values_of_numbers_are_refused() {
     for switch in [
         "-t0", "-t", "-t-1", "-o0", "-o", "-F0", "-F", "-O0", "-O", "-i0", "-i", "-j0", "-j", "-I0", "-I4", "-I", "-g",
         "-g0", "-g0i", "-gi", "-g-5", "-g5k", "-c", "-B", "-f", "-fx", "-frx", "-N", "-Nx", "-Nvv", "-y", "-yx", "-e",
@@ -68,7 +68,7 @@ fn values_that_numbers_cannot_have_are_refused() {
 }
 
 #[test]
-fn sizes_of_blocks_count_for_the_whole_line() {
+fn a_block_size_applies_to_the_whole_line() {
     check("-r2b -b16k", |target| target.alignment, 32768);
     check("-b16k -r2b", |target| target.alignment, 32768);
     check("-b2b", |target| target.block, 131072);
@@ -136,7 +136,7 @@ fn random_and_sequential_exclude_each_other() {
 }
 
 #[test]
-fn without_a_target_only_that_is_wrong() {
+fn a_missing_target_is_the_only_error_reported() {
     for line in ["-r -s", "-rs50 -rs60", "-s -s", "-d5"] {
         let end = end(reading(line));
         assert_eq!(end.stderr, ["ERROR: need to provide at least one filename"], "{line}");
@@ -144,7 +144,7 @@ fn without_a_target_only_that_is_wrong() {
 }
 
 #[test]
-fn bounds_may_be_said_once() {
+fn bounds_may_be_given_only_once() {
     let bounds = |target: &Target| (target.base, target.end);
     check("-B1M", bounds, (1 << 20, 0));
     check("-B1M:2M", bounds, (1 << 20, 3 << 20));
@@ -208,7 +208,7 @@ fn open_hints_combine() {
 }
 
 #[test]
-fn distributions_are_completed_and_replaced() {
+fn incomplete_distributions_are_completed_and_later_ones_replace_them() {
     let ranges = |list: &[(u32, u64)], absolute| {
         let ranges = list
             .iter()
@@ -229,7 +229,7 @@ fn distributions_are_completed_and_replaced() {
 }
 
 #[test]
-fn cache_modes_are_three_choices() {
+fn cache_modes_are_three_independent_choices() {
     let mode = |target: &Target| (target.cache, target.write_through, target.memory_mapped);
     check("-Sb", mode, (Cache::Cached, false, false));
     check("-S", mode, (Cache::Unbuffered, false, false));
@@ -250,7 +250,7 @@ fn cache_modes_are_three_choices() {
 }
 
 #[test]
-fn each_cache_choice_is_made_once() {
+fn each_cache_choice_may_be_made_only_once() {
     let b = "ERROR: -Sb conflicts with earlier specification of cache mode";
     let h = "ERROR: -Sh conflicts with earlier specification of cache/writethrough/memory mapped";
     let m = "ERROR: -Sm conflicts with earlier specification of memory mapped IO/unbuffered IO";
@@ -284,7 +284,7 @@ fn each_cache_choice_is_made_once() {
     ] {
         check_refusal(switches, &[expected]);
     }
-    // The old form does not look at memory mapping; validation does.
+    // The old form ignores memory mapping; the validation checks it.
     check_refused(
         "-Sm -h",
         &["ERROR: unbuffered IO (-Su or -Sh) can't be used with memory mapped IO (-Sm)"],
@@ -292,15 +292,15 @@ fn each_cache_choice_is_made_once() {
 }
 
 #[test]
-fn throughput_is_in_the_unit_of_its_last_letter() {
+fn throughput_is_in_the_unit_of_its_suffix() {
     let limit = |target: &Target| (target.throughput, target.throughput_unit);
     check("-g80000", limit, (80000, ThroughputUnit::BytesPerMs));
     check("-g2000i", limit, (2000, ThroughputUnit::Iops));
     check("-g1x0", limit, (1, ThroughputUnit::BytesPerMs));
     check("-g5 -g7i", limit, (7, ThroughputUnit::Iops));
     check("-g7i -g5", limit, (5, ThroughputUnit::BytesPerMs));
-    // 32 bits would wrap in the first case, and whole bytes per millisecond would make no limit of
-    // the second.
+    // 32 bits would overflow in the first case, and whole bytes per millisecond would mean no limit
+    // in the second.
     check("-b1M -g5000i", limit, (5000, ThroughputUnit::Iops));
     check("-b512 -g1i", limit, (1, ThroughputUnit::Iops));
     check(
@@ -311,7 +311,7 @@ fn throughput_is_in_the_unit_of_its_last_letter() {
 }
 
 #[test]
-fn write_contents_do_not_exclude_each_other() {
+fn write_contents_may_be_combined() {
     let contents = |target: &Target| (target.zero_buffers, target.source.clone());
     let source = |size, file: Option<&str>| {
         Some(Source {
@@ -353,7 +353,7 @@ fn write_shares_need_a_value() {
 }
 
 #[test]
-fn flush_modes_are_one_letter() {
+fn flush_modes_are_single_letters() {
     check("-Sm -Nv", |target| target.flush, Some(FlushType::ViewOfFile));
     check("-Sm -NN", |target| target.flush, Some(FlushType::NonVolatileMemory));
     check(
@@ -381,7 +381,7 @@ fn switches_of_the_time_span() {
     check_span("-F8 -O16", |span| (span.threads, span.requests), (8, 16));
     check_span("-z42", |span| span.seed, 42);
     check_span("-z-1", |span| span.seed, u32::MAX);
-    // A bare one takes the low 32 bits of the milliseconds since the start.
+    // Without a value, `-z` takes the low 32 bits of the milliseconds since the start.
     check_span("-z", |span| span.seed, 77);
     check("-lfoo", |target| target.large_pages, true);
     check("-I1", |target| target.priority, 1);
@@ -415,7 +415,7 @@ fn switches_of_the_profile() {
 }
 
 #[test]
-fn report_forms_accumulate() {
+fn result_formats_accumulate() {
     let printed = |line: &str| match reading(&format!("{line} t.dat")) {
         Reading::Print(request) => request.profile.result_format,
         other => panic!("{line}: {other:?}"),

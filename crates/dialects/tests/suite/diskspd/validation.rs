@@ -1,4 +1,4 @@
-//! What is checked of a whole profile, each rule at its edge.
+//! Checks of a whole profile, each rule at its boundary.
 
 use dialects::diskspd::profile::{Distribution, Profile, Range, Target, ThreadTarget, TimeSpan};
 use dialects::diskspd::{Processors, validate};
@@ -6,7 +6,7 @@ use dialects::diskspd::{Processors, validate};
 use crate::diskspd::support::{check_refused, check_warned, strings};
 
 #[test]
-fn threads_and_pools() {
+fn threads_and_pools_are_checked() {
     check_warned("-F1 -t1", &[]);
     check_refused("-r -F1 -t2", &["ERROR: -F and -t parameters cannot be used together"]);
     let routines = "ERROR: -g throughput control cannot be used with -x completion routines";
@@ -33,7 +33,7 @@ fn threads_and_pools() {
 }
 
 #[test]
-fn random_patterns() {
+fn random_patterns_are_checked() {
     check_refused(
         "-rs5 -T4k -p -t2",
         &["ERROR: -T conflicts with -r", "ERROR: -p conflicts with -r"],
@@ -43,7 +43,7 @@ fn random_patterns() {
 }
 
 #[test]
-fn sequential_patterns() {
+fn sequential_patterns_are_checked() {
     let not_sequential = "WARNING: target access pattern will not be sequential, consider -si";
     check_refused(
         "-rdpct100/100",
@@ -70,7 +70,7 @@ fn sequential_patterns() {
 }
 
 #[test]
-fn distributions() {
+fn distributions_are_checked() {
     check_warned("-r -rdpct60/50:40/50", &[]);
     check_warned("-b4k -r -rdabs60/4k", &[]);
     check_refused(
@@ -112,7 +112,7 @@ fn distributions() {
 }
 
 #[test]
-fn buffers_maps_and_bounds() {
+fn buffers_maps_and_bounds_are_checked() {
     let small =
         "ERROR: custom write buffer (-Z) is smaller than the block size. Write buffer size: 4095 block size: 4096";
     check_refused("-b4k -Z4095", &[small]);
@@ -145,7 +145,7 @@ fn several_problems_are_reported_in_order() {
     );
 }
 
-/// Checks what is said of a profile of one time span.
+/// Checks the messages about a profile of one time span.
 #[track_caller]
 fn check_span(span: TimeSpan, expected: &[&str]) {
     let profile = Profile {
@@ -173,7 +173,7 @@ fn random() -> Target {
 }
 
 #[test]
-fn what_only_xml_can_say() {
+fn settings_that_only_xml_has_are_checked() {
     assert_eq!(
         validate(&Profile::default(), false, None).lines,
         ["ERROR: no timespans specified"]
@@ -209,7 +209,7 @@ fn what_only_xml_can_say() {
 }
 
 #[test]
-fn ranges_of_no_bytes_stand_last() {
+fn a_range_without_bytes_must_be_last() {
     let absolute = |list: &[(u32, u64)]| {
         let ranges = list
             .iter()
@@ -234,7 +234,7 @@ fn ranges_of_no_bytes_stand_last() {
 }
 
 #[test]
-fn every_target_of_xml_is_looked_at_and_the_first_of_a_line() {
+fn all_targets_of_xml_but_only_the_first_of_a_line_are_checked() {
     let bad = || Target {
         burst: Some(1),
         ..random()
@@ -251,7 +251,7 @@ fn every_target_of_xml_is_looked_at_and_the_first_of_a_line() {
 }
 
 #[test]
-fn slots_are_refused_for_a_run_only() {
+fn template_slots_are_refused_only_for_a_run() {
     let profile = Profile {
         time_spans: vec![TimeSpan {
             targets: vec![Target {

@@ -1,6 +1,6 @@
-//! Profiles that no user would write, within what XML can say: alignments are explicit, since
-//! DiskSpd prints those in effect; zeros have no source; and what only random patterns have stands
-//! at random patterns.
+//! Generates profiles that no user would write, within what XML can express: alignments are
+//! explicit, since DiskSpd prints those in effect; zeros have no source; and random patterns alone
+//! have what applies only to them.
 
 use dialects::diskspd::Profile;
 use dialects::diskspd::distribution::complete;
@@ -9,7 +9,7 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-/// Any profile that a document can say.
+/// Any profile that a document can express.
 pub fn profiles() -> impl Strategy<Value = Profile> {
     let precreate = select(vec![
         Precreate::UseMaxSize,
@@ -193,8 +193,8 @@ fn write_buffers() -> impl Strategy<Value = (bool, Option<Source>)> {
     ]
 }
 
-/// Paths with all that XML treats specially, and a line end in the middle; blanks at the ends are
-/// not kept.
+/// Paths with all characters that XML treats specially, and a line end in the middle; leading and
+/// trailing blanks do not survive.
 fn paths() -> impl Strategy<Value = String> {
     prop_oneof![
         Just("C:\\Tests & <more>\\it's \"this\".dat".to_string()),

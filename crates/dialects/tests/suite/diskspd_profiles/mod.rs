@@ -1,5 +1,5 @@
-//! DiskSpd profiles against what DiskSpd 2.2 printed, against small cases for every rule, and
-//! against themselves.
+//! DiskSpd profiles: compared with DiskSpd 2.2's output, with small cases for every rule, and with
+//! themselves after a round trip.
 
 mod arbitrary;
 mod read;

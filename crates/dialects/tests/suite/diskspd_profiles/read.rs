@@ -1,4 +1,5 @@
-//! Small documents for every rule of reading: what an element means, and what is refused and where.
+//! Small documents for every rule of reading: the meaning of each element, and what is refused with
+//! which position.
 
 use dialects::diskspd::profile::{Cache, Precreate, Processor, Profile, Range, ResultFormat, Target, TimeSpan};
 use dialects::diskspd::xml::{XmlError, XmlErrorKind, read};
@@ -33,7 +34,7 @@ fn refused(text: &str) -> XmlError {
 }
 
 #[test]
-fn what_is_absent_keeps_its_default() {
+fn absent_elements_have_their_default() {
     let expected = Profile {
         time_spans: vec![TimeSpan {
             targets: vec![Target {
@@ -48,7 +49,7 @@ fn what_is_absent_keeps_its_default() {
 }
 
 #[test]
-fn only_the_word_true_is_true() {
+fn only_the_value_true_is_true() {
     for (word, expected) in [
         ("true", true),
         (" true\n", true),
@@ -119,7 +120,7 @@ fn numbers_are_read_exactly_and_in_range() {
 }
 
 #[test]
-fn words_are_those_of_the_schema() {
+fn keywords_are_those_of_the_schema() {
     assert_eq!(
         in_profile("<ResultFormat>xml</ResultFormat>").result_format,
         ResultFormat::Xml
@@ -142,7 +143,7 @@ fn words_are_those_of_the_schema() {
 }
 
 #[test]
-fn a_mention_of_tracing_switches_it_on() {
+fn a_tracing_element_enables_tracing() {
     assert_eq!(in_profile("<ETW/>").etw, None);
     assert_eq!(
         in_profile("<ETW><Process>false</Process></ETW>").etw,
@@ -153,7 +154,7 @@ fn a_mention_of_tracing_switches_it_on() {
 }
 
 #[test]
-fn processors_in_the_old_and_the_new_form() {
+fn processors_are_read_in_the_old_and_the_new_form() {
     let old = in_span(
         "<GroupAffinity>true</GroupAffinity><Affinity><AffinityAssignment>3</AffinityAssignment>\
          <AffinityAssignment>0</AffinityAssignment></Affinity>",
@@ -192,7 +193,7 @@ fn processors_in_the_old_and_the_new_form() {
 }
 
 #[test]
-fn of_several_caches_the_later_in_diskspds_order_wins() {
+fn the_last_cache_element_in_diskspds_order_wins() {
     let element = |name: &str| format!("<{name}>true</{name}>");
     for (names, cache, write_through, memory_mapped) in [
         (&["DisableOSCache"][..], Cache::Unbuffered, false, false),
@@ -220,7 +221,7 @@ fn of_several_caches_the_later_in_diskspds_order_wins() {
 }
 
 #[test]
-fn write_buffers_have_a_source_only_where_they_are_random() {
+fn write_buffers_have_a_source_only_if_random() {
     let source = "<RandomDataSource><SizeInBytes>1048576</SizeInBytes><FilePath> s.bin </FilePath></RandomDataSource>";
     let content =
         |pattern: &str, source: &str| in_target(&format!("<WriteBufferContent>{pattern}{source}</WriteBufferContent>"));
@@ -245,7 +246,7 @@ fn write_buffers_have_a_source_only_where_they_are_random() {
 }
 
 #[test]
-fn patterns_and_their_steps() {
+fn patterns_have_their_strides() {
     for (elements, percent, alignment) in [
         ("", 0, 0),
         ("<StrideSize>8192</StrideSize>", 0, 8192),
@@ -277,7 +278,7 @@ fn patterns_and_their_steps() {
 }
 
 #[test]
-fn a_distribution_gets_the_tail_that_it_leaves_out() {
+fn an_incomplete_distribution_is_completed() {
     let ranges = |ranges: &str| {
         let distribution = in_target(&format!("<Distribution>{ranges}</Distribution>"))
             .distribution
@@ -343,7 +344,7 @@ fn a_distribution_gets_the_tail_that_it_leaves_out() {
 }
 
 #[test]
-fn threads_of_a_pool_have_targets() {
+fn pool_threads_have_targets() {
     let threads = "<ThreadTargets><ThreadTarget><Weight>4</Weight><Thread>2</Thread></ThreadTarget>\
                    <ThreadTarget><Thread>0</Thread></ThreadTarget></ThreadTargets>";
     let pairs: Vec<_> = in_target(threads)
@@ -360,7 +361,7 @@ fn threads_of_a_pool_have_targets() {
 }
 
 #[test]
-fn what_the_schema_does_not_know_is_refused() {
+fn elements_outside_the_schema_are_refused() {
     for (text, expected) in [
         ("<Results/>", "the root is <Results> instead of <Profile>"),
         (
@@ -418,7 +419,7 @@ fn what_the_schema_does_not_know_is_refused() {
 }
 
 #[test]
-fn the_schema_is_asked_before_the_rest() {
+fn the_schema_is_checked_first() {
     let text = document(
         "",
         "<Affinity><AffinityAssignment>999</AffinityAssignment></Affinity>",
@@ -428,7 +429,7 @@ fn the_schema_is_asked_before_the_rest() {
 }
 
 #[test]
-fn a_mistake_has_a_place() {
+fn a_mistake_has_a_position() {
     let error = refused("<Profile>\n  <Progress>1</Progress>\n  <ResultFormat>json</ResultFormat>\n</Profile>");
     assert_eq!((error.line, error.column), (3, 3));
     assert_eq!(
@@ -445,7 +446,7 @@ fn a_mistake_has_a_place() {
 }
 
 #[test]
-fn documents_come_with_and_without_their_trimmings() {
+fn documents_are_read_with_and_without_declarations() {
     let plain = document("", "", "");
     let expected = read(&plain).unwrap();
     for text in [
@@ -468,13 +469,14 @@ fn documents_come_with_and_without_their_trimmings() {
 }
 
 #[test]
-fn a_path_may_be_long_and_foreign() {
+fn a_path_may_be_long_and_non_ascii() {
     let path = "ø/".repeat(2000);
     let text = document("", "", "").replace("<Path>a<", &format!("<Path>{path}<"));
     assert_eq!(read(&text).unwrap().time_spans[0].targets[0].path, path);
 }
 
-/// No document expands, however small, and none is deeper than we can go.
+/// No document expands entities, however small, and none is nested more deeply than the parser can
+/// follow.
 #[test]
 fn hostile_documents_are_refused() {
     let entities = "<!DOCTYPE Profile [<!ENTITY a 'aaaa'><!ENTITY b '&a;&a;'>]><Profile>&b;</Profile>";

@@ -1,5 +1,5 @@
-//! What is written is what was read: recorded documents byte for byte, made-up profiles value for
-//! value.
+//! Profiles survive being read and written: recorded documents byte for byte, generated profiles
+//! value for value.
 
 use dialects::diskspd::profile::ResultFormat;
 use dialects::diskspd::xml;
@@ -9,7 +9,7 @@ use super::arbitrary::profiles;
 use super::{cases, file};
 
 #[test]
-fn recorded_profiles_are_written_as_they_were() {
+fn recorded_profiles_are_rewritten_unchanged() {
     for case in cases("profiles") {
         let text = file(&case, "profile.xml");
         let profile = xml::read(&text).unwrap_or_else(|error| panic!("{}: {error}", case.display()));
@@ -18,7 +18,7 @@ fn recorded_profiles_are_written_as_they_were() {
 }
 
 #[test]
-fn profiles_inside_recorded_results_are_written_as_they_were() {
+fn profiles_inside_recorded_results_are_rewritten_unchanged() {
     for case in cases("runs") {
         let result = file(&case, "result.xml");
         let inside = result.lines().skip_while(|line| *line != "  <Profile>");
@@ -31,12 +31,12 @@ fn profiles_inside_recorded_results_are_written_as_they_were() {
 }
 
 #[test]
-fn a_profile_that_was_read_becomes_what_was_recorded() {
+fn a_profile_read_by_diskspd_becomes_the_recorded_one() {
     for case in cases("profiles").iter().filter(|case| case.join("pool.xml").exists()) {
         let mut profile = xml::read(&file(case, "pool.xml")).unwrap();
-        // Of the command line that printed it.
+        // The result format of the command line that printed it.
         profile.result_format = ResultFormat::Xml;
-        // DiskSpd reads RandomWriteData and does not write it.
+        // DiskSpd reads RandomWriteData but does not write it.
         assert!(profile.time_spans[0].random_write_data);
         let written = xml::lines(&profile);
         let kept: Vec<&String> = written
@@ -49,7 +49,7 @@ fn a_profile_that_was_read_becomes_what_was_recorded() {
 }
 
 #[test]
-fn a_path_with_characters_that_xml_lacks_leaves_a_document() {
+fn a_path_with_characters_invalid_in_xml_still_gives_a_document() {
     let text = "<Profile><TimeSpans><TimeSpan><Targets><Target><Path>a</Path></Target></Targets></TimeSpan></TimeSpans></Profile>";
     let mut profile = xml::read(text).unwrap();
     profile.time_spans[0].targets[0].path = "a\0\u{1}\u{1f}\u{ffff}]]>\n\u{7f}b".to_string();
@@ -62,13 +62,13 @@ fn a_path_with_characters_that_xml_lacks_leaves_a_document() {
 
 proptest! {
     #[test]
-    fn a_profile_comes_back_as_it_was(profile in profiles()) {
+    fn any_profile_survives_a_round_trip(profile in profiles()) {
         let text = xml::lines(&profile).join("\n");
         prop_assert_eq!(xml::read(&text).unwrap(), profile);
     }
 
-    /// Cutting, repeating and swapping bytes of a document gives another profile or an error with a
-    /// place, never a panic.
+    /// After bytes of a document were cut, repeated or swapped, the parser returns a profile or an
+    /// error with a position, and does not panic.
     #[test]
     fn damaged_documents_are_refused_or_read(
         profile in profiles(),

@@ -1,4 +1,5 @@
-//! Profiles in words: recorded ones, the form of DiskSpd 2.0, and what no recorded profile has.
+//! Profiles as text: recorded ones, the form of DiskSpd 2.0, and features that no recorded profile
+//! has.
 
 use dialects::diskspd::profile::{Cache, Distribution, Range, Target, TimeSpan};
 use dialects::diskspd::text::{TextForm, lines, range_lines, size};
@@ -8,7 +9,7 @@ use proptest::prelude::*;
 use super::arbitrary::profiles;
 use super::{cases, file};
 
-/// The recorded lines below the command line: from the flags or the parameters to the system
+/// The recorded lines after the command line: from the flags or the parameters to the system
 /// information.
 fn recorded_lines(text: &str) -> Vec<&str> {
     let below = text
@@ -19,7 +20,7 @@ fn recorded_lines(text: &str) -> Vec<&str> {
 }
 
 #[test]
-fn recorded_profiles_in_words() {
+fn recorded_profiles_match_as_text() {
     for (group, document, report) in [
         ("profiles", "profile.xml", "profile.txt"),
         ("runs", "result.xml", "result.txt"),
@@ -30,7 +31,7 @@ fn recorded_profiles_in_words() {
             let end = text.find("</Profile>").unwrap() + "</Profile>".len();
             let mut profile = xml::read(&text[start..end]).unwrap();
             let report = file(&case, report);
-            // DiskSpd's XML does not say it, so that only the report knows; in all recorded cases
+            // DiskSpd's XML does not contain it, so only the report shows it; in all recorded cases
             // it is the first time span.
             profile.time_spans[0].random_write_data = report.contains("generating random data");
             assert_eq!(
@@ -44,7 +45,7 @@ fn recorded_profiles_in_words() {
 }
 
 #[test]
-fn the_older_form_is_that_of_a_report_of_2_0_20() {
+fn the_2_0_form_matches_a_report_of_2_0_20() {
     let target = Target {
         path: "test_001.dat".to_string(),
         block: 64 << 10,
@@ -97,7 +98,7 @@ IO priority: normal
 }
 
 #[test]
-fn the_older_form_knows_nothing_of_what_came_later() {
+fn the_2_0_form_omits_later_features() {
     let text = "<Profile><TimeSpans><TimeSpan><ThreadCount>2</ThreadCount><RequestCount>4</RequestCount><Targets><Target>\
                 <Path>a</Path><Random>4096</Random><Throughput>5</Throughput><ThreadStride>1048576</ThreadStride>\
                 <WriteBufferContent><Pattern>random</Pattern><RandomDataSource><SizeInBytes>1048576</SizeInBytes>\
@@ -146,7 +147,7 @@ fn sizes_have_the_largest_unit_that_fits() {
 }
 
 #[test]
-fn ranges_of_a_distribution() {
+fn ranges_of_a_distribution_are_listed() {
     let distribution = |absolute, ranges: &[(u32, u64)]| Distribution {
         absolute,
         ranges: ranges
@@ -173,7 +174,7 @@ fn ranges_of_a_distribution() {
             "    40% of IO => [   512 -       end)"
         ]
     );
-    // A range of 20 % fell behind the end of the target.
+    // A range of 20 % was beyond the end of the target.
     assert_eq!(
         range_lines(&distribution(true, &[(60, 1 << 20), (20, 1 << 20)])),
         [
@@ -189,7 +190,7 @@ fn ranges_of_a_distribution() {
 
 proptest! {
     #[test]
-    fn any_profile_has_words(profile in profiles()) {
+    fn any_profile_can_be_printed_as_text(profile in profiles()) {
         for form in [TextForm::V2_2, TextForm::V2_0] {
             let lines = lines(&profile, form);
             prop_assert_eq!(lines.iter().filter(|line| line.starts_with("\ttimespan: ")).count(), profile.time_spans.len());

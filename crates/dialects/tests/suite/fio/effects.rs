@@ -1,12 +1,14 @@
-//! What each option does to the plan. The rows of the table have command lines with that option,
-//! and what fio's manual says the plan must then hold; without the option it must not hold, or the
-//! entry would show nothing. `cargo xtask mutate fio` goes further: it takes the option away in
-//! each line that reads it, and these tests have to notice.
+//! The effect of each option on the plan.
 //!
-//! An entry has one or more facts between semicolons: a path, `=`, `!=` or `>`, and a value. A path
-//! begins at the plan, or at the first job, worker, stream or target of it, or at what reports show
-//! (`shown`); `*` stands for every element of a list. Values are JSON without quotes and spaces,
-//! the keys of objects sorted; what is not there is null.
+//! Rows of the option table have command lines with that option, and facts that, according to fio's
+//! manual, the plan must then satisfy. Without the option they must not hold, because the entry
+//! would prove nothing. `cargo xtask mutate fio` goes further: it removes the option from each line
+//! that reads it, and these tests must fail.
+//!
+//! An entry has one or more facts, separated by semicolons: a path, `=`, `!=` or `>`, and a value.
+//! A path starts at the plan, or at its first job, worker, stream or target, or at what reports
+//! show (`shown`); `*` matches every element of a list. Values are JSON without quotes and spaces,
+//! with object keys sorted; an absent value is null.
 
 mod elsewhere;
 mod sayings;
@@ -25,11 +27,11 @@ use crate::fio::support::{TestEnv, split};
 
 const K: u64 = 1024;
 const M: u64 = 1024 * K;
-/// A seed that is not known beforehand.
+/// A seed that cannot be known in advance.
 const FRESH: u64 = 7;
 
-/// A file `f` of 128 KiB, a device `dev` of 1 MiB, `bytes`, which holds `ab`, and a folder `d` of
-/// two names.
+/// Has a file `f` of 128 KiB, a device `dev` of 1 MiB, a file `bytes` that holds `ab`, and a
+/// directory `d` with two names.
 pub struct FakeDisk;
 
 impl Disk for FakeDisk {
@@ -76,11 +78,11 @@ impl Disk for FakeDisk {
     }
 }
 
-/// Of two files, of which only `f` is there.
+/// A trace of two files, of which only `f` exists.
 const TRACE: &str = "fio version 3 iolog\n1 f add\n1 y add\n2 f open\n3 f read 0 8192\n4 y open\n5 y write 4096 4096\n\
                      6 f read 8192 512\n7 f sync 0 0\n";
 
-/// Two reads of the device 8:16 as blktrace writes them, both in flight at once.
+/// Two reads of the device 8:16 in blktrace's format, in flight together.
 fn records() -> Vec<u8> {
     let record = |time: u64, sector: u64, action: u32| {
         let mut record = Vec::new();
@@ -98,7 +100,7 @@ fn records() -> Vec<u8> {
     [record(1, 0, 1), record(2, 8, 1), record(3, 0, 8), record(4, 8, 8)].concat()
 }
 
-/// What a command line means here; nothing if it is not even read.
+/// The plan of a command line, or the reasons for its refusal; `None` if it does not even parse.
 fn attempt(words: &[String]) -> Option<Result<Lowered, Vec<Diagnostic>>> {
     let mut env = TestEnv {
         folders: ["d", "e"].map(String::from).to_vec(),
@@ -119,7 +121,7 @@ fn attempt(words: &[String]) -> Option<Result<Lowered, Vec<Diagnostic>>> {
     Some(lower(&jobs, env))
 }
 
-/// What a command line means here; nothing if it is refused.
+/// The plan of a command line; `None` if it is refused.
 pub fn lowered(words: &[String]) -> Option<Lowered> {
     attempt(words)?.ok()
 }
@@ -145,7 +147,7 @@ fn effects() -> impl Iterator<Item = (&'static str, &'static str, &'static str)>
     rows().flat_map(|row| row.effects.iter().map(|(line, facts)| (row.name, *line, *facts)))
 }
 
-/// A plan, and what the paths of facts begin at.
+/// A plan as the JSON object in which the paths of facts start.
 struct Facts(Value);
 
 impl Facts {
@@ -171,7 +173,7 @@ impl Facts {
     fn holds(&self, fact: &str) -> bool {
         let end = fact
             .find(['=', '!', '>'])
-            .unwrap_or_else(|| panic!("{fact} states nothing"));
+            .unwrap_or_else(|| panic!("{fact} contains no comparison"));
         let (path, condition) = fact.split_at(end);
         let found = match path.strip_prefix("shown.") {
             Some(setting) => self.0["shown"][setting].clone(),
@@ -197,7 +199,7 @@ fn at(value: &Value, path: &[&str]) -> Value {
     }
 }
 
-/// JSON without quotes and spaces, the keys of objects sorted.
+/// JSON without quotes and spaces, with object keys sorted.
 fn text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -220,7 +222,7 @@ fn row(name: &str) -> &'static Row {
         .unwrap_or_else(|| panic!("there is no option {name}"))
 }
 
-/// The words of an entry; a job is begun where none is.
+/// Splits an entry into arguments, and starts a job if it has none.
 pub fn words(line: &str) -> Vec<String> {
     let mut words = split(line);
     if !words.iter().any(|word| word.starts_with("--name=")) {
@@ -229,7 +231,7 @@ pub fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// The same without every word that gives an option.
+/// The same arguments without those that set an option.
 fn without(words: &[String], option: &str) -> Vec<String> {
     let row = row(option);
     let gives = |word: &&String| {
@@ -242,7 +244,7 @@ fn without(words: &[String], option: &str) -> Vec<String> {
 }
 
 #[test]
-fn every_option_does_what_fio_says() {
+fn every_option_has_its_documented_effect() {
     let mut wrong = Vec::new();
     for (option, line, facts) in effects() {
         match lowered(&words(line)) {
@@ -251,13 +253,17 @@ fn every_option_does_what_fio_says() {
             None => wrong.push(format!("{option}: {line} is refused")),
         }
     }
-    assert!(wrong.is_empty(), "the plan does not say so:\n{}", wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "the plan does not satisfy this:\n{}",
+        wrong.join("\n")
+    );
 }
 
-/// A negative number wraps in most options, as in fio, or is refused. The other options of the line
-/// give it something to be added to.
+/// In most options a negative number wraps, as in fio; in the others it is refused. The other
+/// options of the line are values to which it may be added.
 #[test]
-fn extreme_numbers_cause_no_panic() {
+fn extreme_numbers_do_not_panic() {
     const OTHERS: &str = "--size=64k --rw=randrw --runtime=1 --numjobs=2 --rate=1m --ss=iops:5% --ss_dur=10 \
                           --offset=4k --offset_increment=4k --zonemode=strided --zonesize=8k";
     let mut panicked = Vec::new();
@@ -275,7 +281,7 @@ fn extreme_numbers_cause_no_panic() {
 }
 
 #[test]
-fn nothing_holds_without_its_option() {
+fn no_fact_holds_without_its_option() {
     let mut idle = Vec::new();
     for (option, line, facts) in effects() {
         let blanked = lowered(&without(&words(line), option));
@@ -286,9 +292,9 @@ fn nothing_holds_without_its_option() {
     assert!(idle.is_empty(), "the same without the option:\n{}", idle.join("\n"));
 }
 
-/// Everything that is said of a command line: lines for stdout, notes, and why clones cannot be
-/// made ready; or the complaints it is refused with.
-fn said(words: &[String]) -> Vec<String> {
+/// All messages about a command line: lines for stdout, notes, and why clones cannot be prepared;
+/// or the reasons for its refusal.
+fn messages(words: &[String]) -> Vec<String> {
     match attempt(words) {
         Some(Ok(lowered)) => {
             let unusable = lowered.unusable.into_iter().map(|unusable| unusable.line);
@@ -300,20 +306,20 @@ fn said(words: &[String]) -> Vec<String> {
 }
 
 #[test]
-fn every_saying_follows_from_its_option() {
+fn every_message_depends_on_its_option() {
     let mut wrong = Vec::new();
     for (option, line, saying) in SAYINGS.iter().chain(COMPLAINTS) {
         let (with, without) = (words(line), without(&words(line), option));
-        let holds = |words: &[String]| said(words).iter().any(|said| said == saying);
+        let holds = |words: &[String]| messages(words).iter().any(|message| message == saying);
         if !holds(&with) || holds(&without) {
-            wrong.push(format!("{option}: {line}: {:?}", said(&with)));
+            wrong.push(format!("{option}: {line}: {:?}", messages(&with)));
         }
     }
     for (option, line, saying) in SILENCES {
         let (with, without) = (words(line), without(&words(line), option));
-        let silent = |words: &[String]| !said(words).iter().any(|said| said.contains(saying));
+        let silent = |words: &[String]| !messages(words).iter().any(|message| message.contains(saying));
         if !silent(&with) || silent(&without) {
-            wrong.push(format!("{option}: {line}: {:?}", said(&with)));
+            wrong.push(format!("{option}: {line}: {:?}", messages(&with)));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -332,11 +338,11 @@ fn every_option_is_in_a_list() {
             missing.push(row.name);
         }
     }
-    assert!(missing.is_empty(), "in none of the lists: {missing:?}");
+    assert!(missing.is_empty(), "not tested by any of the lists: {missing:?}");
 }
 
 #[test]
-fn tests_of_other_places_are_there() {
+fn tests_in_other_files_exist() {
     const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
     for (option, file, test) in ELSEWHERE {
         assert!(rows().any(|row| row.is_called(option)), "{option}");

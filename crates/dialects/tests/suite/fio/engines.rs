@@ -1,4 +1,4 @@
-//! Engines that do something else than moving data.
+//! Engines that do something other than moving data.
 
 use dialects::fio::engines;
 use model::Nanos;
@@ -14,18 +14,18 @@ fn plan(line: &str) -> model::plan::Plan {
 }
 
 #[test]
-fn names_are_worked_on_from_their_start() {
+fn name_engines_use_every_name_from_the_first() {
     let plan = plan("--ioengine=filecreate --nrfiles=3 --size=48k --offset=4k --rw=randrw --fsync=1");
     let stream = stream(&plan);
     assert!(matches!(&stream.pattern.access[..], [Access::Sequential(_)]));
     assert_eq!(stream.region.base.resolve(1 << 20), 0);
-    // What is not opened has nothing to flush.
+    // Files that are not opened have nothing to flush.
     assert_eq!(stream.sync, Default::default());
     assert!(matches!(&stream.target, StreamTarget::Files { targets, .. } if targets.len() == 3));
 }
 
 #[test]
-fn work_goes_on_until_its_time_is_over() {
+fn engines_without_data_run_until_their_time_is_over() {
     let stop = |line: &str| job(&plan(line)).stop;
     let timed = Stop::after(Nanos::secs(5));
     assert_eq!(
@@ -48,7 +48,7 @@ fn a_program_receives_its_job() {
 }
 
 #[test]
-fn engines_without_a_command_are_refused() {
+fn engines_that_lack_their_command_are_unusable() {
     for (line, engine) in [("--ioengine=cpuio", "cpuio"), ("--ioengine=exec", "exec")] {
         let unusable = lowered(&words(line)).unwrap().unusable;
         let [one] = &unusable[..] else { panic!("{unusable:?}") };
@@ -58,7 +58,7 @@ fn engines_without_a_command_are_refused() {
 }
 
 #[test]
-fn devices_are_no_names() {
+fn devices_are_refused_as_names() {
     for engine in ["filecreate", "filestat", "filedelete", "dirstat"] {
         assert!(
             lowered(&words(&format!("--ioengine={engine} --filename=f"))).is_some(),
@@ -72,7 +72,7 @@ fn devices_are_no_names() {
 }
 
 #[test]
-fn what_moves_no_data_cannot_be_verified() {
+fn engines_that_transfer_no_data_cannot_verify() {
     for engine in [
         "filecreate", "filestat", "filedelete", "dircreate", "ftruncate", "cpuio",
     ] {
@@ -84,7 +84,7 @@ fn what_moves_no_data_cannot_be_verified() {
 }
 
 #[test]
-fn whatever_can_be_loaded_is_carried_out() {
+fn every_loadable_engine_is_executed() {
     for engine in engines::ENGINES.iter().filter(|engine| engine.is_loadable()) {
         let name = engine.name;
         let lowered = lowered(&words(&format!("--ioengine={name} --size=4k --rw=write")));

@@ -1,5 +1,5 @@
-//! Wrong and borderline inputs with what fio was seen to say. What a run says is not compared:
-//! those cases are in a table.
+//! Wrong and borderline inputs, with fio's recorded messages. Messages of a run are not compared:
+//! those cases are listed in a table.
 
 use std::collections::HashMap;
 
@@ -7,8 +7,8 @@ use dialects::fio::VERSION;
 
 use crate::fio::support::{DATA, TestEnv, all, reading_in};
 
-/// Cases that end with more than reading says. They are read, and stderr has to begin as recorded
-/// where `said` is set.
+/// Cases that end with more messages than those of the parser. They are parsed, and stderr must
+/// begin as recorded where `said` is set.
 const RUN: &[(&str, &str)] = &[
     ("unique-abbreviation-ok", "report"),
     ("space-before-equals-ok", "report"),
@@ -92,7 +92,7 @@ fn one(text: &str) -> Case {
             exit = code.parse().unwrap();
         }
     }
-    // A blank line stands behind each case and is not part of it.
+    // A blank line follows each case and is not part of it.
     let mut take = |head: &str| {
         let mut lines = parts.remove(head).unwrap_or_default();
         while lines.last().is_some_and(String::is_empty) {
@@ -110,8 +110,7 @@ fn one(text: &str) -> Case {
     }
 }
 
-/// Without banners, with the version of this program, and with fio's places in its own source left
-/// out.
+/// Without banners, with this program's version, and without fio's source locations.
 fn comparable<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<String> {
     let mut all = Vec::new();
     for line in lines {
@@ -133,7 +132,7 @@ fn comparable<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<String> {
 }
 
 #[test]
-fn refused_inputs_are_refused_with_the_same_words() {
+fn refused_inputs_have_the_recorded_messages() {
     let mut compared = 0;
     for mut case in cases()
         .into_iter()
@@ -170,7 +169,7 @@ fn inputs_of_runs_are_accepted() {
         };
         let (code, read) = all(reading_in(&mut env, &case.line));
         assert_eq!(code, 0, "{name}: {:?}", read.notices);
-        // What reading says comes before what the run says.
+        // Messages of the parser come before those of the run.
         let said: Vec<&str> = read.stderr().collect();
         let recorded: Vec<&str> = case.stderr.iter().map(String::as_str).take(said.len()).collect();
         assert_eq!(said, recorded, "{name}");

@@ -1,5 +1,5 @@
-//! The recorded job files and command lines: all of them are read, and `--showcmd` prints the files
-//! as fio does.
+//! The recorded job files and command lines: all are accepted, and `--showcmd` prints the files as
+//! fio does.
 
 use std::path::Path;
 
@@ -66,11 +66,11 @@ fn every_recorded_workload_is_accepted() {
     }
 }
 
-/// The command line that `--showcmd` prints means what the file means. Two are apart: with several
-/// global sections, what is printed between jobs would belong to the job before; and a `name=` in a
-/// section begins a job.
+/// The command line that `--showcmd` prints has the meaning of the file. There are two exceptions:
+/// with several global sections, what is printed between jobs would belong to the job before; and a
+/// `name=` in a section begins a job.
 #[test]
-fn showcmd_can_be_read_again() {
+fn the_output_of_showcmd_can_be_read_again() {
     for name in names()
         .iter()
         .filter(|name| name.ends_with(".fio") && !name.starts_with("23") && !name.starts_with("21"))

@@ -5,7 +5,7 @@ use dialects::fio::values::Amount;
 use crate::fio::support::{TestEnv, all, file, reading, reading_in};
 
 #[test]
-fn comments_blanks_and_names() {
+fn comments_blanks_and_names_are_read() {
     let jobs = file("# c\n; c\n\n[j one] ; c\n  rw =write # c\nsize=1m;2m\n[x");
     assert_eq!(jobs.len(), 2);
     assert_eq!((jobs[0].section.as_str(), jobs[1].section.as_str()), ("j one", ""));
@@ -14,7 +14,7 @@ fn comments_blanks_and_names() {
 }
 
 #[test]
-fn globals_add_up_and_hold_for_what_is_below() {
+fn globals_accumulate_and_apply_to_later_jobs() {
     let jobs = file("[global]\nbs=8k\n[a]\nname=other\n[globalfoo]\niodepth=4\n[b]\nbs=1k\n[b]\n");
     let notices: Vec<_> = jobs
         .iter()
@@ -26,7 +26,7 @@ fn globals_add_up_and_hold_for_what_is_below() {
 }
 
 #[test]
-fn some_options_come_first_and_some_last() {
+fn some_options_apply_first_and_some_last() {
     let jobs = file("[a]\nfilename=f\nbs=4k\nkb_base=1000\nbs=8k\n");
     assert_eq!(jobs[0].options.pattern.bs.read, 8000);
     let names: Vec<_> = jobs[0].given.iter().map(|(name, _)| name.as_str()).collect();
@@ -37,9 +37,9 @@ fn some_options_come_first_and_some_last() {
     assert_eq!(read.jobs[0].options.files.filename, ["d/f"]);
 }
 
-/// fio's own examples name directories that only their authors have.
+/// fio's own examples name directories that exist only on their authors' machines.
 #[test]
-fn directories_are_not_looked_for_while_a_file_is_only_parsed() {
+fn directories_are_not_checked_if_a_file_is_only_parsed() {
     let mut env = TestEnv::with_file("a.fio", "[a]\nthreads=1\ndirectory=/nowhere\n");
     for option in ["--parse-only", "--showcmd"] {
         let (code, read) = all(reading_in(&mut env, &format!("{option} a.fio")));
@@ -51,7 +51,7 @@ fn directories_are_not_looked_for_while_a_file_is_only_parsed() {
 }
 
 #[test]
-fn engines_and_options_that_are_not_built_are_refused_only_when_they_are_to_run() {
+fn unsupported_engines_and_options_are_refused_only_for_a_run() {
     let text = "[a]\nioengine=rbd\nrbdname=x\nbusy_poll=1\n[b]\nioengine=rbd\npool=p\n[c]\nfdp=1\n[d]\nfdp=0\n";
     let fdp = "fio: option fdp is not supported by this program: it needs an NVMe drive with data placement (FDP or streams) \
                and passthrough commands (io_uring_cmd)";
@@ -79,7 +79,7 @@ fn engines_and_options_that_are_not_built_are_refused_only_when_they_are_to_run(
 }
 
 #[test]
-fn an_engine_that_is_not_built_has_its_own_options_only() {
+fn an_unsupported_engine_accepts_only_its_own_options() {
     let outcome = |line: &str| all(reading(line)).0;
     assert_eq!(
         outcome("--parse-only --ioengine=net --listen --port=1 --name=a --proto=udp"),
@@ -99,7 +99,7 @@ fn an_engine_that_is_not_built_has_its_own_options_only() {
 }
 
 #[test]
-fn private_options_may_stand_before_their_engine() {
+fn private_options_may_precede_their_engine() {
     let jobs = file("[a]\nfixedbufs\nioengine=io_uring\nhipri=1\n");
     assert!(jobs[0].options.engine.fixedbufs && jobs[0].options.engine.hipri);
 }
@@ -123,7 +123,7 @@ fn variables_keywords_and_arithmetic() {
 }
 
 #[test]
-fn included_files_are_looked_for_beside_the_file() {
+fn includes_are_relative_to_the_including_file() {
     let mut env = TestEnv::with_file("dir/a.fio", "[a]\nbs=1k\ninclude b.inc\niodepth=3\n");
     env.files.insert("dir/b.inc".into(), "bs=2k\ninclude c.inc".into());
     env.files.insert("c.inc".into(), "thread # here\n".into());
@@ -137,7 +137,7 @@ fn included_files_are_looked_for_beside_the_file() {
 }
 
 #[test]
-fn a_file_that_includes_itself_ends() {
+fn a_recursive_include_ends() {
     let mut env = TestEnv::with_file("a.fio", "[a]\nbs=1k\ninclude b.inc\n");
     env.files.insert("b.inc".into(), "include b.inc\n".into());
     let (_, read) = all(reading_in(&mut env, "--parse-only a.fio"));
@@ -145,14 +145,14 @@ fn a_file_that_includes_itself_ends() {
 }
 
 #[test]
-fn sections_that_were_not_asked_for_are_left_out() {
+fn unselected_sections_are_skipped() {
     let mut env = TestEnv::with_file("a.fio", "[global]\nbs=1k\n[a]\nbs=0\n[b]\n");
     let (code, read) = all(reading_in(&mut env, "--parse-only --section=b a.fio"));
     assert_eq!(code, 0, "{:?}", read.notices);
     assert_eq!((read.jobs.len(), read.jobs[0].options.pattern.bs.read), (1, 1024));
 }
 
-/// Time that grew with the square of the number would be minutes.
+/// Quadratic time would take minutes.
 #[test]
 fn a_hundred_thousand_sections_are_read_in_seconds() {
     let sections: String = (0..100_000).map(|number| format!("[j{number}]\nrw=read\n")).collect();
@@ -163,7 +163,7 @@ fn a_hundred_thousand_sections_are_read_in_seconds() {
 }
 
 #[test]
-fn slips_are_reported_with_file_and_line() {
+fn typos_are_reported_with_file_and_line() {
     for (text, hint) in [
         ("[a]\niodepht=1\n", "a.fio:2: `iodepht`: did you mean `iodepth`?"),
         ("[a]\n\nblcksize=4k\n", "a.fio:3: `blcksize`: did you mean `blocksize`?"),
@@ -196,7 +196,7 @@ fn every_mistake_of_a_section_is_reported() {
 }
 
 #[test]
-fn contradictions_are_no_matter_of_syntax() {
+fn contradictions_are_not_syntax_errors() {
     let text = "[a]\nioengine=nosuch\nrate=1\nrate_iops=1\n";
     let (code, read) = all(reading_in(&mut TestEnv::with_file("a.fio", text), "--parse-only a.fio"));
     assert_eq!((code, read.notices.len()), (0, 0));

@@ -1,4 +1,4 @@
-//! Command lines: shape, abbreviations, sections, flags.
+//! Command lines: form, abbreviations, sections, flags.
 
 use dialects::fio::flags::{Eta, Formats, StandaloneAction};
 use dialects::fio::options::files::ServiceType;
@@ -16,7 +16,7 @@ fn jobs(line: &str) -> Jobs {
 }
 
 #[test]
-fn the_threshold_of_steady_state_is_a_line_of_debug_parse() {
+fn the_threshold_of_steady_state_is_printed_with_debug_parse() {
     let notices = |line: &str| jobs(line).stdout().map(str::to_owned).collect::<Vec<_>>();
     for (threshold, words) in [
         ("iops:10", "IOPS threshold to 10.000000"),
@@ -55,7 +55,7 @@ fn an_exact_name_wins_over_longer_ones() {
 }
 
 #[test]
-fn sections_of_the_line() {
+fn names_begin_sections() {
     let read = jobs("--bs=8k --name=a --rw=write --name=global --bs=16k --name=b --name=c --bs=1k");
     let sizes: Vec<_> = read
         .jobs
@@ -76,14 +76,14 @@ fn sections_of_the_line() {
 }
 
 #[test]
-fn aliases_are_given_back_by_their_names() {
+fn aliases_are_listed_under_their_main_names() {
     let given = job("--blocksize=4k --readwrite=read --ss=iops:1%").given;
     let names: Vec<_> = given.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["name", "bs", "rw", "steadystate"]);
 }
 
 #[test]
-fn options_come_before_files_wherever_they_stand() {
+fn options_apply_before_files_regardless_of_their_order() {
     let mut env = TestEnv::with_file("a.fio", "[f]\nrw=write\n");
     env.files.insert("b.fio".into(), "[g]\n[h]\n".into());
     let (code, read) = all(reading_in(&mut env, "a.fio b.fio --bs=8k --name=x --parse-only"));
@@ -93,7 +93,7 @@ fn options_come_before_files_wherever_they_stand() {
         .iter()
         .map(|job| (job.section.as_str(), job.options.pattern.bs.read, job.waits()))
         .collect();
-    // What stands before the first `--name` holds for the first file, and later files wait.
+    // Options before the first `--name` apply to the first file, and later files wait.
     assert_eq!(
         notices,
         [
@@ -121,7 +121,7 @@ fn private_options_need_their_engine_first() {
 }
 
 #[test]
-fn a_question_mark_lists_the_words_of_debug() {
+fn a_question_mark_lists_the_debug_classes() {
     let (code, read) = all(reading("--debug=? --name=x --size=64k"));
     let lines: Vec<_> = read.stdout().collect();
     assert!(
@@ -131,7 +131,7 @@ fn a_question_mark_lists_the_words_of_debug() {
 }
 
 #[test]
-fn an_unknown_word_of_debug_is_reported_and_the_job_runs() {
+fn an_unknown_debug_class_is_reported_and_the_job_runs() {
     let (code, read) = all(reading("--debug=parse,nosuch --name=x --size=64k --ioengine=null"));
     let lines: Vec<_> = read.stderr().collect();
     assert_eq!(
@@ -169,7 +169,7 @@ fn flags_are_typed() {
 }
 
 #[test]
-fn what_is_not_supported_is_said() {
+fn unsupported_options_are_reported() {
     check_refused(
         "--name=x --fdp=1",
         &[
@@ -203,7 +203,7 @@ fn a_server_has_no_jobs() {
 }
 
 #[test]
-fn values_that_are_missing_or_empty() {
+fn missing_and_empty_values_are_reported() {
     check_refused("--name=x --filename=", &["fio: option filename requires an argument"]);
     check_refused(
         "--parse-only=1",
@@ -213,13 +213,13 @@ fn values_that_are_missing_or_empty() {
             "Did you mean parse-only?",
         ],
     );
-    // A bare log swallows what follows.
+    // `write_bw_log` without a value takes the next argument.
     let options = job("--write_bw_log --rw=read").options;
     assert_eq!(options.logs.write_bw_log, Some(LogName::Named("--rw=read".into())));
 }
 
 #[test]
-fn the_first_mistake_of_a_line_ends_it() {
+fn parsing_ends_at_the_first_mistake() {
     check_refused(
         "--name=x --bs=0 --iodepth=0",
         &["bs: min value out of range: 0 (1 min)", "fio: failed parsing bs=0"],
@@ -227,7 +227,7 @@ fn the_first_mistake_of_a_line_ends_it() {
 }
 
 #[test]
-fn values_with_a_grammar_of_their_own() {
+fn values_with_their_own_syntax_are_read() {
     let pattern = |options: &str| job(options).options.pattern;
     assert_eq!(
         (pattern("--rw=write:4k").rw, pattern("--rw=write:4k").rw_step),
@@ -274,7 +274,7 @@ fn values_with_a_grammar_of_their_own() {
     assert_eq!(jobs[0].options.verify.verify_pattern, expected);
 }
 
-/// As fio 3.33 does; its version 3.42 has the same rules.
+/// As in fio 3.33; version 3.42 has the same rules.
 #[test]
 fn every_number_may_be_a_list() {
     assert!(job("--direct=1m").options.queue.direct);
@@ -294,7 +294,7 @@ fn every_number_may_be_a_list() {
 }
 
 #[test]
-fn numbers_at_the_edge_do_no_harm() {
+fn extreme_numbers_do_not_panic() {
     for option in [
         "rwmixread=-9223372036854775806",
         "rwmixwrite=-9223372036854775806",
@@ -313,14 +313,14 @@ fn numbers_at_the_edge_do_no_harm() {
 }
 
 #[test]
-fn clock_calls_are_reduced_by_one_option() {
+fn gtod_reduce_disables_clock_calls() {
     let report = job("--gtod_reduce=1 --disable_lat=0").options.report;
     assert!(report.disable_clat && report.disable_slat && !report.disable_lat && !report.clat_percentiles);
     assert!(job("--gtod_reduce=0").options.report.clat_percentiles);
 }
 
 #[test]
-fn a_directory_counts_for_names_that_come_after_it() {
+fn a_directory_applies_to_names_that_follow_it() {
     let env = || TestEnv {
         folders: vec!["d".into()],
         ..TestEnv::default()
@@ -335,7 +335,7 @@ fn a_directory_counts_for_names_that_come_after_it() {
     assert_eq!(before.filename, ["d/a"]);
 }
 
-/// Also to those of `[global]`, as in fio 3.33 and 3.42.
+/// It also adds to those of `[global]`, as in fio 3.33 and 3.42.
 #[test]
 fn every_filename_adds_to_those_before_it() {
     let names = |line: &str| {
@@ -350,10 +350,10 @@ fn every_filename_adds_to_those_before_it() {
     assert_eq!(names("--parse-only a.fio"), ["x y z", "x"]);
 }
 
-/// What fio 3.33 was seen to suggest for slips. Aliases are left out in files, and on the line the
-/// value counts.
+/// The suggestions that fio 3.33 prints for typos. Aliases are not suggested in files, and on the
+/// command line the value counts as part of the option.
 #[test]
-fn suggestions_are_those_of_fio() {
+fn suggestions_match_fio() {
     let of_file = "blcksize>lockfile iodept>iodepth siz>size randreed>randseed numjob>numjobs runtim>runtime \
         direkt>direct filenam>filename thred>thread verfy>verify rwmix>rw ioengin>ioengine \
         group_report>group_reporting stonwall>stonewall randrepat>randrepeat \

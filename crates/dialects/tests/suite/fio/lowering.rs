@@ -1,5 +1,5 @@
-//! What options become in the plan: one part of it for each, so that an option that is read and
-//! lost is noticed here.
+//! The effect of options on the plan, one part of it for each, so that an option that is parsed and
+//! then lost is noticed here.
 
 use dialects::fio::{Disk, LowerEnv, Lowered, PathFacts, PathKind, TraceFile, lower};
 use model::access::{Access, Placement};
@@ -84,7 +84,7 @@ fn the_ramp_ends_after_its_bytes() {
 }
 
 #[test]
-fn pauses_are_as_long_and_as_often_as_asked() {
+fn pauses_have_the_given_length_and_frequency() {
     let think = |line: &str| stream(line).think.unwrap();
     let usual = think("--thinktime=500");
     assert_eq!((usual.pause_ns, usual.operations), (Nanos::micros(500), 1));
@@ -112,7 +112,7 @@ fn minimum_rates_are_judged_over_a_cycle() {
 }
 
 #[test]
-fn files_are_flushed_and_made_as_asked() {
+fn files_are_flushed_and_created_as_requested() {
     assert!(stream("--rw=write --end_syncfs=1").sync.file_system_at_end);
     for (line, flushes, opens) in [("", true, false), ("--create_fsync=0 --create_on_open=1", false, true)] {
         let Prepare::LayOut { flush, on_open, .. } = plan(line).targets[0].prepare else {
@@ -126,7 +126,7 @@ fn files_are_flushed_and_made_as_asked() {
 }
 
 #[test]
-fn offsets_and_lengths_keep_to_what_is_given() {
+fn offsets_and_lengths_respect_their_options() {
     assert_eq!(
         stream("--filename=zoned --offset=30% --offset_align=64k")
             .region
@@ -135,7 +135,7 @@ fn offsets_and_lengths_keep_to_what_is_given() {
         65536
     );
     assert_eq!(stream("--filename=zoned --offset=30%").region.base.align, 4096);
-    // Of a file, the share is of what is there before the job: of 1 MiB, and of nothing.
+    // In a file, the percentage refers to its size before the job: of 1 MiB, and of nothing.
     let base = |name: &str| stream(&format!("--filename={name} --size=2m --offset=50%")).region.base;
     assert_eq!((base("there").bytes, base("there").percent), (Bytes::kib(512), 0.0));
     assert_eq!((base("new").bytes, base("new").percent), (Bytes(0), 0.0));
@@ -153,7 +153,7 @@ fn offsets_and_lengths_keep_to_what_is_given() {
 }
 
 #[test]
-fn lists_of_blocks_move_on() {
+fn lists_of_blocks_can_advance() {
     for (line, expected) in [("", false), ("--random_sequence_stride=1", true)] {
         let line = format!("--rw=randread --random_distribution=sequence:1,5,3 {line}");
         let access = stream(&line).pattern.access;
@@ -170,7 +170,7 @@ fn lists_of_blocks_move_on() {
 }
 
 #[test]
-fn contents_are_as_compressible_and_as_alike_as_asked() {
+fn contents_have_the_given_compressibility_and_duplicates() {
     let content = |line: &str| stream(&format!("--rw=write {line}")).content;
     let Content::Compressible { chunk, .. } = content("--buffer_compress_percentage=50 --buffer_compress_chunk=4k")
     else {
@@ -188,7 +188,7 @@ fn contents_are_as_compressible_and_as_alike_as_asked() {
 }
 
 #[test]
-fn strided_zones_are_windows() {
+fn strided_zones_become_windows() {
     let access = stream("--zonemode=strided --zonesize=64k --zonerange=128k --zoneskip=32k")
         .pattern
         .access;
@@ -239,7 +239,7 @@ fn engines_receive_their_own_options() {
 }
 
 #[test]
-fn what_nothing_here_does_is_refused() {
+fn unsupported_values_are_refused() {
     for (line, what) in [
         (
             "--ioengine=filecreate --verify=md5",
@@ -293,7 +293,7 @@ fn what_nothing_here_does_is_refused() {
 }
 
 #[test]
-fn directories_stand_for_their_files() {
+fn a_directory_is_replaced_by_its_files() {
     let paths: Vec<String> = plan("--opendir=there")
         .targets
         .into_iter()
@@ -308,7 +308,7 @@ fn directories_stand_for_their_files() {
 }
 
 #[test]
-fn files_have_to_be_of_the_kind_that_was_said() {
+fn files_must_have_the_given_type() {
     plan("--filename=there --filetype=file");
     plan("--filename=new --filetype=file");
     let wrong = lowered("--filename=there --filetype=block").unwrap_err();
@@ -316,7 +316,7 @@ fn files_have_to_be_of_the_kind_that_was_said() {
 }
 
 #[test]
-fn patterns_may_hold_offsets() {
+fn patterns_may_contain_offsets() {
     let verify = stream("--rw=write --verify=pattern --verify_pattern=0xab%o --verify_pattern_interval=512")
         .verify
         .unwrap();
@@ -331,7 +331,7 @@ fn patterns_may_hold_offsets() {
 }
 
 #[test]
-fn overlapping_operations_are_kept_apart_if_asked() {
+fn overlapping_operations_are_serialized_on_request() {
     assert!(
         worker("--ioengine=libaio --iodepth=8 --serialize_overlap=1")
             .batching
@@ -341,7 +341,7 @@ fn overlapping_operations_are_kept_apart_if_asked() {
 }
 
 #[test]
-fn parameters_that_are_no_numbers_are_refused() {
+fn parameters_that_are_not_numbers_are_refused() {
     for curve in ["zipf:nan", "zipf:inf", "pareto:nan", "normal:1:nan"] {
         let line = format!("--name=x --size=64k --rw=randread --random_distribution={curve}");
         let arguments: Vec<&str> = line.split_whitespace().collect();
@@ -350,7 +350,7 @@ fn parameters_that_are_no_numbers_are_refused() {
 }
 
 #[test]
-fn a_billion_clones_or_files_are_refused_before_they_are_made() {
+fn a_billion_clones_or_files_are_refused_before_they_are_created() {
     for (option, limit) in [("numjobs=1000000000", "65536"), ("nrfiles=1000000000", "1048576")] {
         let refused = lowered(&format!("--{option}")).unwrap_err();
         assert!(refused[0].contains(option) && refused[0].contains(limit), "{refused:?}");
@@ -358,7 +358,7 @@ fn a_billion_clones_or_files_are_refused_before_they_are_made() {
 }
 
 #[test]
-fn a_pass_that_ages_a_device_ends_when_every_block_is_written() {
+fn an_ageing_pass_ends_when_every_block_is_written() {
     let stop = plan("--rw=randwrite --sprandom=1").steps[0].jobs[0].stop;
-    assert_eq!((stop.passes, stop.bytes), (Some(1), None), "its size does not end it");
+    assert_eq!((stop.passes, stop.bytes), (Some(1), None), "no size ends it");
 }

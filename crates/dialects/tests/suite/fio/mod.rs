@@ -1,5 +1,5 @@
-//! fio's job files and command line, against what fio 3.42 was seen to do and against the rules of
-//! its grammar.
+//! fio's job files and command line, compared with the observed behaviour of fio 3.42 and with the
+//! rules of its grammar.
 
 mod effects;
 mod engines;

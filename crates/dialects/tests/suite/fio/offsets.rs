@@ -1,8 +1,8 @@
-//! The sequences that were recorded from fio 3.42, from the words of their command lines on: they
-//! are read, lowered, and the plan is driven on a file `f` of 128 KiB.
+//! The sequences recorded from fio 3.42, checked from the command line onwards: it is parsed and
+//! lowered, and the plan is driven on a file `f` of 128 KiB.
 //!
-//! Positions drawn by `lfsr`, `tausworthe64`, `zipf`, `pareto`, `normal` and `zoned` are not
-//! promised to come in fio's order, but with its properties.
+//! Positions drawn by `lfsr`, `tausworthe64`, `zipf`, `pareto`, `normal` and `zoned` need not come
+//! in fio's order, but must have its properties.
 
 use model::Direction;
 use model::plan::Plan;
@@ -18,7 +18,7 @@ const DRAWS: u64 = 20_000;
 fn plan(options: &str) -> Plan {
     let words = split(&format!("--name=t --filename=f {options}"));
     let lowered = lowered(&words).unwrap_or_else(|| panic!("{options} is refused"));
-    // Trims were recorded on a device; here `f` is a file, of which they are refused.
+    // Trims were recorded on a device; here `f` is a file, on which they are refused.
     let unusable = &lowered.unusable;
     assert!(
         unusable.iter().all(|one| one.function == "td_io_queue"),
@@ -27,10 +27,10 @@ fn plan(options: &str) -> Plan {
     whole(lowered.plan)
 }
 
-/// What each clone issues. Rounds are alike, so one is driven.
-fn issued(plan: &Plan, most: usize) -> Vec<Vec<Issued>> {
+/// The operations that each clone issues. Rounds are alike, so only one is driven.
+fn issued(plan: &Plan, max: usize) -> Vec<Vec<Issued>> {
     let rounds = plan.steps[0].jobs[0].stop.rounds.unwrap_or(1) as usize;
-    let once = execute(plan, 0, 0, &[128 * K], most);
+    let once = execute(plan, 0, 0, &[128 * K], max);
     once.into_iter().map(|round| round.repeat(rounds)).collect()
 }
 
@@ -47,7 +47,7 @@ fn shown(issued: &[Issued]) -> String {
     each.collect::<Vec<_>>().join(" ")
 }
 
-/// Command lines with what each of their clones did.
+/// Command lines, with the recorded operations of each clone.
 fn recordings() -> Vec<(String, Vec<String>)> {
     let text = std::fs::read_to_string(format!("{DATA}/offsets.txt")).unwrap();
     let mut recordings: Vec<(String, Vec<String>)> = Vec::new();
@@ -68,7 +68,7 @@ fn is_promised(options: &str) -> bool {
 }
 
 #[test]
-fn promised_sequences_are_those_of_fio() {
+fn promised_sequences_match_fio() {
     let mut count = 0;
     for (options, expected) in recordings().iter().filter(|(options, _)| is_promised(options)) {
         let found: Vec<String> = issued(&plan(options), 100).iter().map(|clone| shown(clone)).collect();
@@ -78,15 +78,15 @@ fn promised_sequences_are_those_of_fio() {
     assert_eq!((count, recordings().len()), (28, 28 + OTHERS.len()));
 }
 
-/// How often each of the 16 blocks of a recorded command line is used, over many operations.
+/// How many times each of the 16 blocks of a recorded command line is used, over many operations.
 fn counts(other: &str) -> [u64; 16] {
     let all = recordings();
     let (options, _) = all.iter().find(|(options, _)| options.contains(other)).unwrap();
     let longer = options.replace("--io_size=64k", &format!("--io_size={}k", 4 * DRAWS));
-    let most = if longer == *options { 100 } else { DRAWS as usize };
+    let max = if longer == *options { 100 } else { DRAWS as usize };
     let mut again = Vec::new();
     for _ in 0..2 {
-        again.push(issued(&plan(&longer), most).remove(0));
+        again.push(issued(&plan(&longer), max).remove(0));
     }
     assert_eq!(again[0], again[1], "{options} twice");
     let mut counts = [0; 16];
@@ -114,9 +114,9 @@ fn near(count: u64, share: f64) {
     );
 }
 
-/// The shares of the blocks used most are those of the law, wherever the blocks lie.
+/// The shares of the busiest blocks follow the distribution, regardless of where the blocks are.
 #[test]
-fn skewed_distributions_keep_their_shares() {
+fn skewed_distributions_have_their_shares() {
     let busiest = |other: &str| {
         let mut counts = counts(other);
         counts.sort_unstable_by(|one, other| other.cmp(one));
@@ -135,10 +135,10 @@ fn skewed_distributions_keep_their_shares() {
 }
 
 #[test]
-fn placed_distributions_keep_their_shares() {
+fn placed_distributions_have_their_shares() {
     // Blocks 5 to 10 are 0.9375 deviations on either side of the middle.
     near(counts("=normal:")[5..11].iter().sum(), 0.65148);
-    // 10 % of 16 blocks end within the second; it belongs to the next range.
+    // 10 % of 16 blocks end within the second block, which belongs to the next range.
     let zoned = counts("=zoned:");
     near(zoned[0], 0.6);
     near(zoned[1..4].iter().sum(), 0.3);

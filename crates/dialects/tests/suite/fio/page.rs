@@ -1,5 +1,5 @@
-//! `docs/fio.md` is made from the tables of options, flags and engines, the deviations, and what is
-//! written by hand in `page.md`.
+//! `docs/fio.md`, generated from the tables of options, flags and engines, the deviations, and the
+//! handwritten `page.md`.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -105,8 +105,8 @@ fn flags() -> String {
 }
 
 fn engines() -> String {
-    // Which of them there are depends on the system; the page tells of Linux, and of Windows in a
-    // sentence.
+    // The system determines which of them exist; the page lists those of Linux, and describes
+    // Windows in a sentence.
     let list = || {
         let chosen = ENGINES.iter().filter(|engine| engine.is_loadable());
         let names: Vec<String> = chosen.map(|engine| format!("`{}`", engine.name)).collect();
@@ -124,9 +124,11 @@ fn engines() -> String {
         .map(|(engines, what)| format!("| {} | {what} |", quoted(engines)))
         .collect();
     format!(
-        "Taken: {}. On Windows, `windowsaio` is a completion port, and `psync`, `vsync`, `pvsync`, `pvsync2`, `ftruncate`, \
-         `posixaio`, `falloc`, `splice`, `io_uring` and `libaio` are refused as not loadable.\n\nThese are known, and refused as not loadable. `--parse-only` and \
-         `--showcmd` read their jobs with their options; only what is to run is refused.\n\n| not here | in its place |\n| --- | --- |\n{}",
+        "Supported: {}. On Windows, `windowsaio` is a completion port, and `psync`, `vsync`, `pvsync`, `pvsync2`, \
+         `ftruncate`, `posixaio`, `falloc`, `splice`, `io_uring` and `libaio` are refused as not loadable.\n\nThe \
+         following engines are known, but refused as not loadable. `--parse-only` and `--showcmd` accept jobs that use \
+         them, with their options; only running such a job is refused.\n\n| not supported | use instead |\n\
+         | --- | --- |\n{}",
         list(),
         instead.join("\n")
     )
@@ -180,10 +182,10 @@ fn the_page_is_current() {
 }
 
 #[test]
-fn deviations_are_whole() {
+fn deviations_are_complete() {
     let entries = deviations();
     let ids: std::collections::HashSet<&str> = entries.iter().map(|entry| entry.id.as_str()).collect();
-    assert!(!entries.is_empty() && ids.len() == entries.len(), "an id stands twice");
+    assert!(!entries.is_empty() && ids.len() == entries.len(), "an id occurs twice");
     for entry in &entries {
         assert!(
             entry.cells[1..].iter().all(|cell| cell.ends_with('.')),

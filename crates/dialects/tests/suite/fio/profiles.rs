@@ -15,7 +15,7 @@ fn reading(line: &str) -> Reading {
     )
 }
 
-/// The sections of jobs, and what each was given.
+/// The job sections, with the options that each was given.
 fn jobs(line: &str) -> Vec<(String, Vec<String>)> {
     let (code, read) = all(reading(line));
     assert_eq!(code, 0, "{line}: {:?}", read.notices);
@@ -31,7 +31,7 @@ fn jobs(line: &str) -> Vec<(String, Vec<String>)> {
 }
 
 #[test]
-fn tiobench_has_the_jobs_that_fio_makes_of_it() {
+fn tiobench_has_the_same_jobs_as_in_fio() {
     let jobs = jobs("--name=before --size=1m --profile=tiobench");
     let expected: [(&str, &[&str]); 5] = [
         ("before", &["name=before", "size=1m"]),
@@ -48,7 +48,7 @@ fn tiobench_has_the_jobs_that_fio_makes_of_it() {
 }
 
 #[test]
-fn its_defaults_are_those_of_a_recorded_run() {
+fn tiobench_has_the_defaults_of_a_recorded_run() {
     let (_, read) = all(reading("--profile=tiobench"));
     let globals: Vec<_> = read
         .globals
@@ -75,7 +75,7 @@ fn its_defaults_are_those_of_a_recorded_run() {
 }
 
 #[test]
-fn its_own_options_come_behind_it() {
+fn options_of_tiobench_follow_it() {
     let line = "--profile=tiobench --size=16 --block=8192 --numruns=2 --threads=3 --dir=/tmp";
     let (code, read) = all(reading(line));
     let given = |name: &str| read.globals.iter().find(|(known, _)| known == name).unwrap().1.clone();

@@ -1,5 +1,5 @@
-//! Job files and command lines made at random: nothing makes the reader panic, and what `--showcmd`
-//! prints of a file means what the file means.
+//! Randomly generated job files and command lines: none makes the parser panic, and the output of
+//! `--showcmd` has the meaning of the file.
 
 use dialects::fio::table::{Kind, Row, Status, rows};
 use proptest::prelude::*;
@@ -7,7 +7,7 @@ use proptest::sample::select;
 
 use crate::fio::support::{TestEnv, all};
 
-/// Options that show nothing of their own: the section's name, and folders that do not exist.
+/// Options whose values cannot be compared: the section's name, and directories that do not exist.
 const APART: &[&str] = &["name", "directory", "description", "ioengine", "profile"];
 
 fn usable() -> Vec<&'static Row> {
@@ -35,7 +35,7 @@ fn good_option() -> impl Strategy<Value = String> {
     })
 }
 
-/// Anything that looks a little like an option.
+/// Text that resembles an option.
 fn odd_option() -> impl Strategy<Value = String> {
     let names: Vec<&'static str> = rows().flat_map(|row| row.names()).collect();
     let values = "[-0-9a-z%:,/.$(){}*+^'\"\\\\ x=;#é]{0,12}";
@@ -52,7 +52,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
-    fn odd_files_do_no_harm(lines in prop::collection::vec(odd_option(), 0..12)) {
+    fn random_files_do_not_panic(lines in prop::collection::vec(odd_option(), 0..12)) {
         let text = format!("[a]\n{}\n", lines.join("\n"));
         let mut env = TestEnv::with_file("a.fio", &text);
         env.files.insert("b.inc".into(), lines.join("\n"));
@@ -61,7 +61,7 @@ proptest! {
     }
 
     #[test]
-    fn odd_lines_do_no_harm(options in prop::collection::vec((odd_option(), 0usize..3), 0..8)) {
+    fn random_lines_do_not_panic(options in prop::collection::vec((odd_option(), 0usize..3), 0..8)) {
         let arguments: Vec<String> = options
             .iter()
             .map(|(option, dashes)| format!("{}{option}", &"--"[..*dashes]))
@@ -73,7 +73,7 @@ proptest! {
     }
 
     #[test]
-    fn what_showcmd_prints_means_the_same(
+    fn the_output_of_showcmd_means_the_same(
         global in prop::collection::vec(good_option(), 0..6),
         first in prop::collection::vec(good_option(), 0..6),
         second in prop::collection::vec(good_option(), 0..6),
@@ -83,7 +83,7 @@ proptest! {
         prop_assert_eq!(code, 0, "{}: {:?}", text, from_file.notices);
         let (_, shown) = all(TestEnv::with_file("a.fio", &text).read(&["--showcmd", "a.fio"]));
         let line = shown.stdout().last().unwrap().to_string();
-        // Values are printed without quotes; those that have blanks are not made here.
+        // Values are printed without quotes, so none with blanks are generated here.
         let mut arguments: Vec<&str> = line.split_whitespace().collect();
         arguments[0] = "--parse-only";
         let (code, again) = all(TestEnv::default().read(&arguments));

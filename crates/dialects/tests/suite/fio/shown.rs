@@ -1,4 +1,4 @@
-//! What is shown of options and engines.
+//! Descriptions of options and engines.
 
 use dialects::fio::table::{Kind, rows};
 

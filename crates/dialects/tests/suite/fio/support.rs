@@ -1,13 +1,13 @@
-//! An environment made of texts, and short ways to read a command line.
+//! An environment that consists of texts, and shortcuts to read a command line.
 
 use std::collections::HashMap;
 
 use dialects::fio::{End, Job, Jobs, ParseEnv, Reading, read};
 
-/// Where recorded data lies.
+/// Folder of the recorded data.
 pub const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/fio");
 
-/// A machine of two processors, with the files, folders and variables that a test puts there.
+/// A machine with two processors, and the files, folders and variables that a test adds.
 #[derive(Default)]
 pub struct TestEnv {
     pub files: HashMap<String, String>,
@@ -66,7 +66,7 @@ impl ParseEnv for TestEnv {
     }
 }
 
-/// Words of a command line; double quotes hold blanks together.
+/// Splits a command line into arguments; double quotes keep blanks.
 pub fn split(line: &str) -> Vec<String> {
     let (mut words, mut word, mut quoted, mut any) = (Vec::new(), String::new(), false, false);
     for letter in line.chars() {
@@ -91,12 +91,12 @@ pub fn reading_in(env: &mut TestEnv, line: &str) -> Reading {
     read("fio", &split(line), env)
 }
 
-/// Reads a command line in the usual environment.
+/// Reads a command line in the default environment.
 pub fn reading(line: &str) -> Reading {
     reading_in(&mut TestEnv::default(), line)
 }
 
-/// Everything read, however it ended.
+/// Everything that was read, regardless of how reading ended.
 pub fn all(reading: Reading) -> (u8, Jobs) {
     match reading {
         Reading::End(End { code, read, .. }) => (code, read),
@@ -113,7 +113,7 @@ pub fn job(options: &str) -> Job {
     read.jobs.remove(0)
 }
 
-/// The jobs of a file, of which nothing but syntax is looked at.
+/// The jobs of a file, of which only the syntax is checked.
 #[track_caller]
 pub fn file(text: &str) -> Vec<Job> {
     let (code, read) = all(reading_in(&mut TestEnv::with_file("a.fio", text), "--parse-only a.fio"));
@@ -121,7 +121,7 @@ pub fn file(text: &str) -> Vec<Job> {
     read.jobs
 }
 
-/// Compares what a refused command line says on stderr.
+/// Compares the stderr of a refused command line.
 #[track_caller]
 pub fn check_refused(line: &str, expected: &[&str]) {
     let (code, read) = all(reading(line));

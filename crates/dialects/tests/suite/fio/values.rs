@@ -1,4 +1,4 @@
-//! How values are read: every row of what was recorded.
+//! How values are parsed: every recorded row.
 
 use dialects::fio::JobOptions;
 use dialects::fio::options::typed::Range;
@@ -7,7 +7,7 @@ use dialects::fio::values::Amount;
 
 use crate::fio::support::{DATA, all, reading};
 
-/// What an option holds, as the recording writes it.
+/// An option's value, in the form of the recording.
 fn held(options: &mut JobOptions, name: &str) -> Vec<String> {
     let text = |value: u64| vec![value.to_string()];
     let ends = |range: Range| vec![range.low.to_string(), range.high.to_string()];
@@ -39,7 +39,7 @@ fn held(options: &mut JobOptions, name: &str) -> Vec<String> {
     }
 }
 
-/// What a recorded list comes to: elements are those that were written, `~` where there was none.
+/// The values of a recorded list: the elements that were written, `~` where one was omitted.
 fn spread(name: &str, written: &str, elements: &[&str]) -> Vec<String> {
     let defaults = held(&mut JobOptions::new(), name);
     let mut elements = elements.to_vec();
@@ -56,7 +56,7 @@ fn spread(name: &str, written: &str, elements: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn recorded_values_are_read_the_same() {
+fn recorded_values_match() {
     let text = std::fs::read_to_string(format!("{DATA}/values.tsv")).unwrap();
     let rows = text.lines().filter(|line| !line.starts_with('#'));
     let mut count = 0;
@@ -79,9 +79,9 @@ fn recorded_values_are_read_the_same() {
         let expected: Vec<String> = match kind {
             _ if stored == "accepted" => continue,
             Kind::PerDirection(..) => spread(name, value, &elements),
-            // A second number is traced and not kept.
+            // A second number is printed in the trace but not stored.
             Kind::Amount(_) => vec![elements[0].to_string()],
-            // The trace has the number, what is kept is whether it is one.
+            // The trace has the number; only whether it is zero is stored.
             Kind::Flag(_) => vec![if stored == "0" { "0" } else { "1" }.to_string()],
             Kind::Special(_) => {
                 let high = elements.get(1).unwrap_or(&elements[0]);
@@ -95,7 +95,7 @@ fn recorded_values_are_read_the_same() {
 }
 
 #[test]
-fn ranges_of_block_sizes_are_put_in_order() {
+fn ranges_of_block_sizes_are_sorted() {
     for written in ["1k-4k", "4k-1k", "1k:4k"] {
         let range = crate::fio::support::job(&format!("--bsrange={written}"))
             .options
@@ -110,7 +110,7 @@ fn ranges_of_block_sizes_are_put_in_order() {
     assert_eq!((range.read.high, range.write.low, range.trim.low), (4096, 2048, 2048));
 }
 
-/// With some of them fio 3.33 crashes, or ends with a file of another size.
+/// With some of them fio 3.33 crashes, or creates a file of another size.
 #[test]
 fn negative_numbers_without_a_meaning_are_refused() {
     for (option, min) in [

@@ -1,5 +1,5 @@
-//! DiskSpd: the published report of 2.0.20, recorded ones of 2.2 as text and as XML, and what
-//! people do to them.
+//! DiskSpd: the published report of 2.0.20, recorded ones of 2.2 as text and as XML, and ways in
+//! which people alter them.
 
 use dialects::import::{self, Form, Imported};
 use model::observation::{Flow, Load};
@@ -49,14 +49,14 @@ fn published_figures(imported: &Imported) {
 }
 
 #[test]
-fn the_published_report_is_read_to_the_last_figure() {
+fn the_published_report_is_read_completely() {
     let imported = read(PUBLISHED);
     assert_eq!(imported.form, Form::DiskspdText);
     published_figures(&imported);
     assert_eq!(imported.loads[0].version.as_deref(), Some("2.0.18 to 2.0.21"));
     assert_eq!(imported.processors, Some(8));
     assert_eq!(imported.unread, []);
-    // Its results are those of another file than its parameters name.
+    // Its results are for another file than the one in its parameters.
     let edited = imported
         .remarks
         .iter()
@@ -64,7 +64,7 @@ fn the_published_report_is_read_to_the_last_figure() {
         .unwrap();
     assert!(edited.what.contains("test_002.dat"), "{}", edited.what);
     assert!(rules(&imported).contains(&"OPTION-DEPRECATED"));
-    // Without -w20 on the line, its 20 % of writes come from nowhere.
+    // Without -w20 on the line, the 20 % of writes are unexplained.
     let without = text_of(PUBLISHED).replacen("-w20 ", "", 1);
     let complaints = format!("{:?}", import::read("x", &without).unwrap().remarks);
     assert!(
@@ -92,7 +92,7 @@ fn a_report_inside_a_page_is_found() {
 }
 
 #[test]
-fn files_of_windows_are_read_in_every_encoding() {
+fn files_from_windows_are_read_in_every_encoding() {
     let text = text_of(PUBLISHED).replace('\n', "\r\n");
     let wide: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
     for bytes in [[&[0xff, 0xfe], &*wide].concat(), wide, text.into_bytes()] {
@@ -129,7 +129,7 @@ fn decimal_commas_are_read_where_they_cannot_mean_thousands() {
 }
 
 #[test]
-fn what_a_cut_off_report_lacks_is_reported() {
+fn parts_missing_from_a_truncated_report_are_listed() {
     let text = text_of(PUBLISHED);
     let check = |until: &str, lacking: &str| {
         let cut = &text[..text.find(until).unwrap()];
@@ -178,10 +178,10 @@ fn every_recorded_run_is_read_as_text_and_as_xml() {
         let xml = read(&format!("diskspd/runs/{case}/result.xml"));
         assert_eq!(xml.form, Form::DiskspdXml);
         assert_eq!(xml.remarks, [], "{case}");
-        // Two runs of one command line: the same load, other figures.
+        // Two runs of one command line: the same load, different figures.
         assert_eq!(text.loads.len(), xml.loads.len(), "{case}");
         for (text, xml) in text.loads.iter().zip(&xml.loads) {
-            // The text rounds sizes that are no multiples.
+            // The text rounds sizes that are not multiples of a unit.
             let size = xml
                 .load
                 .size
@@ -219,12 +219,12 @@ fn depths_follow_diskspds_rules() {
     assert_eq!(
         depth("05-thread-pool", 0),
         (Some(3), Some(12)),
-        "-F3 -O4, whatever the targets"
+        "-F3 -O4, regardless of the targets"
     );
 }
 
 #[test]
-fn rates_of_the_command_line_are_those_of_all_threads() {
+fn rates_of_the_command_line_are_totals_over_all_threads() {
     let imported = read("diskspd/runs/09-throttled-wait-statistics/result.txt");
     let load = &imported.loads[0].load;
     assert_eq!(load.closed_loop, Some(false), "{load:?}");
@@ -263,14 +263,14 @@ fn topology_columns_do_not_shift_the_figures() {
 }
 
 #[test]
-fn malformed_xml_of_diskspds_own_making_is_read() {
+fn malformed_xml_written_by_diskspd_is_read() {
     let text = text_of("diskspd/runs/01-plain-sequential-read/result.xml");
     let path = text.replace("<Path>one.dat</Path>", "<Path>a & b.dat</Path>");
     let scheme = path.replace("Name=\"Balanced\"", "Name=\"<unknown>\"");
     assert_ne!(scheme, text);
     let imported = import::read("x", &scheme).unwrap();
     assert_eq!(imported.loads[0].load.targets, ["a & b.dat"]);
-    // Several one after another, with a page around them.
+    // Several results one after another, inside a page.
     let twice = format!("run 1\n{text}\nrun 2\n{text}\nend");
     assert_eq!(import::read("x", &twice).unwrap().loads.len(), 2);
     let cut = &text[..text.len() / 2];
@@ -279,7 +279,7 @@ fn malformed_xml_of_diskspds_own_making_is_read() {
 }
 
 #[test]
-fn buckets_of_the_xml_are_a_series() {
+fn buckets_of_the_xml_become_a_series() {
     let imported = read("diskspd/runs/02-latency-and-buckets-mixed/result.xml");
     let load = &imported.loads[0];
     let counted: u64 = load.series.iter().flat_map(|point| point.operations).sum();

@@ -1,4 +1,4 @@
-//! Figures that people write down, as docs/explain.md documents them.
+//! Handwritten figures, in the form that docs/explain.md documents.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use model::Nanos;
 
 const PAGE: &str = include_str!("../../../../../docs/explain.md");
 
-/// The section of the page about such figures.
+/// The section of the page about handwritten figures.
 fn section() -> &'static str {
     let (_, rest) = PAGE.split_once("## Figures that you write down\n").unwrap();
     rest.split("\n## ").next().unwrap()
@@ -29,7 +29,7 @@ fn the_documented_example_is_read() {
     assert_eq!(imported.source.as_deref(), Some("the page it is from"));
 }
 
-/// Every key of the table, with a value as the table describes it.
+/// Every key of the table, with a value in its documented form.
 const EVERY_KEY: &str = r#"
 [[load]]
 name = "a"
@@ -94,7 +94,7 @@ fn every_documented_key_is_read() {
         .filter(|line| !line.is_empty() && *line != "[[load]]")
         .map(|line| line.split(" = ").next().unwrap())
         .collect();
-    // The table writes p99.9 as CSV does.
+    // The table writes p99.9 as in CSV.
     assert_eq!(documented.difference(&used).collect::<Vec<_>>(), [&"p99.9"]);
     let imported = import::read("figures.toml", EVERY_KEY).unwrap();
     let [first, second] = &imported.loads[..] else {
@@ -110,12 +110,12 @@ fn every_documented_key_is_read() {
     assert_eq!((second.total.iops, second.read_percent()), (Some(1000.0), Some(70.0)));
 }
 
-/// The spelling of TOML stands beside that of CSV, outside the first column's list.
+/// The table's note has TOML's spelling, next to CSV's, outside the first column.
 fn percentile(line: &str) -> Option<&'static str> {
     line.contains("p99_9").then_some("p99_9")
 }
 
-/// One load may be a table of its own as well as the whole document.
+/// A single load may be a table, or the whole document.
 #[test]
 fn a_single_load_may_be_a_table() {
     let imported = import::read("figures.toml", "[load]\niops = 5\n[load.read]\niops = 5\n").unwrap();
@@ -135,7 +135,7 @@ fn a_duplicate_key_is_reported_with_its_line() {
             .unwrap()
             .contains("give `read` either as a percentage")
     );
-    // Of any other key TOML has said all there is.
+    // For any other duplicate key, TOML's own message is sufficient.
     for text in [
         "iops = 1000\ndepth = 8\niops = 900\n",
         "iops = 9\n[load]\n[load]\niops = 3\n",

@@ -1,11 +1,11 @@
-//! fio: recorded reports of 3.42 as JSON, as JSON+ and for people, and one in the form of 2.x.
+//! fio: recorded reports of 3.42 in JSON, JSON+ and normal form, and one in the form of 2.x.
 
 use dialects::import::{self, Form};
 use model::{Bytes, Direction, Nanos};
 
 use super::{folders, read, rules, text_of};
 
-/// Cases whose jobs count no operation that a report shows, or that write other forms.
+/// Cases whose reports show no operations, or that write other forms.
 const WITHOUT: [&str; 2] = ["06-etcd-fdatasync", "20-terse-style"];
 
 #[test]
@@ -40,7 +40,7 @@ fn every_recorded_report_is_read() {
 }
 
 #[test]
-fn grouped_clones_are_one_load_with_the_depth_of_all() {
+fn grouped_clones_are_one_load_with_their_total_depth() {
     let imported = read("fio/golden/05-sla-70-30/out.json");
     let [load] = &*imported.loads else {
         panic!("{imported:#?}")
@@ -74,7 +74,7 @@ fn grouped_clones_are_one_load_with_the_depth_of_all() {
 }
 
 #[test]
-fn the_report_for_people_gives_what_it_tells_and_no_more() {
+fn the_normal_report_is_read_without_guessing_more() {
     let imported = read("fio/golden/05-sla-70-30/normal.txt");
     let [load] = &*imported.loads else {
         panic!("{imported:#?}")
@@ -100,7 +100,7 @@ fn the_report_for_people_gives_what_it_tells_and_no_more() {
 }
 
 #[test]
-fn jobs_that_run_at_once_are_summed_too() {
+fn jobs_that_run_together_are_also_summed() {
     let imported = read("fio/golden/23-two-globals-kb1000/out.json");
     let names: Vec<&str> = imported.loads.iter().map(|load| load.name.as_str()).collect();
     assert_eq!(names, ["one", "two", "all jobs of group 0 together"]);
@@ -114,7 +114,7 @@ fn jobs_that_run_at_once_are_summed_too() {
 }
 
 #[test]
-fn clones_of_their_own_are_added_up() {
+fn ungrouped_clones_are_added_up() {
     let text = text_of("fio/golden/05-sla-70-30/out.json");
     let mut document: serde_json::Value = serde_json::from_str(&text).unwrap();
     document["global options"]
@@ -138,7 +138,7 @@ fn clones_of_their_own_are_added_up() {
 }
 
 #[test]
-fn notes_before_the_json_and_several_documents_are_no_obstacle() {
+fn notes_before_the_json_and_several_documents_are_accepted() {
     let text = text_of("fio/golden/05-sla-70-30/out.json");
     let noted = format!("fio: this platform does not support process shared mutexes\nnote: {{}}\n{text}\n{text}");
     assert_eq!(import::read("x", &noted).unwrap().loads.len(), 1);
@@ -148,7 +148,7 @@ fn notes_before_the_json_and_several_documents_are_no_obstacle() {
 }
 
 #[test]
-fn an_engine_that_waits_has_no_queue() {
+fn a_synchronous_engine_has_no_queue() {
     let text = text_of("fio/golden/01-seqread-psync/out.json");
     let mut document: serde_json::Value = serde_json::from_str(&text).unwrap();
     document["jobs"][0]["job options"]["iodepth"] = "64".into();
@@ -161,7 +161,7 @@ fn an_engine_that_waits_has_no_queue() {
 }
 
 #[test]
-fn reports_of_2_are_read() {
+fn reports_of_fio_2_are_read() {
     let text = "test: (g=0): rw=randrw, bs=4K-4K/4K-4K/4K-4K, ioengine=libaio, iodepth=64\nfio-2.2.10\nStarting 1 process\n\n\
                 test: (groupid=0, jobs=1): err= 0: pid=1234: Tue Mar  1 10:00:00 2016\n\
                   read : io=3071.7MB, bw=63317KB/s, iops=15829, runt= 49676msec\n    slat (usec): min=2, max=335, avg= 6.52, stdev= 3.18\n\

@@ -1,5 +1,5 @@
-//! Iometer, in its documented form, as it is known: no file here was written by it. The figures are
-//! made up so that they fit together, and what is expected of them was worked out by hand.
+//! Iometer, in its documented form: Iometer wrote none of these files. The figures are invented so
+//! that they are consistent, and the expected values were worked out by hand.
 
 use dialects::import::{self, Form};
 use model::observation::Latency;
@@ -59,7 +59,7 @@ fn results_of_2006_are_read_by_their_titles() {
     assert_eq!(
         (one.load.direct, one.measured_ns),
         (None, None),
-        "the file tells neither"
+        "the file contains neither"
     );
     assert_eq!(one.directions[Direction::Write], None, "none were written");
     assert_eq!(one.errors, Some(0));
@@ -104,7 +104,7 @@ fn results_of_1_1_have_two_kinds_of_megabytes_and_counts_by_latency() {
     assert_eq!(
         load.total.latency,
         Some(latency(600_000, 0.1, 3.2)),
-        "no percentile is made of ranges"
+        "ranges are not turned into percentiles"
     );
     assert_eq!(load.load.depth, Some(1));
     let [remark] = &*imported.remarks else {
@@ -124,7 +124,7 @@ fn results_of_1_1_have_two_kinds_of_megabytes_and_counts_by_latency() {
 }
 
 #[test]
-fn the_depth_is_known_where_it_is_said_for_every_worker() {
+fn the_depth_is_known_if_every_worker_states_it() {
     let text = text_of("iometer/results-2006.csv");
     let depth = |text: &str| import::read("x", text).unwrap().loads[0].load.depth;
     let silent = text.replace(",Queue Depth,", ",Nothing,");
@@ -144,14 +144,14 @@ fn the_depth_is_known_where_it_is_said_for_every_worker() {
         depth(&text.replace(",Queue Depth,", ",# of Outstanding IOs,")),
         Some(32)
     );
-    // Disks that do not tell leave what their workers say.
+    // Disks without a number of their own have that of their workers.
     let of_workers: Vec<&str> = text.lines().filter(|line| !line.starts_with("DISK,")).collect();
     assert_eq!(depth(&of_workers.join("\n")), Some(32));
 }
 
-/// Iometer appends to its results, and the next test may give a name to something else.
+/// Iometer appends to its results, and a later test may use the same name for something else.
 #[test]
-fn a_result_has_the_specification_that_comes_before_it() {
+fn a_result_has_the_specification_that_precedes_it() {
     let text = text_of("iometer/results-2006.csv");
     let first = import::read("x", &text).unwrap().loads[0].load.block;
     let later = text.replace("4096,100,", "65536,100,");
@@ -183,7 +183,7 @@ fn units_follow_the_titles() {
 }
 
 #[test]
-fn workers_with_specifications_of_their_own_have_none_in_common() {
+fn workers_with_different_specifications_have_none_in_common() {
     let text = text_of("iometer/results-2006.csv");
     let other = text.replacen(
         "WORKER,Worker 2,4 KiB; 100% Read; 100% random",
@@ -196,7 +196,7 @@ fn workers_with_specifications_of_their_own_have_none_in_common() {
 }
 
 #[test]
-fn a_spreadsheet_may_have_saved_it() {
+fn files_saved_by_a_spreadsheet_are_read() {
     let text = text_of("iometer/results-2006.csv");
     let padded: Vec<String> = text.lines().map(|line| format!("{line},,,,")).collect();
     assert_eq!(
@@ -206,7 +206,7 @@ fn a_spreadsheet_may_have_saved_it() {
 }
 
 #[test]
-fn what_was_cut_is_reported_and_what_is_whole_is_read() {
+fn a_truncated_file_is_reported_and_its_complete_rows_are_read() {
     let imported = read("iometer/cut.csv");
     assert_eq!(imported.loads.len(), 1);
     let [unread] = &*imported.unread else {
@@ -219,7 +219,7 @@ fn what_was_cut_is_reported_and_what_is_whole_is_read() {
         "{unread}"
     );
     assert_eq!(unread.at.as_ref().unwrap().line, 39);
-    // Behind the titles nothing follows.
+    // No row follows the titles.
     let text = text_of("iometer/results-1.1.csv");
     let titles: Vec<&str> = text.lines().take(14).collect();
     let complaints = import::read("x", &titles.join("\n")).unwrap_err();
@@ -232,7 +232,7 @@ fn what_was_cut_is_reported_and_what_is_whole_is_read() {
 }
 
 #[test]
-fn other_titles_are_refused_with_their_line() {
+fn unknown_titles_are_refused_with_their_line() {
     let complaints = import::read("x", &text_of("iometer/other-titles.csv")).unwrap_err();
     let [rate, time] = &*complaints else {
         panic!("{complaints:#?}")

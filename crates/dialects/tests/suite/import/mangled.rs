@@ -1,4 +1,4 @@
-//! Reports cut, doubled, garbled: reading them never panics, whatever comes of it.
+//! Truncated, duplicated and garbled reports: reading them never panics, regardless of the result.
 
 use dialects::import;
 use model::observation::Flow;
@@ -22,7 +22,7 @@ const REPORTS: [&str; 13] = [
     "iometer/results-1.1.csv",
 ];
 
-/// One way to spoil a text.
+/// One kind of damage to a text.
 #[derive(Clone, Debug)]
 enum Damage {
     Cut(usize),
@@ -93,12 +93,13 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn no_spoiled_report_panics(report in 0..REPORTS.len(), list in prop::collection::vec(damage(), 1..4)) {
+    fn damaged_reports_do_not_panic(report in 0..REPORTS.len(), list in prop::collection::vec(damage(), 1..4)) {
         let mut text = text_of(REPORTS[report]);
         for damage in &list {
             text = damage.apply(&text);
         }
-        // A text of the form it had is read as that too, even where it is no longer recognised.
+        // Each text is also read with the reader of its original form, in case the form is no
+        // longer recognised.
         let _ = import::read("x", &text);
         let _ = import::diskspd_text("x", &text);
         let _ = import::diskspd_xml("x", &text);
@@ -112,17 +113,17 @@ proptest! {
         for load in read.into_iter().flatten().flat_map(|read| read.loads) {
             prop_assert!(load.total.iops.is_none_or(|iops| iops.is_finite() && iops >= 0.0));
             let quantiles = |flow: &Flow| flow.latency.as_ref().map_or(0, |latency| latency.quantiles.len());
-            prop_assert!(load.tool == "fio" || quantiles(&load.total) == 0, "a mean is no percentile");
+            prop_assert!(load.tool == "fio" || quantiles(&load.total) == 0, "a mean is not a percentile");
         }
     }
 
     #[test]
-    fn no_bytes_panic(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+    fn random_bytes_do_not_panic(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
         let _ = import::read("x", &import::decode(&bytes).text);
     }
 
     #[test]
-    fn columns_are_found_wherever_they_stand(order in Just((0..34).collect::<Vec<usize>>()).prop_shuffle()) {
+    fn columns_are_found_in_any_order(order in Just((0..34).collect::<Vec<usize>>()).prop_shuffle()) {
         let text = text_of("vdbench/flatfile-50407.html");
         let lines = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
         let shuffled: Vec<String> = lines.map(|cells| in_order(&cells, &order).join(" ")).collect();
@@ -134,9 +135,9 @@ proptest! {
     }
 
     #[test]
-    fn titles_are_found_wherever_they_stand(order in Just((1..56).collect::<Vec<usize>>()).prop_shuffle()) {
+    fn titles_are_found_in_any_order(order in Just((1..56).collect::<Vec<usize>>()).prop_shuffle()) {
         let text = text_of("iometer/results-2006.csv");
-        // What kind of row it is stands first.
+        // The kind of row comes first.
         let order: Vec<usize> = std::iter::once(0).chain(order).collect();
         let lines = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
         let shuffled: Vec<String> = lines.map(|cells| in_order(&cells, &order).join(",")).collect();
@@ -148,7 +149,7 @@ proptest! {
     }
 }
 
-/// The cells of a row in another order; a line that is no row stays.
+/// The cells of a row in another order; a line that is not a row is unchanged.
 fn in_order<'a>(cells: &[&'a str], order: &[usize]) -> Vec<&'a str> {
     match cells.len() == order.len() {
         true => order.iter().map(|place| cells[*place]).collect(),

@@ -1,5 +1,5 @@
-//! Reports that the other tools really wrote, read back; those of Vdbench and Iometer in their
-//! documented forms; and all of them spoiled in every way.
+//! Reports that other tools really wrote, and reports of Vdbench and Iometer in their documented
+//! forms, read back; and all of them damaged in various ways.
 
 mod diskspd;
 mod figures;
@@ -44,7 +44,7 @@ fn rules(imported: &Imported) -> Vec<&str> {
 }
 
 #[test]
-fn what_is_no_result_is_refused_with_what_would_be() {
+fn other_texts_are_refused_with_a_list_of_readable_results() {
     let check = |text: &str, expected: &str| {
         let complaints = import::read("x.txt", text).unwrap_err();
         let message = complaints.iter().map(ToString::to_string).collect::<String>();
@@ -66,7 +66,7 @@ fn what_is_no_result_is_refused_with_what_would_be() {
         "'Test Type,Test Description\n0,\n'Version\n1.1.0\n",
         "contains no readable result (form: results of Iometer)",
     );
-    // A page that only talks about them has none.
+    // A page that merely mentions them contains no result.
     check(
         "Vdbench and Iometer report each interval of a test",
         "contains no result",
@@ -75,9 +75,9 @@ fn what_is_no_result_is_refused_with_what_would_be() {
     check("<Results>\n<System>", "the complete report, which ends with </Results>");
     check(
         "[global]\nrw=read\n[a]\n",
-        "a job file of fio, which fathom does not read",
+        "an fio job file, which fathom does not read",
     );
-    // A page that only talks about reports has none.
+    // A page that merely mentions reports contains no result.
     check(
         "DiskSpd prints <Results> and thread | bytes | I/Os",
         "contains no result",

@@ -1,5 +1,5 @@
-//! Vdbench, in its documented form, as it is known: no file here was written by it. The figures are
-//! made up so that they fit together, and what is expected of them was worked out by hand.
+//! Vdbench, in its documented form: Vdbench wrote none of these files. The figures are invented so
+//! that they are consistent, and the expected values were worked out by hand.
 
 use dialects::import::{self, Form};
 use model::observation::{Observation, SeriesPoint};
@@ -13,12 +13,12 @@ fn mean_and_max(load: &Observation) -> (Option<f64>, Option<f64>) {
     let latency = load.total.latency.as_ref().unwrap();
     assert!(
         latency.quantiles.is_empty() && latency.histogram.is_none(),
-        "a mean is no percentile"
+        "a mean is not a percentile"
     );
     (latency.mean_ns, latency.max_ns)
 }
 
-/// What both files say of the same two runs.
+/// The contents of both files, which describe the same two runs.
 #[track_caller]
 fn two_runs(path: &str, form: Form, names: [&str; 2]) -> Vec<Observation> {
     let imported = read(path);
@@ -31,7 +31,7 @@ fn two_runs(path: &str, form: Form, names: [&str; 2]) -> Vec<Observation> {
     };
     assert_eq!([one.name.as_str(), two.name.as_str()], names);
     assert_eq!((one.tool.as_str(), one.version.as_deref()), ("Vdbench", Some("50407")));
-    // Six intervals of 5 s, the first of which is in no average.
+    // Six intervals of 5 s; the first is not in any average.
     assert_eq!(
         (one.measured_ns, one.load.warm_up_ns),
         (Some(Nanos::secs(25)), Some(Nanos::secs(5)))
@@ -59,7 +59,7 @@ fn two_runs(path: &str, form: Form, names: [&str; 2]) -> Vec<Observation> {
     assert_eq!(
         (one.total.operations, one.errors),
         (None, None),
-        "counts stand in neither file"
+        "neither file has counts"
     );
     // The second interval: 19,800 × 5 s, and 77.34 MiB × 5.
     assert_eq!(one.series.len(), 5);
@@ -76,7 +76,7 @@ fn two_runs(path: &str, form: Form, names: [&str; 2]) -> Vec<Observation> {
 
     assert_eq!((two.load.closed_loop, two.load.rate_iops), (Some(false), Some(5000.0)));
     assert_eq!((two.load.block, two.load.read_percent), (Some(Bytes(8192)), Some(70.0)));
-    // The longer of the two maxima.
+    // The larger of the two maxima.
     assert_eq!(mean_and_max(two), (Some(650_000.0), Some(9_700_000.0)));
     let [reads, writes] = [&two.directions.read, &two.directions.write].map(|flow| flow.as_ref().unwrap());
     assert!((reads.iops.unwrap() - 3500.0).abs() < 1e-6 && (writes.iops.unwrap() - 1500.0).abs() < 1e-6);
@@ -92,21 +92,21 @@ fn two_runs(path: &str, form: Form, names: [&str; 2]) -> Vec<Observation> {
 }
 
 #[test]
-fn a_summary_is_read_by_the_words_of_its_two_lines() {
+fn a_summary_is_read_by_its_two_header_lines() {
     let names = ["rd1 (xfersize=4k threads=8)", "rd2 (xfersize=8k rdpct=70 threads=8)"];
     let loads = two_runs("vdbench/summary-50407.html", Form::VdbenchSummary, names);
     assert_eq!(loads[0].total.iops_deviation, Some(158.11));
     assert_eq!(
         (loads[0].load.random, loads[0].load.read_percent),
         (None, None),
-        "no loop says"
+        "no loop gives it"
     );
     let imported = read("vdbench/summary-50407.html");
     assert_eq!(imported.started.as_deref(), Some("Nov 23, 2026"));
 }
 
 #[test]
-fn a_flat_file_is_read_by_the_names_of_its_columns() {
+fn a_flat_file_is_read_by_its_column_names() {
     let loads = two_runs("vdbench/flatfile-50407.html", Form::VdbenchFlat, ["rd1", "rd2"]);
     assert_eq!(
         (loads[0].load.random, loads[0].load.read_percent),
@@ -118,7 +118,7 @@ fn a_flat_file_is_read_by_the_names_of_its_columns() {
 }
 
 #[test]
-fn a_rate_of_max_is_a_number_that_differs_between_releases() {
+fn the_value_of_a_maximum_rate_differs_between_releases() {
     let text = text_of("vdbench/flatfile-50407.html");
     assert!(text.contains(" max "), "the rate of the first run");
     for number in ["9999988", "9999977", "999999", "999998"] {
@@ -129,8 +129,8 @@ fn a_rate_of_max_is_a_number_that_differs_between_releases() {
 }
 
 #[test]
-fn columns_may_stand_in_any_order() {
-    // Each row the other way round, from the third cell on.
+fn columns_may_be_in_any_order() {
+    // Each row reversed from the third cell on.
     let turned: Vec<String> = text_of("vdbench/flatfile-50407.html")
         .lines()
         .map(|line| match line.starts_with(['*', '<']) {
@@ -143,7 +143,7 @@ fn columns_may_stand_in_any_order() {
 }
 
 #[test]
-fn an_older_summary_has_fewer_columns_and_goes_past_midnight() {
+fn an_older_summary_has_fewer_columns_and_crosses_midnight() {
     let imported = read("vdbench/summary-503.txt");
     let [load] = &*imported.loads else {
         panic!("{imported:#?}")
@@ -181,7 +181,7 @@ fn runs_of_one_definition_are_distinguished() {
     assert!(loads[2].name.ends_with("iorate=max) #2"), "{}", loads[2].name);
 }
 
-/// A flat file of one row of averages, over interval 2.
+/// A flat file with one row of averages, over interval 2.
 fn flat_row(columns: &str, cells: &str) -> String {
     format!(
         "tod timestamp Run Interval reqrate rate MB/sec bytes/io resp {columns}\n\
@@ -191,7 +191,7 @@ fn flat_row(columns: &str, cells: &str) -> String {
 }
 
 #[test]
-fn a_column_with_one_of_several_sizes_gives_none() {
+fn a_column_with_one_of_several_sizes_yields_no_size() {
     let block = |bytes: &str| {
         let text = flat_row("xfersize", &format!("100.0 1.0000 {bytes} 0.5 4096"));
         import::read("x", &text).unwrap().loads[0].load.block
@@ -200,7 +200,7 @@ fn a_column_with_one_of_several_sizes_gives_none() {
 }
 
 #[test]
-fn megabytes_are_those_that_fit_the_rate_and_the_size() {
+fn megabytes_are_the_unit_that_fits_the_rate_and_the_size() {
     // 1000 × 4096 bytes are 3.90625 MiB, and 4.096 MB.
     for megabytes in ["3.9062", "4.0960"] {
         let text = flat_row("xfersize", &format!("1000.0 {megabytes} 4096 0.5 4096"));
@@ -210,7 +210,7 @@ fn megabytes_are_those_that_fit_the_rate_and_the_size() {
 }
 
 #[test]
-fn of_runs_on_files_reads_and_writes_are_read() {
+fn reads_and_writes_of_file_runs_are_read() {
     let columns = "Read_rate Read_resp Write_rate Write_resp Mkdir_rate";
     // Of 130 operations 60 are reads at 1 ms, 40 writes at 2 ms: 1.4 ms on average.
     let text = flat_row(columns, "130.0 0.3906 4096 0.9 60.0 1.0 40.0 2.0 30.0");
@@ -227,20 +227,20 @@ fn mean_of(flow: &model::observation::Flow) -> Option<f64> {
 }
 
 #[test]
-fn a_run_that_ended_in_its_warm_up_has_no_averages_and_was_not_cut() {
+fn a_run_that_ended_in_its_warm_up_is_not_truncated() {
     let whole = text_of("vdbench/summary-503.txt");
     let short = whole.replace("avg_2-4", "avg_2-1");
     let imported = import::read("x", &format!("{short}{whole}")).unwrap();
     assert_eq!((rules(&imported), imported.loads.len()), (vec!["RUN-INTERRUPTED"], 1));
     let layout = short.replace("Starting RD=seqwrite", "Starting RD=SD_format");
     let imported = import::read("x", &format!("{layout}{whole}")).unwrap();
-    assert!(imported.remarks.is_empty(), "it ends when the files are there");
+    assert!(imported.remarks.is_empty(), "a format run ends once the files exist");
     let complaints = import::read("x", &layout).unwrap_err();
     assert!(!complaints.is_empty());
 }
 
 #[test]
-fn the_page_of_a_part_does_not_have_the_rate_of_the_run() {
+fn the_page_of_one_sd_lacks_the_rate_of_the_run() {
     let whole = text_of("vdbench/summary-50407.html");
     let page = format!("SD report for sd=sd1\n{whole}");
     let [of_part, of_run] = [page, whole].map(|text| import::read("x", &text).unwrap().loads.remove(1));
@@ -249,7 +249,7 @@ fn the_page_of_a_part_does_not_have_the_rate_of_the_run() {
 }
 
 #[test]
-fn what_is_absent_or_uneven_stays_unknown() {
+fn absent_and_inconsistent_values_stay_unknown() {
     // Without the interval rows the length of an interval is unknown.
     let text = text_of("vdbench/summary-503.txt");
     let only: Vec<&str> = text
@@ -266,7 +266,7 @@ fn what_is_absent_or_uneven_stays_unknown() {
     let gap: Vec<&str> = text.lines().filter(|line| !line.contains("23:59:59.002")).collect();
     let loads = import::read("x", &gap.join("\n")).unwrap().loads;
     assert_eq!((loads[0].measured_ns, loads[0].series.len()), (Some(Nanos::secs(3)), 0));
-    // n/a is no zero.
+    // n/a is not zero.
     let text = text_of("vdbench/flatfile-50407.html");
     let loads = import::read("x", &text.replace("0.500       1.000", "  n/a         n/a"))
         .unwrap()
@@ -286,7 +286,7 @@ fn what_is_absent_or_uneven_stays_unknown() {
 }
 
 #[test]
-fn a_summary_that_was_cut_gives_what_is_whole() {
+fn complete_runs_of_a_truncated_summary_are_read() {
     let imported = read("vdbench/cut.html");
     assert_eq!(imported.loads.len(), 1);
     let [remark] = &*imported.remarks else {
@@ -318,7 +318,7 @@ fn refused(path: &str, line: usize, expected: &str) {
 }
 
 #[test]
-fn what_cannot_be_read_is_refused_with_its_line() {
+fn unreadable_text_is_refused_with_its_line() {
     refused(
         "vdbench/no-response.txt",
         4,

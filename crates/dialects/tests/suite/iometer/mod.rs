@@ -1,5 +1,5 @@
-//! Iometer's configuration files: what each version comes to, what is refused, and the page that
-//! describes it.
+//! Iometer's configuration files: the plan of each version, what is refused, and the page that
+//! describes the dialect.
 
 mod page;
 
@@ -49,7 +49,7 @@ fn text(file: &str) -> String {
     std::fs::read_to_string(format!("{FILES}/{file}")).unwrap()
 }
 
-/// The plan of a text, or every complaint, with the maps of the two directories.
+/// The plan of a text, or every complaint, with mappings for the two directories.
 fn lower_text(text: &str, more: &[&str]) -> Result<Lowered, String> {
     let words = ["x.icf", "r.csv", "--map", "D:=/d", "--map=E:=/e"];
     let words: Vec<String> = words.iter().chain(more).map(ToString::to_string).collect();
@@ -60,7 +60,7 @@ fn lower_text(text: &str, more: &[&str]) -> Result<Lowered, String> {
         |list: Vec<dialects::Diagnostic>| list.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
     let parsed = iometer::read("x.icf", text).map_err(complaints)?;
     let mut lowered = iometer::lower(&parsed.config, &arguments, &Fake, false, 9).map_err(complaints)?;
-    lowered.plan.check().expect("the plan is whole");
+    lowered.plan.check().expect("the plan is complete");
     lowered.notes.splice(0..0, parsed.warnings);
     Ok(lowered)
 }
@@ -72,7 +72,7 @@ fn plan(file: &str, more: &[&str]) -> Plan {
 }
 
 fn refused(text: &str, more: &[&str]) -> String {
-    lower_text(text, more).expect_err("it is refused")
+    lower_text(text, more).expect_err("the file is refused")
 }
 
 fn streams(plan: &Plan, step: usize) -> Vec<&Stream> {
@@ -94,7 +94,7 @@ fn workers_and_targets_cycle_and_specifications_follow() {
         workers.collect::<Vec<_>>().join(" ")
     };
     let steps: Vec<String> = plan.steps.iter().map(shape).collect();
-    // Two workers, then four; one target each, then two. Worker 3 rests in the second
+    // Two workers, then four; one target each, then two. Worker 3 idles in the second
     // specification.
     assert_eq!(
         steps,
@@ -108,7 +108,7 @@ fn workers_and_targets_cycle_and_specifications_follow() {
     assert_eq!(plan.targets[0].prepare, filled);
     assert_eq!(plan.steps[0].jobs[0].workers[0].depth, Depth::PerStream);
     assert_eq!(streams(&plan, 2)[3].depth, 4);
-    // Sizes that share a mix are one stream.
+    // Sizes with the same mix are one stream.
     let server = streams(&plan, 4)[0];
     let BlockSizes::Split { entries } = &server.pattern.sizes.read else {
         panic!("{:?}", server.pattern.sizes);
@@ -142,7 +142,7 @@ fn versions_until_2008_have_the_same_layout() {
 }
 
 #[test]
-fn results_of_updates_are_named_as_missing() {
+fn results_of_an_update_are_reported_as_missing() {
     let file = text("v1.1.0-cycling.icf");
     let updates = |file: &str| {
         let notes = lower_text(file, &[]).unwrap().notes;
@@ -156,7 +156,7 @@ fn results_of_updates_are_named_as_missing() {
 
 /// Many files begin a specification with a line of zeros.
 #[test]
-fn a_line_of_no_share_is_never_drawn() {
+fn a_line_with_a_share_of_0_is_never_used() {
     let spec = |lines: &str| {
         let file = format!(
             "'TEST SETUP\n'Run Time\n0 0 5\n'ACCESS SPECIFICATIONS\n'Access specification name,default \
@@ -178,14 +178,14 @@ fn a_line_of_no_share_is_never_drawn() {
 }
 
 #[test]
-fn targets_of_linux_are_found_where_they_exist() {
+fn linux_targets_are_found_if_they_exist() {
     let plan = plan("v2003.icf", &[]);
     let found: Vec<(&str, Option<Bytes>)> = plan
         .targets
         .iter()
         .map(|target| (&*target.path, target.prepare.size()))
         .collect();
-    // A sector of a file system is its block, one of a device has 512 bytes.
+    // A sector of a file system is its block; a sector of a device has 512 bytes.
     assert_eq!(found, [("/mnt/data/iobw.tst", Some(Bytes::mib(4))), ("/dev/sdb", None)]);
     let job = &plan.steps[0].jobs[0];
     assert_eq!(
@@ -206,7 +206,7 @@ fn bursts_and_delays_belong_to_the_worker() {
 }
 
 #[test]
-fn specifications_without_names_get_some() {
+fn unnamed_specifications_get_a_name() {
     let text = text("v1998.02.01.icf");
     let words = refused(&text, &["--map", "C:=/d"]);
     assert!(
@@ -240,7 +240,8 @@ fn sequential_and_random_transfers_of_several_sizes_share_a_position() {
         panic!("{two_sizes:?}");
     };
     assert_eq!(mixed.continuation, Continuation::Aligned);
-    // Random reads beside sequential writes are one stream, random and sequential reads are not.
+    // Random reads with sequential writes are one stream; random reads with sequential reads are
+    // not.
     assert_eq!(
         access("4096,50,100,100,0,1,0,0\r\n4096,50,0,0,0,1,0,0").0,
         Depth::PerStream
@@ -256,7 +257,7 @@ fn connection_rates_reopen_each_target() {
     assert_ne!(tested, cycling);
     let plan = lower_text(&tested, &[]).unwrap().plan;
     let every: Vec<Option<u32>> = streams(&plan, 3).iter().map(|stream| stream.reopen_every).collect();
-    // The last worker does not test it.
+    // The last worker does not test connection rates.
     assert_eq!(every, [Some(5), Some(5), Some(5), Some(5), None, None]);
     let echo = &plan.origin.jobs[3].options;
     let echoed = echo
@@ -272,7 +273,7 @@ fn connection_rates_reopen_each_target() {
 }
 
 #[test]
-fn messages_are_those_of_iometer() {
+fn messages_match_iometer() {
     let base = text("v2006.icf");
     let check = |from: &str, to: &str, expected: &str| {
         assert!(base.contains(from), "{from}");
@@ -305,7 +306,7 @@ fn messages_are_those_of_iometer() {
 }
 
 #[test]
-fn what_cannot_be_expressed_is_refused_with_what_to_do() {
+fn unsupported_settings_are_refused_with_advice() {
     let base = text("v1.1.0-cycling.icf");
     let check = |from: &str, to: &str, expected: &str| {
         assert!(base.contains(from), "{from}");
@@ -326,7 +327,7 @@ fn what_cannot_be_expressed_is_refused_with_what_to_do() {
     check(
         "'Worker type\r\n\tDISK",
         "'Worker type\r\n\tNETWORK,TCP",
-        "network workers (NETWORK,TCP) are not built",
+        "network workers (NETWORK,TCP) are not supported",
     );
     check(
         "2,DISABLED,1,ENABLED",
@@ -376,7 +377,7 @@ fn whole_disks_are_mapped_by_their_number() {
 }
 
 #[test]
-fn a_fault_of_several_parts_is_one_message() {
+fn a_problem_of_several_lines_is_one_message() {
     let base = text("v1.1.0-cycling.icf");
     let words = refused(
         &base.replace("'Worker type\r\n\tDISK", "'Worker type\r\n\tNETWORK,TCP"),
@@ -398,13 +399,13 @@ fn a_fault_of_several_parts_is_one_message() {
 }
 
 #[test]
-fn loading_goes_on_after_unknown_names_and_odd_versions() {
+fn unknown_names_and_odd_versions_are_tolerated() {
     let odd = text("v2006.icf").replace("2006.07.27", "1997.01.01").replace(
         "'Assigned access specs\r\n",
         "'Assigned access specs\r\n\tNone such\r\n",
     );
     let Err(words) = lower_text(&odd, &[]) else {
-        panic!("a file of that age has no names for specifications");
+        panic!("a file of that version has no names for specifications");
     };
     assert!(words.contains("Invalid value encountered."), "{words}");
     let odd = odd.replace("1997.01.01", "3.26.97");

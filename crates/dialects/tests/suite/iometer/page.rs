@@ -1,5 +1,5 @@
-//! `docs/iometer.md`, made from the tables of keys and switches, and from what is written by hand
-//! in `page.md`.
+//! `docs/iometer.md`, generated from the tables of keys and switches, and the handwritten
+//! `page.md`.
 
 use std::fmt::Write as _;
 

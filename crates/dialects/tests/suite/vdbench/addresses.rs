@@ -1,4 +1,4 @@
-//! Addresses of plans against those that Vdbench logged: which sets and steps they may have.
+//! Addresses of plans, compared with those that Vdbench logged: which sets and steps they may have.
 
 use std::fs;
 
@@ -7,12 +7,12 @@ use crate::vdbench::{DATA, run};
 
 const SIZE: u64 = 64 << 20;
 
-/// Whether it reads, address, length.
+/// Whether the operation reads, its address and its length.
 type Issued = (bool, u64, u64);
-/// Whether it reads, address.
+/// Whether the operation reads, and its address.
 type Logged = (bool, u64);
 
-/// The operations of a recorded case's plan, and those that were recorded.
+/// The operations of a recorded case's plan, and the recorded ones.
 fn both(case: &str) -> (Vec<Issued>, Vec<Logged>) {
     let log = fs::read_to_string(format!("{DATA}/addresses/{case}.txt")).unwrap();
     let text: String = log
@@ -26,7 +26,7 @@ fn both(case: &str) -> (Vec<Issued>, Vec<Logged>) {
     });
     let recorded: Vec<(bool, u64)> = recorded.collect();
     assert!(recorded.len() > 100, "{case}");
-    // Under a rate the schedules decide which stream is next; without one it is their weights.
+    // With a rate, the schedules decide which stream is next; without one, their weights do.
     let text = text.replace("iorate=400", "iorate=max");
     let plan = whole(run("-f parmfile", &text).unwrap().remove(0).plan);
     let issued = execute(&plan, 0, 0, &[SIZE], 2000).remove(0);
@@ -43,7 +43,7 @@ fn both(case: &str) -> (Vec<Issued>, Vec<Logged>) {
     (ours, recorded)
 }
 
-/// Both keep a rule of addresses.
+/// Checks that the plan and the recording both satisfy a rule about addresses.
 fn check(case: &str, rule: impl Fn(bool, u64) -> bool) {
     let (ours, recorded) = both(case);
     assert!(
@@ -55,7 +55,7 @@ fn check(case: &str, rule: impl Fn(bool, u64) -> bool) {
 }
 
 #[test]
-fn regions_and_alignments_are_those_of_vdbench() {
+fn regions_and_alignments_match_vdbench() {
     check("range", |_, at| {
         at % 65_536 == 0 && (16_777_216..50_331_648).contains(&at)
     });
@@ -71,11 +71,11 @@ fn hits_stay_in_their_area() {
     let reads = ours.iter().filter(|(reads, ..)| *reads).count();
     let hits = ours.iter().filter(|(reads, at, _)| *reads && *at < 8 << 20).count();
     let share = hits as f64 / reads as f64;
-    assert!((0.53..0.67).contains(&share), "{share}: 0.6 was asked for");
+    assert!((0.53..0.67).contains(&share), "{share}: expected 0.6");
 }
 
 #[test]
-fn sizes_of_a_list_are_aligned_to_themselves() {
+fn sizes_of_a_list_have_their_own_alignment() {
     let (ours, _) = both("mixed");
     assert!(ours.iter().all(|(_, at, length)| at % length == 0));
     let large = ours.iter().filter(|(_, _, length)| *length == 65_536).count();
@@ -87,15 +87,19 @@ fn sizes_of_a_list_are_aligned_to_themselves() {
 }
 
 #[test]
-fn a_part_of_the_steps_jumps() {
+fn the_given_share_of_steps_jumps() {
     let (ours, _) = both("seek20");
     let jumps = ours
         .windows(2)
         .filter(|pair| pair[0].1 + pair[0].2 != pair[1].1)
         .count();
     let share = jumps as f64 / (ours.len() - 1) as f64;
-    assert!((0.16..0.24).contains(&share), "{share}: 0.2 was asked for");
-    assert_eq!(both("seek20").1.first(), Some(&(true, 0)), "it starts at the beginning");
+    assert!((0.16..0.24).contains(&share), "{share}: expected 0.2");
+    assert_eq!(
+        both("seek20").1.first(),
+        Some(&(true, 0)),
+        "the first block is at the start"
+    );
 }
 
 #[test]

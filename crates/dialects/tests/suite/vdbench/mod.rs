@@ -1,5 +1,5 @@
-//! Vdbench's parameter files: runs and messages as 5.04.06 was seen to have them, addresses as its
-//! runs logged them.
+//! Vdbench's parameter files: runs and messages as observed in 5.04.06, addresses as its runs
+//! logged them.
 
 mod addresses;
 mod on_files;
@@ -17,7 +17,7 @@ use model::plan::{Pacing, Prepare, Process, Stream};
 
 const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/vdbench");
 
-/// Files of one folder, or one text; no file under test is there.
+/// Files of one folder, or one text; no file under test exists.
 #[derive(Default)]
 struct Fixture {
     folder: String,
@@ -36,7 +36,7 @@ impl VdbenchEnv for Fixture {
         match path {
             "four" => Ok(vec![1, 2, 3, 4]),
             "large" => Ok(vec![0; 70_000]),
-            _ => Err("it is missing".into()),
+            _ => Err("it does not exist".into()),
         }
     }
 
@@ -61,7 +61,7 @@ fn read(args: &str, env: &mut Fixture) -> Result<(Command, Parameters, Vec<Run>)
     Ok((command, parameters, runs))
 }
 
-/// A text read and lowered, as a run of it begins.
+/// Reads and lowers a text, as the start of a run does.
 fn run(args: &str, text: &str) -> Result<Vec<vdbench::Lowered>, String> {
     let mut env = Fixture {
         text: Some(text.to_owned()),
@@ -92,10 +92,14 @@ fn the_bytes_of_a_pattern_are_written_everywhere() {
     };
     assert_eq!(content.as_ref(), Some(&bytes));
     for (args, general, expected) in [
-        ("-f parmfile", "pattern=none", "cannot read pattern=none: it is missing"),
+        (
+            "-f parmfile",
+            "pattern=none",
+            "cannot read pattern=none: it does not exist",
+        ),
         ("-f parmfile", "pattern=large", "it has 70000 bytes"),
-        ("-f parmfile", "pattern=four,compratio=2", "`pattern=` beside"),
-        ("-f parmfile -v", "pattern=four", "`pattern=` beside"),
+        ("-f parmfile", "pattern=four,compratio=2", "`pattern=` together with"),
+        ("-f parmfile -v", "pattern=four", "`pattern=` together with"),
     ] {
         let what = run(args, &text(general)).unwrap_err();
         assert!(what.contains(expected), "{what}");
@@ -124,7 +128,7 @@ fn the_command_line_forces_a_format() {
 }
 
 #[test]
-fn rates_that_vary_are_shares_of_their_mean() {
+fn varying_rates_are_shares_of_their_mean() {
     let text = |rates: &str, more: &str| {
         format!(
             "sd=sd1,lun=/a,size=64m\nsd=sd2,lun=/b,size=64m\nwd=wd1,sd=sd*,skew=25\nwd=wd2,sd=sd1\n\
@@ -138,7 +142,7 @@ fn rates_that_vary_are_shares_of_their_mean() {
             .flat_map(|worker| worker.streams.clone())
             .collect()
     };
-    // 100 for 2 s, half of the highest for a quarter of the run, none for 1 s: 300 in 6 s.
+    // 100 for 2 s, half of the maximum for a quarter of the run, none for 1 s: 300 in 6 s.
     for (distribution, process) in [
         ("variable", Process::Poisson),
         ("(variable,uniform)", Process::Uniform),
@@ -190,7 +194,8 @@ fn the_runs_of_recorded_files_start_with_the_recorded_lines() {
     for entry in fs::read_dir(format!("{DATA}/parameters")).unwrap() {
         let folder = entry.unwrap().path();
         let name = folder.file_name().unwrap().to_string_lossy().into_owned();
-        // Two are refused by both, one has room enough here, and one found its disk corrupted.
+        // Two are refused by both programs, one fits into memory here, and one found its disk
+        // corrupted.
         let left_out = ["concatenate", "fs-skew-short", "validate-too-small", "journal-corrupt"];
         let is_refused = left_out.contains(&&*name);
         if !folder.is_dir() || is_refused {
@@ -224,7 +229,7 @@ fn the_runs_of_recorded_files_start_with_the_recorded_lines() {
             }
         }
         let starts = text("starts.txt");
-        // Without a simulation, points of a curve depend on what was measured.
+        // Without a simulation, points of a curve depend on measured rates.
         let theirs: Vec<&str> = starts
             .lines()
             .filter_map(|line| {
@@ -235,7 +240,7 @@ fn the_runs_of_recorded_files_start_with_the_recorded_lines() {
             .filter(|line| command.simulate || !line.contains("_("))
             .collect();
         assert!(!theirs.is_empty(), "{name}");
-        // One case was ended by `stopcurve=` after its first curve.
+        // `stopcurve=` ended one case after its first curve.
         if name == "random-curve-loop" {
             ours.truncate(theirs.len());
         }
@@ -246,8 +251,8 @@ fn the_runs_of_recorded_files_start_with_the_recorded_lines() {
 }
 
 #[test]
-fn wrong_files_have_the_recorded_texts() {
-    // What is refused here for a reason of our own, or has a text of its own.
+fn wrong_files_have_the_recorded_messages() {
+    // Files that fathom refuses for its own reasons, or with its own message.
     let own = [
         ("openflags", "Invalid 'openflags=' parameter for Linux: o_nonsense"),
         ("no-rd", "No RD parameters specified"),
@@ -285,7 +290,7 @@ fn wrong_files_have_the_recorded_texts() {
 
 const FSD: &str = "fsd=fsd1,anchor=/d/t,depth=2,width=3,files=5,sizes=(16k,50,64k,50)\n";
 
-/// A job for each workload, with a worker for each thread and its part of the rate.
+/// A job for each workload, with a worker and a part of the rate for each thread.
 #[test]
 fn workloads_on_files_are_jobs_on_one_tree() {
     use model::plan::{FileOperationKind, TargetKind};
@@ -330,7 +335,7 @@ fn workloads_on_files_are_jobs_on_one_tree() {
 }
 
 #[test]
-fn threads_share_files_past_the_page_cache_and_keep_their_shares_under_max() {
+fn file_threads_use_direct_io_and_their_skew_at_the_maximum_rate() {
     let text = "fsd=default,files=50,sizes=(64k,50,1m,50),openflags=directio\nfsd=f,anchor=/d/t\n\
                 fwd=default,fsd=f,fileio=(random,shared),xfersize=8k\n\
                 fwd=a,threads=25,rdpct=100,skew=90\nfwd=b,threads=5,operation=write,skew=10\n\
@@ -346,7 +351,7 @@ fn threads_share_files_past_the_page_cache_and_keep_their_shares_under_max() {
             assert_eq!(stream.flow.unwrap().weight, weight);
         }
     }
-    // A thread that waits keeps its file, which others may need.
+    // A waiting thread keeps its file, which other threads may need.
     let few = text
         .replace("(random,shared)", "random")
         .replace("files=50", "files=20");
@@ -355,7 +360,7 @@ fn threads_share_files_past_the_page_cache_and_keep_their_shares_under_max() {
 }
 
 #[test]
-fn threads_without_a_file_of_their_own_take_no_part_of_the_rate() {
+fn threads_without_a_file_get_no_part_of_the_rate() {
     let text = "fsd=f,anchor=/d/t,files=5\nfwd=w,fsd=f,threads=16\nrd=rd1,fwd=w,fwdrate=100,elapsed=4\n";
     let workers = |text: &str| run("-f parmfile", text).unwrap()[0].plan.steps[0].jobs[0].workers.len();
     assert_eq!(workers(text), 5);
@@ -380,7 +385,7 @@ fn plan_on_files(fsd: &str, fwd: &str, rd: &str) -> model::plan::Plan {
 }
 
 #[test]
-fn operations_and_flags_on_files_are_those_of_the_plan() {
+fn operations_and_flags_on_files_are_in_the_plan() {
     use model::plan::FileOperationKind::{Access, Close, Create, Delete, Mkdir, Open, Rmdir, SetTimes, WriteBlock};
     use model::plan::WriteThrough;
     for (fwd, kinds) in [
@@ -411,9 +416,10 @@ fn operations_and_flags_on_files_are_those_of_the_plan() {
     );
 }
 
-/// Public files name their only host as `hd=`, and operations where percentages of reads hold.
+/// Public files name their only host with `hd=`, and give operations where percentages of reads
+/// apply.
 #[test]
-fn words_without_effect_change_no_plan() {
+fn parameters_without_effect_change_no_plan() {
     let steps = |text: &str| run("-f parmfile", text).unwrap().remove(0).plan.steps;
     let on_sds = |hd: &str| {
         steps(&format!(
@@ -428,7 +434,7 @@ fn words_without_effect_change_no_plan() {
 }
 
 #[test]
-fn what_is_not_built_on_files_is_refused_with_its_name() {
+fn unsupported_file_parameters_are_refused_by_name() {
     for (fsd, fwd, rd, named) in [
         ("totalsize=50%", "", "", "totalsize"),
         ("", "", "forwss=(50%)", "wss"),
@@ -482,9 +488,10 @@ fn threads_belong_to_the_sd_and_shares_are_exact() {
     plan.check().unwrap();
 }
 
-/// Sums and products of such numbers overflowed, and a hundred thousand definitions took a minute.
+/// Regression: sums and products of such numbers overflowed, and a hundred thousand definitions
+/// took a minute.
 #[test]
-fn numbers_that_no_run_has_are_refused() {
+fn impossible_numbers_are_refused() {
     for (sd, rd, named) in [
         ("size=618446744073709551615m", "elapsed=4", "618446744073709551615m"),
         ("size=8m", "elapsed=18446744073709551615", "elapsed"),
@@ -505,7 +512,7 @@ fn numbers_that_no_run_has_are_refused() {
 }
 
 #[test]
-fn what_is_not_built_is_refused_with_its_name() {
+fn unsupported_parameters_are_refused_by_name() {
     for (wd, rd, named) in [
         ("stride=(1m,2m)", "iorate=max", "stride"),
         ("hotband=(90,110)", "iorate=max", "hotband"),
@@ -527,7 +534,7 @@ fn what_is_not_built_is_refused_with_its_name() {
     assert!(run("-f parmfile", &remote).unwrap_err().contains("example.org"));
 }
 
-/// A workload with a rate of its own keeps it beside one without, over its SDs.
+/// A workload with a rate of its own keeps it next to one without a rate, divided over its SDs.
 #[test]
 fn workloads_may_have_rates_of_their_own() {
     let text = |wds: &str| {
@@ -561,9 +568,10 @@ fn workloads_may_have_rates_of_their_own() {
     }
 }
 
-/// −ln(u) × blocks / 3, modulo the blocks: its first half has 1 / (1 + e^−1.5) of the operations.
+/// The position is −ln(u) × blocks / 3, modulo the blocks: the first half has 1 / (1 + e^−1.5) of
+/// the operations.
 #[test]
-fn poisson_falls_towards_the_end() {
+fn poisson_positions_decrease_towards_the_end() {
     use model::access::{Access, Placement};
     let text = format!("{SD}wd=wd1,sd=sd1,seekpct=(poisson,3)\nrd=rd1,wd=wd1,iorate=max,elapsed=4");
     let plan = run("-f parmfile", &text).unwrap().remove(0).plan;
@@ -596,7 +604,7 @@ fn poisson_falls_towards_the_end() {
     assert!(run("-f parmfile", &wrong).unwrap_err().contains("poisson,x"));
 }
 
-/// A key block divides position and length of all that happens on an SD.
+/// A key block divides the position and the length of every operation on an SD.
 #[test]
 fn key_blocks_divide_every_transfer() {
     let lengths = |text: &str| {
@@ -630,9 +638,9 @@ fn key_blocks_divide_every_transfer() {
 }
 
 #[test]
-fn the_grammar_has_its_traps() {
-    // After a blank everything is remark; a comma continues; keywords are abbreviated, in either
-    // case.
+fn remarks_continuations_and_abbreviations_are_read() {
+    // Text after a blank is a remark; a comma continues the line; keywords may be abbreviated, in
+    // either case.
     let text = format!("{SD}WD=wd1,sd=sd1,XF=8k rdpct=0\nrd=rd1,wd=wd1,\n* between\nior=max,el=4,in=2\neof\nnonsense");
     let plan = run("-f parmfile", &text).unwrap().remove(0).plan;
     let stream = &plan.steps[0].jobs[0].workers[0].streams[0];

@@ -7,7 +7,7 @@ use model::plan::{FileOperationKind, Pacing};
 use super::{Fixture, plan_on_files, read, run};
 
 #[test]
-fn trees_and_working_sets_end_at_their_sizes() {
+fn trees_and_working_sets_respect_their_total_sizes() {
     use model::plan::TargetKind;
     let tree = |fsd: &str, rd: &str| match plan_on_files(fsd, "", rd).targets.remove(0).kind {
         TargetKind::Tree { tree } => tree,
@@ -60,11 +60,11 @@ fn trees_are_removed_before_the_first_run() {
     assert_eq!(names(&cleaned), ["clean", "r1", "format_for_r2", "r2"]);
     let first = cleaned[0].files.as_ref().unwrap();
     assert_eq!(first.makes, Some(TreeFormat::Clean));
-    assert_eq!(first.fsds.len(), 2, "those of all runs");
+    assert_eq!(first.fsds.len(), 2, "the trees of all runs");
 }
 
 #[test]
-fn rates_vary_on_files_too() {
+fn rates_also_vary_on_files() {
     let plan = plan_on_files("", ",threads=2", ",distribution=variable,fwdrate=(100,2,300,2)");
     plan.check().unwrap();
     let workers = &plan.steps[0].jobs[0].workers;
@@ -109,7 +109,7 @@ fn files_are_copied_and_moved_between_trees() {
 }
 
 #[test]
-fn poisson_takes_the_first_files_most() {
+fn poisson_prefers_the_first_files() {
     for (fileselect, midpoint) in [("poisson", Some(3.0)), ("(poisson,10)", Some(10.0)), ("random", None)] {
         let plan = plan_on_files("", &format!(",fileselect={fileselect}"), "");
         let work = plan.steps[0].jobs[0].workers[0].streams[0].files.clone().unwrap();

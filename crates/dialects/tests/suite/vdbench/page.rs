@@ -1,5 +1,4 @@
-//! `docs/vdbench.md`, made from the table of parameters and from what is written by hand in
-//! `page.md`.
+//! `docs/vdbench.md`, generated from the table of parameters and the handwritten `page.md`.
 
 use std::fmt::Write as _;
 

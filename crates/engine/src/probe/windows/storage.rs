@@ -3,8 +3,8 @@
 //!
 //! `STORAGE_DEVICE_NUMBER` gives a disk and its partitions their numbers: the disk is the major
 //! number and the partition the minor one, 0 for the whole disk. A volume that is a partition has
-//! that partition's number, whichever letter, mount point or GUID names it. A volume with several
-//! extents, or with an unknown location, has a number of its own.
+//! that partition's number, regardless of the letter, mount point or GUID that names it. A volume
+//! with several extents, or with an unknown location, has a number of its own.
 //!
 //! Every unknown fact becomes a doubt about the disks that it may affect, and the guard treats a
 //! doubt as a use.
@@ -38,7 +38,7 @@ pub struct Storage {
 pub struct Disk {
     /// The number in `\\.\PhysicalDriveN`.
     pub number: u32,
-    /// What the disk reports about itself.
+    /// Facts that the disk reports about itself.
     pub facts: Device,
     /// Its partitions; `None` if they could not be read.
     pub layout: Option<Layout>,

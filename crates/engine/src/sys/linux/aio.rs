@@ -93,7 +93,8 @@ impl Context {
     /// The kernel's error number if it accepted none.
     pub(crate) unsafe fn submit(&self, blocks: &[*mut ControlBlock]) -> Result<u32, i32> {
         let count = blocks.len() as libc::c_long;
-        // SAFETY: `blocks` is a live array of pointers; the caller vouches for what they point to.
+        // SAFETY: `blocks` is a live array of pointers; the caller guarantees that what they point
+        // to is valid.
         let accepted = unsafe { libc::syscall(libc::SYS_io_submit, self.id, count, blocks.as_ptr()) };
         if accepted >= 0 {
             Ok(accepted as u32)

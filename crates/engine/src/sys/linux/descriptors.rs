@@ -4,7 +4,7 @@ use std::fs;
 
 use rustix::process::{Resource, getrlimit};
 
-/// File descriptors that this process may still open; `None` if there is no limit.
+/// File descriptors that this process can still open; `None` if there is no limit.
 pub fn free_descriptors() -> Option<u64> {
     let limit = getrlimit(Resource::Nofile).current?;
     // The directory itself is open during the count.

@@ -173,8 +173,8 @@ fn extents(file: &fs::File, size: u64) -> io::Result<Allocation> {
     });
     let mut found = Allocation::default();
     let (mut covered, mut start) = (0u64, 0u64);
-    // Extents adjacent both in the file and on the device count as one, however the file system
-    // splits them.
+    // Extents adjacent both in the file and on the device count as one, regardless of how the file
+    // system splits them.
     let mut end_before = None;
     'all: while found.extents < MAX_EXTENTS {
         let extents = map.read(file, start)?;

@@ -87,7 +87,7 @@ impl FileMap {
             "read beyond the map"
         );
         self.run_guarded(offset, buffer.len(), || {
-            // SAFETY: the range lies within the map (checked above), which lives as long as `self`.
+            // SAFETY: the range is within the map (checked above), which lives as long as `self`.
             // Other processes may change it during the copy; the bytes are only ever treated as
             // bytes. A failed page-in is handled above.
             unsafe { std::ptr::copy_nonoverlapping(self.start.add(offset), buffer.as_mut_ptr(), buffer.len()) }
@@ -102,7 +102,7 @@ impl FileMap {
             "write beyond the map"
         );
         self.run_guarded(offset, buffer.len(), || {
-            // SAFETY: the range lies within the map (checked above), which is writable and lives as
+            // SAFETY: the range is within the map (checked above), which is writable and lives as
             // long as `self`.
             let target = unsafe { self.start.add(offset) };
             if non_temporal {
@@ -139,7 +139,7 @@ impl FileMap {
         } else {
             ProtFlags::READ
         };
-        // SAFETY: the range lies within the map of this file that `self` owns; the same bytes of
+        // SAFETY: the range is within the map of this file that `self` owns; the same bytes of
         // the same file take its place. On failure the zeros stay, and every later operation there
         // has already been reported once.
         let _ = unsafe {
@@ -167,7 +167,7 @@ impl FileMap {
         if first >= end {
             return 0;
         }
-        // SAFETY: the range lies within the map, which lives as long as `self`; the call changes no
+        // SAFETY: the range is within the map, which lives as long as `self`; the call changes no
         // memory.
         match unsafe { msync(self.start.add(first).cast(), end - first, MsyncFlags::SYNC) } {
             Ok(()) => 0,
@@ -248,7 +248,7 @@ extern "C" fn on_bus_error(signal: c_int, info: *mut libc::siginfo_t, _context: 
     if address >= start && address < end {
         let length = page();
         let page = address - address % length;
-        // SAFETY: the page lies within a file map of this thread that a copy is touching; replacing
+        // SAFETY: the page is within a file map of this thread that a copy is touching; replacing
         // it by zeros lets that copy end. mmap is a plain system call.
         let replaced = unsafe {
             let protection = libc::PROT_READ | libc::PROT_WRITE;

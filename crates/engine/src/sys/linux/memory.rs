@@ -24,7 +24,7 @@ pub fn map_large_blocks() {
 /// A private mapping, populated and writable.
 #[derive(Debug)]
 pub(crate) struct Mapping {
-    /// What the system mapped.
+    /// The whole mapping.
     base: *mut c_void,
     base_length: usize,
     /// The aligned part in use.
@@ -116,7 +116,7 @@ impl Mapping {
     /// All bytes.
     #[inline(always)]
     pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
-        // SAFETY: `start` and `length` lie within the mapping, which lives as long as `self`, is
+        // SAFETY: `start` and `length` are within the mapping, which lives as long as `self`, is
         // readable and writable, and zeroed by the kernel. The exclusive borrow keeps the program
         // from making a second reference; the caller (`Buffers`) keeps slices of slots that the
         // kernel is using from being made.

@@ -167,8 +167,8 @@ impl LoadedMpi {
         let mpi = self.0;
         let constants = mpi.constants;
         let mut provided = 0;
-        // SAFETY: no arguments are handed over, which the standard allows, and the last one is a
-        // live word.
+        // SAFETY: no arguments are passed, which the standard allows, and the last one is a live
+        // word.
         let code = unsafe {
             (mpi.functions.init_thread)(
                 std::ptr::null_mut(),
@@ -200,8 +200,8 @@ impl Mpi {
             let found = library.symbol(symbol).map(|symbol| symbol as usize);
             found.ok_or_else(|| format!("{symbol} is missing"))
         };
-        // Check for the standard's interface first: such a library may depend on another one with
-        // its own interface.
+        // Check for the standard's interface first, because such a library may depend on another
+        // one with its own interface.
         let (abi, constants) = if let Some(version) = library.standard_version() {
             if version != STANDARD_VERSION {
                 return Err(format!(
@@ -290,7 +290,7 @@ impl Mpi {
     /// MPI's error message; with fault tolerance, that the process has failed.
     pub fn has_message(&self, from: u32, tag: u16) -> Result<bool, String> {
         let mut flag = 0;
-        // SAFETY: a predefined handle, a live word, and the constant that stands for no status.
+        // SAFETY: a predefined handle, a live word, and the constant that means no status.
         let code = unsafe {
             (self.functions.probe)(
                 from as c_int,

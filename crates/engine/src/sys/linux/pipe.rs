@@ -79,7 +79,7 @@ impl Pipe {
                 iov_base: rest.as_ptr().cast_mut().cast(),
                 iov_len: rest.len(),
             };
-            // SAFETY: the one part lies in `rest`, which is only read through it.
+            // SAFETY: the one part is in `rest`, which is only read through it.
             let entered =
                 into_moved(unsafe { libc::vmsplice(self.write_end.as_raw_fd(), &part, 1, libc::SPLICE_F_NONBLOCK) });
             let end = match entered {

@@ -141,7 +141,8 @@ impl Ring {
         parameters.cq_entries = options.completions.next_power_of_two();
         parameters.sq_thread_idle = 1000;
         parameters.sq_thread_cpu = options.thread_cpu;
-        // SAFETY: the structure is live and lets the kernel map nothing of ours (no NO_MMAP).
+        // SAFETY: the structure is live and lets the kernel map no memory of this process (no
+        // NO_MMAP).
         let descriptor = unsafe { io_uring_setup(options.submissions.next_power_of_two(), &mut parameters)? };
         if !parameters.features.contains(IoringFeatureFlags::SINGLE_MMAP) {
             return Err(Errno::NOSYS.into());
@@ -154,7 +155,7 @@ impl Ring {
         let submissions = SharedMapping::map(&descriptor, submissions_length, IORING_OFF_SQES)?;
         if !options.flags.contains(IoringSetupFlags::NO_SQARRAY) {
             for index in 0..parameters.sq_entries {
-                // SAFETY: the array of `sq_entries` numbers lies within the mapping, and the kernel
+                // SAFETY: the array of `sq_entries` numbers is within the mapping, and the kernel
                 // reads it only in io_uring_enter, which has not been called yet.
                 unsafe { rings.at::<u32>(sq.array).add(index as usize).write(index) };
             }
@@ -243,7 +244,7 @@ impl Ring {
     pub(crate) unsafe fn push(&mut self, submission: Submission) {
         debug_assert!(self.pushed() <= self.submission_mask, "the submission ring is full");
         let index = (self.local_tail & self.submission_mask) as usize;
-        // SAFETY: the masked index lies within the mapped array. The kernel reads an entry only
+        // SAFETY: the masked index is within the mapped array. The kernel reads an entry only
         // after the tail has moved past it, in `enter`, and has consumed all earlier ones there.
         unsafe { self.submissions.start.cast::<Submission>().add(index).write(submission) };
         self.local_tail = self.local_tail.wrapping_add(1);
@@ -263,14 +264,14 @@ impl Ring {
     /// submitted and the timeout passed.
     #[inline(always)]
     pub(crate) fn enter(&mut self, wait_nr: u32, timeout: Option<Nanos>) -> Result<u32, Errno> {
-        // SAFETY: the tail lies within the mapping that `self` keeps.
+        // SAFETY: the tail is within the mapping that `self` keeps.
         unsafe { (*self.submission_tail).store(self.local_tail, Ordering::Release) };
         let mut flags = self.enter_flags;
         if self.kernel_thread {
             // The fence ensures that either the kernel thread sees the new tail, or we see that it
             // sleeps.
             std::sync::atomic::fence(Ordering::SeqCst);
-            // SAFETY: the flags lie within the mapping that `self` keeps.
+            // SAFETY: the flags are within the mapping that `self` keeps.
             let state = unsafe { (*self.submission_flags).load(Ordering::Relaxed) };
             if state & IoringSqFlags::NEED_WAKEUP.bits() != 0 {
                 flags |= IoringEnterFlags::SQ_WAKEUP;
@@ -290,7 +291,8 @@ impl Ring {
             Some(timeout) => self.enter_timed(wait_nr, timeout, flags),
         };
         let accepted = match entered {
-            // The kernel thread accepts all entries before the tail, however the wait ended.
+            // The kernel thread accepts all entries before the tail, regardless of how the wait
+            // ended.
             Ok(_) | Err(Errno::AGAIN | Errno::BUSY | Errno::INTR | Errno::TIME) if self.kernel_thread => self.pushed(),
             entered => entered?,
         };
@@ -343,7 +345,7 @@ impl Ring {
     /// Completions ready to be reaped.
     #[inline(always)]
     pub(crate) fn available(&self) -> u32 {
-        // SAFETY: the tail lies within the mapping that `self` keeps.
+        // SAFETY: the tail is within the mapping that `self` keeps.
         unsafe { (*self.completion_tail).load(Ordering::Acquire) }.wrapping_sub(self.local_head)
     }
 
@@ -353,13 +355,13 @@ impl Ring {
         debug_assert!(count <= self.available());
         for step in 0..count {
             let index = (self.local_head.wrapping_add(step) & self.completion_mask) as usize;
-            // SAFETY: the masked index lies within the mapped array, and the acquire load of the
+            // SAFETY: the masked index is within the mapped array, and the acquire load of the
             // tail in `available` has shown that the kernel has finished writing this entry.
             let completion = unsafe { *self.completions.add(index) };
             each(completion.user_data, completion.result);
         }
         self.local_head = self.local_head.wrapping_add(count);
-        // SAFETY: the head lies within the mapping that `self` keeps. Release: entries were read
+        // SAFETY: the head is within the mapping that `self` keeps. Release: entries were read
         // before.
         unsafe { (*self.completion_head).store(self.local_head, Ordering::Release) };
     }

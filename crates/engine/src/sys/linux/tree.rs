@@ -75,7 +75,7 @@ impl TreeRoot {
     /// Checks that a file may be read.
     ///
     /// # Errors
-    /// The system's error, including that it may not be read.
+    /// The system's error, also if reading is not permitted.
     pub fn check_access(&self, path: &str) -> io::Result<()> {
         Ok(accessat(&self.directory, path, Access::READ_OK, AtFlags::empty())?)
     }
@@ -122,7 +122,7 @@ impl TreeRoot {
         Ok(renameat(&self.directory, from, &self.directory, to)?)
     }
 
-    /// Moves a file to the same path of another tree, over a file that is there.
+    /// Moves a file to the same path of another tree, replacing an existing file.
     ///
     /// # Errors
     /// The system's error.

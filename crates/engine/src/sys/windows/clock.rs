@@ -21,7 +21,7 @@ pub fn wait_for_earlier_instructions() {}
 
 /// Why the counter cannot be used.
 pub fn counter_refusal() -> Option<&'static str> {
-    Some("fathom reads the performance counter of Windows instead")
+    Some("fathom reads Windows' performance counter instead")
 }
 
 /// The system's monotonic clock, which starts at boot.

@@ -42,7 +42,7 @@ pub(crate) fn is_node() -> Option<bool> {
         return Some(false);
     };
     let mut value = 0u32;
-    // SAFETY: no name stands for this machine, and the call writes one live word.
+    // SAFETY: no name means this machine, and the call writes one live word.
     let result = unsafe { state(null(), &mut value) };
     (result == SUCCESS).then_some(value == RUNNING)
 }
@@ -158,7 +158,7 @@ impl Calls {
     }
 
     fn cluster(&self) -> Handle {
-        // SAFETY: no name stands for the cluster of this machine.
+        // SAFETY: no name means the cluster of this machine.
         unsafe { (self.open_cluster)(null()) }
     }
 
@@ -199,7 +199,7 @@ impl Calls {
         let mut answer = vec![0u8; 16 << 10];
         loop {
             let mut returned = 0u32;
-            // SAFETY: the resource is open, nothing is asked beside the code, and the call writes
+            // SAFETY: the resource is open, nothing is passed besides the code, and the call writes
             // one live word and at most as many bytes as the buffer has.
             let result = unsafe {
                 let (room, nothing) = (answer.len() as u32, null());

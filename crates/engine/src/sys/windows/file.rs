@@ -170,7 +170,7 @@ fn check_bypass_io(answer: &[u8], wanted: BypassIo) -> io::Result<()> {
 }
 
 /// Sets the I/O priority of an open file: class × 2¹³ + level, in Linux's encoding. The idle class
-/// maps to the lowest of Windows, level 7 of best effort to the one above, all others to normal.
+/// maps to Windows' lowest priority, level 7 of best effort to the one above, all others to normal.
 ///
 /// # Errors
 /// The system's error; `Unsupported` for the real-time class.

@@ -58,9 +58,9 @@ pub(crate) fn device_io_control(file: &fs::File, code: u32, input: &[u8], room: 
     let mut bytes = vec![0u8; room];
     let (length, room) = (input.len() as u32, room as u32);
     let mut returned = 0u32;
-    // SAFETY: the question is read and the answer written within the given lengths; both, the
-    // structure and the event live until the operation is over, which is awaited below where it is
-    // not at once.
+    // SAFETY: the call reads the question and writes the answer within the given lengths. Both, the
+    // structure and the event live until the operation has completed; if it does not complete
+    // immediately, the code below waits for it.
     let mut done = unsafe {
         let input = input.as_ptr().cast();
         let answer = bytes.as_mut_ptr().cast();

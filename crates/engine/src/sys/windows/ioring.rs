@@ -1,6 +1,6 @@
-//! The submission ring of Windows (IoRing). Operations are written into a ring shared with the
-//! system and submitted in batches; completions appear in a second ring. Windows before 11 and
-//! Server 2025 lacks these functions, so they are loaded at run time.
+//! Windows' submission ring (IoRing). Operations are written into a ring shared with the system and
+//! submitted in batches; completions appear in a second ring. Windows before 11 and Server 2025
+//! lacks these functions, so they are loaded at run time.
 
 use std::ffi::c_void;
 use std::fs;
@@ -79,7 +79,7 @@ pub(crate) struct WriteCalls {
         unsafe extern "system" fn(HIORING, IORING_HANDLE_REF, FILE_FLUSH_MODE, usize, IORING_SQE_FLAGS) -> Hresult,
 }
 
-/// What the rings of this system support.
+/// The features of this system's rings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Capabilities {
     /// Version 1 or 2, or 300 for version 3.
@@ -188,8 +188,8 @@ impl Ring {
     /// Submits the ring, and waits for `wait_for` completions.
     fn submit(&mut self, wait_for: u32, milliseconds: u32) -> Result<(), u32> {
         let mut accepted = 0;
-        // SAFETY: the ring is open, and the call writes one live number. What the operations name
-        // is kept alive by the code that began them.
+        // SAFETY: the ring is open, and the call writes one live number. The code that began the
+        // operations keeps alive what they name.
         let result = unsafe { (self.calls.submit)(self.ring, wait_for, milliseconds, &mut accepted) };
         match check(result) {
             Err(error) if !is_timeout(result) => {

@@ -19,8 +19,8 @@ pub(crate) fn find(library: &str, function: &CStr) -> Option<*const c_void> {
 /// Same as [`find`], but loads the library from the system folder if necessary and keeps it loaded.
 pub(crate) fn load(library: &str, function: &CStr) -> Option<*const c_void> {
     let name = wide(library);
-    // SAFETY: the name is live and ends with a zero; the flag keeps libraries of others from being
-    // taken for the system's.
+    // SAFETY: the name is live and ends with a zero; the flag prevents other libraries from being
+    // loaded instead of the system's.
     address(
         unsafe { LoadLibraryExW(name.as_ptr(), null_mut(), LOAD_LIBRARY_SEARCH_SYSTEM32) },
         function,
@@ -35,7 +35,7 @@ pub(crate) unsafe fn function<F: Copy>(library: &str, name: &CStr) -> Option<F> 
     const { assert!(size_of::<F>() == size_of::<*const c_void>()) };
     let found = load(library, name)?;
     // SAFETY: both are pointers of the same size, and this one leads to a function; the caller
-    // vouches for its type.
+    // guarantees its type.
     Some(unsafe { std::mem::transmute_copy::<*const c_void, F>(&found) })
 }
 

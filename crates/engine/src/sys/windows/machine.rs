@@ -109,7 +109,7 @@ fn build() -> Option<String> {
         "{}.{}.{}",
         version.dwMajorVersion, version.dwMinorVersion, version.dwBuildNumber
     );
-    (status >= 0).then(|| match word(VERSION, "UBR") {
+    (status >= 0).then(|| match registry_number(VERSION, "UBR") {
         Some(revision) => format!("{number}.{revision}"),
         None => number,
     })
@@ -139,7 +139,7 @@ fn string(key: &str, name: &str) -> Option<String> {
 }
 
 /// Reads a number from `HKEY_LOCAL_MACHINE`.
-fn word(key: &str, name: &str) -> Option<u32> {
+fn registry_number(key: &str, name: &str) -> Option<u32> {
     let (mut value, mut length) = (0u32, 4u32);
     // SAFETY: both names end with a zero; the call writes one live word and at most four bytes into
     // another.

@@ -114,7 +114,7 @@ impl FileMap {
     /// Copies from the map. False if a page could not be read in.
     pub(crate) fn read(&self, offset: usize, buffer: &mut [u8]) -> bool {
         self.check(offset, buffer.len());
-        // SAFETY: the range lies within the map (checked above), which lives as long as `self`.
+        // SAFETY: the range is within the map (checked above), which lives as long as `self`.
         // Other processes may change it during the copy; the bytes are only ever treated as bytes.
         // A failed page-in ends the copy.
         unsafe { fault_safe_copy::copy(buffer.as_mut_ptr(), self.start.add(offset), buffer.len(), false) }
@@ -124,7 +124,7 @@ impl FileMap {
     pub(crate) fn write(&mut self, offset: usize, buffer: &[u8], non_temporal: bool) -> bool {
         assert!(self.writable, "the map is read-only");
         self.check(offset, buffer.len());
-        // SAFETY: the range lies within the map (checked above), which is writable and lives as
+        // SAFETY: the range is within the map (checked above), which is writable and lives as
         // long as `self`; `buffer` is memory of the program's own and cannot overlap it. A failed
         // page-in ends the copy.
         unsafe { fault_safe_copy::copy(self.start.add(offset), buffer.as_ptr(), buffer.len(), non_temporal) }
@@ -143,7 +143,7 @@ impl FileMap {
         if length == 0 {
             return 0;
         }
-        // SAFETY: the range lies within the map, which lives as long as `self`; the call changes no
+        // SAFETY: the range is within the map, which lives as long as `self`; the call changes no
         // memory.
         match unsafe { FlushViewOfFile(self.start.add(offset).cast(), length) } {
             0 => -i64::from(last_error()),
@@ -173,7 +173,7 @@ impl FileMap {
         let Some(lines) = self.lines else {
             return -i64::from(super::file::NOT_SUPPORTED);
         };
-        // SAFETY: the token is that of this view, and the range lies within it (checked above).
+        // SAFETY: the token is that of this view, and the range is within it (checked above).
         let status = unsafe {
             let flags = if drain { 0 } else { NO_DRAIN };
             (lines.flush)(lines.token, self.start.add(offset).cast(), length, flags)
@@ -299,7 +299,8 @@ mod fault_safe_copy {
     /// Both ranges are mapped memory of that length and do not overlap; the target is not borrowed
     /// by anyone else.
     pub(super) unsafe fn copy(target: *mut u8, source: *const u8, length: usize, non_temporal: bool) -> bool {
-        // SAFETY: the functions touch nothing but the two ranges, which the caller vouches for.
+        // SAFETY: the functions touch nothing but the two ranges, whose validity the caller
+        // guarantees.
         let done = unsafe {
             match non_temporal {
                 false => fathom_copy_plain(target, source, length),
@@ -332,8 +333,8 @@ mod fault_safe_copy {
             ],
         ];
         let places = places.map(|of_copy| of_copy.map(|place| place as usize));
-        // SAFETY: the system passes valid structures, whose registers it takes over when the
-        // handler says so.
+        // SAFETY: the system passes valid structures, whose registers it restores when the handler
+        // asks it to.
         unsafe {
             let registers = (*of).ContextRecord;
             let at = (*registers).Rip as usize;
@@ -355,7 +356,7 @@ mod fault_safe_copy {
     /// Both ranges are mapped memory of that length and do not overlap; the target is not borrowed
     /// by anyone else.
     pub(super) unsafe fn copy(target: *mut u8, source: *const u8, length: usize, _non_temporal: bool) -> bool {
-        // SAFETY: the caller vouches for both ranges.
+        // SAFETY: the caller guarantees both ranges.
         unsafe { std::ptr::copy_nonoverlapping(source, target, length) };
         true
     }
@@ -382,8 +383,8 @@ mod tests {
                 // SAFETY: both are live, as long as they must be, and apart.
                 assert!(unsafe { fault_safe_copy::copy(target.as_mut_ptr(), source.as_ptr(), length, non_temporal) });
                 assert!(target[..length] == source && target[length] == 0, "{length}");
-                // SAFETY: the range may not be touched, which is what is tested: the copy ends and
-                // says so.
+                // SAFETY: the range must not be accessible, which is what is tested: the copy ends
+                // and reports that.
                 assert!(!unsafe { fault_safe_copy::copy(nowhere, source.as_ptr(), length, non_temporal) });
                 // SAFETY: the same from there.
                 assert!(!unsafe { fault_safe_copy::copy(target.as_mut_ptr(), nowhere, length, non_temporal) });

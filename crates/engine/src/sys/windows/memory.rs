@@ -101,7 +101,7 @@ impl Mapping {
     /// All bytes.
     #[inline(always)]
     pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
-        // SAFETY: `start` and `length` lie within the allocation, which lives as long as `self`, is
+        // SAFETY: `start` and `length` are within the allocation, which lives as long as `self`, is
         // readable and writable, and zeroed by the system. The exclusive borrow keeps the program
         // from making a second reference; the caller (`Buffers`) keeps slices of slots that the
         // system is using from being made.

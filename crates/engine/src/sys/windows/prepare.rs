@@ -23,7 +23,7 @@ const USAGES: [u32; 2] = [1, 2];
 /// The privilege for [`declare_valid`].
 const MANAGE_VOLUME: &str = "SeManageVolumePrivilege";
 
-/// Sets the end of a file. NTFS and ReFS allocate the space at once.
+/// Sets the end of a file. NTFS and ReFS allocate the space immediately.
 ///
 /// # Errors
 /// The system's error, such as that the disk is full.

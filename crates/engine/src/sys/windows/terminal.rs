@@ -79,7 +79,7 @@ fn console_output() -> HANDLE {
     unsafe { GetStdHandle(STD_ERROR_HANDLE) }
 }
 
-/// The console's input, wherever stdin leads. Stays open.
+/// The console's input, regardless of where stdin leads. Stays open.
 fn console_input() -> HANDLE {
     let name: Vec<u16> = "CONIN$\0".encode_utf16().collect();
     let share = FILE_SHARE_READ | FILE_SHARE_WRITE;

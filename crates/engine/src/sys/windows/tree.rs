@@ -79,7 +79,7 @@ impl TreeRoot {
     /// Checks that a file may be read.
     ///
     /// # Errors
-    /// The system's error, including that it may not be read.
+    /// The system's error, also if reading is not permitted.
     pub fn check_access(&self, path: &str) -> io::Result<()> {
         fs::File::open(self.full_path(path)).map(drop)
     }
@@ -116,7 +116,7 @@ impl TreeRoot {
         fs::rename(self.full_path(from), self.full_path(to))
     }
 
-    /// Moves a file to the same path of another tree, over a file that is there.
+    /// Moves a file to the same path of another tree, replacing an existing file.
     ///
     /// # Errors
     /// The system's error.

@@ -139,7 +139,7 @@ fn file_system(root: &str) -> io::Result<(String, u32, u32)> {
     let mut kind = [0u16; 64];
     let (mut serial, mut flags) = (0u32, 0u32);
     // SAFETY: the path ends with a zero; the call writes two live words and at most as many units
-    // as the array has. The label and the length of names are not asked for.
+    // as the array has. The label and the length of names are not requested.
     let done = unsafe {
         let root = wide(root);
         let (label, longest) = (null_mut(), null_mut());

@@ -1,5 +1,5 @@
-//! What every pattern guarantees, whatever its parameters. A pattern stays within its area, keeps
-//! its alignment, covers what it claims to cover and keeps the configured shares. A new variant
+//! Tests the guarantees of every pattern with random parameters. A pattern stays within its area,
+//! keeps its alignment, covers what it claims to cover and has the configured shares. A new variant
 //! needs one line in [`every_pattern`].
 
 mod shares;
@@ -221,8 +221,8 @@ proptest! {
         area in any_area(), blocks in 1u64..4, form in any_form(), directions in any::<u64>(),
     ) {
         for (name, access) in every_pattern() {
-            // Positions in a zone count from its start; zones here begin at multiples of a power of
-            // two.
+            // Positions in a zone are measured from its start; zones here begin at multiples of a
+            // power of two.
             let area = match access {
                 Access::Zones(_) => Area { alignment: area.alignment.next_power_of_two(), ..area },
                 _ => area,
@@ -243,7 +243,7 @@ proptest! {
                     continue;
                 };
                 let position = place.offset.checked_sub(area.base);
-                let position = position.unwrap_or_else(|| panic!("{name}: {place:?} lies before {area:?}"));
+                let position = position.unwrap_or_else(|| panic!("{name}: {place:?} is before {area:?}"));
                 prop_assert!(position + area.block <= area.length, "{name}: {place:?} leaves {area:?}");
                 prop_assert!(position.is_multiple_of(area.alignment), "{name}: {place:?} is not aligned in {area:?}");
                 prop_assert!(length > 0 && length <= area.block, "{name}: {length} bytes");
@@ -332,7 +332,7 @@ proptest! {
     }
 
     #[test]
-    fn walks_in_order_visit_every_position_once_per_round(area in any_area(), rounds in 1usize..4) {
+    fn ordered_passes_visit_every_position_once_per_round(area in any_area(), rounds in 1usize..4) {
         let count = area.positions() as usize;
         let expected: Vec<u64> = (0..area.positions()).map(|position| area.offset(position)).collect();
         for access in [

@@ -29,7 +29,7 @@ fn assert_chances(what: &str, counts: &[u64], chances: &[f64]) {
     assert!(chi2 < limit, "{what}: chi-square {chi2:.1}, limit {limit:.1}");
 }
 
-/// Checks that a share lies within five standard deviations of the configured one.
+/// Checks that a share is within five standard deviations of the configured one.
 fn assert_share(what: &str, found: u64, of: u64, share: f64) {
     let deviation = (of as f64 * share * (1.0 - share)).sqrt();
     let off = found as f64 - of as f64 * share;
@@ -46,7 +46,7 @@ fn uniform_positions_are_equally_likely() {
 }
 
 #[test]
-fn stepped_distributions_keep_their_shares() {
+fn stepped_distributions_have_their_shares() {
     let check = |what: &str, placement: Placement, parts: &[(f64, std::ops::Range<usize>)]| {
         let counts = counts(placement);
         // Within a range all positions are equally likely; outside all ranges none is.
@@ -56,7 +56,7 @@ fn stepped_distributions_keep_their_shares() {
             chances.extend(range.clone().map(|_| share / range.len() as f64));
             found.extend_from_slice(&counts[range.clone()]);
         }
-        assert_eq!(found.iter().sum::<u64>(), OPERATIONS as u64, "{what}: some lie outside");
+        assert_eq!(found.iter().sum::<u64>(), OPERATIONS as u64, "{what}: some are outside");
         assert_chances(what, &found, &chances);
     };
     for rule in [RangesRule::Native, RangesRule::Diskspd] {
@@ -72,7 +72,7 @@ fn stepped_distributions_keep_their_shares() {
             &[(0.8, 0..256), (0.2, 512..1000)],
         );
     }
-    // Shares that are not whole percentages are kept as well.
+    // Shares that are not whole percentages are also exact.
     check(
         "fractions",
         percent_ranges(RangesRule::Native, &[(12.5, 10.0), (87.5, 90.0)]),
@@ -81,7 +81,7 @@ fn stepped_distributions_keep_their_shares() {
 }
 
 #[test]
-fn zipf_keeps_its_law_at_every_rank() {
+fn zipf_follows_its_law_at_every_rank() {
     for theta in [0.5, 0.99, 1.0, 1.2, 2.0] {
         let weights: Vec<f64> = (1..=1000).map(|rank| f64::from(rank).powf(-theta)).collect();
         let sum: f64 = weights.iter().sum();
@@ -141,7 +141,7 @@ fn normal_has_its_configured_deviation() {
 }
 
 #[test]
-fn mixed_patterns_keep_their_share_of_jumps() {
+fn mixed_patterns_have_their_share_of_jumps() {
     let area = Area {
         length: 1 << 40,
         ..THOUSAND

@@ -15,7 +15,7 @@ fn tree(depth: u32, width: u32, files: u32, prefill: u8) -> FileTree {
 }
 
 #[test]
-fn every_file_has_a_path_of_its_own_in_a_directory_of_the_last_level() {
+fn every_file_has_its_own_path_in_a_directory_of_the_last_level() {
     let tree = tree(2, 3, 4, 100);
     assert_eq!(
         (tree.directory_count(), tree.file_directory_count(), tree.file_count()),
@@ -38,7 +38,7 @@ fn every_file_has_a_path_of_its_own_in_a_directory_of_the_last_level() {
 }
 
 #[test]
-fn files_are_in_all_directories_or_end_at_a_sum() {
+fn files_are_in_all_directories_or_end_at_a_total_size() {
     let tree = FileTree {
         fills_all_levels: true,
         ..tree(2, 2, 3, 100)
@@ -77,7 +77,7 @@ fn files_are_in_all_directories_or_end_at_a_sum() {
 }
 
 #[test]
-fn the_files_of_a_prefill_are_as_many_as_it_says_and_spread_evenly() {
+fn a_prefill_has_the_given_number_of_files_evenly_spread() {
     for prefill in [0, 1, 33, 80, 100] {
         let tree = tree(1, 10, 70, prefill);
         let existing = |files: std::ops::Range<u32>| files.filter(|file| tree.is_prefilled(*file)).count() as u64;
@@ -88,7 +88,7 @@ fn the_files_of_a_prefill_are_as_many_as_it_says_and_spread_evenly() {
 }
 
 #[test]
-fn sizes_are_those_of_their_distribution() {
+fn sizes_follow_their_distribution() {
     let mut tree = tree(0, 1, 10_000, 100);
     assert_eq!(tree.total_size(), Bytes(100_000));
     let (low, high) = (Bytes::kib(4), Bytes::kib(16));
@@ -104,7 +104,7 @@ fn sizes_are_those_of_their_distribution() {
 }
 
 #[test]
-fn operations_survive_their_word_and_names_are_recognised() {
+fn operations_survive_a_round_trip_and_names_are_recognised() {
     for (number, (_, kind)) in FileOperationKind::ALL.into_iter().enumerate() {
         assert_eq!(kind as usize, number);
         let operation = FileOperation {

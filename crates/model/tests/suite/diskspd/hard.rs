@@ -1,4 +1,4 @@
-//! Combinations that were never recorded, compared with the plainly written rules.
+//! Combinations that were never recorded, compared with the reference rules.
 
 use model::access::{Access, Interlocked, Parallel, RangeBasis};
 use model::content::Content;
@@ -16,11 +16,11 @@ use crate::drive::{execute, only_worker, pattern_of, whole};
 const M: u64 = 1 << 20;
 const OPERATIONS: usize = 500;
 
-/// Threads of the plain rules: seed, targets, requests in a common queue.
+/// Threads of the reference rules: seed, targets, requests in a common queue.
 type Threads = Vec<(u32, Vec<Rules>, Option<u32>)>;
 
-/// Compares a time span of a plan with the plain rules, thread by thread. `sizes` are those of the
-/// plan's targets.
+/// Compares a time span of a plan with the reference rules, thread by thread. `sizes` are those of
+/// the plan's targets.
 fn check_by_rules(plan: &Plan, step: usize, sizes: &[u64], threads: Threads) {
     let name = format!("{}, time span {step}", plan.name);
     let workers = &plan.steps[step].jobs[0].workers;
@@ -46,8 +46,7 @@ fn check_by_rules(plan: &Plan, step: usize, sizes: &[u64], threads: Threads) {
     }
 }
 
-/// `-X` profile: three threads choose among those of three targets that they are given, each by its
-/// own weights.
+/// `-X` profile: three threads choose among their own targets of three, each with its own weights.
 #[test]
 fn threads_of_a_pool_choose_among_their_own_targets() {
     let streams = [
@@ -111,8 +110,8 @@ fn threads_of_a_pool_choose_among_their_own_targets() {
     assert!(issued[2].iter().all(|issued| issued.target == TargetId(1)));
 }
 
-/// Three time spans that share a path, create it anew with other sizes and contents, and have seeds
-/// of their own.
+/// Three time spans that share a path, recreate it with other sizes and contents, and have their
+/// own seeds.
 #[test]
 fn each_time_span_has_its_own_targets_and_seeds() {
     let span = |workers| Job {
@@ -187,7 +186,7 @@ fn each_time_span_has_its_own_targets_and_seeds() {
 /// `-rdpct` and `-rdabs` with holes and tails, bounds, alignments and mixtures.
 #[test]
 #[expect(clippy::too_many_lines, reason = "one story, or one table")]
-fn distributions_lie_within_bounds() {
+fn distributions_are_within_bounds() {
     let check = |name: &str, seed: u32, access: Access, stream_of: Stream, rules: Rules| {
         let stream = Stream {
             pattern: pattern_of(access, rules.block, rules.alignment),
@@ -220,9 +219,9 @@ fn distributions_lie_within_bounds() {
             ..Rules::default()
         },
     );
-    // A base alone: the area ends with the target, which ends inside the second range. The third is
-    // dropped. (With blocks longer than the alignment DiskSpd would issue the last of them across
-    // the end; ours leave room.)
+    // Only a base: the area ends with the target, which ends inside the second range. The third is
+    // dropped. (With blocks longer than the alignment, DiskSpd would issue the last of them beyond
+    // the end; fathom leaves room.)
     let absolute: &[(u32, u64)] = &[(50, M), (10, 2 * M), (40, 0)];
     check(
         "-b4k -r4k -w50 -B512k -rdabs50/1M:10/2M",
@@ -257,9 +256,9 @@ fn distributions_lie_within_bounds() {
             ..Rules::default()
         },
     );
-    // Ranges of a few percent of thirty positions: edges fall between positions, ranges are joined,
-    // handed on and extended. (Where two in a row hold no position DiskSpd loses the share of the
-    // first; ours keeps both.)
+    // Ranges of a few percent of thirty positions: boundaries are between positions, ranges are
+    // joined, passed on and extended. (Where two in a row contain no position, DiskSpd loses the
+    // share of the first; fathom keeps both.)
     let narrow: [&[(u32, u64)]; 4] = [
         &[(5, 4), (20, 3), (5, 2), (40, 9), (30, 82)],
         &[(50, 1), (50, 99)],
@@ -282,11 +281,12 @@ fn distributions_lie_within_bounds() {
     }
 }
 
-/// `-T`, `-si` and `-p`: three ways to divide a sequential walk, each with its wrap, on targets of
-/// odd size.
+/// `-T`, `-si` and `-p`: three ways to divide a sequential pass, each with its wrap-around, on
+/// targets of odd size.
 #[test]
 fn sequential_walks_are_divided_among_threads_and_requests() {
-    // After the first wrap every thread continues from the beginning, not from its own start.
+    // After the first wrap-around every thread continues from the beginning, not from its own
+    // start.
     let strided = |thread: u32| Rules {
         size: 3 * M + 700,
         block: 128 << 10,
@@ -365,8 +365,8 @@ fn sequential_walks_are_divided_among_threads_and_requests() {
     check_by_rules(&plan_p, 0, &[4 * M], vec![(0, vec![rules], None)]);
 }
 
-/// Two targets with three and one requests in a pool without a common queue, and every kind of draw
-/// in between.
+/// Two targets with three requests and one request in a pool without a common queue, with every
+/// kind of draw in between.
 #[test]
 fn one_generator_serves_all_streams_of_a_thread() {
     let source = Content::Source {
@@ -436,10 +436,10 @@ fn completion_routines_start_at_the_first_target() {
     assert!(issued[8..].iter().any(|issued| issued.stream == 1));
 }
 
-/// `-g` in both units, per thread and target. An operation may go out when its own bytes are
-/// covered too, so the first one waits, and the k-th goes out at k × block / rate.
+/// `-g` in both units, per thread and target. An operation is issued only when its own bytes are
+/// covered too, so the first one waits, and the k-th is issued at k × block / rate.
 #[test]
-fn throttles_hold_back_by_bytes_and_by_operations() {
+fn throttles_delay_by_bytes_and_by_operations() {
     let check = |name: &str, rate: Rate, block: u64, due_ns: fn(u64) -> u64| {
         let throttled = Stream {
             pacing: Pacing::Together { rate },
@@ -462,14 +462,13 @@ fn throttles_hold_back_by_bytes_and_by_operations() {
         phase_ns: Nanos(1_000_000_000 / 3),
         ..Rate::iops(3)
     };
-    // DiskSpd's own arithmetic makes 0 bytes per millisecond of this, which means no throttle at
-    // all.
+    // DiskSpd's own arithmetic rounds this to 0 bytes per millisecond, which means no throttle.
     check("-g3i -b512", operations, 512, |k| {
         (k - 1) * 1_000_000_000 / 3 + 333_333_333
     });
 }
 
-/// `-i` is a total of the target, divided among its threads; other requests stay in flight during
+/// `-i` is a total for the target, divided among its threads; other requests stay in flight during
 /// the pause.
 #[test]
 fn bursts_are_divided_among_threads() {
@@ -500,11 +499,11 @@ fn bursts_are_divided_among_threads() {
 }
 
 /// Everything that does not change positions: affinity over groups, caches, maps, flushes, hints,
-/// priorities, pages, interval series, precreation at the largest size.
+/// priorities, pages, interval series, creation of files at their largest size.
 #[test]
 #[expect(clippy::too_many_lines, reason = "one story, or one table")]
-fn settings_beside_the_pattern_do_not_disturb_it() {
-    // -ag0,1,3,g1,0,2: threads take the entries in turn; a group holds 64 processors.
+fn other_settings_do_not_disturb_the_pattern() {
+    // -ag0,1,3,g1,0,2: threads take the entries round-robin; a group holds 64 processors.
     let processors = [(0u32, 1u32), (0, 3), (1, 0), (1, 2)];
     let flushes = [
         MapFlush::View,
@@ -565,7 +564,7 @@ fn settings_beside_the_pattern_do_not_disturb_it() {
     });
     let mut plan = plan("settings", &["a.dat", "b.dat"], vec![job(workers.collect())]);
     plan.prepare = PrepareWhen::BeforeAll;
-    // UseMaxSize: one file, as large as the largest mention of it.
+    // UseMaxSize: one file, as large as its largest mention.
     plan.targets[0].prepare = Prepare::Recreate {
         size: Bytes(8 * M),
         content: Content::Counting,
@@ -599,7 +598,7 @@ fn settings_beside_the_pattern_do_not_disturb_it() {
 
 /// A profile with open slots can be saved and shown, but not run.
 #[test]
-fn a_template_is_not_a_whole_plan() {
+fn a_template_is_not_a_complete_plan() {
     let mut plan = plan("template", &["*1"], vec![job(one(0, stream(0, random(), 4096, 0, 0)))]);
     plan.targets[0].kind = TargetKind::Template { number: 1 };
     let error = plan.check().unwrap_err().to_string();

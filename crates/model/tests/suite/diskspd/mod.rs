@@ -1,5 +1,5 @@
-//! What DiskSpd can say, said as plans: combinations that were never recorded follow the same rules
-//! as the recorded ones.
+//! DiskSpd's features as plans: combinations that were never recorded follow the same rules as the
+//! recorded ones.
 
 mod hard;
 mod parts;

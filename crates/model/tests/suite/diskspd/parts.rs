@@ -1,4 +1,4 @@
-//! The parts of a plan as a reading of DiskSpd's command line or profile would make them.
+//! The parts of a plan as lowering DiskSpd's command line or profile would make them.
 
 use model::access::{
     Access, Continuation, Mixed, Placement, RangeBasis, RangeShare, Ranges, RangesRule, Sequential, Uniform,
@@ -49,7 +49,7 @@ pub fn region(base: u64, length: u64) -> Region {
     Region::new(Extent::bytes(base), Some(Extent::bytes(length)))
 }
 
-/// A stream as DiskSpd's defaults make it. An alignment of 0 is the block size.
+/// A stream with DiskSpd's defaults. An alignment of 0 is the block size.
 pub fn stream(target: u32, access: Access, block: u64, alignment: u64, write: u32) -> Stream {
     Stream {
         target: StreamTarget::One {

@@ -1,5 +1,5 @@
-//! The sequences that were recorded from DiskSpd 2.2.0, held against the plainly written rules. The
-//! tests of its dialect drive the plans of their command lines.
+//! The sequences recorded from DiskSpd 2.2.0, compared with the reference rules. The tests of its
+//! dialect drive the plans of their command lines.
 
 use std::path::PathBuf;
 
@@ -36,11 +36,10 @@ fn recording(case: &str) -> Recording {
     }
 }
 
-/// The second writing-down of the rules is worth something only if it reproduces the recordings
-/// too.
+/// The reference rules are useful only if they, too, reproduce the recordings.
 #[test]
 #[expect(clippy::too_many_lines, reason = "one story, or one table")]
-fn the_plain_rules_reproduce_the_recordings() {
+fn the_reference_rules_reproduce_the_recordings() {
     let check = |case: &str, seeds: &[u32], common: Option<u32>, targets: &[Rules]| {
         let recording = recording(case);
         for (thread, recorded) in recording.threads.iter().enumerate() {

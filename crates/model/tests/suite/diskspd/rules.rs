@@ -1,8 +1,8 @@
-//! DiskSpd's rules for positions, types and target choice, written down a second time and as
-//! plainly as possible.
+//! Reference rules: DiskSpd's rules for positions, types and target choice, written a second time
+//! and as simply as possible.
 //!
-//! The recorded sequences show that these rules are DiskSpd's; they then say what combinations must
-//! do of which no recording exists. Nothing of the crate under test is used here.
+//! The recorded sequences show that these are DiskSpd's rules; they then determine the expected
+//! results of combinations for which no recording exists. They use nothing of the crate under test.
 
 use std::collections::VecDeque;
 
@@ -23,12 +23,12 @@ pub struct Target {
     pub write: u32,
     /// Where a sequential thread starts.
     pub start: u64,
-    /// Shares of the operations to shares of the area, or to bytes of it.
+    /// Pairs of a share of the operations and a share of the area, or its length in bytes.
     pub ranges: Vec<(u64, u64)>,
     pub absolute: bool,
     pub buffer: Buffer,
     pub weight: u64,
-    /// Requests of this target, where the thread has no common queue.
+    /// Requests of this target, if the thread has no common queue.
     pub requests: u32,
 }
 
@@ -68,13 +68,13 @@ impl Default for Target {
     }
 }
 
-/// What a thread issues: number of the target, request, write or read, offset.
+/// An issued operation: number of the target, request, write or read, offset.
 pub type Io = (usize, u32, bool, u64);
 
 pub struct Thread {
     random: Random,
     targets: Vec<Live>,
-    /// Requests in the order in which they are reissued, with the target that each is bound to.
+    /// Requests in the order in which they are reissued, with the target of each.
     queue: VecDeque<(usize, u32)>,
     chooses: bool,
     routines: bool,
@@ -210,8 +210,8 @@ impl Target {
 }
 
 impl Thread {
-    /// `common` is the number of requests that choose their target anew each time; absent where
-    /// each has its own.
+    /// `common` is the number of requests that choose their target anew each time; absent if each
+    /// has its own target.
     pub fn new(seed: u32, targets: Vec<Target>, common: Option<u32>, routines: bool) -> Thread {
         let mut random = Random::new(seed);
         let queue: VecDeque<_> = match common {
@@ -247,7 +247,7 @@ impl Thread {
         }
     }
 
-    /// The next operation. `shared` holds the interlocked positions of all targets of the time
+    /// The next operation. `shared` holds the shared positions (`-si`) of all targets of the time
     /// span.
     pub fn next(&mut self, shared: &mut [u64]) -> Io {
         let (owner, request) = self.queue.pop_front().unwrap();

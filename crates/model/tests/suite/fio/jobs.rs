@@ -1,5 +1,5 @@
-//! Combinations that were never recorded, about jobs: groups, rates, pauses, amounts, and
-//! everything beside the pattern.
+//! Combinations of job settings that were never recorded: groups, rates, pauses, amounts, and
+//! everything except the pattern.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ use super::parts::{
 use crate::drive::{execute, only_worker, whole};
 
 /// Clone numbers, and with them the seeds, count over all jobs and steps: a job that comes second
-/// has the sequence of a second clone, wherever it stands.
+/// has the sequence of a second clone, regardless of its step.
 #[test]
 fn stonewalls_groups_and_dependencies() {
     let reader = |target: u32| {
@@ -72,7 +72,7 @@ fn stonewalls_groups_and_dependencies() {
         files(5, 64 * K),
         vec![vec![warm, waits, chained], vec![after_stonewall]],
     );
-    // new_group on the second job; only neighbours with group_reporting are merged.
+    // new_group on the second job; only adjacent jobs with group_reporting are merged.
     let group = |name: &str, jobs: &[(u32, u32)], merged: bool| Group {
         name: name.into(),
         jobs: jobs.to_vec(),
@@ -92,15 +92,15 @@ fn stonewalls_groups_and_dependencies() {
             assert!(seen.insert(offsets(&issued)), "{}: a seed was used twice", job.name);
         }
     }
-    // What fio 3.42 issued for the second of two clones.
+    // The operations that fio 3.42 issued for the second of two clones.
     let second = [12, 8, 16, 24, 52, 36, 44, 32, 20, 28, 40, 56, 48, 60, 0, 4].map(|offset| offset * K);
     assert_eq!(offsets(&execute(&plan, 0, 1, &sizes, 100)[0]), second);
 }
 
 /// `rate_iops=700,300`, `rate_process=poisson`, and a linear rate in bytes for one direction of
-/// three: the mix follows from the rates, whatever the mix says.
+/// three: the mix follows from the rates, regardless of the configured one.
 #[test]
-fn rates_of_each_direction() {
+fn separate_rates_determine_the_mix() {
     const N: usize = 20_000;
     let paced = |rates: PerDirection<Option<Rate>>| Stream {
         pacing: Pacing::PerDirection { rates },
@@ -136,7 +136,8 @@ fn rates_of_each_direction() {
             "{direction:?}: deviation {deviation}"
         );
     }
-    // Three reads of 4 KiB a second beside five writes: due at 0, 1/3, 2/3 … and at 0, 1/5, 2/5 …
+    // Three reads of 4 KiB per second alongside five writes: due at 0, 1/3, 2/3 … and at 0, 1/5,
+    // 2/5 …
     let rates = PerDirection::new(Some(Rate::bytes(12 * K)), Some(Rate::iops(5)), None);
     let plan = single("linear", stop, paced(rates), M);
     let second: Vec<(Direction, u64)> = only_worker(&plan, &[M], 8)
@@ -157,7 +158,7 @@ fn rates_of_each_direction() {
     assert_eq!(second, expected);
 }
 
-/// `thinktime` and its relatives: after blocks, after issued blocks, after a time, with a spin,
+/// `thinktime` and related options: after blocks, after issued blocks, after a time, with a spin,
 /// with a rate that does not make up for it.
 #[test]
 fn pauses_of_all_kinds() {
@@ -195,7 +196,7 @@ fn pauses_of_all_kinds() {
             );
         }
     }
-    // By time alone, and both: a pause is never due by count in the first.
+    // By time alone, and both: in the first, a pause is never due by count.
     let by_time = think(0, Some(Nanos::secs(1)), ThinkCount::Completed, false);
     let plan = single("thinktime_iotime", stop, pausing(by_time), M);
     assert!(
@@ -211,10 +212,10 @@ fn pauses_of_all_kinds() {
     );
 }
 
-/// Amounts in parts of a target of unknown size end the job after that many bytes, however large it
-/// turns out to be.
+/// Amounts that are percentages of an unknown target size end the job after that many bytes,
+/// however large the target turns out to be.
 #[test]
-fn amounts_of_an_unknown_size() {
+fn amounts_are_percentages_of_an_unknown_size() {
     let stop = Stop {
         region_percent: Some(50),
         ..Stop::default()
@@ -225,17 +226,17 @@ fn amounts_of_an_unknown_size() {
         let issued = only_worker(&plan, &[size], 100_000);
         assert_eq!(issued.len() as u64 * 4 * K, size / 2);
     }
-    // fio issues as long as the amount is not reached, so the last operation may go beyond it.
+    // fio issues while the amount is not reached, so the last operation may exceed it.
     let walk = stream(0, Mix::READS, pattern(random(NO_MAP), fixed(12 * K)), region(0, 64 * K));
     let plan = single("bs=12k size=64k", amount(64 * K, None), walk, 64 * K);
     assert_eq!(only_worker(&plan, &[64 * K], 100).len(), 6);
 }
 
-/// Everything beside the pattern: verification with a backlog, all flushes at once, error rules,
+/// Everything except the pattern: verification with a backlog, all flushes together, error rules,
 /// batches, logs, controls.
 #[test]
 #[expect(clippy::too_many_lines, reason = "one story, or one table")]
-fn settings_beside_the_pattern_are_kept() {
+fn other_settings_are_kept() {
     let verified = Stream {
         content: Content::Fresh,
         verify: Some(Verify {

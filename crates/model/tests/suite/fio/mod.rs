@@ -1,5 +1,5 @@
-//! What fio can say, said as plans: combinations that were never recorded keep what the rules say.
-//! The recorded sequences are reproduced by the tests of its dialect, from the command lines on.
+//! fio's features as plans: combinations that were never recorded follow the rules. The tests of
+//! its dialect reproduce the recorded sequences, from their command lines.
 
 mod jobs;
 mod parts;

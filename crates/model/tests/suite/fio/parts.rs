@@ -1,4 +1,4 @@
-//! The parts of a plan as a reading of a fio job would make them.
+//! The parts of a plan as lowering an fio job would make them.
 
 use model::access::{
     Access, Advance, AtEnd, Between, Continuation, Every, Mixed, Once, OnceMethod, Placement, Positions, Sequential,
@@ -20,7 +20,7 @@ use crate::drive::{Issued, whole};
 
 pub const K: u64 = 1024;
 pub const M: u64 = 1 << 20;
-/// fio's seed where none is given.
+/// fio's default seed.
 pub const SEED: u64 = 0x89;
 
 /// Random positions, each block once.
@@ -37,7 +37,7 @@ pub fn random(placement: Placement) -> Access {
     Access::Random { placement }
 }
 
-/// `rw=read` and the like; `skip` is what stands behind the colon. A walk with holes begins again
+/// `rw=read` and the like; `skip` is the number after the colon. A pass with holes starts again
 /// where a hole reaches the end.
 pub fn sequential(skip: i64) -> Access {
     Access::Sequential(Sequential {
@@ -142,7 +142,7 @@ pub fn file(path: &str, size: u64) -> Target {
     }
 }
 
-/// Steps are what `stonewall` separates.
+/// `stonewall` separates the steps.
 pub fn plan(name: &str, targets: Vec<Target>, steps: Vec<Vec<Job>>) -> Plan {
     Plan {
         seed: SEED,
@@ -173,7 +173,7 @@ pub fn offsets(issued: &[Issued]) -> Vec<u64> {
     issued.iter().map(|issued| issued.operation.offset).collect()
 }
 
-/// Each block of `from … to` was touched by exactly one operation.
+/// Checks that each block of `from … to` was touched by exactly one operation.
 pub fn assert_tiles(issued: &[Issued], from: u64, to: u64, what: &str) {
     let mut spans: Vec<(u64, u64)> = issued
         .iter()
@@ -188,7 +188,7 @@ pub fn assert_tiles(issued: &[Issued], from: u64, to: u64, what: &str) {
     assert_eq!(at, to, "{what}");
 }
 
-/// The count is a share of n within five standard deviations.
+/// Checks that the count is a share of n within five standard deviations.
 pub fn assert_share(count: usize, of: usize, share: f64, what: &str) {
     let (expected, deviation) = (of as f64 * share, (of as f64 * share * (1.0 - share)).sqrt());
     assert!(

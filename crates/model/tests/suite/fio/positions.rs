@@ -1,4 +1,4 @@
-//! Combinations that were never recorded, about positions and lengths: parts of a target, sizes and
+//! Combinations of positions and lengths that were never recorded: parts of a target, sizes and
 //! zones of each direction, loops, pairs, runs, file sets, windows.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,9 +17,9 @@ use super::parts::{
 };
 use crate::drive::{Issued, execute, only_worker, whole};
 
-/// `offset=10%`, `offset_increment=20%`, `size=20%` for four clones of one device: parts of a size
-/// that the plan does not know. Positions are rounded up and amounts down to whole blocks, so that
-/// neighbours do not touch.
+/// `offset=10%`, `offset_increment=20%`, `size=20%` for four clones of one device: percentages of a
+/// size that the plan does not know. Positions are rounded up and amounts down to whole blocks, so
+/// that adjacent clones do not overlap.
 #[test]
 fn clones_divide_a_target_by_percent() {
     let percent = |percent: f64, round_up: bool| Extent {
@@ -65,7 +65,7 @@ fn clones_divide_a_target_by_percent() {
     }
 }
 
-/// An increment in percent beside an offset in bytes, and the last clone beyond the end: nothing is
+/// An increment in percent with an offset in bytes, and the last clone beyond the end: nothing is
 /// left for it.
 #[test]
 fn a_region_never_reaches_beyond_its_target() {
@@ -106,7 +106,7 @@ fn a_region_never_reaches_beyond_its_target() {
 
 /// `bssplit=4k/20:64k/80,512/50:1k/50` in one stream.
 #[test]
-fn block_sizes_of_each_direction() {
+fn block_sizes_differ_by_direction() {
     let split = |entries: &[(u64, f64)]| BlockSizes::Split {
         entries: entries
             .iter()
@@ -142,9 +142,9 @@ fn block_sizes_of_each_direction() {
     assert_share(counts[&(1, 512)], 20_000 - reads_seen, 0.5, "512 B");
 }
 
-/// `zoned:60/10:30/20:10/70,10/50:90/50` and `zoned_abs`: each direction has zones of its own.
+/// `zoned:60/10:30/20:10/70,10/50:90/50` and `zoned_abs`: each direction has its own zones.
 #[test]
-fn zones_of_each_direction() {
+fn zones_differ_by_direction() {
     const N: usize = 20_000;
     let zones = |basis: RangeBasis, of: [&[(f64, f64)]; 2]| {
         let shares = |list: &[(f64, f64)]| -> Vec<RangeShare> {
@@ -186,7 +186,7 @@ fn zones_of_each_direction() {
                 let reached = (inside.iter().min().unwrap() - from) + (to - inside.iter().max().unwrap());
                 assert!(reached < (to - from) / 20, "{direction:?} {from}..{to}");
             }
-            assert_eq!(counted, blocks.len(), "{direction:?}: some lie elsewhere");
+            assert_eq!(counted, blocks.len(), "{direction:?}: some are elsewhere");
         }
     };
     check(
@@ -215,8 +215,8 @@ fn zones_of_each_direction() {
     );
 }
 
-/// fio begins every pass with the same draws: the second repeats the first, whatever the pattern
-/// remembers.
+/// fio begins every pass with the same draws: the second repeats the first, regardless of the
+/// pattern's state.
 #[test]
 fn loops_repeat_their_sequence() {
     let range = BlockSizes::range(Bytes::kib(4), Bytes::kib(16));
@@ -255,7 +255,7 @@ fn loops_repeat_their_sequence() {
     }
 }
 
-/// A block is trimmed and then written, with the very same length, in every pass.
+/// A block is trimmed and then written, with the same length, in every pass.
 #[test]
 fn trims_and_writes_come_in_pairs() {
     let range = BlockSizes::range(Bytes::kib(4), Bytes::kib(32));
@@ -287,7 +287,7 @@ fn trims_and_writes_come_in_pairs() {
 /// `percentage_random=20,80`: each direction continues from its own last operation, the first from
 /// the base.
 #[test]
-fn partly_random_directions_keep_their_own_place() {
+fn partly_random_directions_have_their_own_position() {
     const N: usize = 20_000;
     let percent = PerDirection::new(20, 80, 100);
     let walk = stream(
@@ -311,10 +311,9 @@ fn partly_random_directions_keep_their_own_place() {
     }
 }
 
-/// `nrfiles=3` with each service under which files come to their end, and with only two files open
-/// at once.
+/// `nrfiles=3` with each service that finishes its files, also with only two files open at a time.
 #[test]
-fn file_sets_are_served_in_turn() {
+fn file_sets_are_served_in_their_order() {
     let set_of = |open_at_once: u32, service: FileService, operations: u64, access: Access| Stream {
         target: StreamTarget::files((0..3).map(TargetId).collect(), open_at_once, service, operations),
         ..stream(0, Mix::READS, pattern(access, fixed(4 * K)), Region::default())
@@ -393,7 +392,7 @@ fn windows_move_over_the_region() {
             "visit {number}: a block twice"
         );
     }
-    // More work than a window holds: it is used up and begins anew.
+    // More work than a window holds: when its blocks are used up, it starts again.
     let walk = stream(
         0,
         Mix::WRITES,
@@ -429,9 +428,9 @@ fn windows_move_over_the_region() {
     }
 }
 
-/// `randread:8` with lengths that vary, and a list that moves on: the corner cases of the two.
+/// `randread:8` with varying lengths, and a list that advances: the corner cases of both.
 #[test]
-fn runs_and_lists() {
+fn runs_jump_at_the_end_and_lists_wrap_around() {
     let range = BlockSizes::range(Bytes::kib(4), Bytes::kib(16));
     let runs = Access::Every(Every {
         placement: NO_MAP,
@@ -446,8 +445,8 @@ fn runs_and_lists() {
         .enumerate()
         .filter(|(_, pair)| pair[0].operation.offset + u64::from(pair[0].operation.length) != pair[1].operation.offset);
     let jumps: Vec<usize> = jumps.map(|(number, _)| number + 1).collect();
-    // A run that reaches the end of the file jumps too; 1000 runs of about 80 KiB in 64 MiB make
-    // about one.
+    // A run that reaches the end of the file also jumps; 1000 runs of about 80 KiB in 64 MiB make
+    // about one such jump.
     let within_runs = jumps.iter().filter(|number| !number.is_multiple_of(8)).count();
     assert!(within_runs < 8, "{within_runs}");
     assert!(jumps.len() - within_runs > 990, "{}", jumps.len());
@@ -465,6 +464,6 @@ fn runs_and_lists() {
     assert_eq!(
         blocks,
         [3, 0, 14, 6, 3, 1, 9, 6, 4, 12, 9, 7],
-        "beyond the last block it goes round"
+        "after the last block it wraps around"
     );
 }

@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn percentiles_are_upper_edges_within_the_maximum() {
-        // Values below 256 ns have a bucket each; 1000 lies in 1000..=1003.
+        // Values below 256 ns have a bucket each; 1000 is in 1000..=1003.
         let histogram = histogram_of((1..=99).chain([1000, 2000]));
         assert_eq!(percentile_ms(&histogram, 0.5), milliseconds(51));
         assert_eq!(percentile_ms(&histogram, 0.99), milliseconds(1003));

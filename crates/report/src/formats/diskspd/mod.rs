@@ -30,7 +30,7 @@
 //! Results of tests in other dialects can be printed too: with latencies, without the echoed
 //! profile.
 //!
-//! # Where it differs from DiskSpd on purpose
+//! # Intended differences from DiskSpd
 //! * Latencies are counted in buckets less than 0.8 % wide; a percentile is the upper edge of its
 //!   bucket, at most the maximum. Means, deviations, minimum and maximum are exact.
 //! * The start time is the start of the run; DiskSpd prints its end.
@@ -55,7 +55,7 @@ use std::io::{self, Write};
 
 use model::results::Results;
 
-/// What both reports print for a time span without measurements.
+/// The message of both reports for a time span without measurements.
 const NOT_MEASURED: &str = "The test was interrupted before the measurements began. No results are displayed.";
 /// The version of the output.
 const VERSION: &str = "2.2.0";

@@ -1,5 +1,5 @@
 //! fio's latency histogram of 1856 bins, and the figures that fio computes from it. Each of our
-//! finer buckets lies within exactly one bin.
+//! finer buckets is within exactly one bin.
 
 use model::histogram::{BUCKETS, Histogram, bucket_high, bucket_low};
 
@@ -89,7 +89,7 @@ pub(super) const CLASS_ENDS: [u64; 10] = [2, 4, 10, 20, 50, 100, 250, 500, 750, 
 pub(super) const LAST_MS: u64 = 2000;
 
 impl Classes {
-    /// Shares in percent of `operations`; a class that is not empty has at least 0.01.
+    /// Shares as percentages of `operations`; a class that is not empty has at least 0.01.
     pub(super) fn from_histogram(histogram: &Histogram, operations: u64) -> Classes {
         let mut counts = [0u64; 32];
         for (bucket, count) in histogram.buckets() {
@@ -129,7 +129,7 @@ fn class_of(ns: u64) -> usize {
     }
 }
 
-/// `part` in percent of `total`, at least `min` if `part` is not 0; 0 if `total` is 0.
+/// `part` as a percentage of `total`, at least `min` if `part` is not 0; 0 if `total` is 0.
 pub(super) fn share(part: u64, total: u64, min: f64) -> f64 {
     if part == 0 || total == 0 {
         return 0.0;
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn our_buckets_lie_within_one_bin() {
+    fn our_buckets_are_within_one_bin() {
         for bucket in 0..BUCKETS {
             assert_eq!(
                 bin_of(bucket_low(bucket)),

@@ -1,4 +1,4 @@
-//! Error numbers in fio's reports: the `errno` values of Linux on every system.
+//! Error numbers in fio's reports: Linux `errno` values on every system.
 
 /// fio's number for a Windows error; `EIO` (5) if there is no closer one.
 pub fn from_windows(code: i32) -> i32 {

@@ -116,7 +116,7 @@ pub(super) fn steady(member: &Member) -> Option<Steady> {
     })
 }
 
-/// The last intervals of the job, as many as the rule judges.
+/// The last intervals of the job that the rule evaluates.
 fn window(found: &JobResults, rule: &SteadyState) -> Vec<Point> {
     let fits = |series: &&Series| series.length_ns == rule.interval_ns;
     let whole: Vec<&Series> = found

@@ -27,7 +27,7 @@ pub enum Limits {
 /// Progress and speed of the run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Progress {
-    /// A letter for each job: `P` not started, `C` created, `I` initialised or laying out, `p`
+    /// A character for each job: `P` not started, `C` created, `I` initialised or laying out, `p`
     /// pre-reading, `/` warming up, `R` `W` `M` sequential reads, writes, both, `r` `w` `m` random
     /// ones, `D` `d` trims, `V` verifying, `F` flushing, `f` finishing, `E` exited, `_` reaped, `X`
     /// failed, `K` killed.

@@ -20,7 +20,7 @@ pub(super) struct Figures {
     /// Whole milliseconds, rounded up; 0 without any bytes.
     pub runtime_ms: u64,
     pub latency: Latencies<Histogram>,
-    /// The operations of each I/O priority, if parts of them have different priorities.
+    /// Figures for each I/O priority, if the operations have different priorities.
     pub priorities: Vec<PriorityFigures>,
     /// KiB per second.
     pub bandwidth: Samples,
@@ -75,9 +75,9 @@ impl Figures {
         }
     }
 
-    /// The mean of the bandwidth samples in percent of the whole group's bandwidth, at most 100.
-    pub(super) fn share_of_group(&self, bytes_per_second: u64) -> f64 {
-        match bytes_per_second {
+    /// The mean of the bandwidth samples as a percentage of the group's bandwidth, at most 100.
+    pub(super) fn percent_of_group(&self, group_bytes_per_second: u64) -> f64 {
+        match group_bytes_per_second {
             _ if self.bandwidth.count == 0 => 0.0,
             0 => 100.0,
             group => (self.bandwidth.mean * 100.0 / (group as f64 / 1024.0)).min(100.0),
@@ -148,7 +148,7 @@ pub(super) fn worker_figures(member: &Member, worker: &WorkerResults, settings: 
             mine.runtime_ms = mine.runtime_ms.max(runtime);
         }
     }
-    // Mismatching reads are already counted as operations.
+    // Reads that failed verification are already counted as operations.
     let mismatches = &mut figures[reported_direction(Direction::Read, settings)];
     mismatches.issued = mismatches.issued.saturating_sub(errors::tolerated_mismatches(worker));
     // With `verify_only`, fio counts the writes that it skipped as issued, without bytes.
@@ -165,10 +165,13 @@ pub(super) fn worker_figures(member: &Member, worker: &WorkerResults, settings: 
     for direction in Direction::ALL {
         let mine = &mut figures[direction];
         mine.bandwidth = samples::bandwidth(
-            &points(&bandwidth, direction, settings.unified),
+            &windows_of_direction(&bandwidth, direction, settings.unified),
             settings.bandwidth_sample,
         );
-        mine.iops = samples::iops(&points(&iops, direction, settings.unified), settings.iops_sample);
+        mine.iops = samples::iops(
+            &windows_of_direction(&iops, direction, settings.unified),
+            settings.iops_sample,
+        );
     }
     figures
 }
@@ -195,7 +198,7 @@ fn reported_direction(direction: Direction, settings: &JobSettings) -> Direction
     }
 }
 
-fn points(windows: &PerDirection<Vec<Point>>, direction: Direction, unified: Unified) -> Vec<Point> {
+fn windows_of_direction(windows: &PerDirection<Vec<Point>>, direction: Direction, unified: Unified) -> Vec<Point> {
     match (unified, direction) {
         (Unified::Mixed, Direction::Read) => samples::sum_directions(windows),
         (Unified::Mixed, _) => Vec::new(),

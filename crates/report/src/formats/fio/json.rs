@@ -152,7 +152,7 @@ impl<'a> Form<'a> {
         self.put_priorities(&mut object, figures);
         object.integer("bw_min", figures.bandwidth.min);
         object.integer("bw_max", figures.bandwidth.max);
-        object.real("bw_agg", figures.share_of_group(group));
+        object.real("bw_agg", figures.percent_of_group(group));
         object.real("bw_mean", figures.bandwidth.mean);
         object.real("bw_dev", figures.bandwidth.deviation());
         object.integer("bw_samples", figures.bandwidth.count);

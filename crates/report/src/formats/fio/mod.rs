@@ -59,7 +59,7 @@
 //! the normal report begins with the tool that measured. `fio version` in JSON and terse is the
 //! version of the layout, by which programs choose their parser.
 //!
-//! # Where it differs from fio on purpose
+//! # Intended differences from fio
 //! * Our latency buckets fit exactly into fio's bins. Where a class of the latency distribution
 //!   ends within a bucket (10 µs, 750 ns), the middle of the bucket decides, at most 0.4 % away.
 //! * Means and deviations are computed from exact sums instead of incrementally.

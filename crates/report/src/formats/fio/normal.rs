@@ -224,7 +224,7 @@ fn write_percentiles(out: &mut dyn Write, values: &[(f64, u64)], decimals: usize
 
 fn write_samples(out: &mut dyn Write, figures: &Figures, units: Units, group: u64) -> io::Result<()> {
     if figures.bandwidth.count > 0 {
-        let share = figures.share_of_group(group);
+        let share = figures.percent_of_group(group);
         let mut factor = if units.bits { 8.0 } else { 1.0 };
         let base = f64::from(units.kilo);
         let large = figures.bandwidth.mean * factor > base * base;

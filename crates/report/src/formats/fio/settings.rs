@@ -63,7 +63,7 @@ pub(super) struct Units {
     pub figures: usize,
 }
 
-/// One value for each latency of fio.
+/// A value for each of fio's latencies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Latencies<T> {
     pub slat: T,

@@ -104,7 +104,7 @@ impl Line {
         let bandwidth = &figures.bandwidth;
         self.add(bandwidth.min);
         self.add(bandwidth.max);
-        self.add(format!("{:.6}%", figures.share_of_group(group)));
+        self.add(format!("{:.6}%", figures.percent_of_group(group)));
         self.add_real(bandwidth.mean);
         self.add_real(bandwidth.deviation());
         if self.version >= 5 {

@@ -144,8 +144,8 @@ impl Columns {
         cells.extend([operations, connections.n()].map(|count| decimal(figures.rate(count))));
         let timed = [&both, &read.latency, &write.latency, &both, connections];
         cells.extend(timed.map(|times| milliseconds(times.mean())));
-        let most = timed.map(Histogram::max);
-        cells.extend(most.map(|nanos| milliseconds(nanos as f64)));
+        let maxima = timed.map(Histogram::max);
+        cells.extend(maxima.map(|nanos| milliseconds(nanos as f64)));
         let counts = [
             read.errors + write.errors,
             read.errors,
@@ -163,7 +163,7 @@ impl Columns {
             false => cells.extend(std::iter::repeat_n(String::new(), 9)),
             true => {
                 cells.extend(timed[1..].iter().map(|times| times.sum().to_string()));
-                cells.extend(most[1..].iter().map(u64::to_string));
+                cells.extend(maxima[1..].iter().map(u64::to_string));
                 cells.push(figures.measured.0.to_string());
             }
         }

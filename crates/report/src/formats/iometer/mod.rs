@@ -11,7 +11,7 @@
 //!   manager, followed by its workers: `worker`, `spec`, `depth`, `start`, `size`, `transactions`
 //!   per connection if connections are tested, and `disk` for each target.
 //!
-//! # Where it differs from Iometer on purpose
+//! # Intended differences from Iometer
 //! * Ticks are nanoseconds: raw times and `Processor Speed` agree with one another.
 //! * Bins are sums of buckets that are less than 0.8 % wide. A bucket that a limit divides counts
 //!   in the lower bin.

@@ -8,7 +8,7 @@ use super::{Cpu, Layout, Tally};
 /// The columns of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FileColumns {
-    /// Operations that the run asks for.
+    /// Operations that the run requests.
     pub requested: Vec<FileOperationKind>,
     /// Other operations of the parameter file, which have no column by default.
     pub extra: Vec<FileOperationKind>,

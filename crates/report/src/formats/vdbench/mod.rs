@@ -23,7 +23,7 @@ pub enum Layout {
     V50406,
 }
 
-/// Processor time in percent of all processors.
+/// Processor time as a percentage of all processors.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Cpu {
     /// In user space.

@@ -19,7 +19,7 @@ use crate::numbers::{duration_words, local_time, rough, time as time_words};
 use crate::summary::{Figures, JobSummary, LatencyFigures, PercentileSupport, Summary};
 use crate::{diagnosis, words};
 
-/// What to do after a PASS.
+/// Advice after a PASS.
 pub const KEEP_AND_REPEAT: &str =
     "Keep this page, and repeat the test after every change of the storage or its neighbours.";
 /// A rate with a wider confidence interval does not predict the next run.
@@ -96,8 +96,8 @@ pub(super) fn assess_quality(context: &PageContext, results: &Results, summary: 
             format!("The rate varied too much to quote (± {percent:.1} %).")
         }
         Some(_) if job.total.service.is_some() => match found("RATE-NOT-KEPT") {
-            true => "The target did not keep the rate that the test set.".into(),
-            false => "The target kept the rate that the test set.".into(),
+            true => "The target did not deliver the rate that the test requested.".into(),
+            false => "The target delivered the rate that the test requested.".into(),
         },
         Some(percent) => format!("The mean rate is known within ± {percent:.1} % (95 %)."),
         None => "The run was too short to say whether the rate is steady.".into(),

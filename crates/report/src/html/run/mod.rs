@@ -41,14 +41,14 @@ const NEAR_LIMIT_SHARE: f64 = 0.5;
 /// Percentiles of the table.
 const PERCENTILES: [f64; 6] = [50.0, 90.0, 95.0, 99.0, 99.9, 99.99];
 
-/// What the page of a run shows in addition to its results.
+/// Parts of a run's page in addition to its results.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PageContext {
     /// Whether the requirements were met.
     pub verdict: Verdict,
     /// Comparison with typical results of such storage, in sentences; may be empty.
     pub comparison: String,
-    /// What limited each job.
+    /// The limit of each job.
     pub diagnoses: Vec<JobDiagnosis>,
     /// Level shifts of the jobs' rates.
     pub changes: Vec<Change>,

@@ -106,16 +106,16 @@ impl PlanePoint {
 /// Creates the chart of rate and latency, with lines of equal operations in flight, by Little's
 /// law. `None` for a single point, which would show nothing.
 pub fn plane(id: &str, title: &str, points: &[PlanePoint]) -> Option<Chart> {
-    let least = points.iter().map(|point| point.iops).fold(f64::INFINITY, f64::min);
-    let most = points.iter().map(|point| point.iops).fold(0.0, f64::max);
-    if points.len() < 2 || most <= 0.0 {
+    let min = points.iter().map(|point| point.iops).fold(f64::INFINITY, f64::min);
+    let max = points.iter().map(|point| point.iops).fold(0.0, f64::max);
+    if points.len() < 2 || max <= 0.0 {
         return None;
     }
     let (unit, ns) = crate::html::chart::time_unit(points.iter().map(|point| point.mean_ns).fold(0.0, f64::max));
     let in_flight = |point: &PlanePoint| point.iops * point.mean_ns / 1e9;
     let fewest = points.iter().map(in_flight).fold(f64::INFINITY, f64::min);
     let deepest = points.iter().map(in_flight).fold(0.0, f64::max);
-    let (left, right) = (least / 3.0, most * 3.0);
+    let (left, right) = (min / 3.0, max * 3.0);
     // Powers of four around the measured numbers in flight.
     let from = (fewest.max(1e-3).log(4.0).floor() as i32).max(-2);
     let to = deepest.max(1e-3).log(4.0).ceil() as i32;
@@ -184,7 +184,7 @@ pub(super) fn concurrency_illustration(scope: &ChartScope, in_flight: f64, mean_
         id: scope.id("side-by-side"),
         title: scope.title("Concurrent operations"),
         about: format!(
-            "An illustration of the two measured means, not a record: each line is an operation of mean latency, and as many run at once as were in flight on average ({}{}). \
+            "An illustration of the two measured means, not a record: each line is an operation of mean latency, and as many overlap as were in flight on average ({}{}). \
              Operations one at a time wait for each other; concurrent ones do not.",
             trimmed(in_flight),
             if in_flight.round() > MAX_LANES {

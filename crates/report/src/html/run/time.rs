@@ -241,9 +241,9 @@ pub(super) fn latencies(scope: &ChartScope, job: &JobResults, paced: bool, marks
         Series::new(name, Form::Steps, points)
     };
     let mut series: Vec<Series> = PERCENTILES.into_iter().map(line).collect();
-    let most = columns.iter().filter(|(_, found)| !found.is_empty());
-    let most = most.map(|(start, found)| (start.as_secs(), found.max() as f64 / ns));
-    series.push(Series::new("maximum", Form::Dots, most).tone(Tone::Other));
+    let maxima = columns.iter().filter(|(_, found)| !found.is_empty());
+    let maxima = maxima.map(|(start, found)| (start.as_secs(), found.max() as f64 / ns));
+    series.push(Series::new("maximum", Form::Dots, maxima).tone(Tone::Other));
     // Omits percentiles for which no interval has enough operations.
     series.retain(|series| series.y.iter().any(Option::is_some));
     Chart {

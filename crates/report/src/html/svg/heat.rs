@@ -12,7 +12,7 @@ const LEVELS: usize = 8;
 /// In grids of up to this many cells, the values are written in the cells.
 const MAX_WRITTEN: usize = 80;
 
-/// The ends of an axis of cells, so that the outermost cells are as wide as the others.
+/// The span of an axis of cells, extended so that the outermost cells are as wide as the others.
 pub(super) fn span(axis: &Axis, cells: &[X]) -> Span {
     let place = |x: &X| match x {
         X::Number(number) if axis.scale == Scale::Log => number.log10(),
@@ -49,7 +49,7 @@ pub(super) fn row_ticks(map: &Heat, span: &Span) -> Vec<PlacedTick> {
 
 /// The colour level of a value, 0 to [`LEVELS`] − 1.
 fn level(map: &Heat, value: f64) -> usize {
-    let (low, high) = ends(map);
+    let (low, high) = value_range(map);
     let on = |value: f64| if map.log { value.max(1e-300).log10() } else { value };
     let share = (on(value) - on(low)) / (on(high) - on(low));
     match share.is_finite() {
@@ -58,7 +58,7 @@ fn level(map: &Heat, value: f64) -> usize {
     }
 }
 
-fn ends(map: &Heat) -> (f64, f64) {
+fn value_range(map: &Heat) -> (f64, f64) {
     let values = map.z.iter().flatten().copied().flatten();
     values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
         (low.min(value), high.max(value))
@@ -66,7 +66,7 @@ fn ends(map: &Heat) -> (f64, f64) {
 }
 
 /// Draws the cells as lines one unit thick. Adjacent cells of the same level share a line.
-pub(super) fn cells(map: &Heat, width: f64, height: f64, out: &mut String) {
+pub(super) fn draw_cells(map: &Heat, width: f64, height: f64, out: &mut String) {
     let rows = map.z.len();
     let mut paths = vec![String::new(); LEVELS];
     for (row, cells) in map.z.iter().enumerate() {
@@ -93,7 +93,7 @@ pub(super) fn cells(map: &Heat, width: f64, height: f64, out: &mut String) {
 }
 
 /// Writes the values of a small grid into its cells.
-pub(super) fn values(map: &Heat, area: &Area, out: &mut String) {
+pub(super) fn write_values(map: &Heat, area: &Area, out: &mut String) {
     let (columns, rows) = (map.x.len(), map.z.len());
     if columns * rows > MAX_WRITTEN {
         return;
@@ -120,7 +120,7 @@ pub(super) fn values(map: &Heat, area: &Area, out: &mut String) {
 
 /// Draws the legend: the colours from the lowest value to the highest.
 pub(super) fn legend(map: &Heat) -> String {
-    let (low, high) = ends(map);
+    let (low, high) = value_range(map);
     if low > high {
         return String::new();
     }

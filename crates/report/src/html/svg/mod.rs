@@ -19,10 +19,10 @@ use scale::{PlacedTick, Span};
 /// Size of a drawing, which the page scales to the available width.
 const WIDTH: f64 = 560.0;
 const HEIGHT: f64 = 250.0;
-/// Width of a letter and height of a line, in the same unit.
+/// Width of a character and height of a line, in the same unit.
 const LETTER: f64 = 6.4;
 const LINE: f64 = 14.0;
-/// Width of a letter of tick labels on a phone, where text is larger.
+/// Width of a character of tick labels on a phone, where text is larger.
 const WIDE_LETTER: f64 = 8.4;
 /// Space below the plot area, for tick labels and the title of the axis.
 const BELOW: f64 = 38.0;
@@ -88,12 +88,12 @@ pub(super) fn draw(chart: &Chart) -> String {
     );
     drawing.mark_shapes(&mut out);
     match &chart.heat {
-        Some(map) => heat::cells(map, width, height, &mut out),
+        Some(map) => heat::draw_cells(map, width, height, &mut out),
         None => drawing.series(&mut out),
     }
     out.push_str("</svg>\n");
     if let Some(map) = &chart.heat {
-        heat::values(map, &drawing.area, &mut out);
+        heat::write_values(map, &drawing.area, &mut out);
     }
     drawing.labels(&mut out);
     out.push_str("</svg>\n");

@@ -21,7 +21,7 @@ fn data(drawn: &str, series: usize, class: &str) -> (String, [f64; 4]) {
     let path = group
         .split(&format!("class=\"{class}\" d=\""))
         .nth(1)
-        .expect("it has such a path");
+        .expect("the path exists");
     let area = drawn.split("data-area=\"").nth(1).unwrap().split('"').next().unwrap();
     let area: Vec<f64> = area.split(' ').map(|number| number.parse().unwrap()).collect();
     (path.split('"').next().unwrap().to_owned(), area.try_into().unwrap())
@@ -104,11 +104,11 @@ fn bars_are_stacked_or_side_by_side() {
     assert_eq!(
         feet(0).1.to_string(),
         feet(1).0.to_string(),
-        "the second stands on the first"
+        "the second starts at the top of the first"
     );
-    let beside = draw(&with_names(vec![bars(Form::Bars, 30.0), bars(Form::Bars, 50.0)]));
+    let side_by_side = draw(&with_names(vec![bars(Form::Bars, 30.0), bars(Form::Bars, 50.0)]));
     let left = |series: usize| {
-        data(&beside, series, "bars").0.split(' ').next().unwrap()[1..]
+        data(&side_by_side, series, "bars").0.split(' ').next().unwrap()[1..]
             .parse::<f64>()
             .unwrap()
     };
@@ -203,7 +203,7 @@ fn guide_labels_overlap_neither_each_other_nor_points() {
 }
 
 #[test]
-fn tick_labels_with_wide_letters_do_not_overlap() {
+fn tick_labels_with_wide_characters_do_not_overlap() {
     let mut percentiles = chart(vec![Series::new("a", Form::Line, [(0.0, 1.0), (6.0, 2.0)])]);
     let words = ["min", "p90", "p99", "p99.9", "p99.99", "p99.999", "p99.9999"];
     let ticks = words.iter().enumerate().map(|(at, words)| Tick {

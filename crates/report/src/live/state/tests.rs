@@ -197,7 +197,7 @@ fn a_device_is_compared_only_with_io_that_certainly_reached_it() {
     assert_eq!(rows.len(), 2);
     assert_eq!((rows[0].kernel.iops, rows[0].busy_percent), (620.0, 50.0));
     assert_eq!(rows[0].ours.map(|ours| ours.iops), Some(300.0));
-    assert_eq!(rows[1].ours, None, "files of one stream lie on two devices");
+    assert_eq!(rows[1].ours, None, "files of one stream are on two devices");
     // The next step starts without data of the previous one.
     assert!(state.take_step_begun() && !state.take_step_begun());
     let devices = vec![device("sda", &[0, 1])];

@@ -21,7 +21,7 @@ use text::{BETWEEN, Piece, Table, bold, columns, dim, fit_pieces, piece, strong,
 pub struct ViewOptions {
     /// The terminal can show characters beyond ASCII.
     pub unicode: bool,
-    /// Use colours, which only repeat what the text says.
+    /// Use colours, which only repeat the text.
     pub colour: bool,
     /// Time since the last event.
     pub silent_for: Nanos,
@@ -451,17 +451,17 @@ fn sparklines(state: &State, options: ViewOptions, width: usize) -> Vec<Line<'st
     }
     let one = |name: &str, value: fn(&Rates) -> f64, text: fn(f64) -> String| {
         let values: Vec<f64> = state.history().map(value).collect();
-        let most = values.iter().copied().fold(0.0, f64::max);
+        let max = values.iter().copied().fold(0.0, f64::max);
         let shown = &values[values.len().saturating_sub(room)..];
         let drawn: String = shown
             .iter()
-            .map(|value| column_char(*value, most, options.unicode))
+            .map(|value| column_char(*value, max, options.unicode))
             .collect();
         Line::from(fit_pieces(
             vec![
                 piece(1, format!("{name:<6}")),
                 piece(3, drawn),
-                piece(2, format!("max {}", text(most))),
+                piece(2, format!("max {}", text(max))),
             ],
             width,
         ))

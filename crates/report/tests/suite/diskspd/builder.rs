@@ -1,4 +1,4 @@
-//! Results made by hand: which thread did how much on which target, with latencies by a fixed law.
+//! Synthetic results: how much each thread did on each target, with latencies from a formula.
 
 use model::environment::{CoreUse, Cpu, Environment, Host, LogicalCpu, TargetFacts};
 use model::event::EndReason;
@@ -9,7 +9,7 @@ use model::results::{
 use model::{Bytes, Direction, Nanos, PerDirection, testing};
 use report::formats::diskspd;
 
-/// What a thread did on a target.
+/// One thread's work on one target.
 #[derive(Clone, Copy)]
 pub struct Work {
     pub target: u32,
@@ -18,14 +18,14 @@ pub struct Work {
     pub writes: u64,
 }
 
-/// Intervals to count in.
+/// The intervals in which operations are counted.
 #[derive(Clone, Copy)]
 pub struct Grid {
     pub length_ms: u64,
     pub count: usize,
 }
 
-/// Reads only, as most cases have it.
+/// Reads only, which is what most cases need.
 pub fn reads(target: u32, block: u64, reads: u64) -> Work {
     let writes = 0;
     Work {
@@ -36,7 +36,7 @@ pub fn reads(target: u32, block: u64, reads: u64) -> Work {
     }
 }
 
-/// Results without steps, of a DiskSpd plan with these targets on a machine with two processors.
+/// Results without steps, for a DiskSpd plan with these targets on a machine with two processors.
 pub fn results(targets: &[(&str, u64)]) -> Results {
     let facts = |(path, size): &(&str, u64)| TargetFacts {
         path: format!("/tmp/{path}"),
@@ -59,7 +59,7 @@ pub fn results(targets: &[(&str, u64)]) -> Results {
         targets: targets.iter().map(facts).collect(),
         ..Environment::default()
     };
-    // 2026/01/02 03:04:05 UTC and a little more.
+    // 2026-01-02 03:04:05 UTC and a fraction of a second.
     let host = testing::host(environment, (1_767_323_045_900_000_000, 1_767_323_047_900_000_000));
     testing::results(plan, vec![host], Vec::new())
 }
@@ -103,7 +103,7 @@ pub fn step(seconds: f64, grid: Option<Grid>, threads: &[&[Work]]) -> StepResult
     }
 }
 
-/// Milliseconds of user, kernel and idle time of a processor.
+/// User, kernel and idle time of a processor, in milliseconds.
 pub fn busy(cpu: u32, [user, system, idle]: [u64; 3]) -> HostCoreUse {
     HostCoreUse {
         host: 0,
@@ -143,7 +143,7 @@ fn stream(thread: u64, work: &Work) -> StreamResults {
     }
 }
 
-/// Operations fall into the intervals in turn.
+/// The operations are distributed over the intervals round-robin.
 fn series(of: (u32, u32), thread: u64, work: &Work, grid: Grid) -> Series {
     let mut points: PerDirection<Vec<Point>> = PerDirection::all(vec![Point::default(); grid.count]);
     for (direction, operations) in [(Direction::Read, work.reads), (Direction::Write, work.writes)] {
@@ -182,7 +182,7 @@ fn written(write: impl FnOnce(&mut dyn std::io::Write) -> std::io::Result<()>) -
     String::from_utf8(bytes).unwrap()
 }
 
-/// The part from the line that starts with `from` on, up to the next empty line.
+/// The lines from the one that starts with `from` up to the next empty line.
 pub fn section<'a>(text: &'a str, from: &str) -> Vec<&'a str> {
     let lines = text.lines().skip_while(|line| !line.starts_with(from));
     let lines: Vec<&str> = lines.take_while(|line| !line.is_empty()).collect();

@@ -1,11 +1,12 @@
-//! The reports as public scripts read them: each test does what one family of readers relies on.
+//! Parses the reports as public scripts do: each test relies on what one family of readers relies
+//! on.
 
 use model::results::Results;
 use roxmltree::{Document, Node};
 
 use crate::diskspd::builder::{self, Grid, Work, set, step};
 
-/// Two threads, reads and writes, with what the user asked for.
+/// Two threads that read and write; the parameters are the report options.
 fn run(latency: bool, deviation: bool) -> Results {
     let mut results = builder::results(&[("one.dat", 16 << 20), ("two.dat", 8 << 20)]);
     let work = |target: u32, reads: u64, writes: u64| Work {
@@ -93,7 +94,7 @@ fn process_diskspd() {
     }
 }
 
-/// Percentiles by position, and a run without `Target` elements has failed.
+/// It finds percentiles by position, and treats a run without `Target` elements as failed.
 #[test]
 fn vm_fleet() {
     let xml = builder::xml(&run(true, false));
@@ -114,8 +115,8 @@ fn vm_fleet() {
     assert!(all(document.root_element(), "TimeSpan/Thread/Target").is_empty());
 }
 
-/// It makes a number of every child of a target but a few, and of every child of the latencies but
-/// the buckets.
+/// It parses a number from all but a few children of each target, and from every child of the
+/// latencies except the buckets.
 #[test]
 fn perfkit_benchmarker() {
     let xml = builder::xml(&run(true, false));
@@ -144,7 +145,7 @@ fn perfkit_benchmarker() {
     }
 }
 
-/// Several results one after the other under a root of their own.
+/// Several results one after the other, in a root element that the wrapper adds.
 #[test]
 fn batch_wrappers() {
     let one = builder::xml(&run(true, true));
@@ -153,14 +154,14 @@ fn batch_wrappers() {
     assert_eq!(all(document.root_element(), "Results/TimeSpan").len(), 2);
 }
 
-/// Numbers between bars after all blanks are gone.
+/// The numbers between bars, after all blanks are removed.
 fn figures(row: &str) -> Vec<f64> {
     let row = row.replace(' ', "");
     let cells = row.split(['|', ':']).map(|cell| cell.trim_end_matches('%'));
     cells.filter_map(|cell| cell.parse().ok()).collect()
 }
 
-/// Rows by their labels, each with a fixed number of figures.
+/// Finds rows by their labels; each has a fixed number of figures.
 #[test]
 fn virtual_client_by_rows() {
     let text = builder::text(&run(true, true));
@@ -176,14 +177,15 @@ fn virtual_client_by_rows() {
     // Total, read, write.
     assert_eq!([totals[0][1], totals[1][1], totals[2][1]], [950.0, 800.0, 150.0]);
     for label in ["50th", "75th", "90th", "95th", "99th"] {
-        // Two paths and both together.
+        // Two paths, and the total of both.
         let found = rows(label);
         assert_eq!(found.len(), 3);
         assert!(found.iter().all(|figures| figures.len() == 3), "{label}");
     }
 }
 
-/// Sections between empty lines, named by their first line; columns by their titles.
+/// Splits sections at empty lines and names them by their first line; finds columns by their
+/// titles.
 #[test]
 fn virtual_client_by_sections() {
     let text = builder::text(&run(true, true));
@@ -212,7 +214,7 @@ fn virtual_client_by_sections() {
     assert_eq!(find("Total latency distribution:").len(), 17);
 }
 
-/// `grep total:` and cut by bars; `grep -A9 "Total IO"`.
+/// `grep total:`, split at bars; `grep -A9 "Total IO"`.
 #[test]
 fn shell_one_liners() {
     let text = builder::text(&run(true, false));
@@ -222,7 +224,7 @@ fn shell_one_liners() {
     near(number(2), 1.86);
     near(number(3), 475.0);
     assert!(number(4) > 0.0);
-    // Only the three tables have it, so that the first is the one of all operations.
+    // Only the three tables contain it, so the first match is the table of all operations.
     assert_eq!(text.matches("total:").count(), 3);
     let row = text.lines().find(|line| line.starts_with("     0 |")).unwrap();
     assert!(row.ends_with("| one.dat (16MiB)"));

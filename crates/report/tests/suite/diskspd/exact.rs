@@ -1,4 +1,4 @@
-//! Reports whose every figure was worked out by hand.
+//! Reports whose figures were all worked out by hand.
 
 use model::environment::LogicalCpu;
 use model::event::EndReason;
@@ -8,7 +8,7 @@ use model::{Bytes, Nanos};
 
 use crate::diskspd::builder::{Grid, Work, busy, place, reads, results, section, set, step, text, xml};
 
-/// One step whose operations all took `latency_ns`.
+/// One step in which every operation took `latency_ns`.
 fn uniform(seconds: f64, latency_ns: u64, threads: &[&[Work]]) -> StepResults {
     let mut step = step(seconds, None, threads);
     for worker in &mut step.jobs[0].workers {
@@ -25,9 +25,9 @@ fn uniform(seconds: f64, latency_ns: u64, threads: &[&[Work]]) -> StepResults {
     step
 }
 
-/// The whole text in the form of version 2.0, with the figures of a published report.
+/// The whole text in version 2.0's form, with the figures of a published report.
 #[test]
-fn the_old_text_in_full() {
+fn version_2_0_prints_the_whole_published_report() {
     let mut results = results(&[("test_002.dat", 2 << 30)]);
     let block = 65_536;
     let work = Work {
@@ -110,10 +110,10 @@ total:
     assert_eq!(text(&results), expected);
 }
 
-/// What the old form has only at times: several time spans, a pool's requests, several paths,
-/// several groups.
+/// Optional parts of the 2.0 form: several time spans, a pool's requests, several paths, several
+/// groups.
 #[test]
-fn the_old_text_at_its_edges() {
+fn version_2_0_prints_its_optional_parts() {
     let mut results = results(&[("a", 1 << 30), ("b", 512)]);
     results.plan.origin.presentation.latency = true;
     let thread: &[Work] = &[reads(0, 512, 1), reads(1, 512, 1)];
@@ -136,9 +136,9 @@ fn the_old_text_at_its_edges() {
     );
 }
 
-/// Every optional column at once.
+/// All optional columns together.
 #[test]
-fn the_widest_processor_table() {
+fn the_processor_table_has_every_optional_column() {
     let mut results = results(&[("a", 1)]);
     let far = |cpu: u32, core: u32, class: u8| LogicalCpu {
         efficiency_class: class,
@@ -164,7 +164,7 @@ fn the_widest_processor_table() {
             "      0|     0|      0|     0|     1P|    0|  12.50%|   2.25%|  10.25%|  87.50%",
         ]
     );
-    // Each cell is followed by a bar and a blank, which the headers have as well.
+    // Each cell is followed by a bar and a blank, as the headers are.
     assert_eq!(
         table[7..],
         [
@@ -223,9 +223,9 @@ fn a_direction_without_operations_has_rows_of_zeros() {
     assert!(!xml.contains("WriteMilliseconds") && !xml.contains("IopsStdDev>"));
 }
 
-/// Nothing at all: figures are zero, and the total column of the chart is still a number.
+/// Without any operations, figures are zero, and the total column of the chart is still a number.
 #[test]
-fn a_time_span_without_operations() {
+fn a_time_span_without_operations_has_figures_of_zero() {
     let mut results = results(&[("a.dat", 4096)]);
     results.plan.origin.presentation.latency = true;
     results.steps = vec![step(1.0, None, &[&[reads(0, 4096, 0)]])];
@@ -241,10 +241,10 @@ fn a_time_span_without_operations() {
     assert!(!xml.contains("Milliseconds>"));
 }
 
-/// 0, 4, 8 and 0 operations in the half seconds of a window of two seconds, and one that came too
+/// 0, 4, 8 and 0 operations in the half seconds of a two-second window, and one that completed too
 /// late.
 #[test]
-fn deviations_of_a_thread_and_of_all() {
+fn deviations_use_only_the_intervals_within_the_window() {
     let mut results = results(&[("a.dat", 4096)]);
     results.plan.origin.presentation.iops_deviation = true;
     set(&mut results, "bucket_ms", "500");
@@ -267,17 +267,17 @@ fn deviations_of_a_thread_and_of_all() {
         };
         counts.iter().map(point).collect()
     };
-    // The last of the first thread is beyond the four intervals that fit.
+    // The first thread's last operation is after the four intervals that fit.
     job.series[0].points.read = points(&[0, 4, 8, 0, 1]);
     job.series[1].points.read = points(&[4, 4]);
-    // Another grid of the same streams is none of this.
+    // Intervals of another length, from the same streams, are not used.
     let mut other = job.series[1].clone();
     other.length_ns = Nanos::millis(100);
     job.series.insert(0, other);
 
     let text = text(&results);
     let rows = section(&text, "Read IO");
-    // ±3.317 around 3 in four halves of a second; the second thread was steady while it lasted.
+    // ±3.317 around 3 over four half seconds; the second thread was steady while it ran.
     assert!(rows[3].contains(" |       6.63 | a.dat"), "{}", rows[3]);
     assert!(rows[4].contains(" |       0.00 | a.dat"), "{}", rows[4]);
     // 4, 8, 8, 0: ±3.317 around 5.
@@ -293,7 +293,7 @@ fn deviations_of_a_thread_and_of_all() {
         )
     };
     let expected = [
-        // One thread was idle, which makes the minimum zero.
+        // One thread was idle, so the minimum is zero.
         bucket(500, 8, "0.000", "1.000", "1.000"),
         bucket(1000, 16, "1.000", "1.000", "1.000"),
         bucket(1500, 16, "0.000", "1.000", "1.000"),
@@ -303,16 +303,17 @@ fn deviations_of_a_thread_and_of_all() {
     assert!(xml.contains("      <ReadIopsStdDev>6.633</ReadIopsStdDev>\n      <IopsStdDev>6.633</IopsStdDev>\n"));
 }
 
-/// Latencies of 1 to 100 ns have buckets of their own: 0.07 × 100 is more than 7 in double
-/// precision, as it is there.
+/// Latencies of 1 to 100 ns have a bucket each. In double precision 0.07 × 100 is more than 7, in
+/// DiskSpd too.
 #[test]
-fn percentiles_by_rank() {
+fn percentiles_are_found_by_rank() {
     let mut results = results(&[("a.dat", 4096)]);
     results.plan.origin.presentation.latency = true;
     let mut step = uniform(1.0, 1, &[&[reads(0, 4096, 100)]]);
     let read = step.jobs[0].workers[0].streams[0].directions.read.as_mut().unwrap();
     read.completion.clear();
-    // Up to 99 µs by bucket: microseconds, so that three decimals of a millisecond show them.
+    // Buckets up to 99 µs are in whole microseconds, so the three decimals of a millisecond show
+    // them exactly.
     (1..=100u64).for_each(|micros| read.completion.record(micros * 1000));
     results.steps = vec![step];
     let xml = xml(&results);
@@ -353,7 +354,7 @@ fn percentiles_by_rank() {
 }
 
 #[test]
-fn totals_of_several_time_spans() {
+fn totals_combine_several_time_spans() {
     let mut results = results(&[("a.dat", 4096)]);
     let work = |reads: u64, writes: u64| Work {
         target: 0,
@@ -388,9 +389,9 @@ fn totals_of_several_time_spans() {
     ));
 }
 
-/// All time spans were cut short: rates of no time are zero, not nonsense.
+/// All time spans were cut short: rates over no time are zero, not NaN.
 #[test]
-fn totals_of_nothing() {
+fn totals_over_no_time_are_zero() {
     let mut results = results(&[("a.dat", 4096)]);
     let mut never = step(0.0, None, &[&[]]);
     never.jobs[0].ended = Some(EndReason::Interrupted);
@@ -402,7 +403,7 @@ fn totals_of_nothing() {
 }
 
 #[test]
-fn wait_statistics() {
+fn wait_statistics_are_printed() {
     let mut results = results(&[("a.dat", 4096)]);
     results.steps = vec![step(1.0, None, &[&[reads(0, 4096, 1)]])];
     results.steps[0].jobs[0].workers[0].waits = Waits {
@@ -427,10 +428,10 @@ fn wait_statistics() {
     assert!(xml(&results).contains("<LookasideCompletion>1 2 3 4 5 6 7 88</LookasideCompletion>"));
 }
 
-/// Threads 0, 2, 4, 5 and 6 share a distribution on one target, thread 3 uses another path in the
-/// same way, and thread 1 has one of its own that was cut off at the end of its target.
+/// Threads 0, 2, 4, 5 and 6 share a distribution on one target, thread 3 has the same one on
+/// another path, and thread 1 has its own, which was cut off at the end of its target.
 #[test]
-fn effective_distributions_by_thread() {
+fn effective_distributions_list_their_threads() {
     let mut results = results(&[("a.dat", 1 << 20), ("b.dat", 1 << 20)]);
     let share = |percent: f64, start: u64, length: u64| EffectiveShare {
         operations_percent: percent,
@@ -468,7 +469,7 @@ fn effective_distributions_by_thread() {
 }
 
 #[test]
-fn times_and_names() {
+fn times_and_names_are_printed() {
     let mut results = results(&[("a & <b>.dat", 4096)]);
     results.hosts[0].environment.host.name = "lab\"1\"".into();
     results.steps = vec![step(1.0, None, &[&[reads(0, 4096, 1)]])];
@@ -486,9 +487,9 @@ fn times_and_names() {
     assert_eq!(path.text(), Some("a & <b>.dat"));
 }
 
-/// Below a tenth of a microsecond nothing was measured.
+/// A time span shorter than 0.1 µs is treated as not measured.
 #[test]
-fn the_shortest_time_that_counts() {
+fn the_shortest_measured_time_is_a_tenth_of_a_microsecond() {
     let mut results = results(&[("a.dat", 4096)]);
     let shown = |results: &Results| xml(results).contains("<TestTimeSeconds>0.00</TestTimeSeconds>");
     results.steps = vec![step(0.000_000_1, None, &[&[reads(0, 4096, 1)]])];
@@ -497,10 +498,10 @@ fn the_shortest_time_that_counts() {
     assert!(!shown(&results) && xml(&results).contains("<Error>The test was interrupted"));
 }
 
-/// Results that began in another dialect: several jobs, several files of a stream, latencies
-/// without being asked.
+/// Results of a test from another dialect: several jobs, several files of a stream, latencies
+/// without `-L`.
 #[test]
-fn results_of_another_dialect() {
+fn results_of_another_dialect_are_printed() {
     let mut results = results(&[("a", 4096), ("b", 4096), ("c", 4096)]);
     results.plan.origin.dialect = Dialect::Native;
     let mut made = step(1.0, None, &[&[reads(0, 4096, 5)]]);
@@ -520,9 +521,9 @@ fn results_of_another_dialect() {
     assert!(text.contains("Total latency distribution:"));
 }
 
-/// The scheme is known on Windows alone; a governor of another system is none.
+/// Only Windows has a power scheme; another system's CPU governor is not printed as one.
 #[test]
-fn the_power_scheme_of_windows() {
+fn only_windows_has_a_power_scheme() {
     let with = |governor: &str| {
         let mut results = results(&[("test.dat", 1 << 20)]);
         results.hosts[0].environment.cpu.governor = Some(governor.into());

@@ -1,6 +1,5 @@
-//! Lines of DiskSpd's reports without their figures: labels, columns, elements, widths and decimals
-//! remain. Shared with the tests of the whole program, which hide what depends on the machine
-//! besides.
+//! Masks the figures in lines of DiskSpd's reports: labels, columns, elements, widths and decimals
+//! remain. Shared with the binary's tests, which also hide what depends on the machine.
 
 /// A line of a text report.
 pub fn line(line: &str) -> String {
@@ -22,8 +21,7 @@ pub fn line(line: &str) -> String {
     [first].into_iter().chain(rest).collect::<Vec<String>>().join("|")
 }
 
-/// Digits and the blanks before them are one: what a column looks like does not depend on the
-/// figure.
+/// Digits and the blanks before them are masked as one, so a column does not depend on its figure.
 fn cell(text: &str) -> String {
     let figures = text.chars().all(|c| " .%-".contains(c) || c.is_ascii_digit());
     if !figures || !text.contains(|c: char| c.is_ascii_digit()) {
@@ -40,7 +38,7 @@ pub fn digits(text: &str) -> String {
     text.chars().map(|c| if c.is_ascii_digit() { '#' } else { c }).collect()
 }
 
-/// Each number, whatever its length before the point; decimals keep their number.
+/// Masks each number regardless of its length before the point; the number of decimals remains.
 pub fn number(text: &str) -> String {
     let mut out = String::new();
     let mut decimals = false;
@@ -82,8 +80,8 @@ pub fn name(line: &str) -> String {
     element.take_while(char::is_ascii_alphabetic).collect()
 }
 
-/// The latency of reads and writes of a target together, which version 2.2 leaves out
-/// (`latency-per-target`).
+/// Removes the latency of reads and writes of a target together (`latency-per-target`), which
+/// version 2.2 does not print.
 pub fn without_total_latency(xml: &str) -> Vec<String> {
     let mut kept = Vec::new();
     let mut lines = xml.lines();
@@ -97,7 +95,7 @@ pub fn without_total_latency(xml: &str) -> Vec<String> {
     kept
 }
 
-/// Elements whose figures were measured, beside those that begin with `Average`.
+/// Elements with measured figures, besides those that begin with `Average`.
 const MEASURED: [&str; 25] = [
     "TestTimeSeconds", "UsagePercent", "UserPercent", "KernelPercent", "IdlePercent", "BytesCount", "IOCount",
     "ReadBytes", "ReadCount", "WriteBytes", "WriteCount", "ReadMilliseconds", "WriteMilliseconds", "TotalMilliseconds",

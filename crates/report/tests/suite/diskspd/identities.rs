@@ -1,4 +1,4 @@
-//! What must hold between the figures of a report, whatever they are.
+//! Consistency of a report's figures, regardless of their values.
 
 use model::results::Results;
 use roxmltree::{Document, Node};
@@ -7,7 +7,7 @@ use crate::diskspd::builder::{self, Work, step};
 
 const MEBIBYTE: f64 = 1024.0 * 1024.0;
 
-/// Loads of all kinds: nothing, one direction, both, several threads and targets, odd block sizes.
+/// All kinds of loads: none, one direction, both, several threads and targets, odd block sizes.
 fn loads() -> Vec<Results> {
     let mut made = Vec::new();
     for (threads, block, reads, writes, seconds) in [
@@ -33,7 +33,7 @@ fn loads() -> Vec<Results> {
     made
 }
 
-/// The rows of a table of the text, and its last, as numbers without the thread: bytes, I/Os,
+/// The rows of a table of the text, and its total row, as numbers without the thread: bytes, I/Os,
 /// MiB/s, I/O per s, AvgLat.
 fn table(text: &str, title: &str) -> (Vec<Vec<f64>>, Vec<f64>) {
     let lines = builder::section(text, title);
@@ -50,7 +50,7 @@ fn table(text: &str, title: &str) -> (Vec<Vec<f64>>, Vec<f64>) {
 }
 
 #[test]
-fn text_adds_up() {
+fn rows_of_the_text_add_up() {
     for results in loads() {
         let text = builder::text(&results);
         let seconds = results.steps[0].jobs[0].measured().as_secs();
@@ -93,7 +93,7 @@ fn child(node: Node, name: &str) -> f64 {
 }
 
 #[test]
-fn xml_adds_up() {
+fn threads_of_the_xml_add_up() {
     for results in loads() {
         let xml = builder::xml(&results);
         let document = Document::parse(&xml).unwrap();
@@ -106,7 +106,7 @@ fn xml_adds_up() {
             counts += child(target, "IOCount");
         }
         assert!((counts - results.steps[0].jobs[0].total().operations as f64).abs() < 0.5);
-        // Percentiles never fall, and all lie between smallest and largest.
+        // Percentiles never decrease, and all are between the minimum and the maximum.
         let buckets = document.descendants().filter(|node| node.has_tag_name("Bucket"));
         let values: Vec<f64> = buckets
             .filter_map(|bucket| bucket.children().find(|child| child.has_tag_name("TotalMilliseconds")))
@@ -117,7 +117,7 @@ fn xml_adds_up() {
     }
 }
 
-/// Both reports say the same.
+/// Both reports have the same figures.
 #[test]
 fn text_and_xml_agree() {
     for results in loads() {

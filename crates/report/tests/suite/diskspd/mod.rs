@@ -1,5 +1,5 @@
-//! DiskSpd's reports from results that are made here: against recorded reports by shape, against
-//! figures worked out by hand, and as the scripts around DiskSpd read them.
+//! DiskSpd's reports from synthetic results: compared in form with recorded reports, in value with
+//! figures worked out by hand, and parsed as DiskSpd's users parse them.
 
 mod builder;
 mod consumers;

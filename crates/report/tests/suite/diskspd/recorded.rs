@@ -1,5 +1,6 @@
 //! Every recorded run of DiskSpd 2.2.0, line by line: the same lines, labels, columns, elements,
-//! order and number formats. Measured figures are masked so that width and decimals stay.
+//! order and number formats. Measured figures are masked, but their width and decimals are
+//! compared.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +14,7 @@ use crate::diskspd::hidden;
 
 const ONE: (&str, u64) = ("one.dat", 16 << 20);
 const TWO: (&str, u64) = ("two.dat", 16 << 20);
-/// The size is odd on purpose.
+/// An odd size, so that it is not a whole number of blocks.
 const EXIST: (&str, u64) = ("exist.dat", 10_498_105);
 
 fn mixed(target: u32, block: u64, reads: u64, writes: u64) -> Work {
@@ -35,7 +36,7 @@ fn recorded(case: &str, file: &str) -> String {
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Renders both reports with the profile of the recorded ones and compares.
+/// Renders both reports with the recorded profile and compares them with the recorded reports.
 fn check(case: &str, mut results: Results) {
     let (expected_text, expected_xml) = (recorded(case, "result.txt"), recorded(case, "result.xml"));
     // Verbose lines and progress come before the report.
@@ -89,7 +90,7 @@ fn masked_text(text: &str) -> Vec<String> {
 }
 
 fn masked_line(line: &str) -> String {
-    // Version 2.2 has no fixed order of the paths.
+    // The paths of version 2.2 have no fixed order.
     let changing = ["\tactive power scheme:\t", "Latency distribution: "];
     match changing.iter().find(|label| line.starts_with(**label)) {
         Some(label) => format!("{label}…"),
@@ -135,13 +136,13 @@ fn range(percent: f64, start: u64, length: u64) -> EffectiveShare {
 }
 
 #[test]
-fn plain_sequential_read() {
+fn plain_sequential_read_matches() {
     let step = step(2.003, None, &[&[reads(0, 64 << 10, 500)]]);
     check("01-plain-sequential-read", results_of(&[ONE], vec![step]));
 }
 
 #[test]
-fn latency_and_buckets_mixed() {
+fn latency_and_buckets_mixed_matches() {
     let work = mixed(0, 4096, 700, 300);
     let results = results_of(&[ONE], vec![step(3.01, grid(500, 6), &[&[work], &[work]])]);
     check(
@@ -151,7 +152,7 @@ fn latency_and_buckets_mixed() {
 }
 
 #[test]
-fn latency_only_two_targets_read() {
+fn latency_only_two_targets_read_matches() {
     let step = step(2.0, None, &[&[reads(0, 8192, 500)], &[reads(1, 8192, 100)]]);
     check(
         "03-latency-only-two-targets-read",
@@ -160,14 +161,14 @@ fn latency_only_two_targets_read() {
 }
 
 #[test]
-fn buckets_only_write() {
+fn buckets_only_write_matches() {
     let step = step(2.0, grid(1000, 2), &[&[mixed(0, 64 << 10, 0, 99)]]);
     let results = results_of(&[ONE], vec![step]);
     check("04-buckets-only-write", with_deviation(results, "1000", "2000"));
 }
 
 #[test]
-fn thread_pool() {
+fn thread_pool_matches() {
     let thread: &[Work] = &[mixed(0, 4096, 90, 100), mixed(1, 4096, 110, 80)];
     let results = results_of(&[ONE, TWO], vec![step(2.0, grid(1000, 2), &[thread; 3])]);
     let mut results = with_deviation(with_latency(results), "1000", "2000");
@@ -175,9 +176,9 @@ fn thread_pool() {
     check("05-thread-pool", results);
 }
 
-/// What the spans show differs; the second has neither latencies nor intervals.
+/// The two spans show different figures: the second has neither latencies nor intervals.
 #[test]
-fn two_timespans() {
+fn two_timespans_match() {
     let two = ("two.dat", 8 << 20);
     let first = step(1.0, grid(200, 5), &[&[mixed(0, 4096, 400, 100)]]);
     let write = mixed(1, 64 << 10, 0, 70);
@@ -197,7 +198,7 @@ fn two_timespans() {
 }
 
 #[test]
-fn effective_distributions() {
+fn effective_distributions_match() {
     let thread: &[Work] = &[reads(0, 4096, 300)];
     let mut step = step(1.0, None, &[thread; 3]);
     for worker in &mut step.jobs[0].workers {
@@ -213,7 +214,7 @@ fn effective_distributions() {
 }
 
 #[test]
-fn percent_distribution() {
+fn percent_distribution_matches() {
     let mut step = step(1.0, None, &[&[reads(0, 4096, 300)]]);
     let kib = |kib: u64| kib << 10;
     step.jobs[0].workers[0].streams[0].effective_ranges = vec![
@@ -229,7 +230,7 @@ fn percent_distribution() {
 }
 
 #[test]
-fn throttled_wait_statistics() {
+fn throttled_wait_statistics_match() {
     let thread: &[Work] = &[reads(0, 8192, 300)];
     let mut step = step(2.0, None, &[thread; 2]);
     step.jobs[0].workers[1].waits = Waits {
@@ -244,42 +245,42 @@ fn throttled_wait_statistics() {
 }
 
 #[test]
-fn verbose_cooldown_progress() {
+fn verbose_cooldown_progress_matches() {
     let step = step(1.21, None, &[&[reads(0, 64 << 10, 300)]]);
     check("10-verbose-cooldown-progress", results_of(&[EXIST], vec![step]));
 }
 
 #[test]
-fn missing_file() {
+fn missing_file_matches() {
     let mut never = step(0.0, None, &[&[]]);
     never.jobs[0].ended = None;
     check("11-missing-file", results_of(&[("nosuchfile.dat", 0)], vec![never]));
 }
 
-/// A worker that fails takes the figures of its time span with it.
+/// If a worker fails, its time span has no figures.
 #[test]
-fn target_too_small() {
+fn target_too_small_matches() {
     let mut failed = step(1.0, None, &[&[reads(0, 4096, 7)]]);
     failed.jobs[0].ended = Some(EndReason::Failed);
     check("12-target-too-small", results_of(&[EXIST], vec![failed]));
 }
 
 #[test]
-fn completion_routines() {
+fn completion_routines_match() {
     let step = step(1.0, grid(1000, 1), &[&[mixed(0, 4096, 500, 500)]]);
     let results = with_deviation(with_latency(results_of(&[ONE], vec![step])), "1000", "1000");
     check("13-completion-routines", results);
 }
 
 #[test]
-fn memory_mapped_flush() {
+fn memory_mapped_flush_matches() {
     let step = step(1.0, None, &[&[mixed(0, 4096, 500, 500)]]);
     check("14-memory-mapped-flush", with_latency(results_of(&[ONE], vec![step])));
 }
 
-/// The recorded intervals give the recorded deviations, for each thread and for all.
+/// The recorded intervals yield the recorded deviations, for each thread and for all.
 #[test]
-fn recorded_intervals_give_the_recorded_deviations() {
+fn recorded_intervals_yield_the_recorded_deviations() {
     for (case, length_ms, expected_ms) in [
         ("02-latency-and-buckets-mixed", 500, "3000"),
         ("04-buckets-only-write", 1000, "2000"),
@@ -305,8 +306,8 @@ fn recorded_intervals_give_the_recorded_deviations() {
     }
 }
 
-/// Threads with the counts of each recorded interval, and smallest and largest latencies as far as
-/// they were printed.
+/// Threads with the recorded count of each interval, and the smallest and largest latencies if they
+/// were printed.
 fn from_xml(span: roxmltree::Node, length_ms: u64) -> StepResults {
     let named = |node: roxmltree::Node, name: &'static str| {
         let found: Vec<_> = node

@@ -1,4 +1,4 @@
-//! Results made by hand: which clone of which job did how much, with latencies by a fixed law.
+//! Synthetic results: how much each clone of each job did, with latencies from a formula.
 
 use model::access::{Access, Sequential};
 use model::environment::{Device, DeviceUse, Environment, TargetFacts};
@@ -12,21 +12,21 @@ use model::results::{
 };
 use model::{Bytes, Direction, Nanos, PerDirection, testing};
 
-/// Length of the windows of samples.
+/// Length of the sampling windows.
 pub const HALF_SECOND: u64 = 500;
 
-/// What each clone of a job did.
+/// The work of each clone of a job.
 #[derive(Clone)]
 pub struct Work {
     pub name: &'static str,
-    /// Of the plan.
+    /// Index of the step in the plan.
     pub step: usize,
     pub group: usize,
     /// `group_reporting`.
     pub merged: bool,
     pub clones: usize,
     pub engine: EngineKind,
-    /// Operations are handed over and waited for separately.
+    /// True if submission and completion are separate, so that there is a submission latency.
     pub asynchronous: bool,
     pub depth: u32,
     pub operations: PerDirection<u64>,
@@ -38,7 +38,7 @@ pub struct Work {
 }
 
 impl Work {
-    /// One clone, one operation at a time, in a group of its own name's step.
+    /// One clone with a queue depth of one, in a group of its own in the first step.
     pub fn new(name: &'static str, direction: Direction, operations: u64, block: u64) -> Work {
         let mut each = PerDirection::default();
         each[direction] = operations;
@@ -67,7 +67,7 @@ impl Work {
         work
     }
 
-    /// Carried by an asynchronous engine with this queue depth.
+    /// Executed by an asynchronous engine with this queue depth.
     pub fn queued(mut self, engine: EngineKind, depth: u32) -> Work {
         (self.engine, self.asynchronous, self.depth) = (engine, true, depth);
         self
@@ -235,7 +235,7 @@ fn stream(work: &Work) -> StreamResults {
     }
 }
 
-/// Operations fall evenly into the windows.
+/// The operations are spread evenly over the windows.
 fn points(operations: u64, work: &Work) -> Vec<Point> {
     let windows = work.measured_ms.div_ceil(HALF_SECOND);
     let each = operations / windows;
@@ -243,7 +243,7 @@ fn points(operations: u64, work: &Work) -> Vec<Point> {
     (0..windows).map(point).collect()
 }
 
-/// A setting of the report.
+/// Sets a report setting.
 pub fn set(results: &mut Results, name: &str, value: &str) {
     let other = &mut results.plan.origin.presentation.other;
     other.push((name.to_owned(), value.to_owned()));
@@ -257,7 +257,7 @@ pub fn written(results: &Results, format: &str) -> String {
     String::from_utf8(bytes).unwrap()
 }
 
-/// The JSON report, read as any program would.
+/// The JSON report, parsed by a general JSON parser.
 pub fn json(results: &Results, format: &str) -> serde_json::Value {
     serde_json::from_str(&written(results, format)).unwrap()
 }

@@ -1,4 +1,5 @@
-//! The reports as public programs read them: each test does what one family of readers relies on.
+//! Parses the reports as public programs do: each test relies on what one family of readers relies
+//! on.
 
 use model::Direction;
 use model::plan::{EngineKind, JobEcho};
@@ -9,7 +10,7 @@ use crate::fio::builder::{Work, json, results, written};
 
 const DIRECTIONS: [&str; 2] = ["read", "write"];
 
-/// Two clones of a mixed job in one entry, with options.
+/// One entry for two clones of a mixed job, with options.
 fn run() -> Results {
     let mut work = Work::mixed("randrw-job", 3000, 1000, 4096).queued(EngineKind::Libaio, 16);
     (work.merged, work.clones, work.measured_ms, work.flushes) = (true, 2, 1000, 10);
@@ -29,7 +30,8 @@ fn is_integer(value: &Value) -> bool {
     value.as_i64().is_some_and(|value| i32::try_from(value).is_ok())
 }
 
-/// Options merged under the global ones, rates, latencies, all latency classes.
+/// It merges a job's options with the global ones, and reads rates, latencies and all latency
+/// classes.
 #[test]
 fn fio_plot() {
     let document = json(&run(), "fio-json");
@@ -56,8 +58,8 @@ fn fio_plot() {
     }
 }
 
-/// A Go program with typed fields: a real number where an integer is expected fails, as does the
-/// reverse in others.
+/// Go programs with typed fields: a fraction where an integer is expected fails, and in other
+/// fields the reverse.
 #[test]
 fn typed_decoders() {
     let document = json(&run(), "fio-json");
@@ -93,7 +95,7 @@ fn typed_decoders() {
     assert!(document["timestamp"].is_u64() && document["timestamp_ms"].is_u64());
 }
 
-/// Scripts around databases: the 99th percentile of flushes as a whole number.
+/// Scripts for databases read the 99th percentile of flushes as a whole number.
 #[test]
 fn flush_latency() {
     let document = json(&run(), "fio-json");
@@ -106,7 +108,7 @@ fn flush_latency() {
     assert_eq!(bins.values().map(|count| count.as_u64().unwrap()).sum::<u64>(), 20);
 }
 
-/// PerfKitBenchmarker, ceph cbt, lkp and the many that read latencies and their percentiles.
+/// PerfKitBenchmarker, ceph cbt, lkp and the many others that read latencies and their percentiles.
 #[test]
 fn latency_readers() {
     let document = json(&run(), "fio-json");
@@ -127,7 +129,7 @@ fn latency_readers() {
     }
 }
 
-/// YABS: lines that start with the fields of the job, and four figures by number.
+/// YABS: finds lines by their first fields, and four figures by field number.
 #[test]
 fn terse_by_field_number() {
     let text = written(&run(), "fio-terse");
@@ -142,7 +144,7 @@ fn terse_by_field_number() {
     );
 }
 
-/// Phoronix Test Suite, dbench, LISA: text around figures in the normal report.
+/// Phoronix Test Suite, dbench, LISA: match the text around figures in the normal report.
 #[test]
 fn normal_by_pattern() {
     let text = written(&run(), "fio");
@@ -178,9 +180,9 @@ fn normal_by_pattern() {
     );
 }
 
-/// A single direction still has an object for each of the three, with zeros.
+/// A job with one direction still has an object for each of the three, with zeros.
 #[test]
-fn directions_that_did_not_run() {
+fn directions_that_did_not_run_have_zeros() {
     let results = results(&[Work::new("job", Direction::Write, 10, 4096)]);
     let document = json(&results, "fio-json");
     for direction in ["read", "trim"] {

@@ -1,5 +1,5 @@
 //! Forms that no recorded run has: other versions, units and scales, errors, workers without I/O,
-//! members of groups.
+//! group members.
 
 use model::plan::{Control, Dialect, EngineKind, LatencyTarget, MinimumRate, SteadyState, Tracked};
 use model::results::{ControlOutcome, FailedOperation, Failure, Results};
@@ -16,7 +16,7 @@ fn lines<'a>(text: &'a str, start: &str) -> Vec<&'a str> {
 }
 
 #[test]
-fn terse_versions_by_position() {
+fn terse_fields_are_at_the_positions_of_each_version() {
     let mut both = Work::mixed("job", 3000, 1000, 4096).queued(EngineKind::Libaio, 4);
     (both.measured_ms, both.description) = (1000, Some("last field"));
     both.operations.trim = 7;
@@ -48,8 +48,8 @@ fn terse_versions_by_position() {
             [at(1, 0), at(1, 1), at(1, 2), at(1, 3)],
             ["4000", "4000", "1000", "1000"]
         );
-        // The 30th of 3000 latencies spread over 10 to 1010 µs, and the middle of the bin that
-        // holds the last.
+        // The 30th of 3000 latencies spread over 10 to 1010 µs, and the middle of the last one's
+        // bin.
         assert_eq!(
             [at(0, 12), at(0, 28), at(0, 31)],
             ["1.000000%=19", "99.990000%=1011", "0%=0"]
@@ -67,7 +67,7 @@ fn terse_versions_by_position() {
 }
 
 #[test]
-fn an_error_ends_a_worker() {
+fn an_error_is_printed_for_its_worker() {
     let mut results = results(&[reader("broken"), reader("whole")]);
     let worker = &mut results.steps[0].jobs[0].workers[0];
     worker.failure = Some(Failure {
@@ -97,7 +97,7 @@ fn an_error_ends_a_worker() {
 }
 
 #[test]
-fn errors_that_are_passed_over() {
+fn tolerated_errors_are_counted() {
     let mut results = results(&[reader("job")]);
     results.plan.steps[0].jobs[0].workers[0].streams[0]
         .on_error
@@ -120,7 +120,7 @@ fn errors_that_are_passed_over() {
 }
 
 #[test]
-fn a_rate_that_was_not_kept() {
+fn a_missed_minimum_rate_is_an_error() {
     let mut slow = reader("slow");
     slow.control = vec![Control::MinimumRate(MinimumRate {
         of: Tracked::Iops,
@@ -143,9 +143,9 @@ fn a_rate_that_was_not_kept() {
     );
 }
 
-/// Who did nothing is left out of the normal report, and stands in the others with zeros.
+/// The normal report leaves out workers without operations; the others show them with zeros.
 #[test]
-fn workers_without_any_operation() {
+fn workers_without_operations_have_zeros() {
     let mut idle = results(&[reader("idle"), reader("never"), reader("busy")]);
     idle.steps[0].jobs[0].workers[0].streams.clear();
     idle.steps[0].jobs[1].workers.clear();
@@ -159,14 +159,14 @@ fn workers_without_any_operation() {
         assert_eq!(document["jobs"][index]["read"]["runtime"], 0);
     }
     assert_eq!(written(&idle, "fio-terse").lines().count(), 3);
-    // A job without statistics is nowhere.
+    // No report shows a job with `stats=0`.
     set(&mut idle, "stats.2", "false");
     assert_eq!(json(&idle, "fio-json")["jobs"].as_array().unwrap().len(), 2);
 }
 
-/// A job that asks for it is added to the one before it (seen in fio 3.33).
+/// A job with `group_reporting` is added to the job before it (seen in fio 3.33).
 #[test]
-fn members_that_are_merged_by_themselves() {
+fn a_job_that_sets_group_reporting_joins_the_job_before_it() {
     let works = ["one", "two", "three", "four"].map(reader);
     let mut results = results(&works);
     let names = |results: &Results| -> Vec<(String, u64)> {
@@ -197,7 +197,7 @@ fn members_that_are_merged_by_themselves() {
 }
 
 #[test]
-fn large_and_other_units() {
+fn large_values_change_the_unit() {
     let mut work = reader("job");
     (work.block, work.measured_ms) = (1 << 30, 1000);
     let mut results = results(&[work]);
@@ -216,7 +216,7 @@ fn large_and_other_units() {
 }
 
 #[test]
-fn each_scale_of_latency() {
+fn latencies_are_scaled_by_their_values() {
     let mut results = results(&[reader("job")]);
     let spread = |results: &mut Results, values: &[u64]| -> Vec<String> {
         let found = results.steps[0].jobs[0].workers[0].streams[0].directions.read.as_mut();
@@ -226,7 +226,7 @@ fn each_scale_of_latency() {
         let text = written(results, "fio");
         lines(&text, "    clat ").into_iter().map(str::to_owned).collect()
     };
-    // Milliseconds need more than 2 ms, 99.999999 ms and a deviation of 1 ms.
+    // Milliseconds need a minimum above 2 ms, a maximum of 99.999999 ms and a deviation of 1 ms.
     let shown = spread(&mut results, &[3_000_999, 100_000_000]);
     assert_eq!(
         shown,
@@ -243,8 +243,8 @@ fn each_scale_of_latency() {
             "    clat percentiles (nsec):"
         ]
     );
-    // The unit of the percentiles goes by the percentiles alone; without a deviation the line stays
-    // in nanoseconds.
+    // The unit of the percentiles depends only on the percentiles; without a deviation the line
+    // stays in nanoseconds.
     let shown = spread(&mut results, &[1_250_000; 2]);
     assert_eq!(
         shown,
@@ -256,7 +256,7 @@ fn each_scale_of_latency() {
 }
 
 #[test]
-fn times_and_numbers_of_processes() {
+fn times_and_process_counts_are_printed() {
     let mut results = results(&[reader("job")]);
     set(&mut results, "pid", "4711");
     set(&mut results, "utc_offset_s", "7200");
@@ -276,7 +276,7 @@ fn times_and_numbers_of_processes() {
 }
 
 #[test]
-fn what_stands_before_a_run() {
+fn banners_precede_the_run() {
     let mut results = results(&[
         reader("one"),
         Work {
@@ -312,7 +312,7 @@ fn text_is_escaped_as_fio_does() {
 }
 
 #[test]
-fn a_slope_of_latencies() {
+fn a_latency_slope_is_printed() {
     let mut work = reader("job");
     work.control = vec![Control::SteadyState(SteadyState {
         of: Tracked::Latency,
@@ -351,10 +351,10 @@ fn a_slope_of_latencies() {
     );
 }
 
-/// There is neither a latency target nor a version of fio, and what was not counted is not shown as
+/// There is neither a latency target nor an fio version, and what was not counted is not shown as
 /// zero.
 #[test]
-fn results_that_are_not_of_fio_show_only_what_was_measured() {
+fn results_of_other_dialects_show_only_what_was_measured() {
     let mut native = results(&[reader("job").queued(EngineKind::IoUring, 4)]);
     native.plan.origin.dialect = Dialect::Native;
     set(&mut native, "pid", "4711");
@@ -388,9 +388,9 @@ fn results_that_are_not_of_fio_show_only_what_was_measured() {
     for absent in ["iodepth_level", "iodepth_submit", "iodepth_complete"] {
         assert!(job.get(absent).is_none(), "{absent}");
     }
-    assert_eq!(fields(&native), all, "every field has its place");
+    assert_eq!(fields(&native), all, "every field is at its position");
 
-    // A target that was set is shown.
+    // A latency target that was set is shown.
     native.plan.steps[0].jobs[0].control = vec![Control::LatencyTarget(LatencyTarget {
         target_ns: Nanos::millis(2),
         window_ns: Nanos::secs(1),

@@ -1,5 +1,5 @@
-//! fio's log files: the recorded ones in every byte but the order of directions, and the rest
-//! worked out by hand.
+//! fio's log files: the recorded ones byte for byte except the order of directions, the rest worked
+//! out by hand.
 
 use model::operation_log::HEADER;
 use model::plan::{EngineKind, Priority, PriorityClass};
@@ -23,7 +23,7 @@ fn request() -> LogRequest {
     }
 }
 
-/// A worker of an asynchronous engine, which measured for so long and has no windows yet.
+/// A worker of an asynchronous engine that measured for this time and has no windows yet.
 fn measured(milliseconds: u64) -> Results {
     let mut work = Work::mixed("logged", 1, 1, 4096).queued(EngineKind::Libaio, 8);
     work.measured_ms = milliseconds;
@@ -57,7 +57,7 @@ fn direction(number: u64) -> Direction {
     Direction::ALL[number as usize]
 }
 
-/// A window of operations that all took the same time.
+/// A window whose operations all took the same time.
 fn window(number: u64, operations: u64, slat: u64, clat: u64) -> Window {
     let latency = |ns: u64| WindowLatency {
         sum_ns: ns * operations,
@@ -92,7 +92,7 @@ fn keep_reads(results: &mut Results, length: Nanos, windows: Vec<Window>) {
     keep(results, length, windows);
 }
 
-/// A series of the first worker: reads in each interval.
+/// A series of the first worker, with reads in each interval.
 fn sampled(results: &mut Results, length: Nanos, operations: &[u64]) {
     let point = |operations: &u64| Point::new(*operations, operations * 4096);
     results.steps[0].jobs[0].series.push(model::results::Series {
@@ -121,7 +121,7 @@ fn assert_is_recorded(results: &Results, name: &str) {
 }
 
 #[test]
-fn recorded_logs_of_rates() {
+fn recorded_logs_of_rates_match() {
     let mut results = measured(3000);
     let mut points: PerDirection<Vec<Point>> = PerDirection::default();
     let rates = lines(&recorded("golden/11-logs/run_bw.1.log"));
@@ -138,7 +138,7 @@ fn recorded_logs_of_rates() {
 }
 
 #[test]
-fn recorded_logs_of_latencies() {
+fn recorded_logs_of_latencies_match() {
     let mut results = measured(3001);
     let mut windows: PerDirection<Vec<Window>> = PerDirection::default();
     let read = |kind: &str| {
@@ -168,7 +168,7 @@ fn recorded_logs_of_latencies() {
 }
 
 #[test]
-fn the_recorded_run_had_these_files() {
+fn the_recorded_run_wrote_the_same_files() {
     let results = measured(3000);
     let requests = [Some(request())];
     let mut names = names(&logs::files(&results, &requests));
@@ -206,7 +206,7 @@ fn idle_windows_have_no_line_and_the_last_is_cut_short() {
 }
 
 #[test]
-fn what_ends_with_the_run_belongs_to_its_last_window() {
+fn operations_completed_at_the_end_belong_to_the_last_window() {
     let mut results = measured(1000);
     keep_reads(
         &mut results,
@@ -225,7 +225,7 @@ fn what_ends_with_the_run_belongs_to_its_last_window() {
 }
 
 #[test]
-fn a_last_window_below_a_millisecond_has_a_time_of_its_own() {
+fn a_last_window_shorter_than_a_millisecond_gets_its_own_time() {
     let mut results = measured(500);
     results.steps[0].jobs[0].workers[0].measured_ns = Nanos(500_000_001);
     keep_reads(&mut results, AVERAGE, vec![window(0, 1, 0, 1), window(1, 1, 0, 2)]);
@@ -238,7 +238,7 @@ fn a_last_window_below_a_millisecond_has_a_time_of_its_own() {
 #[test]
 fn shorter_samples_are_averaged() {
     let mut results = measured(1500);
-    // Two samples in each second; the one without I/O does not count.
+    // Two samples in each second; the one without I/O is ignored.
     sampled(&mut results, AVERAGE, &[100, 103, 0]);
     results.steps[0].jobs[0].series[0].points.write =
         vec![Point::default(), Point::new(7, 7 * 1024), Point::new(9, 9 * 1024)];
@@ -265,11 +265,15 @@ fn shorter_samples_are_averaged() {
     );
     assert_eq!(wanted.bandwidth_window(), AVERAGE, "a sample is half a second");
     wanted.average = Some(Nanos::millis(100));
-    assert_eq!(wanted.iops_window(), Nanos::millis(100), "but never longer than a line");
+    assert_eq!(
+        wanted.iops_window(),
+        Nanos::millis(100),
+        "a sample must not be longer than a line"
+    );
 }
 
 #[test]
-fn means_are_rounded_and_largest_values_shown() {
+fn means_are_rounded_and_maxima_shown() {
     let mut results = measured(500);
     let mut odd = window(0, 2, 0, 0);
     odd.completion = WindowLatency { sum_ns: 25, max_ns: 20 };
@@ -285,7 +289,7 @@ fn means_are_rounded_and_largest_values_shown() {
 }
 
 #[test]
-fn further_columns_of_averages_are_zero() {
+fn other_columns_of_averages_are_zero() {
     let mut results = measured(500);
     keep_reads(&mut results, AVERAGE, vec![window(0, 1, 0, 5)]);
     let mut wanted = request();
@@ -297,14 +301,14 @@ fn further_columns_of_averages_are_zero() {
 }
 
 #[test]
-fn times_of_the_wall_clock_count_from_the_start_of_measuring() {
+fn clock_times_are_measured_from_the_start_of_the_measurement() {
     let mut results = measured(500);
     keep_reads(&mut results, AVERAGE, vec![window(0, 1, 0, 5)]);
     let mut wanted = request();
     wanted.clock_ahead_ns = Some(0);
     // The run began at …764.250 s, and the worker began to measure 5 ms later.
     assert_eq!(text(&results, &wanted, "run_clat.1.log"), "1795289764755, 5, 0, 0, 0\n");
-    // The system started 1000 s before.
+    // The system had started 1000 s earlier.
     wanted.clock_ahead_ns = Some(-1_795_288_764_250_000_000);
     assert_eq!(text(&results, &wanted, "run_clat.1.log"), "1000505, 5, 0, 0, 0\n");
 }
@@ -362,7 +366,7 @@ fn histogram_request(coarseness: u32) -> LogRequest {
 fn histograms_have_fios_bins() {
     let mut results = measured(1500);
     let mut first = window(0, 6, 0, 0);
-    // Buckets 256 and 257 hold 256 to 259 ns, which are one bin of fio; 7 ns has one of its own.
+    // Buckets 256 and 257 hold 256 to 259 ns, which share a bin of fio's; 7 ns has its own bin.
     first.buckets = vec![(7, 3), (256, 1), (257, 2)];
     let mut late = window(1, 1, 0, 0);
     // Longer than any bin.
@@ -407,8 +411,8 @@ fn histograms_have_fios_bins() {
     assert_eq!(text(&results, &without, "h_clat_hist.1.log"), "");
 }
 
-/// Logs of operations: each with its name.
-fn of_operations(results: &Results, request: &LogRequest, log: &str) -> std::io::Result<Vec<(String, String)>> {
+/// Logs with a line for each operation, and their names.
+fn operation_logs(results: &Results, request: &LogRequest, log: &str) -> std::io::Result<Vec<(String, String)>> {
     let requests = [Some(request.clone())];
     let files = logs::files(results, &requests);
     let mut files: Vec<(LogFile, Vec<u8>)> = files.into_iter().map(|file| (file, Vec::new())).collect();
@@ -432,12 +436,12 @@ fn each_operation_has_a_line() {
     );
     let mut wanted = request();
     wanted.average = None;
-    let found = of_operations(&results, &wanted, &log).unwrap();
+    let found = operation_logs(&results, &wanted, &log).unwrap();
     let found: Vec<(&str, &str)> = found.iter().map(|(name, text)| (&name[..], &text[..])).collect();
     assert_eq!(
         found,
         [
-            // 4096 bytes in 4 µs are 1,024,000 times 1000 bytes in a second: fio has no KiB here.
+            // 4096 bytes in 4 µs are 1,024,000 kB/s: fio does not use KiB here.
             ("run_bw.1.log", "1, 1024000, 0, 4096, 0\n2, 2048, 1, 2048, 0\n"),
             ("run_slat.1.log", "1, 1000, 0, 4096, 0\n2, 500, 1, 2048, 0\n"),
             ("run_clat.1.log", "1, 4000, 0, 4096, 0\n2, 1000000, 1, 2048, 0\n"),
@@ -459,7 +463,7 @@ fn operations_show_offset_priority_and_issue() {
     let mut wanted = request();
     (wanted.bandwidth, wanted.iops, wanted.average) = (None, None, None);
     let clat = |results: &Results, wanted: &LogRequest| {
-        let found = of_operations(results, wanted, &log).unwrap();
+        let found = operation_logs(results, wanted, &log).unwrap();
         found.into_iter().find(|(name, _)| name == "run_clat.1.log").unwrap().1
     };
     wanted.offset = true;
@@ -504,7 +508,7 @@ fn a_log_of_another_form_is_refused() {
     let mut wanted = request();
     wanted.average = None;
     for log in ["", "time,value\n", &format!("{HEADER}1,2,3\n")] {
-        let error = of_operations(&results, &wanted, log).unwrap_err();
+        let error = operation_logs(&results, &wanted, log).unwrap_err();
         assert_eq!(error.kind(), std::io::ErrorKind::InvalidData, "{log}");
     }
 }

@@ -1,7 +1,7 @@
-//! Outputs with measured figures masked: what is left is their form.
+//! Outputs with their measured figures masked, so that only their form remains.
 
-/// Lines without what fio prints in between and without the classes of latencies, which differ from
-/// run to run.
+/// The report's lines without fio's interspersed messages and without the latency classes, which
+/// differ from run to run.
 pub fn normal_lines(text: &str, fixed: bool) -> Vec<String> {
     let lines = text.lines().filter(|line| {
         let between = line.contains("Laying out IO file") || line.starts_with("note: ");
@@ -27,7 +27,7 @@ pub fn normal_lines(text: &str, fixed: bool) -> Vec<String> {
 /// The shape of a `ctime`.
 fn masked_date(line: &str) -> String {
     let date = line.rsplit_once(": ").map_or(line, |(_, date)| date);
-    // Day and hour differ, and so may the hour in "19:36:04", but not its separators.
+    // Day and hour differ, and the hour in "19:36:04" may have one digit, but the separators stay.
     date.chars()
         .map(|c| match c {
             ':' | ' ' => c,
@@ -36,8 +36,8 @@ fn masked_date(line: &str) -> String {
         .collect()
 }
 
-/// Numbers become `#`, with decimals where they stand alone; labels before `=` or `th` stay. Blanks
-/// that fill a column are left out.
+/// Masks numbers as `#`, with the decimals of numbers that are a whole word; labels before `=` or
+/// `th` stay. Blanks that pad a column are removed.
 fn masked_numbers(line: &str) -> String {
     let mut out = String::new();
     let mut rest = line;
@@ -70,7 +70,7 @@ fn masked_decimals(number: &str) -> String {
     format!("{point}{}", "#".repeat(decimals))
 }
 
-/// Values by kind; what a job fixes stays.
+/// Masks values by their type; what the job determines stays.
 pub fn json_lines(text: &str, fixed: bool) -> Vec<String> {
     let document = &text[text.find('{').unwrap()..];
     let mut lines = Vec::new();
@@ -120,7 +120,7 @@ fn masked_pair(line: &str, fixed: bool) -> String {
     format!("{}{kind}{comma}", &line[..line.len() - value.trim_start().len()])
 }
 
-/// Fields by kind.
+/// Masks fields by their type.
 pub fn terse_lines(text: &str) -> Vec<String> {
     let lines = text.lines().filter(|line| line.starts_with("3;"));
     let field = |text: &str| -> String {
@@ -138,7 +138,7 @@ pub fn terse_lines(text: &str) -> Vec<String> {
     };
     let mut out = Vec::new();
     for line in lines {
-        // The first fields and all percentages stay as they are.
+        // The first fields and all percentages stay.
         out.extend(
             line.split(';')
                 .enumerate()

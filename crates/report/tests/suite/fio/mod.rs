@@ -1,5 +1,5 @@
-//! fio's reports from results that are made here: against every recorded run by shape, against
-//! figures worked out by hand, and as the programs around fio read them.
+//! fio's reports from synthetic results: compared in form with every recorded run, in value with
+//! figures worked out by hand, and parsed as fio's users parse them.
 
 mod builder;
 mod consumers;

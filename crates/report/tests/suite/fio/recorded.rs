@@ -1,5 +1,5 @@
 //! Every recorded run of fio 3.42, line by line: the same lines, labels, keys, order, types and
-//! number formats. Measured figures are masked; what a job fixes is compared.
+//! number formats. Measured figures are masked; what the job determines is compared.
 
 use model::mix::Mix;
 use model::plan::{Control, EngineKind, JobEcho, LatencyTarget, SteadyState, Tracked};
@@ -27,7 +27,7 @@ fn folder(number: usize) -> &'static str {
     CASES[number - 1]
 }
 
-/// Compares all outputs of the case with this number. `fixed`: the job says how much is done.
+/// Compares all outputs of the case with this number. `fixed`: the job determines how much is done.
 fn check(number: usize, mut results: Results, fixed: bool) {
     let case = folder(number);
     let file = |name: &str| builder::recorded(&format!("golden/{case}/{name}"));
@@ -38,7 +38,7 @@ fn check(number: usize, mut results: Results, fixed: bool) {
         file("terse3.txt"),
     );
     set(&mut results, "fio_version", VERSION);
-    echo(&mut results, &normal, &json);
+    add_recorded_origin(&mut results, &normal, &json);
     if !normal.contains("Disk stats") {
         set(&mut results, "disk_util", "false");
     }
@@ -47,22 +47,22 @@ fn check(number: usize, mut results: Results, fixed: bool) {
     results.hosts[0].ended_unix_ns = started + if ran_long { 4_000_000_000 } else { 500_000_000 };
 
     let text = written(&results, "fio");
-    same(case, "normal", normal_lines(&normal, fixed), normal_lines(&text, fixed));
+    assert_same_lines(case, "normal", normal_lines(&normal, fixed), normal_lines(&text, fixed));
     let format = "fio-json";
-    same(
+    assert_same_lines(
         case,
         format,
         json_lines(&json, fixed),
         json_lines(&written(&results, format), fixed),
     );
     let format = "fio-json+";
-    same(
+    assert_same_lines(
         case,
         format,
         json_lines(&plus, fixed),
         json_lines(&written(&results, format), fixed),
     );
-    same(
+    assert_same_lines(
         case,
         "terse",
         terse_lines(&terse),
@@ -70,8 +70,8 @@ fn check(number: usize, mut results: Results, fixed: bool) {
     );
 }
 
-/// What the dialect would have put into the origin: banners and options.
-fn echo(results: &mut Results, normal: &str, json: &str) {
+/// Adds what the dialect would have recorded in the origin: banners and options.
+fn add_recorded_origin(results: &mut Results, normal: &str, json: &str) {
     let origin = &mut results.plan.origin;
     let banners = normal.lines().take_while(|line| *line != VERSION);
     origin.profile = banners.map(str::to_owned).collect();
@@ -107,7 +107,7 @@ fn echo(results: &mut Results, normal: &str, json: &str) {
         });
     }
     if entries.len() < jobs.len() {
-        // Only the last member's options may be shown.
+        // These options must not be shown: only the last member's may.
         jobs[0].options = vec![("wrong".into(), "member".into())];
     }
     results.plan.origin.jobs = match results.plan.groups[0].merged && results.plan.groups[0].jobs.len() > 1 {
@@ -119,7 +119,7 @@ fn echo(results: &mut Results, normal: &str, json: &str) {
     };
 }
 
-fn same(case: &str, what: &str, expected: Vec<String>, written: Vec<String>) {
+fn assert_same_lines(case: &str, what: &str, expected: Vec<String>, written: Vec<String>) {
     for (number, (expected, written)) in expected.iter().zip(&written).enumerate() {
         assert_eq!(written, expected, "{case}, {what}, line {}", number + 1);
     }
@@ -140,7 +140,7 @@ fn merged(mut work: Work, clones: usize) -> Work {
     work
 }
 
-/// On fio's engine that does nothing.
+/// With fio's null engine.
 fn null(mut work: Work) -> Work {
     (work.engine, work.measured_ms) = (EngineKind::Null, 1);
     work
@@ -154,7 +154,7 @@ fn write(name: &'static str, operations: u64, block: u64) -> Work {
     Work::new(name, Direction::Write, operations, block)
 }
 
-/// In the step and group of this number.
+/// In the step and group with this number.
 fn behind(mut work: Work, stonewalls: usize) -> Work {
     (work.step, work.group) = (stonewalls, stonewalls);
     work
@@ -166,7 +166,7 @@ fn without_latency(results: &mut Results) {
 }
 
 #[test]
-fn simple_jobs() {
+fn simple_jobs_match() {
     check(1, builder::results(&[read("reader", 256, 64 * K)]), true);
     let mut etcd = write("mytest", 102, 2300);
     etcd.flushes = 102;
@@ -184,7 +184,7 @@ fn simple_jobs() {
 }
 
 #[test]
-fn clones_alone_and_merged() {
+fn clones_match_alone_and_merged() {
     let mut clones = long(libaio(write("fiowrite", 4000, 4 * K), 256), 2005);
     clones.clones = 4;
     check(2, builder::results(&[clones]), false);
@@ -208,7 +208,7 @@ fn clones_alone_and_merged() {
 }
 
 #[test]
-fn latencies_left_out() {
+fn disabled_latencies_match() {
     let stonewalled = [
         read("read_iops", 4000, 4 * K),
         write("write_iops", 4000, 4 * K),
@@ -236,7 +236,7 @@ fn latencies_left_out() {
 }
 
 #[test]
-fn percentiles_of_all_latencies() {
+fn percentiles_of_all_latencies_match() {
     let mut results = builder::results(&[libaio(Work::mixed("mix", 909, 401, 8 * K), 4)]);
     set(&mut results, "percentiles_of", ALL);
     results.plan.origin.presentation.percentiles = vec![50.0, 90.0, 99.0, 99.9, 99.99, 99.999];
@@ -244,7 +244,7 @@ fn percentiles_of_all_latencies() {
 }
 
 #[test]
-fn groups_and_descriptions() {
+fn groups_and_descriptions_match() {
     let mut works = [
         merged(null(read("a1", 1024, 4 * K)), 2),
         merged(null(write("a2", 512, 8 * K)), 1),
@@ -258,7 +258,7 @@ fn groups_and_descriptions() {
 }
 
 #[test]
-fn directions_in_one() {
+fn unified_directions_match() {
     let works = [
         null(Work::mixed("mixed", 486, 538, 4 * K)),
         null(behind(Work::mixed("both", 486, 538, 4 * K), 1)),
@@ -270,7 +270,7 @@ fn directions_in_one() {
 }
 
 #[test]
-fn rules_of_a_job() {
+fn latency_targets_and_steady_states_match() {
     let mut target = long(libaio(read("lt", 6000, 4 * K), 32), 3001);
     target.control = vec![Control::LatencyTarget(LatencyTarget {
         target_ns: Nanos::millis(20),
@@ -318,7 +318,7 @@ fn rules_of_a_job() {
 }
 
 #[test]
-fn other_words_and_units() {
+fn environment_loops_and_units_match() {
     let env = null(write("envjob", 16, 4 * K)).queued(EngineKind::Null, 4);
     check(18, builder::results(&[merged(env, 1)]), true);
     let loops = long(read("loops", 48, 4 * K), 1);
@@ -335,7 +335,7 @@ fn other_words_and_units() {
     check(23, results, true);
 }
 
-/// No recorded run is left out.
+/// No recorded run is missing from the tests above.
 #[test]
 fn every_case_is_checked() {
     let this: String = include_str!("recorded.rs").split_whitespace().collect();

@@ -17,7 +17,7 @@ fn near(value: &Value, expected: f64) {
     );
 }
 
-/// A job of clones that read, in one entry.
+/// A job with one entry for its clones, all of which read.
 fn clones(count: usize) -> Results {
     let mut work = Work::new("job", Direction::Read, 1, 4096);
     (work.merged, work.clones, work.measured_ms) = (true, count, 1000);
@@ -55,7 +55,7 @@ fn latencies_of_clones_are_one_population() {
 fn samples_of_clones_are_added() {
     let mut results = clones(2);
     let point = |operations: u64, kib: u64| Point::new(operations, kib << 10);
-    // An idle window is no sample, and neither is one that was cut short.
+    // An idle window is not a sample, nor is one that was cut short.
     let windows = [
         vec![point(10, 50), point(0, 0), point(20, 100), point(1, 1)],
         vec![point(30, 150), point(50, 250), point(0, 0)],
@@ -83,12 +83,12 @@ fn samples_of_clones_are_added() {
 }
 
 #[test]
-fn the_share_of_a_group_has_its_bandwidth_below() {
+fn the_share_of_a_group_is_relative_to_its_bandwidth() {
     let mut one = Work::new("one", Direction::Read, 1000, 1 << 20);
     one.measured_ms = 1000;
     let results = results(&[one.clone(), Work { name: "two", ..one }]);
     let read = &json(&results, "fio-json")["jobs"][0]["read"];
-    // 500 of 1000 operations in each half second: 1,024,000 KiB/s of twice as many.
+    // 500 of 1000 operations in each half second: half of the 2,048,000 KiB/s.
     near(&read["bw_mean"], 1_024_000.0);
     near(&read["bw_agg"], 50.0);
 }
@@ -136,7 +136,7 @@ fn percentiles_reach_their_share() {
 }
 
 #[test]
-fn classes_are_percent_of_all_operations() {
+fn classes_are_percentages_of_all_operations() {
     let mut results = results(&[Work::mixed("job", 1, 1, 4096)]);
     let directions = &mut results.steps[0].jobs[0].workers[0].streams[0].directions;
     for (found, values) in [
@@ -160,13 +160,13 @@ fn classes_are_percent_of_all_operations() {
     );
     let terse = written(&results, "fio-terse");
     let fields: Vec<&str> = terse.split(';').collect();
-    // What took less than a microsecond joins the first class.
+    // Latencies below a microsecond are added to the first class.
     assert_eq!(fields[99..104], ["40.00%", "0.00%", "0.00%", "0.00%", "20.00%"]);
     assert_eq!((fields[109], fields[120]), ("20.00%", "20.00%"));
 }
 
 #[test]
-fn depths_and_batches() {
+fn depths_and_batches_are_percentages() {
     let work = Work::new("job", Direction::Read, 1000, 4096).queued(EngineKind::Libaio, 64);
     let mut results = results(&[work]);
     let worker = &mut results.steps[0].jobs[0].workers[0];
@@ -188,7 +188,7 @@ fn depths_and_batches() {
     ] {
         assert!(text.contains(&format!("{line}\n")), "{text}");
     }
-    // What is there at all has at least a tenth of a percent.
+    // A depth that occurred at all has at least 0.1 %.
     results.steps[0].jobs[0].workers[0].depth.classes = vec![0, 0, 0, 0, 0, 0, 1000, 0];
     reads(&mut results, 0).operations = 1_000_000;
     let document = json(&results, "fio-json");
@@ -196,7 +196,7 @@ fn depths_and_batches() {
 }
 
 #[test]
-fn group_lines() {
+fn group_lines_are_printed() {
     let mib = |name, mib: u64, measured_ms: u64| Work {
         measured_ms,
         ..Work::new(name, Direction::Write, mib, 1 << 20)
@@ -283,7 +283,7 @@ fn disks_beneath_partitions_and_mappings() {
     );
 }
 
-/// A job that writes, and reads back what it wrote when that is done.
+/// A job that writes, then verifies what it wrote.
 fn checked(mix: Mix, backlog: u64) -> Results {
     let mut results = results(&[Work::mixed("vfy", 1024, 1024, 4096)]);
     let stream = &mut results.plan.steps[0].jobs[0].workers[0].streams[0];
@@ -302,7 +302,7 @@ fn checked(mix: Mix, backlog: u64) -> Results {
 }
 
 #[test]
-fn what_is_read_back_takes_its_own_time() {
+fn verification_reads_have_their_own_time() {
     let runtimes = |results: &Results| {
         let job = &json(results, "fio-json")["jobs"][0];
         let of = |name: &str| job[name]["runtime"].as_u64().unwrap();
@@ -323,7 +323,7 @@ fn what_is_read_back_takes_its_own_time() {
     ] {
         assert!(text.contains(part), "{part} is missing: {text}");
     }
-    // Where it reads while it writes as well, its reads took both.
+    // If the job also reads while it writes, its reads took the time of both.
     assert_eq!(runtimes(&checked(Mix::Exact { write_percent: 50.0 }, 0)), (15, 9, 14));
     assert_eq!(runtimes(&checked(Mix::WRITES, 32)), (15, 9, 14));
     let mut in_the_window = checked(Mix::WRITES, 32);

@@ -1,4 +1,4 @@
-//! What fio computes exactly: number formats, bins, and the percentiles of recorded histograms.
+//! Exact computations as in fio: number formats, bins, and percentiles of recorded histograms.
 
 use model::Direction;
 use report::formats::fio::bins::{bin_of, value_of};
@@ -16,7 +16,7 @@ fn rows(file: &str) -> Vec<Vec<String>> {
 }
 
 #[test]
-fn every_recorded_number() {
+fn every_recorded_number_matches() {
     let rows = rows("numbers.tsv");
     assert_eq!(rows.len(), 500);
     for row in rows {
@@ -38,7 +38,7 @@ fn every_recorded_number() {
 }
 
 #[test]
-fn every_recorded_bin() {
+fn every_recorded_bin_matches() {
     let rows = rows("bins.tsv");
     assert_eq!(rows.len(), 38);
     for row in rows {
@@ -48,7 +48,7 @@ fn every_recorded_bin() {
     }
 }
 
-/// All latency objects with bins below a value.
+/// All latency objects with bins within a JSON value.
 fn latencies<'a>(value: &'a Value, found: &mut Vec<&'a Value>) {
     match value {
         Value::Object(pairs) if pairs.contains_key("bins") => found.push(value),
@@ -58,9 +58,10 @@ fn latencies<'a>(value: &'a Value, found: &mut Vec<&'a Value>) {
     }
 }
 
-/// Histograms with the recorded bins have the recorded percentiles, and give the same bins again.
+/// Histograms rebuilt from the recorded bins yield the recorded percentiles, and the same bins
+/// again.
 #[test]
-fn recorded_bins_have_the_recorded_percentiles() {
+fn recorded_bins_yield_the_recorded_percentiles() {
     let mut seen = 0;
     for case in crate::fio::recorded::CASES {
         let text = recorded(&format!("golden/{case}/out.json+"));

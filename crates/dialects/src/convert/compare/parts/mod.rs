@@ -314,7 +314,7 @@ pub(super) fn mix(pair: &Pair<'_>) -> Difference {
     )
 }
 
-/// Whether a sequential run keeps the type of its first operation.
+/// Whether all operations of a sequential run are reads or all are writes, like the first.
 pub(super) fn runs(pair: &Pair<'_>) -> Difference {
     let runs = |stream: &Stream| {
         let mixed = matches!(stream.pattern.access[0], Access::Mixed(_));
@@ -328,8 +328,8 @@ pub(super) fn runs(pair: &Pair<'_>) -> Difference {
         mixed && after_place(stream.mix)
     };
     let way = |runs: bool| match runs {
-        true => "a sequential run keeps the type of its first operation",
-        false => "each operation draws its type",
+        true => "all operations of a sequential run are reads or all are writes, like the first",
+        false => "each operation is drawn as a read or a write",
     };
     words_if_different(runs(pair.wanted.stream), runs(pair.got.stream), way)
         .filter(|_| wanted_mix(pair).directions().count() > 1)

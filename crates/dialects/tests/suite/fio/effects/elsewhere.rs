@@ -1,11 +1,12 @@
-//! Options that are shown by other tests.
+//! Options that other tests cover.
 
-/// Options that act in the program and not in the plan: the test that shows each, and its file.
+/// Options that affect the program and not the plan, each with the test that covers it, and its
+/// file.
 pub const ELSEWHERE: &[(&str, &str, &str)] = &[
     (
         "num_range",
         "crates/dialects/tests/suite/fio/effects.rs",
-        "every_saying_follows_from_its_option",
+        "every_message_depends_on_its_option",
     ),
     (
         "unique_filename",
@@ -25,7 +26,7 @@ pub const ELSEWHERE: &[(&str, &str, &str)] = &[
     (
         "filetype",
         "crates/dialects/tests/suite/fio/lowering.rs",
-        "files_have_to_be_of_the_kind_that_was_said",
+        "files_must_have_the_given_type",
     ),
     (
         "allow_mounted_write",

@@ -1,12 +1,13 @@
-//! What is said of a command line, and what it is refused with.
+//! Messages about a command line, and reasons to refuse it.
 
-/// Written blocks that are discarded.
+/// Trims of written blocks.
 const TRIMS: &str = "--rw=randtrimwrite --verify=md5 --trim_percentage=20 --trim_backlog=64";
 
-/// An option, words of a command line that have it, and what is said because of it.
+/// An option, a command line that has it, and the message that it causes.
 pub type Saying = (&'static str, &'static str, &'static str);
 
-/// Notes for readers of figures. The line of iodepth is fio's own, the others are notes of ours.
+/// Notes about the meaning of figures. The line about iodepth is fio's own, the others are
+/// fathom's.
 pub const SAYINGS: &[Saying] = &[
     (
         "cgroup_weight",
@@ -137,7 +138,7 @@ pub const SAYINGS: &[Saying] = &[
     ),
 ];
 
-/// Command lines that nothing is said of, because of the option.
+/// Command lines without a message, because of the option.
 pub const SILENCES: &[Saying] = &[
     ("direct", "--direct=1", "page cache"),
     ("time_based", "--runtime=30 --time_based", "without time_based"),
@@ -168,7 +169,7 @@ pub const SILENCES: &[Saying] = &[
     ),
 ];
 
-/// Options that do not go together here, and the line about them.
+/// Options that are refused together, and the message.
 pub const COMPLAINTS: &[Saying] = &[
     (
         "filesize",

@@ -36,7 +36,7 @@ pub(super) fn write(file: &LogFile, length: Nanos, out: &mut dyn Write) -> io::R
     let mut entries = Vec::new();
     for direction in Direction::ALL {
         for (number, values) in values(file, direction, length) {
-            let (value, second) = match file.request.value {
+            let (value, maximum) = match file.request.value {
                 WindowValue::Average => (values.mean(), None),
                 WindowValue::Maximum => (values.max, None),
                 WindowValue::Both => (values.mean(), Some(values.max)),
@@ -44,7 +44,7 @@ pub(super) fn write(file: &LogFile, length: Nanos, out: &mut dyn Write) -> io::R
             entries.push(Entry {
                 time_ms: file.source.window_end_ms(number, length),
                 value,
-                second,
+                maximum,
                 direction: direction_number(direction),
                 ..Entry::default()
             });

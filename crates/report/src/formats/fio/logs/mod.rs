@@ -19,11 +19,10 @@
 //! | `histogram` and `histogram_every` | `Job::windows` of that length with `histograms` |
 //! | no `average`, and `bandwidth`, `latency` or `iops` | `Job::operation_log` |
 //!
-//! Latencies that the plan's origin disables (`disabled`, see the parent module) have no file;
-//! without clat there are no histograms. A worker whose engine has no submission latency has an
-//! empty slat file.
+//! A latency that the job disabled (`disabled`, see the parent module) has no file; without clat
+//! there are no histograms. A worker whose engine has no submission latency has an empty slat file.
 //!
-//! # Where it differs from fio on purpose
+//! # Intended differences from fio
 //! * The time of a histogram is the end of its window, and its block size is the mean of the
 //!   window's operations; fio takes both from the last operation.
 //! * Bandwidth and IOPS of an incomplete last window are divided by its actual length.
@@ -70,7 +69,7 @@ pub struct LogRequest {
     pub value: WindowValue,
     /// A column with the offset (`log_offset`).
     pub offset: bool,
-    /// Print class and level of the priority instead of only whether its class is the highest
+    /// Print the class and level of the priority, instead of only a flag for the real-time class
     /// (`log_prio`).
     pub priority: bool,
     /// A column with the time of issue (`log_issue_time`).
@@ -79,8 +78,9 @@ pub struct LogRequest {
     pub histogram_every: Option<Nanos>,
     /// How many times neighbouring bins are merged in pairs (`log_hist_coarseness`), 0 to 6.
     pub coarseness: u32,
-    /// Print the time of a clock instead of the time since the start (`log_unix_epoch`,
-    /// `log_alternate_epoch`): how many nanoseconds that clock is ahead of Unix time.
+    /// Print clock times instead of times since the start (`log_unix_epoch`,
+    /// `log_alternate_epoch`). The value is how far, in nanoseconds, that clock is ahead of Unix
+    /// time.
     pub clock_ahead_ns: Option<i64>,
     /// Files are compressed (`log_store_compressed`), and their names end in `.fz`.
     pub compressed: bool,
@@ -121,7 +121,7 @@ impl LogRequest {
         self.iops_sample.min(self.average.unwrap_or(Nanos::NEVER))
     }
 
-    /// True if a log has a line for each operation, for which the job must keep its operation log.
+    /// True if a log has a line for each operation; the job must then keep its operation log.
     pub fn needs_operations(&self) -> bool {
         self.average.is_none() && (self.bandwidth.is_some() || self.latency.is_some() || self.iops.is_some())
     }
@@ -178,7 +178,7 @@ impl LogKind {
     ];
 
     /// Its name in file names.
-    pub fn word(self) -> &'static str {
+    pub fn file_name_part(self) -> &'static str {
         match self {
             LogKind::Bandwidth => "bw",
             LogKind::Submission => "slat",
@@ -193,7 +193,7 @@ impl LogKind {
 /// One log of one worker.
 #[derive(Clone, Debug)]
 pub struct LogFile<'a> {
-    /// Name of the file, without the suffixes of the writer.
+    /// Name of the file, without the suffix that its writer may add.
     pub name: String,
     /// Append to an existing file, which several workers may share.
     pub appended: bool,
@@ -251,12 +251,12 @@ pub fn files<'a>(results: &'a Results, requests: &'a [Option<LogRequest>]) -> Ve
                 let Some(prefix) = request.prefix(kind).filter(|_| !disabled) else {
                     continue;
                 };
-                let word = kind.word();
+                let part = kind.file_name_part();
                 let end = if request.compressed { "log.fz" } else { "log" };
                 files.push(LogFile {
                     name: match request.per_job {
-                        true => format!("{prefix}_{word}.{running_number}.{end}"),
-                        false => format!("{prefix}_{word}.{end}"),
+                        true => format!("{prefix}_{part}.{running_number}.{end}"),
+                        false => format!("{prefix}_{part}.{end}"),
                     },
                     appended: !request.per_job,
                     compressed: request.compressed,
@@ -271,7 +271,8 @@ pub fn files<'a>(results: &'a Results, requests: &'a [Option<LogRequest>]) -> Ve
     files
 }
 
-/// Start of a worker's measurement, on a clock that is `ahead_ns` ahead of wall time.
+/// Start of a worker's measurement, in milliseconds since the epoch, on a clock that is `ahead_ns`
+/// ahead of Unix time.
 fn epoch_ms(results: &Results, worker: Option<&WorkerResults>, ahead_ns: i64) -> u64 {
     let Some(worker) = worker else { return 0 };
     let host = results.hosts.get(worker.host as usize);
@@ -327,7 +328,7 @@ struct Entry {
     time_ms: u64,
     value: u64,
     /// The maximum, if both mean and maximum are printed.
-    second: Option<u64>,
+    maximum: Option<u64>,
     direction: u64,
     size: u32,
     offset: u64,
@@ -338,8 +339,8 @@ struct Entry {
 impl Entry {
     fn write(&self, file: &LogFile, out: &mut dyn Write) -> io::Result<()> {
         write!(out, "{}, {}", file.source.epoch_ms + self.time_ms, self.value)?;
-        if let Some(second) = self.second {
-            write!(out, ", {second}")?;
+        if let Some(maximum) = self.maximum {
+            write!(out, ", {maximum}")?;
         }
         write!(out, ", {}, {}", self.direction, self.size)?;
         if file.request.offset {

@@ -57,7 +57,7 @@ fn entry(file: &LogFile, operation: &LoggedOperation) -> Option<Entry> {
     Some(Entry {
         time_ms: operation.completed.0 / 1_000_000,
         value,
-        second: None,
+        maximum: None,
         direction: direction_number(operation.direction?),
         size: operation.moved,
         offset: operation.offset,

@@ -1,9 +1,9 @@
 //! Logs of the bandwidth of all jobs together (`--bandwidth-log`).
 //!
 //! fio writes a line with every update of its status line. We write one for each interval of the
-//! jobs' shortest `bwavgtime`, with or without a status line. Times count from the start of the
-//! run, and directions without I/O have lines too. A worker that started later than the first has
-//! other interval boundaries: its bytes are divided between the two intervals that its own one
+//! jobs' shortest `bwavgtime`, with or without a status line. Times are measured from the start of
+//! the run, and directions without I/O have lines too. A worker that started later than the first
+//! has other interval boundaries: its bytes are divided between the two intervals that its own one
 //! overlaps.
 
 use std::io::{self, Write};
