@@ -46,8 +46,6 @@ pub struct Args {
     output: OutputSpec,
 }
 
-/// A caveat about the intervals of a comparison.
-
 /// The forms of its report.
 const FORMS: &[Form] = &[Form::Text, Form::Json, Form::Csv, Form::Markdown, Form::Html];
 
