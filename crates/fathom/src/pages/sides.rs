@@ -24,8 +24,11 @@ fn common_lines(heads: &[Head]) -> Vec<String> {
     first.iter().filter(has_all).cloned().collect()
 }
 
-/// Better, same or worse on the first screen.
-fn word((word, changes): (Judgement, &[Change]), what: &str, than: &str) -> Verdict {
+/// The variation that the intervals of single runs include.
+const WITHIN_RUNS: &str = "the variation within each run";
+
+/// Better, same or worse on the first screen. `beyond` is what the difference exceeds.
+fn word((word, changes): (Judgement, &[Change]), what: &str, than: &str, beyond: &str) -> Verdict {
     let contrary = compare::contrary(word, changes);
     let (said, tone, sentence) = match word {
         _ if contrary.is_some() => (
@@ -41,7 +44,7 @@ fn word((word, changes): (Judgement, &[Change]), what: &str, than: &str) -> Verd
         Judgement::Better => (
             "BETTER",
             page::Tone::Good,
-            format!("{what} is better than {than}, by more than chance."),
+            format!("{what} is better than {than}, by more than {beyond}."),
         ),
         Judgement::Same => (
             "SAME",
@@ -51,7 +54,7 @@ fn word((word, changes): (Judgement, &[Change]), what: &str, than: &str) -> Verd
         Judgement::Worse => (
             "WORSE",
             page::Tone::Bad,
-            format!("{what} is worse than {than}, by more than chance."),
+            format!("{what} is worse than {than}, by more than {beyond}."),
         ),
         Judgement::Undecided => (
             "NOT KNOWN",
@@ -135,7 +138,7 @@ fn effects(id: String, from: &str, name: &str, to: &[Change], margin: f64) -> Ch
         id,
         title: format!("Change of each figure: {name} against {from}"),
         about: "The difference of each figure, with its 95 % interval. If the interval excludes \
-            zero, the difference is more than chance; within the shaded margin it does not count."
+            zero, the figure differs; within the shaded margin the difference does not count."
             .into(),
         x: Axis::names("figure"),
         y: Axis::linear("change", "%"),
@@ -424,7 +427,9 @@ pub fn headline(files: &[String], heads: &[Head]) -> (String, Vec<String>) {
 fn judged(files: &[String], job: &Sides<'_>) -> Verdict {
     if let [to] = &job.changes[..] {
         let decisive = to.iter().find(|change| change.figure == Figure::Iops);
-        return decisive.map_or_else(Verdict::default, |change| word((change.word, to), &files[1], &files[0]));
+        return decisive.map_or_else(Verdict::default, |change| {
+            word((change.word, to), &files[1], &files[0], WITHIN_RUNS)
+        });
     }
     let Some((best, others)) = job.ranking.split_first() else {
         return Verdict::default();
@@ -455,7 +460,7 @@ fn judged(files: &[String], job: &Sides<'_>) -> Verdict {
         (
             "ONE IS BEST",
             page::Tone::Good,
-            format!("{best} is better than all others, by more than chance."),
+            format!("{best} is better than all others, by more than {WITHIN_RUNS}."),
         )
     } else if all(Judgement::Same) {
         (
@@ -468,7 +473,7 @@ fn judged(files: &[String], job: &Sides<'_>) -> Verdict {
             "NO SINGLE BEST",
             page::Tone::Unsure,
             format!(
-                "{best} has the best {}, but not by more than chance against {}. Worse by more than chance: {}.",
+                "{best} has the best {}, but {} may be as good. Worse by more than {WITHIN_RUNS}: {}.",
                 job.ranking[0]
                     .figures
                     .first()

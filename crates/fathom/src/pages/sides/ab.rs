@@ -69,10 +69,9 @@ pub fn ab(report: &Report, study: &Study) -> Page {
         .chain(common.iter().filter(|line| !is_when(line)).cloned())
         .chain(when.clone())
         .collect(),
-        verdict: report
-            .found
-            .as_ref()
-            .map_or_else(Verdict::default, |found| word((found.word, &found.changes), "B", "A")),
+        verdict: report.found.as_ref().map_or_else(Verdict::default, |found| {
+            word((found.word, &found.changes), "B", "A", "chance")
+        }),
         lead: [Lead {
             topic: "What this means".into(),
             sentence: means.join(" "),
