@@ -508,7 +508,7 @@ fn duplicates_are_in_the_data() {
     let zeros = bytes.iter().filter(|byte| **byte == 0).count() as f64 / bytes.len() as f64;
     assert!((0.48..0.53).contains(&zeros), "{zeros}");
     let odd = parameters.replace("dedupunit=4k", "dedupunit=8k");
-    vdbench(folder.path(), &odd, &[]).expect(157, &["no multiple of `dedupunit=`"]);
+    vdbench(folder.path(), &odd, &[]).expect(157, &["not multiples of `dedupunit=`"]);
 }
 
 #[test]
@@ -636,5 +636,5 @@ fn files_of_a_tree_may_have_duplicates() {
     // 2048 blocks, 1024 of them different.
     assert!((880..1170).contains(&blocks.len()), "{}", blocks.len());
     let odd = parameters.replace("fwd=format,threads=2,xfersize=4k", "fwd=format,threads=2,xfersize=2k");
-    vdbench(folder.path(), &odd, &[]).expect(157, &["no multiple of `dedupunit=`"]);
+    vdbench(folder.path(), &odd, &[]).expect(157, &["not multiples of `dedupunit=`"]);
 }
