@@ -10,7 +10,7 @@ use super::rotation::{is_rotational, virtual_kind};
 use crate::identity::{DeviceNumber, Identity};
 
 /// A block device and its relations to others. Names are those of the kernel.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BlockDevice {
     /// Kernel name, such as `sda1`.
     pub name: String,
@@ -37,9 +37,10 @@ pub struct BlockDevice {
 }
 
 /// The kind of a block device.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum BlockKind {
     /// Hardware, or a device that the kernel shows as such.
+    #[default]
     Disk,
     /// Part of a disk.
     Partition,
@@ -139,15 +140,8 @@ fn loop_devices(system: &System) -> Vec<BlockDevice> {
             Some(BlockDevice {
                 name,
                 number,
-                size: 0,
                 kind: BlockKind::Loop { backing: Some(backing) },
-                partition_of: None,
-                partitions: Vec::new(),
-                made_of: Vec::new(),
-                part_of: Vec::new(),
-                read_only: false,
-                removable: false,
-                is_bcache_member: false,
+                ..BlockDevice::default()
             })
         });
     in_use.collect()
@@ -414,15 +408,7 @@ mod tests {
         let device = BlockDevice {
             name: "cciss!c0d0".into(),
             number: DeviceNumber::new(104, 0),
-            size: 0,
-            kind: BlockKind::Disk,
-            partition_of: None,
-            partitions: Vec::new(),
-            made_of: Vec::new(),
-            part_of: Vec::new(),
-            read_only: false,
-            removable: false,
-            is_bcache_member: false,
+            ..BlockDevice::default()
         };
         assert_eq!(device.path(), "/dev/cciss/c0d0");
     }

@@ -177,7 +177,7 @@ def walk(browser, address, artefacts):
     page.go_back()
     for box in page.query_selector_all("input[name=entry]"):
         box.check()
-    page.click("text=Compare ticked entries")
+    page.click("text=Compare selected entries")
     page.wait_for_selector(READY, state="attached", timeout=60000)
     seen["compared"] = answer(page)
     page.screenshot(path=f"{artefacts}/serve-compared.png", full_page=True)

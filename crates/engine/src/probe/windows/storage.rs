@@ -311,14 +311,10 @@ impl Storage {
             name: name.clone(),
             number: disk.number(),
             size: disk.facts.size.0,
-            kind: BlockKind::Disk,
-            partition_of: None,
             partitions: shown.iter().map(|entry| partition_name(place(entry))).collect(),
-            made_of: Vec::new(),
-            part_of: Vec::new(),
             read_only: disk.read_only == Some(true),
             removable: disk.removable,
-            is_bcache_member: false,
+            ..BlockDevice::default()
         });
         for entry in &shown {
             inventory.devices.push(BlockDevice {
@@ -327,12 +323,9 @@ impl Storage {
                 size: entry.length,
                 kind: BlockKind::Partition,
                 partition_of: Some(name.clone()),
-                partitions: Vec::new(),
-                made_of: Vec::new(),
-                part_of: Vec::new(),
                 read_only: disk.read_only == Some(true),
                 removable: disk.removable,
-                is_bcache_member: false,
+                ..BlockDevice::default()
             });
         }
         let of_disk = |kind: UseKind| Use {
