@@ -436,7 +436,7 @@ fn binary_traces_are_merged_into_one() {
         ),
         (
             "--name=m --read_iolog=first:r --merge_blktrace_file=x",
-            "fio: read_iolog: r: record 1 is not a record of blktrace",
+            "fio: read_iolog: r: record 1 is not a blktrace record",
         ),
         (
             "--name=m --read_iolog=first:gone --merge_blktrace_file=x",
