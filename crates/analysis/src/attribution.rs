@@ -205,7 +205,7 @@ pub fn backlogs(observation: &Observation) -> Vec<Backlog> {
 pub(crate) const PROGRAMS: &str = "; programs with I/O on any device during that time: ";
 
 /// Programs that used a smaller share of a processor are not named.
-const MIN_NAMED_SHARE: f64 = 0.01;
+const MIN_NAMED_SHARE: f64 = 0.05;
 
 /// Activity of other programs and machines, for a sentence.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -230,13 +230,16 @@ pub fn other_activity(observation: &Observation, within: impl Fn(f64) -> bool) -
     let chosen = observation.seconds.iter();
     let chosen = chosen.filter(|second| within(second.facts.start_ns.as_secs()));
     let (mut cpus, mut cpu, mut own, mut stolen, mut bytes, mut length) = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0);
-    let mut programs: Vec<(String, f64, f64)> = Vec::new();
+    let (mut programs, mut sampled): (Vec<(String, f64)>, f64) = (Vec::new(), 0.0);
     let mut paused_secs = 0.0_f64;
     for second in chosen {
         length += second.facts.length_ns.as_secs();
         bytes += SecondView::new(second, observation, others_in_window)
             .other_bytes()
             .unwrap_or(0.0);
+        // A sample of a machine may cover more time than the operations of its second.
+        let covered = second.hosts.iter().map(|host| host.length_ns.as_secs());
+        sampled += covered.fold(0.0, f64::max);
         for host in &second.hosts {
             cpus += host.cpus_ns.as_secs();
             cpu += host.others_ns().as_secs();
@@ -244,12 +247,12 @@ pub fn other_activity(observation: &Observation, within: impl Fn(f64) -> bool) -
             stolen += host.stolen_ns.as_secs();
             paused_secs = paused_secs.max(host.paused_ns.map_or(0.0, Nanos::as_secs));
             for process in &host.busiest_others {
-                let (used, over) = (process.cpu_ns.as_secs(), host.length_ns.as_secs());
-                match programs.iter_mut().find(|(name, ..)| *name == process.name) {
+                let used = process.cpu_ns.as_secs();
+                match programs.iter_mut().find(|(name, _)| *name == process.name) {
                     // Programs of the same name count as one, because programs such as `stress`
                     // fork.
-                    Some(known) => (known.1, known.2) = (known.1 + used, known.2.max(over)),
-                    None => programs.push((process.name.clone(), used, over)),
+                    Some(known) => known.1 += used,
+                    None => programs.push((process.name.clone(), used)),
                 }
             }
         }
@@ -265,7 +268,7 @@ pub fn other_activity(observation: &Observation, within: impl Fn(f64) -> bool) -
         bytes_per_sec: if length > 0.0 { bytes / length } else { 0.0 },
         busiest: programs
             .into_iter()
-            .map(|(name, used, _)| (name, used / length.max(1.0)))
+            .map(|(name, used)| (name, used / sampled.max(1.0)))
             .collect(),
     }
 }
