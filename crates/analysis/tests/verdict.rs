@@ -341,8 +341,8 @@ fn a_busy_generator_fails_no_promise() {
     inconclusive(&verdict, Cause::Generator, "97 % of a processor");
 }
 
-/// A second of full slots at 3,000 operations per second; in a disturbed one, other programs keep the
-/// processors busy while fathom's threads wait for them.
+/// A second of full slots at 3,000 operations per second; in a disturbed one, other programs keep
+/// the processors busy while fathom's threads wait for them.
 fn second_with(number: u64, is_disturbed: bool) -> Second {
     let run_delay = if is_disturbed { Nanos::millis(600) } else { Nanos(0) };
     Second {
@@ -396,7 +396,8 @@ fn a_few_disturbed_seconds_do_not_hide_a_broken_promise() {
     );
 }
 
-/// A median beyond the limit was INCONCLUSIVE because a fifth of the slow operations were disturbed.
+/// A median beyond the limit was INCONCLUSIVE because a fifth of the slow operations were
+/// disturbed.
 #[test]
 fn a_latency_that_undisturbed_seconds_exceed_is_a_failure() {
     let mut slow = Histogram::new();
