@@ -163,7 +163,7 @@ mod tests {
         );
     }
 
-    /// More time does not bring a host back.
+    /// A longer test does not help if a host was lost or the user stopped it.
     #[test]
     fn the_help_without_figures_names_the_cause() {
         let help_after = |change: &dyn Fn(&mut model::results::Results)| {

@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that meets the unexpected fails")]
 
+mod disturbed;
+
 use analysis::policies::{Burst, BurstOf, Catalogue, Inputs, Resolved};
 use analysis::requirement::{self, Clause};
 use analysis::verdict::{Cause, ClauseVerdict, Context, Outcome, Verdict, judge};
@@ -11,7 +13,6 @@ use model::finding::{Finding, Severity};
 use model::histogram::Histogram;
 use model::observation::{Flow, Generator, Latency, Load, Observation, Second, SeriesPoint};
 use model::results::IntervalHistogram;
-use model::seconds::{DeviceSample, HostSample, IntervalFacts, QueueUse, ThreadUse};
 use model::{Bytes, Nanos, PerDirection};
 
 fn clauses(text: &str) -> Vec<Clause> {
@@ -339,101 +340,6 @@ fn a_busy_generator_fails_no_promise() {
         });
     });
     inconclusive(&verdict, Cause::Generator, "97 % of a processor");
-}
-
-/// A second of full slots at 3,000 operations per second; in a disturbed one, other programs keep
-/// the processors busy while fathom's threads wait for them.
-fn second_with(number: u64, is_disturbed: bool) -> Second {
-    let run_delay = if is_disturbed { Nanos::millis(600) } else { Nanos(0) };
-    Second {
-        facts: IntervalFacts {
-            start_ns: Nanos::secs(number),
-            length_ns: Nanos::secs(1),
-            operations: 3000,
-            service_ns: Nanos::secs(128),
-            queue: QueueUse {
-                slots_ns: Nanos::secs(128),
-                in_use_ns: Nanos::secs(128),
-                queues_ns: Nanos::secs(1),
-                full_ns: Nanos::secs(1),
-                issued: 3000,
-                ..QueueUse::default()
-            },
-            threads: ThreadUse {
-                run_delay_ns: run_delay,
-                ..ThreadUse::default()
-            },
-        },
-        hosts: vec![HostSample {
-            cpus_ns: Nanos::secs(2),
-            length_ns: Nanos::secs(1),
-            busy_ns: Nanos::millis(1900),
-            own_ns: Nanos::millis(100),
-            ..HostSample::default()
-        }],
-        moved: Bytes(3000 * 4096),
-    }
-}
-
-/// 3,000 of 4,000 operations in each of 60 seconds with every slot in use; in the first of them
-/// other programs use the processors.
-fn disturbed(seconds: u64) -> Verdict {
-    short_of(4000.0, |made| {
-        (made.load.workers, made.load.depth) = (Some(1), Some(128));
-        made.seconds = (0..60).map(|number| second_with(number, number < seconds)).collect();
-    })
-}
-
-/// A limit of half the promise was INCONCLUSIVE because of three seconds in twelve.
-#[test]
-fn a_few_disturbed_seconds_do_not_hide_a_broken_promise() {
-    expect(&disturbed(0), Outcome::Fail);
-    expect(&disturbed(12), Outcome::Fail);
-    inconclusive(
-        &disturbed(40),
-        Cause::Others,
-        "60 s missed the rate, and 40 of them are seconds in which other programs",
-    );
-}
-
-/// A median beyond the limit was INCONCLUSIVE because a fifth of the slow operations were
-/// disturbed.
-#[test]
-fn a_latency_that_undisturbed_seconds_exceed_is_a_failure() {
-    let mut slow = Histogram::new();
-    slow.record_times(10_000_000, 3000);
-    let intervals: Vec<IntervalHistogram> = (0..60)
-        .map(|second| IntervalHistogram {
-            start_ns: Nanos::secs(second),
-            length_ns: Nanos::secs(1),
-            latency: PerDirection::from_reads(Some((&slow).into())),
-        })
-        .collect();
-    let verdict = |disturbed: u64| {
-        let mut made = Made::new(3).observation(3000.0, 3000.0, 10.0, 60);
-        (made.load.workers, made.load.depth) = (Some(1), Some(128));
-        made.seconds = (0..60).map(|number| second_with(number, false)).collect();
-        for second in &mut made.seconds {
-            let is_disturbed = second.facts.start_ns < Nanos::secs(disturbed);
-            let operations = if is_disturbed { 6000 } else { 3000 };
-            second.hosts[0].device = Some(DeviceSample {
-                operations,
-                bytes: Bytes(4096 * operations),
-            });
-        }
-        let context = Context {
-            intervals: &intervals,
-            ..Context::default()
-        };
-        judge(&clauses("p99<=5ms"), &made, &context)
-    };
-    expect(&verdict(0), Outcome::Fail);
-    expect(&verdict(40), Outcome::Fail);
-    inconclusive(
-        &verdict(60),
-        Cause::Others,
-        "100 % of the operations beyond the limit fell in",
-    );
 }
 
 #[test]
