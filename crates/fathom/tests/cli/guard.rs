@@ -183,11 +183,14 @@ fn targets_are_listed_with_the_reasons() {
     fathom(&["targets"]).expect(0, &["Disks and partitions", "must not be written", "File systems"]);
 }
 
-/// Whether a process holds a lock of a file, without asking for it.
-fn is_locked(file: &Path) -> bool {
+/// Whether this process holds a lock of a file, without asking for the lock.
+fn is_locked_by(process: u32, file: &Path) -> bool {
     let Ok(meta) = fs::metadata(file) else { return false };
+    let (holder, inode) = (format!(" {process} "), format!(":{} 0 EOF", meta.st_ino()));
     let locks = fs::read_to_string("/proc/locks").unwrap();
-    locks.contains(&format!(":{} 0 EOF", meta.st_ino()))
+    locks
+        .lines()
+        .any(|line| line.contains(&holder) && line.ends_with(&inode))
 }
 
 /// Two runs that write to one file measure each other: fathom refuses the second, and warns in the
@@ -219,7 +222,7 @@ fn a_file_that_another_run_writes_to_is_refused() {
         let mut child = first(more);
         let permitted = ["--allow-overwrite", text(&file)];
         let given_up = Instant::now() + Duration::from_secs(15);
-        while !is_locked(&file) && Instant::now() < given_up {
+        while !is_locked_by(child.id(), &file) && Instant::now() < given_up {
             std::thread::sleep(Duration::from_millis(10));
         }
         fathom(&write_arguments(text(&file), &permitted)).expect(3, &[other_run, "help: wait until it ends"]);
