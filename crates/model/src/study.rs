@@ -171,6 +171,8 @@ pub enum Role {
     TooShort,
     /// Due operations found every queue slot in use; another run with more slots followed.
     TooFewSlots,
+    /// It missed the latency limit although higher loads met it; it was measured again.
+    Contradicted,
     /// It was cut short, or failed.
     CutShort,
 }

@@ -153,6 +153,13 @@ fn limit_advice(knee: &Knee, axis: Axis, limit: &Limit, kept: &LimitResult) -> A
             describe_limit_edge(knee, axis, limit, kept, (at, next), smallest.is_some()),
         ),
     };
+    if let Some((at, missed)) = kept.met_again_at.zip(kept.missed_at) {
+        sentence += &format!(
+            " {} meets it again, so something disturbed {} or the limit is near: repeat the sweep.",
+            format_load(axis, at),
+            format_load(axis, missed)
+        );
+    }
     if is_first_unknown {
         sentence += &format!(
             " At {}, too few operations lie beyond the percentile to decide this{}.",

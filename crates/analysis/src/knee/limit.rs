@@ -83,6 +83,8 @@ pub struct LimitResult {
     pub kept_at: Option<f64>,
     /// The next measured load, which may exceed the limit.
     pub missed_at: Option<f64>,
+    /// The largest measured load that keeps the limit although the load `missed_at` exceeds it.
+    pub met_again_at: Option<f64>,
     /// True if the next point has too few operations to decide.
     pub unknown: bool,
     /// The load at which the upper bound meets the limit, interpolated on the logarithm of the
@@ -116,9 +118,12 @@ pub fn evaluate_limit(points: &[Point], limit: &Limit) -> LimitResult {
     let next = points.get(count);
     let unknown = next.is_some_and(|next| next.limited_ns_high.is_none());
     let missed_at = next.map(|next| next.load);
+    let met_again = points.iter().skip(count).rfind(|point| !unknown && keeps(point));
+    let met_again_at = met_again.map(|point| point.load);
     let Some(last) = count.checked_sub(1).map(|index| &points[index]) else {
         return LimitResult {
             missed_at,
+            met_again_at,
             unknown,
             ..LimitResult::default()
         };
@@ -140,6 +145,7 @@ pub fn evaluate_limit(points: &[Point], limit: &Limit) -> LimitResult {
     LimitResult {
         kept_at: Some(last.load),
         missed_at,
+        met_again_at,
         unknown,
         depth: Some(load),
         iops: Some(iops),

@@ -86,6 +86,7 @@ pub struct NextRun {
 enum Stage {
     Grid,
     Refined,
+    Checked,
     Repeated,
 }
 
@@ -139,12 +140,44 @@ impl Sweep {
                     self.add(added, Role::Point);
                 }
                 Stage::Refined => {
+                    if !(self.settings.refine && self.repeat_contradicted()) {
+                        self.stage = Stage::Checked;
+                    }
+                }
+                Stage::Checked => {
                     self.stage = Stage::Repeated;
                     self.repeat_first();
                 }
                 Stage::Repeated => return None,
             }
         }
+    }
+
+    /// Repeats, once, the lowest load of each curve that missed the limit although a higher load
+    /// met it: operations do not wait longer under less load, so something disturbed the point.
+    /// False if there is none.
+    fn repeat_contradicted(&mut self) -> bool {
+        let varied = &self.settings.varied;
+        let mut repeated = Vec::new();
+        for curve in report::curves(varied, &self.runs, self.settings.limit.as_ref()) {
+            let load = curve.contradicted_setting();
+            let is_repeated = |run: &StudyRun| {
+                load.is_some()
+                    && rules::load_value(varied, &run.settings) == load
+                    && rules::same_curve(varied, &curve.template, &run.settings)
+            };
+            let mut runs: Vec<&mut StudyRun> = self.runs.iter_mut().filter(|run| is_repeated(run)).collect();
+            if runs.iter().any(|run| run.role == Role::Contradicted) {
+                continue;
+            }
+            if let Some(run) = runs.iter_mut().find(|run| run.role == Role::Point) {
+                run.role = Role::Contradicted;
+                repeated.push(run.settings.clone());
+            }
+        }
+        let has_any = !repeated.is_empty();
+        self.add(repeated, Role::Point);
+        has_any
     }
 
     /// Repeats the first point with its final number of slots.
@@ -305,7 +338,7 @@ impl Sweep {
             + match (self.stage, self.settings.refine) {
                 (_, false) => 0,
                 (Stage::Grid, true) => near_knees + 1,
-                (Stage::Refined, true) => 1,
+                (Stage::Refined | Stage::Checked, true) => 1,
                 (Stage::Repeated, true) => 0,
             };
         let each = |time: Nanos| time + self.settings.warm_up;
@@ -348,11 +381,17 @@ impl Sweep {
         curve
     }
 
+    fn was_contradicted(&self, settings: &[Setting]) -> bool {
+        let mut runs = self.runs.iter();
+        runs.any(|run| run.role == Role::Contradicted && run.settings == settings)
+    }
+
     fn skip_reason(&self, next: &NextRun) -> Option<String> {
         if !self.settings.stop_early
             || next.role != Role::Point
             || next.is_extended
             || next.iops_with_fewer_slots.is_some()
+            || self.was_contradicted(&next.settings)
         {
             return None;
         }

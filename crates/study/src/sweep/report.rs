@@ -8,6 +8,7 @@ use model::study::{LeftOut, Parameter, Question, Role, Setting, Study, StudyRun,
 use serde::Serialize;
 
 use super::rules;
+use crate::numbers::format_time;
 
 /// The report of a sweep, for tables and programs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -94,6 +95,12 @@ impl Curve {
         self.settings.get(index).copied()
     }
 
+    /// The lowest value of the parameter that misses the limit although a higher one meets it.
+    pub(super) fn contradicted_setting(&self) -> Option<f64> {
+        let limit = self.knee.kept.filter(|kept| kept.met_again_at.is_some())?;
+        self.setting_at(limit.missed_at?)
+    }
+
     /// Operations in flight per unit of the parameter, if that is the same at all points.
     pub(super) fn in_flight_per_setting(&self) -> Option<f64> {
         let mut ratios = self
@@ -126,6 +133,7 @@ impl Report {
         left_out.sort_by(|a, b| compare_settings(varied, &a.settings, &b.settings));
         let curves = curves(varied, &study.runs, limit.as_ref());
         let mut notes: Vec<String> = find_drift(&study.runs).into_iter().collect();
+        notes.extend(list_contradicted(&study.runs, limit.as_ref()));
         notes.extend(list_cut_short(&study.runs));
         notes.extend(list_warnings(&rows, &study.runs));
         let axis = rules::load_axis(varied).filter(|_| curves.is_empty() && !rows.is_empty());
@@ -335,6 +343,29 @@ fn find_drift(runs: &[StudyRun]) -> Option<String> {
             (to / from - 1.0) * 100.0
         )
     })
+}
+
+/// Lists the points that missed the limit although higher loads met it.
+fn list_contradicted(runs: &[StudyRun], limit: Option<&Limit>) -> Vec<String> {
+    let figure = |run: &StudyRun| {
+        let found = Observation::from_results(&run.results, 0, 0)?;
+        Some(format_time(rules::limited_figure(limit?, &found)?))
+    };
+    let sentence = |first: &StudyRun| {
+        let repeated = runs
+            .iter()
+            .find(|run| run.role == Role::Point && run.settings == first.settings)?;
+        Some(format!(
+            "{} missed {} although a higher load met it, so it was measured again: {} at first, then {}. The table \
+             shows the second measurement.",
+            format_settings(&first.settings),
+            limit?,
+            figure(first)?,
+            figure(repeated)?
+        ))
+    };
+    let contradicted = runs.iter().filter(|run| run.role == Role::Contradicted);
+    contradicted.filter_map(sentence).collect()
 }
 
 fn list_cut_short(runs: &[StudyRun]) -> Vec<String> {

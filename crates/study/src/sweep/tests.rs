@@ -79,11 +79,21 @@ fn settings(over_what: &[&str]) -> SweepSettings {
 /// Runs a sweep on a device with `servers` servers, each of which takes `service_us` per operation.
 /// Returns the study and the order of depths.
 fn run_sweep(sweep_settings: SweepSettings, servers: f64, service_us: f64) -> (Study, Vec<f64>) {
+    run_disturbed_sweep(sweep_settings, servers, service_us, |_| 1.0)
+}
+
+/// The same, where other load divides the rate of some runs, given the depths of all runs so far.
+fn run_disturbed_sweep(
+    sweep_settings: SweepSettings,
+    servers: f64,
+    service_us: f64,
+    slowdown: impl Fn(&[f64]) -> f64,
+) -> (Study, Vec<f64>) {
     let (mut sweep, mut order) = (Sweep::new(sweep_settings), Vec::new());
     while let Some(next) = sweep.next_run() {
         let depth = next.settings[0].number.unwrap();
         order.push(depth);
-        let iops = depth.min(servers) / service_us * 1e6;
+        let iops = depth.min(servers) / service_us * 1e6 / slowdown(&order);
         let results = found(depth as u32, iops, next.time);
         sweep.record(next, results);
         assert!(order.len() < 100, "it does not end: {order:?}");
@@ -109,6 +119,43 @@ fn a_sweep_finds_the_knee_and_encloses_it() {
     assert_eq!((repeat.role, repeat.settings[0].number), (Role::Repeat, Some(order[0])));
     assert!(report.notes.is_empty(), "{:?}", report.notes);
     assert!(report.rows.windows(2).all(|two| two[0].in_flight < two[1].in_flight));
+}
+
+/// Depths up to 8 meet the limit, and 2 was disturbed when it was measured first.
+#[test]
+fn a_point_that_a_higher_load_contradicts_is_measured_again() {
+    let limited = SweepSettings {
+        limit: Some("p99<=150us".parse().unwrap()),
+        ..settings(&["depth=1..64"])
+    };
+    let times = |order: &[f64], depth: f64| order.iter().filter(|one| **one == depth).count();
+    let is_first_of_two = |order: &[f64]| order.last() == Some(&2.0) && times(order, 2.0) == 1;
+    let slow_once = |order: &[f64]| if is_first_of_two(order) { 10.0 } else { 1.0 };
+    let (study, order) = run_disturbed_sweep(limited.clone(), 8.0, 100.0, slow_once);
+    let report = Report::from_study(&study, None).unwrap();
+    let kept = report.curves[0].knee.kept.unwrap();
+    assert_eq!((kept.kept_at, kept.met_again_at), (Some(8.0), None), "{order:?}");
+    assert_eq!(
+        report.notes[0],
+        "depth 2 missed p99 <= 150 us although a higher load met it, so it was measured again: 1 ms at first, then \
+         100 us. The table shows the second measurement."
+    );
+    // One disturbed point does not end the sweep.
+    assert!(order.contains(&16.0), "{order:?}");
+
+    // A point that misses the limit twice stays, and the sweep ends.
+    let always_slow = |order: &[f64]| if order.last() == Some(&2.0) { 10.0 } else { 1.0 };
+    let (study, order) = run_disturbed_sweep(limited, 8.0, 100.0, always_slow);
+    let knee = &Report::from_study(&study, None).unwrap().curves[0].knee;
+    assert_eq!(knee.kept.unwrap().missed_at, Some(2.0));
+    assert!(times(&order, 2.0) == 2, "{order:?}");
+    assert!(
+        knee.advice.sentence.ends_with(
+            "8 in flight meets it again, so something disturbed 2 in flight or the limit is near: repeat the sweep."
+        ),
+        "{}",
+        knee.advice.sentence
+    );
 }
 
 /// What is wrong everywhere has a cause outside of the points.
