@@ -15,6 +15,10 @@ pub const ALPHA: f64 = 0.01;
 /// Probability of a wrong FAIL over all clauses together. It is lower, because a complaint to a
 /// provider must be justified.
 pub const ALPHA_FAIL: f64 = 0.001;
+/// Below this share of the requested rate, a latency depends on the length of the test.
+const MAX_BACKLOGGED_SHARE: f64 = 0.95;
+/// A figure whose interval is wider than this share of the limit is not close to it.
+const MAX_CLOSE_WIDTH: f64 = 0.5;
 
 /// Judges every clause and the whole requirement.
 pub fn judge(clauses: &[Clause], observation: &Observation, context: &Context<'_>) -> Verdict {
@@ -265,6 +269,9 @@ impl Case<'_> {
         if estimate::lacks_split(self.observation, clause.direction) && clause.metric == Metric::Mean {
             text += "; the source does not separate directions, so this is the mean of all operations";
         }
+        if outcome == Outcome::Fail {
+            text += &self.describe_backlog(clause).unwrap_or_default();
+        }
         // A slump already states when and how much. For a kept promise, improvements are not
         // reported.
         let shift = self.shift(clause).filter(|_| slump.is_none());
@@ -282,6 +289,21 @@ impl Case<'_> {
             text += &format!("; credits were not exhausted: {credits}");
         }
         text
+    }
+
+    /// Describes a requested rate beyond the capacity of the storage: any latency then grows with
+    /// the length of the test.
+    fn describe_backlog(&self, clause: &Clause) -> Option<String> {
+        let is_latency = matches!(clause.metric, Metric::Mean | Metric::Quantile { .. });
+        let requested = self.observation.load.rate_iops.filter(|_| is_latency)?;
+        let served = self
+            .observation
+            .total
+            .iops
+            .filter(|iops| *iops < MAX_BACKLOGGED_SHARE * requested)?;
+        Some(format!(
+            "; only {served:.0} of {requested:.0} requested IOPS were served, so operations waited longer and longer"
+        ))
     }
 
     /// Describes the time in which the storage completed nothing, if that is more than the
@@ -330,7 +352,15 @@ impl Case<'_> {
             _ => false,
         };
         if !is_apart {
-            return format!("{}: too close to the limit to tell", format_estimate(clause, estimate));
+            let is_wide = match estimate.interval() {
+                (Some(low), Some(high)) => high - low > MAX_CLOSE_WIDTH * limit,
+                _ => false,
+            };
+            let why = match is_wide {
+                true => "this range includes the limit",
+                false => "too close to the limit to tell",
+            };
+            return format!("{}: {why}", format_estimate(clause, estimate));
         }
         let changed = self.shift(clause).map_or_else(
             || ", but it varied from second to second".to_owned(),

@@ -352,6 +352,20 @@ fn a_latency_is_judged_at_the_promised_rate_only() {
     inconclusive(&verdict, Cause::Load, "are promised");
 }
 
+/// The latency alone would look like that of a slow device.
+#[test]
+fn a_latency_at_a_rate_beyond_the_capacity_names_the_backlog() {
+    let reason = |iops: f64| {
+        let made = Made::new(5).observation(4000.0, iops, 900.0, 60);
+        let verdict = judge(&clauses("mean<=3ms"), &made, &Context::default());
+        expect(&verdict, Outcome::Fail);
+        verdict.clauses[0].reason.clone()
+    };
+    let backlog = "of 4000 requested IOPS were served, so operations waited longer and longer";
+    assert!(reason(2500.0).ends_with(backlog), "{}", reason(2500.0));
+    assert!(!reason(3990.0).contains("requested"), "{}", reason(3990.0));
+}
+
 #[test]
 fn percentiles_need_samples_beyond_them() {
     let mut made = Made::new(1).observation(100.0, 200.0, 1.0, 30);
@@ -374,7 +388,7 @@ fn percentiles_need_samples_beyond_them() {
     inconclusive(
         &judge(&clauses("p99<=1.5ms"), &made, &Context::default()),
         Cause::Spread,
-        "too close to",
+        "this range includes the limit",
     );
     // fio states percentiles of reads and of writes: that of all lies between theirs.
     let of_direction = |p90: f64| {
@@ -393,7 +407,7 @@ fn percentiles_need_samples_beyond_them() {
     let judged = |text: &str| judge(&clauses(text), &made, &Context::default());
     expect(&judged("p90<=3ms"), Outcome::Pass);
     expect(&judged("p90<=500us"), Outcome::Fail);
-    inconclusive(&judged("p90<=1.5ms"), Cause::Spread, "too close to");
+    inconclusive(&judged("p90<=1.5ms"), Cause::Spread, "this range includes the limit");
     made.directions = Default::default();
     inconclusive(
         &judge(&clauses("p90<=3ms"), &made, &Context::default()),
