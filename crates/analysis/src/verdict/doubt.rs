@@ -379,7 +379,7 @@ impl Case<'_> {
     fn fault_doubt(&self, found: &Attribution, fault: Fault) -> Doubt {
         let observed = self.describe_seconds(Some(found), fault);
         let why = format!(
-            "{} s missed the rate, and {} of them are{SECONDS_IN_WHICH}{observed}",
+            "{} s missed the rate, {} of them in{SECONDS_IN_WHICH}{observed}",
             found.missed.len(),
             found.seconds(fault)
         );

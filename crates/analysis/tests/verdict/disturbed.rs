@@ -60,7 +60,7 @@ fn a_few_disturbed_seconds_do_not_hide_a_broken_promise() {
     inconclusive(
         &disturbed(40),
         Cause::Others,
-        "60 s missed the rate, and 40 of them are seconds in which other programs",
+        "60 s missed the rate, 40 of them in seconds in which other programs",
     );
 }
 
