@@ -20,29 +20,29 @@ pub struct Judged {
     jobs: Vec<(String, Option<Verdict>)>,
 }
 
-/// The clauses of the `[preset]` table of a document; empty if there are none.
+/// Reads the clauses of the `[preset]` table of a document; empty if there are none.
 ///
 /// # Errors
 /// [`Faults`] about every invalid clause.
-pub fn clauses(document: &Document) -> Result<Vec<Clause>, Faults> {
+pub fn read_clauses(document: &Document) -> Result<Vec<Clause>, Faults> {
     match document.about.as_ref().and_then(|about| about.judged_by.as_ref()) {
-        Some(text) => parsed(text, "judged-by"),
+        Some(text) => parse_clauses(text, "judged-by"),
         None => Ok(Vec::new()),
     }
 }
 
-/// Parses clauses; `at` names the place of the text.
+/// Parses clauses; `at` is the place of the text, for faults.
 ///
 /// # Errors
 /// [`Faults`] about every invalid clause.
-pub fn parsed(text: &str, at: &str) -> Result<Vec<Clause>, Faults> {
+pub fn parse_clauses(text: &str, at: &str) -> Result<Vec<Clause>, Faults> {
     requirement::parse(text).map_err(|errors| {
         let fault = |error: requirement::RequirementError| Fault::new(error.to_string()).at(at).help(error.help);
         Faults::many(errors.into_iter().map(fault).collect(), Exit::Usage)
     })
 }
 
-/// The fault if there is nothing to judge.
+/// Explains why there is nothing to judge.
 pub fn nothing_to_judge(results: &Results) -> Fault {
     let is_failure = |finding: &&Finding| finding.severity == Severity::Error && finding.rule != "NOTHING-MEASURED";
     match results.findings.iter().find(is_failure) {
@@ -143,8 +143,8 @@ impl Judged {
     }
 }
 
-/// The default text report.
-pub fn report(results: &Results) -> String {
+/// Renders the default text report.
+pub fn render_report(results: &Results) -> String {
     let mut bytes = Vec::new();
     (FORMATS[0].write)(results, &mut bytes).expect("writing to memory does not fail");
     String::from_utf8_lossy(&bytes).into_owned()

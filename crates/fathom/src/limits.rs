@@ -13,7 +13,7 @@ use model::observation::Observation;
 use model::plan::{CachePath, Plan, StoragePath, TargetKind};
 use study::diagnosis::KnownLimits;
 
-use crate::catalogue::{CatalogueArgs, catalogue};
+use crate::catalogue::{CatalogueArgs, load_catalogue};
 use crate::fault::{Fault, Faults};
 use crate::metadata;
 
@@ -99,7 +99,7 @@ pub fn from_args_and_machine(
     let is_path = |kind: &TargetKind| matches!(kind, TargetKind::Path);
     let real = plan.targets.iter().filter(|target| is_path(&target.kind));
     let paths: Vec<&str> = real.map(|target| target.path.as_str()).collect();
-    let machine = machine(
+    let machine = detect_machine(
         args.vm.as_ref(),
         &args.disk,
         metadata,
@@ -304,7 +304,7 @@ fn set(storage: &mut StoragePath, name: &str, value: &str) -> Result<(), String>
 }
 
 /// The jobs of a plan, with the storage below them.
-pub fn jobs_of(plan: &Plan) -> Vec<(&str, &StoragePath)> {
+pub fn list_jobs(plan: &Plan) -> Vec<(&str, &StoragePath)> {
     plan.jobs().map(|(_, job)| (job.name.as_str(), &job.storage)).collect()
 }
 
@@ -343,7 +343,7 @@ fn from_args_with(
     let mut known = match (machine, args.disk.clone()) {
         (None, disks) if disks.is_empty() => KnownLimits::default(),
         (machine, disks) => {
-            let catalogue = policies.map_or_else(|| Ok(Catalogue::built_in()), |args| catalogue(args, None))?;
+            let catalogue = policies.map_or_else(|| Ok(Catalogue::built_in()), |args| load_catalogue(args, None))?;
             let wanted = Disks {
                 machine,
                 disks,
@@ -353,7 +353,7 @@ fn from_args_with(
             from_catalogue(&catalogue, &wanted).map_err(Faults::usage)?
         }
     };
-    known.layers.extend(caps(&args.cap)?);
+    known.layers.extend(parse_caps(&args.cap)?);
     Ok(known)
 }
 
@@ -361,7 +361,7 @@ fn from_args_with(
 ///
 /// # Errors
 /// [`Faults`] about the invalid value.
-pub fn caps(args: &CapArgs) -> Result<Vec<Layer>, Faults> {
+pub fn parse_caps(args: &CapArgs) -> Result<Vec<Layer>, Faults> {
     let layer = |text: &String| {
         let fault = |why: String| {
             let fault = Fault::new(format!("--cap: {why}")).at(format!("--cap {text}"));
@@ -387,7 +387,7 @@ pub struct DetectedMachine {
 /// The machine of `--vm`, or the one that the firmware names, or with `--metadata` (`requested`)
 /// the cloud. Prints on stderr what was detected; with `--quiet` only for `--metadata`, because it
 /// changes what a result means.
-pub fn machine(
+pub fn detect_machine(
     vm: Option<&String>,
     disks: &[String],
     requested: bool,

@@ -93,7 +93,7 @@ fn run_command(session: &Session) -> Result<ExitCode, Faults> {
     let mut command = command_line::command_for(arguments);
     let matches = match command.try_get_matches_from_mut(arguments) {
         Ok(matches) => matches,
-        Err(error) => return Ok(command_line::explain(error, arguments)),
+        Err(error) => return Ok(command_line::print_error(error, arguments)),
     };
     named_files::check(&command, &matches)?;
     let (name, args) = matches.subcommand().expect("clap requires a subcommand");

@@ -94,8 +94,8 @@ pub struct OutputArgs {
 
 impl OutputArgs {
     /// Records the results in the history.
-    pub fn keep(&self, kind: EntryKind, results: &Results, verdict: Option<&str>) {
-        history::keep(&self.measure, self.save.as_ref(), kind, Subject::Run(results), verdict);
+    pub fn record(&self, kind: EntryKind, results: &Results, verdict: Option<&str>) {
+        history::record(&self.measure, self.save.as_ref(), kind, Subject::Run(results), verdict);
     }
 }
 

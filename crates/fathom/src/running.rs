@@ -34,13 +34,13 @@ impl Drop for Notice {
     }
 }
 
-/// The folder next to the history.
+/// Finds the folder next to the history.
 fn folder() -> Option<PathBuf> {
     let history = history::path().ok()?;
     Some(history.with_extension("running"))
 }
 
-/// Announces this run and its address. If that fails, the run is only missing in the list.
+/// Announces this run and its address. If that fails, the list merely lacks this run.
 pub fn announce(address: SocketAddr, name: &str) -> Option<Notice> {
     let folder = folder()?;
     fs::create_dir_all(&folder).ok()?;
@@ -62,8 +62,8 @@ pub fn announce(address: SocketAddr, name: &str) -> Option<Notice> {
     Some(Notice(path))
 }
 
-/// The runs that accept connections, the earliest first.
-pub fn now() -> Vec<Running> {
+/// Lists the runs that accept connections, the earliest first.
+pub fn list() -> Vec<Running> {
     let Some(entries) = folder().and_then(|folder| fs::read_dir(folder).ok()) else {
         return Vec::new();
     };

@@ -31,7 +31,7 @@ pub struct Args {
     once: bool,
 }
 
-/// One of them is required.
+/// The ways to reach a coordinator, of which one is required.
 #[derive(clap::Args)]
 #[group(required = true, multiple = false)]
 struct How {

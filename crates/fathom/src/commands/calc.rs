@@ -121,7 +121,7 @@ struct PercentileArgs {
     p99_9999: bool,
 }
 
-/// The bytes of a block.
+/// A block size in bytes.
 #[derive(Clone, Copy)]
 struct Block {
     bytes: f64,
@@ -251,7 +251,7 @@ fn little(iops: Option<f64>, latency: Option<f64>, depth: Option<f64>) -> Result
 }
 
 /// Formats bytes in both kinds of units: `1 MB (10^6) = 0.95 MiB (2^20)`.
-fn both(bytes: f64, per: &str) -> String {
+fn format_both_units(bytes: f64, per: &str) -> String {
     format!(
         "{} MB{per} (10^6) = {} MiB{per} (2^20)",
         numbers::throughput(bytes / 1e6),
@@ -267,7 +267,7 @@ fn bandwidth(iops: Option<f64>, block: Option<Block>, throughput: Option<f64>) -
         rate(found.iops),
         found.block_bytes.round(),
         Bytes(found.block_bytes.round() as u64),
-        both(found.bytes_per_sec, "/s")
+        format_both_units(found.bytes_per_sec, "/s")
     );
     if let Some(binary) = block.and_then(|block| block.binary)
         && let Some(other) = calc::bandwidth(iops, Some(binary), throughput)
@@ -277,7 +277,7 @@ fn bandwidth(iops: Option<f64>, block: Option<Block>, throughput: Option<f64>) -
             Bytes(binary as u64),
             binary,
             rate(other.iops),
-            both(other.bytes_per_sec, "/s")
+            format_both_units(other.bytes_per_sec, "/s")
         ));
     }
     Ok(answer(text, &found))
@@ -317,7 +317,7 @@ fn percentile(args: &PercentileArgs) -> Result<Answer, Faults> {
             rate(found.interval_exists as f64),
             rate(found.weak as f64),
             rate(found.good as f64),
-            in_time(found.good_after_sec)
+            format_clock(found.good_after_sec)
         );
         rows.push(found);
     }
@@ -328,13 +328,13 @@ fn percentile(args: &PercentileArgs) -> Result<Answer, Faults> {
     Ok(answer(text, &rows))
 }
 
-/// Formats seconds like a clock.
-fn in_time(seconds: f64) -> String {
+/// Formats seconds as clock time.
+fn format_clock(seconds: f64) -> String {
     duration(Nanos((seconds * 1e9).min(9e18).round() as u64))
 }
 
 fn burst(capacity: Credits, refill: Credits, ceiling: Credits) -> Result<Answer, Faults> {
-    // A zero fits either kind.
+    // A zero is both operations and bytes.
     let mut kinds = [capacity, refill, ceiling].into_iter().filter(|one| one.value > 0.0);
     let first = kinds.next();
     if kinds.any(|one| first.is_some_and(|first| first.is_bytes != one.is_bytes)) {
@@ -345,7 +345,7 @@ fn burst(capacity: Credits, refill: Credits, ceiling: Credits) -> Result<Answer,
     }
     let found = calc::burst(capacity.value, refill.value, ceiling.value);
     let found = found.ok_or_else(|| Faults::usage(Fault::new("capacity and ceiling must be above 0")))?;
-    let clock = |sec: f64| format!("{} ({sec:.0} s)", in_time(sec));
+    let clock = |sec: f64| format!("{} ({sec:.0} s)", format_clock(sec));
     let text = match found.lasts_sec {
         None => wrapped(
             "The burst never ends: the refill is as fast as the ceiling, so any test measures the sustained rate.",

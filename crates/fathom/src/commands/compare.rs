@@ -46,7 +46,7 @@ pub struct Args {
     output: OutputSpec,
 }
 
-/// The forms of its report.
+/// Formats of the report.
 const FORMS: &[Form] = &[Form::Text, Form::Json, Form::Csv, Form::Markdown, Form::Html];
 
 /// A measured load with facts about its machine, device and settings.
@@ -99,13 +99,13 @@ struct Comparison {
 pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     let outputs = StudyOutputs::new(&args.output, None, FORMS)?;
     outputs.check_files(&[])?;
-    let comparison = comparison(&args.results, ab::margin(&args.margin)?, args.force)?;
+    let comparison = comparison(&args.results, ab::parse_margin(&args.margin)?, args.force)?;
     outputs.finish(&Contents {
-        text: text(&comparison),
+        text: format_text(&comparison),
         json: &comparison,
         others: &[
-            (Form::Csv, &|| csv(&comparison)),
-            (Form::Markdown, &|| markdown(&comparison)),
+            (Form::Csv, &|| format_csv(&comparison)),
+            (Form::Markdown, &|| format_markdown(&comparison)),
         ],
         page: Some(&|| page(&comparison)),
         study: None,
@@ -129,7 +129,7 @@ fn comparison(files: &[String], margin: f64, force: bool) -> Result<Comparison, 
     })
 }
 
-/// The page of several results. `force` lets results of different loads through.
+/// Builds the page of several results. `force` permits different loads.
 pub fn page_with(files: &[String], margin: f64, force: bool) -> Result<Page, Faults> {
     Ok(page(&comparison(files, margin, force)?))
 }
@@ -171,7 +171,7 @@ fn read(file: &str) -> Result<Side, Faults> {
         };
         return side(file, head, found.loads.into_iter().map(measured).collect());
     }
-    let results = match results::any(file)? {
+    let results = match results::load_saved(file)? {
         Saved::Run(results) => *results,
         Saved::Study(study) => {
             let what = format!("{file} holds a study of {} runs, not a single result", study.runs.len());
@@ -290,7 +290,7 @@ fn compare_job(files: &[String], job: &[&MeasuredLoad], margin: f64) -> Compared
     }
 }
 
-/// Each ranked result against the best one.
+/// Describes each ranked result against the best one.
 fn ranked_sentences(files: &[String], observations: &[&Observation], ranking: &[Ranked], margin: f64) -> Vec<String> {
     let Some((best, others)) = ranking.split_first() else {
         return Vec::new();
@@ -303,7 +303,7 @@ fn ranked_sentences(files: &[String], observations: &[&Observation], ranking: &[
     others.iter().filter_map(of_one).collect()
 }
 
-/// A sentence about the deciding figure, and about figures that disagree with it.
+/// Describes the deciding figure, and figures that disagree with it.
 fn sentence(decisive: &Change, changes: &[Change], [name, base]: [&str; 2], margin: f64) -> String {
     let sentence = compare::sentence(decisive, name, base, margin);
     match compare::contrary(decisive.word, changes) {
@@ -314,14 +314,14 @@ fn sentence(decisive: &Change, changes: &[Change], [name, base]: [&str; 2], marg
 
 /// Refuses to compare results of different loads.
 fn refuse_different_loads(files: &[String], jobs: &[ComparedJob]) -> Result<(), Faults> {
-    let grave = |job: &&ComparedJob| {
+    let blocks_comparison = |job: &&ComparedJob| {
         job.differences
             .iter()
             .any(|difference| difference.kind.prevents_comparison())
     };
     let faults: Vec<Fault> = jobs
         .iter()
-        .filter(grave)
+        .filter(blocks_comparison)
         .map(|job| Fault {
             what: format!("the results of `{}` are not comparable", job.job),
             at: Some(files.join(", ")),
@@ -329,7 +329,7 @@ fn refuse_different_loads(files: &[String], jobs: &[ComparedJob]) -> Result<(), 
                 .differences
                 .iter()
                 .filter(|difference| difference.kind.prevents_comparison())
-                .map(|difference| format!("{}: {}", difference.name, values(difference)))
+                .map(|difference| format!("{}: {}", difference.name, join_values(difference)))
                 .collect(),
             help: Some("to compare them anyway, add --force".into()),
         })
@@ -340,7 +340,7 @@ fn refuse_different_loads(files: &[String], jobs: &[ComparedJob]) -> Result<(), 
     }
 }
 
-fn values(difference: &Difference) -> String {
+fn join_values(difference: &Difference) -> String {
     let each = difference
         .values
         .iter()
@@ -348,7 +348,7 @@ fn values(difference: &Difference) -> String {
     each.collect::<Vec<_>>().join(" / ")
 }
 
-fn text(comparison: &Comparison) -> String {
+fn format_text(comparison: &Comparison) -> String {
     let named: Vec<String> = match &comparison.files[..] {
         [a, b] => vec![format!("A: {a}"), format!("B: {b}")],
         many => many.to_vec(),
@@ -364,11 +364,11 @@ fn text(comparison: &Comparison) -> String {
         match job.differences.is_empty() {
             true => text += "  none known\n",
             false => job.differences.iter().for_each(|difference| {
-                text += &wrapped(&format!("{}: {}", difference.name, values(difference)));
+                text += &wrapped(&format!("{}: {}", difference.name, join_values(difference)));
             }),
         }
         text += &match &job.changes[..] {
-            [to] => ab::changes(&to.changes),
+            [to] => ab::format_changes(&to.changes),
             _ => format_columns(&table(comparison, job)),
         };
         text += "\nWhat this means\n";
@@ -388,7 +388,7 @@ fn text(comparison: &Comparison) -> String {
     text
 }
 
-/// Two results are compared figure by figure; three or more are ranked.
+/// Tabulates two results figure by figure, and ranks three or more.
 fn table(comparison: &Comparison, job: &ComparedJob) -> Table {
     match &job.changes[..] {
         [to] => pages::changes_table(&comparison.files[0], &to.file, &to.changes),
@@ -416,7 +416,7 @@ fn format_columns(table: &Table) -> String {
     text
 }
 
-fn markdown(comparison: &Comparison) -> String {
+fn format_markdown(comparison: &Comparison) -> String {
     let line = |cells: &[String]| {
         let cells: Vec<String> = cells.iter().map(|cell| formats::markdown_text(cell)).collect();
         format!("| {} |\n", cells.join(" | "))
@@ -443,8 +443,8 @@ fn markdown(comparison: &Comparison) -> String {
     text
 }
 
-/// A line for each figure of each result, from the best to the worst.
-fn csv(comparison: &Comparison) -> String {
+/// Formats one CSV line per figure of each result, from the best to the worst.
+fn format_csv(comparison: &Comparison) -> String {
     let mut rows = Vec::new();
     for job in &comparison.jobs {
         for (place, one) in job.ranking.iter().enumerate() {

@@ -82,7 +82,7 @@ struct EntryArgs {
 
 impl EntryArgs {
     fn number(&self, history: &History) -> Result<u64, Faults> {
-        history::number(history, &self.entry)
+        history::parse_entry(history, &self.entry)
     }
 }
 

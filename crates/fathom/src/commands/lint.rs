@@ -89,7 +89,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let plan = source.plan;
     outputs.check_files(&plan.targets)?;
     let purpose = Purpose {
-        warmed: warm_up::remembered(&plan),
+        warmed: warm_up::load_warmed(&plan),
         capped_depths: source.capped_depths,
         ..purpose
     };
@@ -227,12 +227,12 @@ fn value<T: std::str::FromStr<Err: std::fmt::Display>>(name: &str, text: &Option
 pub(super) const SHORT_BY_DESIGN: [&str; 1] = ["SHORT-RUN"];
 
 /// What lint finds in a plan whose purpose is unknown.
-pub(super) fn findings(plan: &Plan, silenced: &[String]) -> Vec<Finding> {
+pub(super) fn lint_plan(plan: &Plan, silenced: &[String]) -> Vec<Finding> {
     let test = Test {
         plan,
         environment: &environment_of(plan),
         purpose: &Purpose {
-            warmed: warm_up::remembered(plan),
+            warmed: warm_up::load_warmed(plan),
             ..Purpose::default()
         },
     };

@@ -7,7 +7,7 @@ use model::{Bytes, Nanos};
 use serde_json::{Value, json};
 use study::verify;
 
-use crate::catalogue::{CatalogueArgs, InputArgs, catalogue, inputs, today};
+use crate::catalogue::{CatalogueArgs, InputArgs, load_catalogue, parse_inputs, today};
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::screen;
@@ -40,8 +40,8 @@ pub struct Args {
 
 /// Lists the policies, or explains one.
 pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
-    let catalogue = catalogue(&args.catalogue, None)?;
-    let inputs = inputs(&args.inputs)?;
+    let catalogue = load_catalogue(&args.catalogue, None)?;
+    let inputs = parse_inputs(&args.inputs)?;
     let Some(name) = &args.name else {
         if !inputs.is_empty() {
             let fault = Fault::new("options that describe a disk need the name of a policy");

@@ -149,7 +149,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     });
     if let Some(results) = &judged {
         let word = if report.steady { "steady" } else { "not steady" };
-        history::keep(
+        history::record(
             &args.measure,
             None,
             EntryKind::Precondition,
@@ -245,7 +245,7 @@ fn document(session: &Session, args: &Args) -> Result<Document, Faults> {
         (job.part.read_percent, job.depth) = (0.0, Some(DEPTH));
     }
     args.test.apply(&mut document, args.measure.seed)?;
-    sweep::one_job(&document, "the rounds run")?;
+    sweep::require_one_job(&document, "the rounds run")?;
     let job = &document.jobs[0];
     let [_] = &job.targets[..] else {
         let fault = Fault::new(format!(

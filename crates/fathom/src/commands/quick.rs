@@ -110,7 +110,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         Profile::Screening => text(&results, &refusals, &session.process.program()),
     };
     let written = outputs.finish(&results, Some(&text));
-    args.output.keep(EntryKind::Quick, &results, None);
+    args.output.record(EntryKind::Quick, &results, None);
     written?;
     Ok(Exit::from_results(&results, args.output.strict))
 }

@@ -9,7 +9,7 @@ use model::results::Results;
 use report::html;
 use report::html::page::{Page, Verdict};
 
-use super::ab::{MarginArgs, margin};
+use super::ab::{MarginArgs, parse_margin};
 use super::explain::{self, PromiseArgs};
 use super::{compare, results};
 use crate::exit::Exit;
@@ -66,7 +66,10 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     let (page, exit) = match files {
         _ if !logs.files.is_empty() => (logs_page(args, &logs)?, Exit::Done),
         [one] => result_page(args, one)?,
-        many => (compare::page_with(many, margin(&args.margin)?, args.force)?, Exit::Done),
+        many => (
+            compare::page_with(many, parse_margin(&args.margin)?, args.force)?,
+            Exit::Done,
+        ),
     };
     let text = html::file(&page);
     match &target {
@@ -129,8 +132,8 @@ fn find_logs(args: &[String]) -> Result<Logs, Faults> {
 
 /// The page of logs. They have no totals to judge or compare.
 fn logs_page(args: &Args, logs: &Logs) -> Result<Page, Faults> {
-    let asked = explain::asked(&args.promise)?;
-    let is_judged = !asked.clauses.is_empty() || !asked.layers.is_empty() || !asked.credits.is_empty();
+    let context = explain::read_context(&args.promise)?;
+    let is_judged = !context.clauses.is_empty() || !context.layers.is_empty() || !context.credits.is_empty();
     if is_judged || args.force || args.margin.is_some() || args.promise.describes_storage() {
         let fault = Fault::new("cannot judge or compare fio logs: they have no totals of a run");
         return Err(Faults::usage(fault.help(
@@ -177,16 +180,16 @@ fn target(args: &Args) -> Option<PathBuf> {
 
 fn result_page(args: &Args, file: &str) -> Result<(Page, Exit), Faults> {
     if let Some(found) = results::read_foreign(file)? {
-        let asked = explain::asked(&args.promise)?;
-        let promised = pages::promised(&asked.clauses);
-        let explanation = explain::explain(found, &asked, &args.promise.storage()?)?;
+        let context = explain::read_context(&args.promise)?;
+        let promised = pages::promised(&context.clauses);
+        let explanation = explain::explain(found, &context, &args.promise.storage()?)?;
         let exit = explain::exit_code(&explanation);
         return Ok((pages::explained(&explanation, &promised), exit));
     }
-    match results::any(file)? {
+    match results::load_saved(file)? {
         Saved::Run(results) => run_page(args, *results),
         Saved::Study(study) => {
-            let page = pages::study(&study, margin(&args.margin)?);
+            let page = pages::study(&study, parse_margin(&args.margin)?);
             let page =
                 page.ok_or_else(|| Faults::usage(Fault::new(format!("{file} holds a study that has no page"))))?;
             Ok((page, Exit::Done))
@@ -196,26 +199,26 @@ fn result_page(args: &Args, file: &str) -> Result<(Page, Exit), Faults> {
 
 /// The page of a saved run, judged by the promises and limits of the command line.
 fn run_page(args: &Args, mut results: Results) -> Result<(Page, Exit), Faults> {
-    let asked = explain::asked(&args.promise)?;
+    let context = explain::read_context(&args.promise)?;
     args.promise.storage()?.apply_to_results(&mut results.plan)?;
-    limits::refuse_unused(&asked.layers, &limits::jobs_of(&results.plan))?;
-    if !asked.layers.is_empty() || !results.plan.limits.is_empty() {
+    limits::refuse_unused(&context.layers, &limits::list_jobs(&results.plan))?;
+    if !context.layers.is_empty() || !results.plan.limits.is_empty() {
         let known = study::diagnosis::KnownLimits {
-            layers: asked.layers.clone(),
-            bursts: asked.credits.clone(),
+            layers: context.layers.clone(),
+            bursts: context.credits.clone(),
             ..Default::default()
         };
         results.diagnoses = study::diagnosis::diagnoses(&results, &known, None);
         results.shared_limits = study::diagnosis::limit_tables(&results, &known, None);
     }
-    if asked.clauses.is_empty() {
+    if context.clauses.is_empty() {
         let exit = Exit::from_results(&results, false);
         return Ok((pages::run(&results, Verdict::default()), exit));
     }
-    let judged = judged::judge(&results, &asked.clauses);
+    let judged = judged::judge(&results, &context.clauses);
     let exit = Exit::from_verdict(&results, judged.outcome(), false);
     Ok((
-        pages::run(&results, pages::worst_verdict(&judged, &asked.clauses)),
+        pages::run(&results, pages::worst_verdict(&judged, &context.clauses)),
         exit,
     ))
 }

@@ -84,15 +84,15 @@ pub(super) fn parse(flags: &[String]) -> Result<Args, clap::Error> {
 
 /// Runs a job file or the test that the flags describe.
 pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
-    let mut document = document(session, args)?;
+    let mut document = build_document(session, args)?;
     if !session.has_fleet() {
         fleet::expand_names_for_one_host(&mut document)?;
     }
-    let clauses = judged::clauses(&document)?;
+    let clauses = judged::read_clauses(&document)?;
     let mut plan = native::lower(&document)?;
     let permissions = permissions::from_args(&args.safety);
     let silenced = silenced::from_args(&args.output.silence)?;
-    let preflight = preflight::time(args.preflight.as_ref(), Nanos(0))?;
+    let preflight = preflight::parse_time(args.preflight.as_ref(), Nanos(0))?;
     let (metadata, quiet) = (args.metadata.metadata, args.output.measure.progress.quiet);
     let diagnosed = (args.confirm || metadata || args.limits.is_given() || !plan.limits.is_empty())
         .then(|| limits::from_args_and_machine(&args.limits, metadata, quiet, &plan))
@@ -101,7 +101,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let named = diagnosed.iter().flat_map(|known| &known.layers);
     limits::refuse_unused(
         &named.chain(&plan.limits).cloned().collect::<Vec<_>>(),
-        &limits::jobs_of(&plan),
+        &limits::list_jobs(&plan),
     )?;
     let confirmed = args.confirm.then(|| confirm::add_repetitions(&plan));
     if let Some(confirmed) = &confirmed {
@@ -146,12 +146,12 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let strict = args.output.strict;
     if clauses.is_empty() {
         let written = outputs.finish(&results, None);
-        args.output.keep(EntryKind::Run, &results, None);
+        args.output.record(EntryKind::Run, &results, None);
         written?;
         return Ok(Exit::from_results(&results, strict));
     }
     let judged = judged::judge(&results, &clauses);
-    let text = judged::report(&results) + &judged.text(&clauses);
+    let text = judged::render_report(&results) + &judged.text(&clauses);
     let json = judged.json(&results, &clauses);
     let page = match outputs.has_page() {
         true => html::file(&pages::run(&results, pages::worst_verdict(&judged, &clauses))),
@@ -159,13 +159,13 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     };
     let written = outputs.finish_with(&results, &[("text", &text), ("json", &json), (PAGE, &page)]);
     let verdict = Some(judged.outcome().word());
-    args.output.keep(EntryKind::Run, &results, verdict);
+    args.output.record(EntryKind::Run, &results, verdict);
     written?;
     Ok(Exit::from_verdict(&results, judged.outcome(), strict))
 }
 
 /// The jobs of a file or of flags.
-pub(super) fn document(session: &Session, args: &Args) -> Result<Document, Faults> {
+pub(super) fn build_document(session: &Session, args: &Args) -> Result<Document, Faults> {
     let file = args.file.as_ref();
     let mut document = match &args.preset {
         Some(name) => preset(name, file)?,
@@ -280,7 +280,7 @@ const OTHER_TOOLS: &[(&str, &str, &str)] = &[
 
 /// What an existing file is by its extension, if it is a job file of another tool, and the command
 /// that runs it.
-pub(super) fn other_tool(file: &str) -> Option<(&'static str, String)> {
+pub(super) fn detect_other_tool(file: &str) -> Option<(&'static str, String)> {
     let extension = Path::new(file)
         .extension()
         .map(|end| end.to_string_lossy().to_ascii_lowercase());
@@ -291,7 +291,7 @@ pub(super) fn other_tool(file: &str) -> Option<(&'static str, String)> {
 
 /// Refuses a job file of another tool: parsing it as ours would give misleading errors.
 fn refuse_other_tool(file: &str) -> Result<(), Faults> {
-    match other_tool(file) {
+    match detect_other_tool(file) {
         Some((what, help)) => Err(Faults::usage(Fault::new(format!("`{file}` is {what}")).help(help))),
         None => Ok(()),
     }
@@ -404,7 +404,7 @@ fn describe(plan: &Plan, decisions: &[TargetDecision], silenced: &[String]) -> S
         }
     }
     lines.push(String::new());
-    let findings = lint::findings(plan, silenced);
+    let findings = lint::lint_plan(plan, silenced);
     if !findings.is_empty() {
         lines.push(lint::format_findings(&findings));
     }

@@ -145,7 +145,7 @@ impl Pages for OurPages {
     }
 
     fn running(&self) -> Vec<(String, String)> {
-        let runs = running::now().into_iter();
+        let runs = running::list().into_iter();
         runs.map(|run| {
             (
                 format!("http://{}/", run.address),

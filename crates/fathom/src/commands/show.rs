@@ -74,7 +74,7 @@ pub(super) fn show_file(file: &str, args: &ShowArgs) -> Result<Exit, Faults> {
             fault.help("--out json has all figures, --out csv every interval"),
         ));
     }
-    let found = match results::any(file)? {
+    let found = match results::load_saved(file)? {
         Saved::Run(found) => found,
         Saved::Study(study) => return show_study(file, &study, args),
     };

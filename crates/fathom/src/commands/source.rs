@@ -78,9 +78,10 @@ pub fn read(session: &Session, words: &[String]) -> Result<Source, Faults> {
 }
 
 fn read_flags(session: &Session, flags: &[String]) -> Result<Plan, Faults> {
-    let given = run::parse(flags)
-        .map_err(|error| Faults::usage(command_line::fault_of(&error).help("`fathom run --help` lists the flags")))?;
-    Ok(native::lower(&run::document(session, &given)?)?)
+    let given = run::parse(flags).map_err(|error| {
+        Faults::usage(command_line::fault_from_clap(&error).help("`fathom run --help` lists the flags"))
+    })?;
+    Ok(native::lower(&run::build_document(session, &given)?)?)
 }
 
 /// Reads a file by its extension: a profile, a job file, or else a saved result.
@@ -110,8 +111,8 @@ fn read_file(file: &str) -> Result<Source, Faults> {
         Some("icf") => read_iometer(&[file.to_owned()]),
         Some("fio" | "ini" | "job") => fio_plan(&[file.to_owned()]),
         Some("parm") => read_vdbench(&["-f".to_owned(), file.to_owned()]),
-        _ if history::is_entry(file) => Ok(results::saved(file)?.plan.into()),
-        _ => match results::saved(file) {
+        _ if history::is_entry(file) => Ok(results::load_results(file)?.plan.into()),
+        _ => match results::load_results(file) {
             Ok(results) => Ok(results.plan.into()),
             Err(faults) => {
                 let help = "a source is FILE.xml, FILE.toml, FILE.parm, FILE.icf, a saved result, or a dialect with its arguments";

@@ -37,8 +37,8 @@ impl StudyArgs {
     }
 
     /// Records the study in the history.
-    pub fn keep(&self, kind: EntryKind, study: &Study) {
-        history::keep(&self.measure, self.save.as_ref(), kind, Subject::Study(study), None);
+    pub fn record(&self, kind: EntryKind, study: &Study) {
+        history::record(&self.measure, self.save.as_ref(), kind, Subject::Study(study), None);
     }
 }
 
@@ -125,7 +125,7 @@ impl StudyOutputs {
                 let names: Vec<&str> = known.iter().map(|form| form.name()).collect();
                 let fault =
                     Fault::new(format!("this command has no output format `{name}`")).at(format!("--out {one}"));
-                Faults::usage(fault.help(format!("there are {}", names.join(", "))))
+                Faults::usage(fault.help(format!("formats: {}", names.join(", "))))
             })?;
             if file == Some("") {
                 let fault = Fault::new("the file name is missing").at(format!("--out {one}"));

@@ -9,7 +9,7 @@ use report::html::page::Page;
 use report::html::run::repeat_command;
 use serde::Serialize;
 
-use super::ab::{MarginArgs, margin};
+use super::ab::{MarginArgs, parse_margin};
 use super::history::{FilterArgs, format_local_time, open_existing};
 use super::study_outputs::{Contents, Form, STUDY_FORMS, StudyOutputs, csv_table};
 use crate::exit::Exit;
@@ -164,7 +164,7 @@ fn runs_words(test: &TestTrend) -> Vec<String> {
 /// Prints the trends.
 pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     let outputs = StudyOutputs::new(&args.output, None, STUDY_FORMS)?;
-    let margin = margin(&args.margin)?;
+    let margin = parse_margin(&args.margin)?;
     let entries = entries(args)?;
     outputs.check_files(&[])?;
     let mut tests: BTreeMap<(String, String), Vec<&Entry>> = BTreeMap::new();
@@ -211,7 +211,7 @@ fn entries(args: &Args) -> Result<Vec<Entry>, Faults> {
         return Ok(Vec::new());
     };
     if named.is_some() || (wanted == Filter::default() && !args.force) {
-        let id = history::number(&history, named.unwrap_or("last"))?;
+        let id = history::parse_entry(&history, named.unwrap_or("last"))?;
         let entry = history.get(id)?;
         let none = || {
             let fault = Fault::new(format!(

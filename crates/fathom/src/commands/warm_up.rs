@@ -324,7 +324,7 @@ fn identity(path: &Path) -> Option<String> {
 }
 
 /// The saved state of each target of a plan, in plan order.
-pub fn remembered(plan: &Plan) -> Vec<Option<Warmed>> {
+pub fn load_warmed(plan: &Plan) -> Vec<Option<Warmed>> {
     let Some(store) = store() else { return Vec::new() };
     let of = |path: &str| WarmMarker::load(&store, &identity(Path::new(path))?).map(|marker| marker.warmed());
     plan.targets

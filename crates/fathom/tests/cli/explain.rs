@@ -472,7 +472,7 @@ fn anti_patterns_are_reported() {
     let one = fathom(&["explain", "anti-patterns", "dd"]);
     one.expect(0, &["compress or\n  skip zeros"]);
     assert!(!one.out.contains("file-copy\n"), "{}", one.out);
-    fathom(&["explain", "anti-patterns", "fio"]).expect(4, &["there are file-copy"]);
+    fathom(&["explain", "anti-patterns", "fio"]).expect(4, &["anti-patterns: file-copy"]);
 }
 
 #[test]

@@ -14,7 +14,8 @@ pub(super) fn print(names: &[String], json: bool) -> Result<Exit, Faults> {
     } else {
         let known = || ANTI_PATTERNS.iter().map(|one| one.name).collect::<Vec<_>>().join(", ");
         let unknown = |name: &str| {
-            let fault = Fault::new(format!("unknown anti-pattern `{name}`")).help(format!("there are {}", known()));
+            let fault =
+                Fault::new(format!("unknown anti-pattern `{name}`")).help(format!("anti-patterns: {}", known()));
             Faults::usage(fault)
         };
         let found = names.iter().map(|name| find(name).ok_or_else(|| unknown(name)));

@@ -99,7 +99,7 @@ fn ready(session: &Session, args: &Args, folder: &Path, suite: &Suite, workload:
         let what = format!("the workload `{}` has no requirement", workload.name);
         return Err(fault(what, "add one, for example require = \"iops>=4000,p99<=3ms\""));
     };
-    let clauses = judged::parsed(&required, &at)?;
+    let clauses = judged::parse_clauses(&required, &at)?;
     let job = &document.jobs[0];
     let paced = match workload
         .pace

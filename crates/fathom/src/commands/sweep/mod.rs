@@ -93,7 +93,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let outputs = args.study.outputs(study_outputs::STUDY_FORMS)?;
     let limit = limit(args)?;
     if let Some(file) = &args.from {
-        show(file, &results::study(file)?, limit, &outputs)?;
+        show(file, &results::load_study(file)?, limit, &outputs)?;
         return Ok(Exit::Done);
     }
     let mut document = document(session, args)?;
@@ -143,9 +143,9 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     })?;
     let report = Report::from_study(&study, limit).expect("a sweep ran here");
     let written = finish(&outputs, &report, &study);
-    args.study.keep(EntryKind::Sweep, &study);
+    args.study.record(EntryKind::Sweep, &study);
     written?;
-    Ok(exit(&study.runs, failed, session))
+    Ok(exit_code(&study.runs, failed, session))
 }
 
 /// Reports a saved sweep again.
@@ -165,7 +165,7 @@ pub(super) fn show(
 
 /// The exit code of all runs: that of the first failed one. `failed` is true if some runs could not
 /// start.
-pub(super) fn exit(runs: &[model::study::StudyRun], failed: bool, session: &Session) -> Exit {
+pub(super) fn exit_code(runs: &[model::study::StudyRun], failed: bool, session: &Session) -> Exit {
     if session.process.is_interrupted() {
         return Exit::Interrupted(engine::sys::signals::stop_signal().unwrap_or(2));
     }
@@ -197,7 +197,7 @@ fn document(session: &Session, args: &Args) -> Result<Document, Faults> {
     let what = args.what.as_ref();
     let mut document = match what {
         Some(file) if file.ends_with(".toml") => run::load_document(what)?,
-        Some(file) if run::other_tool(file).is_some() => run::translate_document(session, file)?,
+        Some(file) if run::detect_other_tool(file).is_some() => run::translate_document(session, file)?,
         None => run::load_document(None)?,
         Some(target) => {
             let mut document = run::load_document(None)?;
@@ -207,12 +207,12 @@ fn document(session: &Session, args: &Args) -> Result<Document, Faults> {
     };
     document.arguments.clone_from(&session.process.arguments);
     args.test.apply(&mut document, args.study.measure.seed)?;
-    one_job(&document, "a sweep varies")?;
+    require_one_job(&document, "a sweep varies")?;
     Ok(document)
 }
 
 /// Refuses documents with several jobs: a study varies one load.
-pub(super) fn one_job(document: &Document, who: &str) -> Result<(), Faults> {
+pub(super) fn require_one_job(document: &Document, who: &str) -> Result<(), Faults> {
     if document.jobs.len() == 1 {
         return Ok(());
     }
@@ -221,7 +221,11 @@ pub(super) fn one_job(document: &Document, who: &str) -> Result<(), Faults> {
     }
     let file = document.file.clone().unwrap_or_else(|| "command line".into());
     let fault = Fault::new(format!("{who} one job, but here are {}", document.jobs.len())).at(file);
-    let keep_one = match document.file.as_deref().filter(|file| run::other_tool(file).is_some()) {
+    let keep_one = match document
+        .file
+        .as_deref()
+        .filter(|file| run::detect_other_tool(file).is_some())
+    {
         Some(file) => format!("`fathom convert --to native {file}` prints them: keep one in a job file (.toml)"),
         None => "write a job file with only one job".into(),
     };

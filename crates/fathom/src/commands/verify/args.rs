@@ -13,7 +13,7 @@ use study::diagnosis::KnownLimits;
 use study::verify::{FULL_TIME_SECS, Promise, QUICK_TIME, QUICK_WARM_UP, Unverifiable, Verification};
 
 use super::targets::Targets;
-use crate::catalogue::{CatalogueArgs, InputArgs, catalogue, inputs, today};
+use crate::catalogue::{CatalogueArgs, InputArgs, load_catalogue, parse_inputs, today};
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::limits::{self, CapArgs, MetadataArgs, Storage, StorageArgs};
@@ -150,14 +150,14 @@ pub(super) fn resolve_args(session: &Session, args: &Args) -> Result<VerifyReque
     refuse_unclear_promise(args)?;
     let named = args.policy.as_deref();
     let file = named.map(Path::new).filter(|path| path.is_file());
-    let catalogue = catalogue(&args.catalogue, file)?;
+    let catalogue = load_catalogue(&args.catalogue, file)?;
     let (overrides, beside) = (overrides(args)?, clauses(args)?);
     let rate = rate(args)?;
     let (policy, expired) = match named {
         None => (None, None),
         Some(name) => {
             let policy = find(&catalogue, name, file)?;
-            let resolved = policy.resolve_with(&inputs(&args.inputs)?, &overrides);
+            let resolved = policy.resolve_with(&parse_inputs(&args.inputs)?, &overrides);
             let resolved = resolved.map_err(|error| {
                 let help = format!("`fathom policies {}` lists its inputs", policy.id());
                 Faults::usage(Fault::new(format!("{}: {error}", policy.id())).help(help))
@@ -355,7 +355,7 @@ impl LimitsBelow {
             true => targets.paths.iter().map(String::as_str).collect(),
             false => Vec::new(),
         };
-        let detected = limits::machine(
+        let detected = limits::detect_machine(
             args.vm.as_ref(),
             &args.disk,
             args.metadata.metadata,
@@ -372,7 +372,12 @@ impl LimitsBelow {
         let unknown = |why: String| Faults::usage(Fault::new(why).help(limits::CATALOGUE_HELP));
         let mut named = policies::stack(catalogue, &wanted).map_err(unknown)?;
         let credits = policies::credits(catalogue, &wanted).map_err(unknown)?;
-        let caps: Vec<Layer> = targets.caps.iter().cloned().chain(limits::caps(&args.cap)?).collect();
+        let caps: Vec<Layer> = targets
+            .caps
+            .iter()
+            .cloned()
+            .chain(limits::parse_caps(&args.cap)?)
+            .collect();
         limits::refuse_unused(&caps, &[(&promise.name, storage.of_all())])?;
         named.extend(
             caps.into_iter()

@@ -46,7 +46,7 @@ const QUICK_PREFLIGHT: Nanos = Nanos::secs(3);
 pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let request = resolve_args(session, args)?;
     let permissions = permissions::from_args(&args.safety);
-    let preflight = preflight::time(
+    let preflight = preflight::parse_time(
         args.preflight.as_ref(),
         if args.quick { QUICK_PREFLIGHT } else { PREFLIGHT },
     )?;
@@ -103,7 +103,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     };
     let written = outputs.finish_with(&results, &[("text", &text), ("json", &json), (PAGE, &page)]);
     let word = Some(verified.verdict.outcome.word());
-    args.output.keep(EntryKind::Verify, &results, word);
+    args.output.record(EntryKind::Verify, &results, word);
     written?;
     if let Some(path) = &args.junit {
         let document = junit::document(&report::suite(&verified, &started, &text));

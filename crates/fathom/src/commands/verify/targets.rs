@@ -51,7 +51,7 @@ impl Targets {
             if let Some(device) = name.strip_prefix(SIMULATED) {
                 return Err(Faults::usage(device_needs_file(device)));
             }
-            if let Some((what, run_it)) = run::other_tool(name) {
+            if let Some((what, run_it)) = run::detect_other_tool(name) {
                 let help = format!(
                     "name the targets: verify issues the promised load, whatever a file asks for. To judge that of \
                      the file, {run_it}, then `fathom explain --require CLAUSES RESULT`"
