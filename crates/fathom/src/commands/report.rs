@@ -48,10 +48,10 @@ pub struct Args {
     promise: PromiseArgs,
 }
 
-/// Makes the page.
+/// Writes the page.
 pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     let files = &args.file[..];
-    let target = target(args);
+    let target = output_path(args);
     if let Some(path) = &target {
         if files.iter().any(|file| Path::new(file) == path) {
             let fault = Fault::new(format!(
@@ -64,8 +64,8 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     }
     let logs = find_logs(files)?;
     let (page, exit) = match files {
-        _ if !logs.files.is_empty() => (logs_page(args, &logs)?, Exit::Done),
-        [one] => result_page(args, one)?,
+        _ if !logs.files.is_empty() => (build_logs_page(args, &logs)?, Exit::Done),
+        [one] => build_result_page(args, one)?,
         many => (
             compare::page_with(many, parse_margin(&args.margin)?, args.force)?,
             Exit::Done,
@@ -85,7 +85,7 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     Ok(exit)
 }
 
-/// Files that are fio's logs, by their names.
+/// The files whose names are those of fio logs.
 #[derive(Default)]
 struct Logs {
     files: Vec<(PathBuf, LogName)>,
@@ -130,8 +130,8 @@ fn find_logs(args: &[String]) -> Result<Logs, Faults> {
     }
 }
 
-/// The page of logs. They have no totals to judge or compare.
-fn logs_page(args: &Args, logs: &Logs) -> Result<Page, Faults> {
+/// Builds the page of logs, which have no totals to judge or compare.
+fn build_logs_page(args: &Args, logs: &Logs) -> Result<Page, Faults> {
     let context = explain::read_context(&args.promise)?;
     let is_judged = !context.clauses.is_empty() || !context.layers.is_empty() || !context.credits.is_empty();
     if is_judged || args.force || args.margin.is_some() || args.promise.describes_storage() {
@@ -150,7 +150,7 @@ fn logs_page(args: &Args, logs: &Logs) -> Result<Page, Faults> {
     };
     let read: Vec<LogFile> = logs.files.iter().map(read).collect::<Result<_, Faults>>()?;
     let title = match &args.file[..] {
-        // A relative path such as `.` tells other readers nothing.
+        // A relative path such as `.` means nothing to other readers.
         [one] if Path::new(one).file_name().is_none() => {
             std::path::absolute(one).map_or_else(|_| one.clone(), |path| path.display().to_string())
         }
@@ -160,8 +160,8 @@ fn logs_page(args: &Args, logs: &Logs) -> Result<Page, Faults> {
     Ok(fio_logs::page(&title, &read, &logs.others))
 }
 
-/// Path of the page; `None` is standard output.
-fn target(args: &Args) -> Option<PathBuf> {
+/// Chooses the path of the page; `None` is standard output.
+fn output_path(args: &Args) -> Option<PathBuf> {
     match args.output.as_deref() {
         Some("-") => None,
         Some(file) => Some(PathBuf::from(file)),
@@ -178,7 +178,7 @@ fn target(args: &Args) -> Option<PathBuf> {
     }
 }
 
-fn result_page(args: &Args, file: &str) -> Result<(Page, Exit), Faults> {
+fn build_result_page(args: &Args, file: &str) -> Result<(Page, Exit), Faults> {
     if let Some(found) = results::read_foreign(file)? {
         let context = explain::read_context(&args.promise)?;
         let promised = pages::promised(&context.clauses);
@@ -187,7 +187,7 @@ fn result_page(args: &Args, file: &str) -> Result<(Page, Exit), Faults> {
         return Ok((pages::explained(&explanation, &promised), exit));
     }
     match results::load_saved(file)? {
-        Saved::Run(results) => run_page(args, *results),
+        Saved::Run(results) => build_run_page(args, *results),
         Saved::Study(study) => {
             let page = pages::study(&study, parse_margin(&args.margin)?);
             let page =
@@ -197,8 +197,8 @@ fn result_page(args: &Args, file: &str) -> Result<(Page, Exit), Faults> {
     }
 }
 
-/// The page of a saved run, judged by the promises and limits of the command line.
-fn run_page(args: &Args, mut results: Results) -> Result<(Page, Exit), Faults> {
+/// Builds the page of a saved run, judged by the promises and limits of the command line.
+fn build_run_page(args: &Args, mut results: Results) -> Result<(Page, Exit), Faults> {
     let context = explain::read_context(&args.promise)?;
     args.promise.storage()?.apply_to_results(&mut results.plan)?;
     limits::refuse_unused(&context.layers, &limits::list_jobs(&results.plan))?;

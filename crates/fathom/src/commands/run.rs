@@ -29,7 +29,7 @@ use crate::session::Session;
 use crate::silenced;
 use crate::user_file;
 
-/// Options that leave a preset the same test: they choose its target, its files and its logs.
+/// Options that do not change what a preset tests: its target, files and logs.
 const PRESET_NEUTRAL: [&str; 3] = ["target", "keep", "log"];
 
 /// Run a job file, or a test described by flags
@@ -164,11 +164,11 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     Ok(Exit::from_verdict(&results, judged.outcome(), strict))
 }
 
-/// The jobs of a file or of flags.
+/// Builds the document of a job file, a preset or flags.
 pub(super) fn build_document(session: &Session, args: &Args) -> Result<Document, Faults> {
     let file = args.file.as_ref();
     let mut document = match &args.preset {
-        Some(name) => preset(name, file)?,
+        Some(name) => load_preset(name, file)?,
         None => load_document(file)?,
     };
     document.arguments.clone_from(&session.process.arguments);
@@ -197,8 +197,8 @@ pub(super) fn record_preset_changes(document: &mut Document, given: &[OptionWith
     used.changed = changed.map(str::to_owned).collect();
 }
 
-/// Loads a preset. It is a job file itself, so a second one is refused.
-pub(super) fn preset(name: &str, file: Option<&String>) -> Result<Document, Faults> {
+/// Loads a preset. It is a job file itself, so a job file besides it is refused.
+pub(super) fn load_preset(name: &str, file: Option<&String>) -> Result<Document, Faults> {
     if let Some(file) = file {
         let fault = Fault::new(format!(
             "cannot run the job file `{file}` and the preset `{name}` together"
@@ -215,7 +215,7 @@ pub(super) fn preset(name: &str, file: Option<&String>) -> Result<Document, Faul
     Ok(preset.document())
 }
 
-/// Refuses a preset for several volumes if the number of targets differs.
+/// Checks that a preset for several volumes has as many targets.
 pub(super) fn check_target_count(document: &Document) -> Result<(), Faults> {
     let Some((about, wanted)) = document.about.as_ref().and_then(|about| Some((about, about.targets?))) else {
         return Ok(());
@@ -240,7 +240,7 @@ pub(super) fn check_target_count(document: &Document) -> Result<(), Faults> {
     }
 }
 
-/// The jobs of a file, or one job without any options.
+/// Loads the jobs of a file, or one job without options.
 pub(super) fn load_document(file: Option<&String>) -> Result<Document, Faults> {
     Ok(match file {
         Some(file) => {
@@ -278,7 +278,7 @@ const OTHER_TOOLS: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// What an existing file is by its extension, if it is a job file of another tool, and the command
+/// Detects a job file of another tool by its extension. Returns its description and the command
 /// that runs it.
 pub(super) fn detect_other_tool(file: &str) -> Option<(&'static str, String)> {
     let extension = Path::new(file)
@@ -297,7 +297,8 @@ fn refuse_other_tool(file: &str) -> Result<(), Faults> {
     }
 }
 
-/// The jobs of a file of another tool. If there is only one, the settings that it lost are printed.
+/// Translates a file of another tool to jobs. If there is only one, prints the settings that it
+/// lost.
 pub(super) fn translate_document(session: &Session, file: &str) -> Result<Document, Faults> {
     let source = source::read(session, &[file.to_owned()])?;
     let (mut document, lost) = convert::to_native_document(&source.plan)?;
@@ -355,8 +356,8 @@ pub(super) fn apply_options(
     }
 }
 
-/// Describes what a plan would do, whether the guard permits its targets, and what lint finds. With
-/// `hosts` it leaves the targets out: the same path on this host is another target.
+/// Describes a plan without running it: actions, decisions of the guard, findings. With `hosts` it
+/// omits the targets, because the same path on this host is another target.
 pub(super) fn dry_run(
     hosts: Option<u32>,
     shown: &Plan,
@@ -383,7 +384,7 @@ pub(super) fn dry_run(
     Ok((describe(shown, &decisions, silenced), exit))
 }
 
-/// The plan, for each target what would be done and whether the guard allows it, and findings.
+/// Formats the plan, the action and decision for each target, and findings.
 fn describe(plan: &Plan, decisions: &[TargetDecision], silenced: &[String]) -> String {
     let mut lines = words::plan(plan);
     for target in decisions {

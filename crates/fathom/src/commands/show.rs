@@ -44,7 +44,7 @@ pub struct ShowArgs {
 }
 
 impl ShowArgs {
-    /// The outputs for a run.
+    /// Parses the outputs for a run.
     pub fn outputs(&self, plan: &Plan) -> Result<Outputs, Faults> {
         Outputs::new(&self.spec, self.charts, self.save.clone(), None)?.open(plan)
     }

@@ -1,5 +1,5 @@
-//! The destinations of study reports. Studies have separate forms: text for people, JSON and CSV
-//! for programs.
+//! Writes study reports, each format to its destination: text for people, JSON and CSV for
+//! programs.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -31,7 +31,7 @@ pub struct StudyArgs {
 }
 
 impl StudyArgs {
-    /// The destinations of the reports. The command has the `known` forms.
+    /// Parses the destinations of the reports. The command has the `known` formats.
     pub fn outputs(&self, known: &[Form]) -> Result<StudyOutputs, Faults> {
         StudyOutputs::new(&self.output, self.save.clone(), known)
     }
@@ -42,7 +42,7 @@ impl StudyArgs {
     }
 }
 
-/// A form of report.
+/// A report format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     Text,
@@ -68,12 +68,12 @@ impl Form {
     }
 }
 
-/// All forms.
+/// The formats of most studies.
 pub const STUDY_FORMS: &[Form] = &[Form::Text, Form::Json, Form::Csv, Form::Html];
-/// The forms of a list, which has no page.
+/// The formats of a list, which has no page.
 pub const NO_PAGE: &[Form] = &[Form::Text, Form::Json, Form::Csv];
 
-/// A table as CSV: `columns` divided by commas, and a row for each record.
+/// Formats a table as CSV. `columns` is the comma-separated first row.
 pub fn csv_table(columns: &str, rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let mut table = csv::Writer::from_writer(Vec::new());
     let in_memory = "writing to memory does not fail";
@@ -84,7 +84,7 @@ pub fn csv_table(columns: &str, rows: impl IntoIterator<Item = Vec<String>>) -> 
     String::from_utf8_lossy(&table.into_inner().expect(in_memory)).into_owned()
 }
 
-/// A number of a table; empty if unknown.
+/// Formats a number of a CSV table; empty if unknown.
 pub fn csv_number(value: Option<f64>) -> String {
     value.map_or_else(String::new, |value| value.to_string())
 }
@@ -102,16 +102,16 @@ pub struct Contents<'a, T: Serialize> {
     pub text: String,
     /// For programs.
     pub json: &'a T,
-    /// The command's other forms, as passed to [`StudyOutputs::new`].
+    /// The command's other formats, as passed to [`StudyOutputs::new`].
     pub others: &'a [(Form, &'a dyn Fn() -> String)],
     /// The page for browsers, rendered only on request; absent if the study has none.
     pub page: Option<&'a dyn Fn() -> Page>,
-    /// What `--save` stores; absent if there is nothing new.
+    /// The study that `--save` stores; absent if there is nothing new.
     pub study: Option<&'a Study>,
 }
 
 impl StudyOutputs {
-    /// Parses the destinations of the reports. The command has the `known` forms.
+    /// Parses the destinations of the reports. The command has the `known` formats.
     ///
     /// # Errors
     /// [`Faults`] about each wrong option or unusable file.
@@ -153,7 +153,7 @@ impl StudyOutputs {
         self.list.extend(file.map(|file| (form, Some(file))));
     }
 
-    /// Writes one form in place of another.
+    /// Writes one format in place of another.
     pub fn replace(&mut self, from: Form, to: Form) {
         for (form, _) in self.list.iter_mut().filter(|(form, _)| *form == from) {
             *form = to;

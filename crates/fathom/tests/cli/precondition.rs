@@ -176,7 +176,7 @@ fn mistakes_are_reported_before_anything_is_written() {
     let check = |more: &[&str], part: &str| {
         fathom(&[&["precondition", text(&job)][..], more].concat()).expect(4, &[part]);
     };
-    check(&["--round", "0s"], "a round takes some time");
+    check(&["--round", "0s"], "the time must be above 0");
     check(&["--round", "soon"], "for example --round 60s");
     check(&["--rounds", "4"], "4 is not in 5..");
     check(&["--matrix", "--block", "8k"], "cannot be used with");

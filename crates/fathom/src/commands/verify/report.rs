@@ -53,7 +53,7 @@ pub(super) fn page(request: &VerifyRequest, results: &Results, verified: &Verifi
         shown.options = vec![("--time".into(), format!("{}s", length.full_secs))];
     }
     let mut page = pages::run(results, shown);
-    // A relative path such as `.` tells other readers nothing.
+    // A relative path such as `.` means nothing to other readers.
     let path = std::path::absolute(&verified.target).ok().filter(|path| path.exists());
     let target = path.map_or_else(|| verified.target.clone(), |path| path.display().to_string());
     page.title = match &request.policy {
