@@ -17,8 +17,8 @@ use study::suite;
 use super::super::study_outputs::{csv_number, csv_table};
 use crate::screen;
 
-/// All results of a suite.
-pub(super) fn document(
+/// Builds the report of a suite.
+pub(super) fn build_report(
     suite: &Suite,
     file: &str,
     started: &Zoned,
@@ -72,7 +72,7 @@ pub(super) fn document(
     SuiteReport {
         format_version: FORMAT_VERSION,
         kind: SuiteKind::Suite,
-        tool: seen.map_or_else(tool, |results| results.tool.clone()),
+        tool: seen.map_or_else(this_tool, |results| results.tool.clone()),
         name: suite.name.clone().or(stem).unwrap_or_else(|| "suite".into()),
         objective: suite.objective.clone(),
         started: now(started),
@@ -83,8 +83,8 @@ pub(super) fn document(
     }
 }
 
-/// All measurements, for `--save`.
-pub(super) fn study(report: &SuiteReport, runs: Vec<StudyRun>, interrupted: bool) -> Study {
+/// Builds the study with all measurements, for `--save`.
+pub(super) fn build_study(report: &SuiteReport, runs: Vec<StudyRun>, interrupted: bool) -> Study {
     let not_run = |held: &&Held| held.failure.is_some();
     Study {
         format_version: model::results::FORMAT_VERSION,
@@ -115,7 +115,7 @@ pub(super) fn study(report: &SuiteReport, runs: Vec<StudyRun>, interrupted: bool
     }
 }
 
-/// The facts that distinguish the runs of a suite.
+/// Builds the settings that distinguish the runs of a suite.
 pub(super) fn settings(workload: &str, attempt: Option<u32>) -> Vec<Setting> {
     let attempt = attempt.map(|attempt| Setting {
         name: "attempt".into(),
@@ -130,7 +130,7 @@ pub(super) fn settings(workload: &str, attempt: Option<u32>) -> Vec<Setting> {
     [workload].into_iter().chain(attempt).collect()
 }
 
-fn tool() -> model::results::Tool {
+fn this_tool() -> model::results::Tool {
     model::results::Tool {
         name: "fathom".into(),
         version: env!("CARGO_PKG_VERSION").into(),
@@ -138,8 +138,8 @@ fn tool() -> model::results::Tool {
     }
 }
 
-/// The table, for people.
-pub(super) fn text(report: &SuiteReport) -> String {
+/// Formats the table, for people.
+pub(super) fn format_text(report: &SuiteReport) -> String {
     let (lines, notes) = suite::table(report);
     let mut text = format!("{}, {}\n", report.name, report.started);
     if let Some(objective) = &report.objective {
@@ -159,8 +159,8 @@ pub(super) fn text(report: &SuiteReport) -> String {
     text
 }
 
-/// A row for each workload, with the figures of its last run.
-pub(super) fn csv(report: &SuiteReport, runs: &[StudyRun]) -> String {
+/// Formats one CSV row per workload, with the figures of its last run.
+pub(super) fn format_csv(report: &SuiteReport, runs: &[StudyRun]) -> String {
     let row = |held: &Held| {
         let is = |run: &&StudyRun| {
             run.settings

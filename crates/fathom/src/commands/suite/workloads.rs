@@ -26,13 +26,13 @@ pub(super) struct Ready {
     pub(super) document: Document,
     pub(super) required: String,
     pub(super) clauses: Vec<Clause>,
-    /// How to issue it at the required rate.
+    /// Issues it at the required rate; `None` if it requires none.
     pub(super) paced: Option<Verification>,
 }
 
 impl Ready {
-    /// The document of an attempt; `None` for a workload without a rate.
-    fn document(&self, attempt: Option<&Attempt>) -> Document {
+    /// Builds the document of an attempt; `attempt` is `None` for a workload without a rate.
+    fn build_document(&self, attempt: Option<&Attempt>) -> Document {
         let mut document = self.document.clone();
         if let Some((paced, attempt)) = self.paced.as_ref().zip(attempt) {
             let issued = paced.issued(attempt);
@@ -47,9 +47,9 @@ impl Ready {
         document
     }
 
-    /// The next attempt at a workload with a rate. A workload that requires only a rate gets no
-    /// probes here; it is judged at its own depth.
-    pub(super) fn attempt(&self, search: &Search) -> Option<Attempt> {
+    /// Chooses the next attempt at a workload with a rate. There are no probes: a workload that
+    /// requires only a rate is judged at its own depth.
+    pub(super) fn next_attempt(&self, search: &Search) -> Option<Attempt> {
         let next = self.paced.as_ref()?.next(search)?;
         Some(Attempt {
             is_probe: false,
@@ -57,9 +57,9 @@ impl Ready {
         })
     }
 
-    /// With several hosts, all of them together issue the rate.
+    /// Lowers an attempt to a plan. Several hosts together issue the rate.
     pub(super) fn plan(&self, attempt: Option<&Attempt>, hosts: Option<u32>) -> Result<Plan, Faults> {
-        let plan = native::lower(&self.document(attempt))?;
+        let plan = native::lower(&self.build_document(attempt))?;
         Ok(match &self.paced {
             Some(_) => divide_among_hosts(hosts, plan),
             None => plan,
@@ -68,13 +68,24 @@ impl Ready {
 }
 
 /// Prepares every workload with its requirement before any of them runs.
-pub(super) fn all_ready(session: &Session, args: &Args, file: &str, suite: &Suite) -> Result<Vec<Ready>, Faults> {
+pub(super) fn prepare_workloads(
+    session: &Session,
+    args: &Args,
+    file: &str,
+    suite: &Suite,
+) -> Result<Vec<Ready>, Faults> {
     let folder = Path::new(file).parent().unwrap_or(Path::new(""));
-    let one = |workload: &Workload| ready(session, args, folder, suite, workload);
+    let one = |workload: &Workload| prepare_workload(session, args, folder, suite, workload);
     suite.workloads.iter().map(one).collect()
 }
 
-fn ready(session: &Session, args: &Args, folder: &Path, suite: &Suite, workload: &Workload) -> Result<Ready, Faults> {
+fn prepare_workload(
+    session: &Session,
+    args: &Args,
+    folder: &Path,
+    suite: &Suite,
+    workload: &Workload,
+) -> Result<Ready, Faults> {
     let at = format!("{}:{}  {}", workload.at.file, workload.at.line, workload.at.text);
     let fault = |what: String, help: &str| Faults::usage(Fault::new(what).at(&*at).help(help));
     let of_file = match &workload.base {
@@ -151,7 +162,7 @@ fn load(job: &JobSpec, document: &Document, sets: impl Fn(&str) -> bool) -> Load
     }
 }
 
-/// Average bytes of an operation.
+/// Returns the average bytes of an operation.
 fn mean_size(sizes: &BlockSizes) -> f64 {
     match sizes {
         BlockSizes::Fixed { size } => size.0 as f64,
@@ -180,7 +191,7 @@ pub(super) fn describe_load(plan: &Plan) -> String {
     )
 }
 
-/// A workload without any result yet.
+/// Returns a workload without any result yet.
 pub(super) fn left_out(one: &Ready) -> Held {
     Held {
         name: one.name.clone(),

@@ -39,7 +39,7 @@ pub use args::Args;
 
 /// Default length of the preflight, which watches for I/O of other programs.
 const PREFLIGHT: Nanos = Nanos::secs(10);
-/// The same with `--quick`.
+/// Default length of the preflight with `--quick`.
 const QUICK_PREFLIGHT: Nanos = Nanos::secs(3);
 
 /// Tests a promise.
@@ -78,7 +78,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let is_missed = verdict.clauses.iter().any(|judged| judged.outcome != Outcome::Pass);
     if is_missed && !Exit::is_cut_short(&results) {
         let known = KnownLimits {
-            question: question(&verdict),
+            question: choose_question(&verdict),
             ..request.known.clone()
         };
         // Any of these may have limited the load: limits from the command line, the policy or the
@@ -93,12 +93,12 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
             results.diagnoses.retain(|one| !says_nothing(one));
         }
     }
-    let verified = report::document(&request, &results, verdict, &issued);
+    let verified = report::build_document(&request, &results, verdict, &issued);
     let strict = args.output.strict;
-    let text = report::text(&verified, strict);
+    let text = report::format_text(&verified, strict);
     let json = serde_json::to_string_pretty(&verified).expect("plain values are valid JSON") + "\n";
     let page = match outputs.has_page() {
-        true => report::page(&request, &results, &verified),
+        true => report::build_page(&request, &results, &verified),
         false => String::new(),
     };
     let written = outputs.finish_with(&results, &[("text", &text), ("json", &json), (PAGE, &page)]);
@@ -106,15 +106,15 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     args.output.record(EntryKind::Verify, &results, word);
     written?;
     if let Some(path) = &args.junit {
-        let document = junit::document(&report::suite(&verified, &started, &text));
+        let document = junit::document(&report::junit_suite(&verified, &started, &text));
         archive::write_whole(path, document.as_bytes())
             .map_err(|error| Faults::one(Fault::for_file("write", path, &error), Exit::Internal))?;
     }
     Ok(Exit::from_verdict(&results, verified.verdict.outcome, strict))
 }
 
-/// The figure that the diagnosis explains: the latency if only the latency broke the promise.
-fn question(verdict: &Verdict) -> Question {
+/// Chooses the figure that the diagnosis explains: latency if only latency clauses fail.
+fn choose_question(verdict: &Verdict) -> Question {
     let is_missed = |judged: &&ClauseVerdict| judged.outcome != Outcome::Pass;
     let of_rate = |judged: &ClauseVerdict| matches!(judged.clause.metric, Metric::Iops | Metric::Throughput);
     match verdict.clauses.iter().filter(is_missed).any(of_rate) {
@@ -123,7 +123,8 @@ fn question(verdict: &Verdict) -> Question {
     }
 }
 
-/// The verdict blames fathom or other programs. An undetermined diagnosis then adds nothing.
+/// True if the verdict blames fathom or other programs. An undetermined diagnosis then adds
+/// nothing.
 fn is_cause_elsewhere(verdict: &Verdict) -> bool {
     let clauses = verdict.clauses.iter().filter_map(|judged| judged.cause);
     let reasons = verdict.reasons.iter().filter_map(|reason| reason.cause);
@@ -138,8 +139,8 @@ struct LastAttempt {
     search: Search,
 }
 
-/// Runs probes and windows until the promise is judged. If the probes found saturation, the results
-/// of the last probe but one are returned too: it had half the window's depth.
+/// Runs probes and windows until the promise is judged. If the probes found saturation, returns the
+/// last probe but one as well: it had half the window's depth.
 fn run_attempts(
     session: &Session,
     args: &Args,
@@ -184,7 +185,7 @@ fn run_attempts(
             })?;
         has_run = true;
         let Some(observed) = Observation::from_results(&results, 0, 0) else {
-            return Err(nothing_measured(&results));
+            return Err(nothing_measured_fault(&results));
         };
         // A run that was cut short is judged as it is: it cannot find a depth, and a lost host
         // cannot run again.
@@ -193,11 +194,11 @@ fn run_attempts(
             verification.record_probe(&mut search, &attempt, observed.total.iops.unwrap_or(0.0));
             shallower = probed.replace(results);
         } else if attempt.is_probe && judged.is_some() {
-            // The window before this probe stands.
+            // The window before this probe remains the result.
             break;
         } else {
             let Some(verdict) = verification.judge(&results, &search) else {
-                return Err(nothing_measured(&results));
+                return Err(nothing_measured_fault(&results));
             };
             verification.record_window(&mut search, &attempt, &verdict, &observed);
             judged = Some((results, verdict, attempt));
@@ -212,7 +213,7 @@ fn run_attempts(
     Ok((results, shallower, verdict, LastAttempt { attempt, search }))
 }
 
-/// A test that could not begin must not exit as a broken promise.
+/// Changes the exit code of a test that could not begin, which must not look like a FAIL.
 fn without_verdict(faults: Faults) -> Faults {
     match faults.exit() {
         Exit::Failed => faults.with(Exit::Refused),
@@ -220,7 +221,7 @@ fn without_verdict(faults: Faults) -> Faults {
     }
 }
 
-fn nothing_measured(results: &Results) -> Faults {
+fn nothing_measured_fault(results: &Results) -> Faults {
     let exit = match Exit::from_results(results, false) {
         Exit::Done => Exit::Inconclusive,
         exit => exit,
