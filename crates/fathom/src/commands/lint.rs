@@ -95,7 +95,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     };
     let environment = Environment {
         before: watch.and_then(|time| preflight::watch(session, &plan, time, false)),
-        ..environment_of(&plan)
+        ..survey_environment(&plan)
     };
     let mut found = list_refusals(&plan);
     found.extend(lint::filter_silenced(

@@ -181,7 +181,7 @@ fn output_path(args: &Args) -> Option<PathBuf> {
 fn build_result_page(args: &Args, file: &str) -> Result<(Page, Exit), Faults> {
     if let Some(found) = results::read_foreign(file)? {
         let context = explain::read_context(&args.promise)?;
-        let promised = pages::promised(&context.clauses);
+        let promised = pages::describe_promise(&context.clauses);
         let explanation = explain::explain(found, &context, &args.promise.storage()?)?;
         let exit = explain::exit_code(&explanation);
         return Ok((pages::explained(&explanation, &promised), exit));

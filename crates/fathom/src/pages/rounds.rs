@@ -5,7 +5,7 @@ use report::html::page::{self, Block, Download, Lead, Page, Section, Table, Verd
 use report::numbers::{rate, throughput, time};
 use study::precondition::Report;
 
-/// The page of a preconditioning.
+/// Builds the page of a preconditioning.
 pub fn page(report: &Report) -> Page {
     let verdict = match report.steady {
         true => (

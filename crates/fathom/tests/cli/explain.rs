@@ -274,7 +274,7 @@ fn the_page_of_a_report_of_fio_says_how_it_can_be_judged() {
         &["--require", "iops>=3000,p99<=3ms"],
         0,
         &[
-            ": keeps iops &gt;= 3,000 and p99 &lt;= 3 ms</title>",
+            ": meets iops &gt;= 3,000 and p99 &lt;= 3 ms</title>",
             // The slower of reads and writes, which all operations together do not exceed.
             "602 us (95 %: ",
         ],

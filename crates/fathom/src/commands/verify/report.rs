@@ -43,7 +43,7 @@ pub(super) fn build_document(
 
 /// Builds the page: the verdict first, then all measurements.
 pub(super) fn build_page(request: &VerifyRequest, results: &Results, verified: &Verified) -> String {
-    let clauses = pages::promised(&request.verification.promise.clauses);
+    let clauses = pages::describe_promise(&request.verification.promise.clauses);
     let promised = match (&request.policy, &request.requirement) {
         (Some(policy), None) => format!(
             "what {} promises: {}",
