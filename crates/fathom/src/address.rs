@@ -29,7 +29,8 @@ pub fn parse(option: &str, text: &str) -> Result<SocketAddr, Faults> {
 
 /// Binds an address and returns the actual one: port 0 chooses a free port.
 ///
-/// # Errors [`Faults`] if the address cannot be bound.
+/// # Errors
+/// [`Faults`] if the address cannot be bound.
 pub fn bind(option: &str, address: SocketAddr) -> Result<(TcpListener, SocketAddr), Faults> {
     let bound = TcpListener::bind(address).and_then(|listener| {
         let bound = listener.local_addr()?;

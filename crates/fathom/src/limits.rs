@@ -19,12 +19,12 @@ use crate::metadata;
 
 /// Source of limits from the command line, for reports.
 const CAP: &str = "--cap";
-/// Help for a machine or disk that the catalogue lacks.
+/// Help for a machine or disk that is not in the catalogue.
 pub const CATALOGUE_HELP: &str = "`fathom policies` lists disks; `fathom policies aws/vm`, azure/vm \
     and gcp/vm list machines; give limits that are not in the catalogue with --cap \
     'VM:iops=1920,mbps=22.5,kind=vm'";
 
-/// The heading of the flags.
+/// Help heading of the flags.
 pub const HEADING: &str = "Diagnosis";
 
 /// Limits for commands that diagnose.
@@ -53,7 +53,7 @@ impl LimitArgs {
     }
 }
 
-/// `--cap`.
+/// The `--cap` option.
 #[derive(clap::Args)]
 pub struct CapArgs {
     /// Add a limit between the program and the data
@@ -71,7 +71,7 @@ pub struct CapArgs {
     cap: Vec<String>,
 }
 
-/// `--metadata`.
+/// The `--metadata` option.
 #[derive(clap::Args)]
 pub struct MetadataArgs {
     /// Ask the cloud's metadata service for the machine's size
@@ -85,8 +85,8 @@ pub struct MetadataArgs {
     pub metadata: bool,
 }
 
-/// The limits that apply to a plan: those of the flags, and without `--vm` those of the detected
-/// machine.
+/// Finds the limits that apply to a plan: those of the flags, and without `--vm` those of the
+/// detected machine.
 ///
 /// # Errors
 /// As [`from_args`].
@@ -110,11 +110,11 @@ pub fn from_args_and_machine(
     from_args_with(args, machine.name, None)
 }
 
-/// Keys of [`StoragePath`]: native options of job files, and flags about loads of any tool.
+/// Keys of [`StoragePath`]: options of native job files, and flags about loads of any tool.
 const STORAGE: [&str; 4] = ["path", "role", "replicas", "hops"];
 
-/// Flags about the storage below loads, each with its value. With `OF_JOBS` a value may be for one
-/// job only. `fathom run` has these among its load options.
+/// Flags about the storage below loads, each with its value. With `OF_JOBS` a value can be for one
+/// job only. In `fathom run` they are load options.
 pub struct StorageArgs<const OF_JOBS: bool>(pub Vec<(&'static str, String)>);
 
 impl<const OF_JOBS: bool> FromArgMatches for StorageArgs<OF_JOBS> {
@@ -173,7 +173,7 @@ impl Storage {
     ) -> Result<Storage, Faults> {
         let mut storage = Storage::default();
         for (name, value) in &args.0 {
-            set(&mut storage.of_all, name, value)
+            set_fact(&mut storage.of_all, name, value)
                 .map_err(|why| Faults::usage(Fault::new(format!("--{name}: {why}")).at(format!("--{name} {value}"))))?;
         }
         storage.of_all = storage
@@ -193,7 +193,7 @@ impl Storage {
         self.of_all.replicas.unwrap_or(1)
     }
 
-    /// The storage of `--host-cache` alone.
+    /// Describes the storage by `--host-cache` alone.
     pub fn from_host_cache(host_cache: bool) -> Storage {
         let cached = host_cache.then_some(CachePath::Cached);
         Storage {
@@ -236,10 +236,10 @@ impl Storage {
                 &mut self.of_jobs[at].1
             }
         };
-        set(storage, name, value)
+        set_fact(storage, name, value)
     }
 
-    /// Completes the facts in a plan; those of its jobs take precedence.
+    /// Adds these facts to a plan, whose own facts take precedence.
     pub fn apply_to_plan(&self, plan: &mut Plan) {
         for job in plan.steps.iter_mut().flat_map(|step| &mut step.jobs) {
             job.storage = job.storage.clone().or(&self.of_all);
@@ -289,7 +289,7 @@ impl Storage {
 }
 
 /// Sets one fact of the storage below a load.
-fn set(storage: &mut StoragePath, name: &str, value: &str) -> Result<(), String> {
+fn set_fact(storage: &mut StoragePath, name: &str, value: &str) -> Result<(), String> {
     let number = |least: u32| match value.parse::<u32>() {
         Ok(number) if (least..=100).contains(&number) => Ok(number),
         _ => Err(format!("`{value}` is not a number from {least} to 100")),
@@ -303,7 +303,7 @@ fn set(storage: &mut StoragePath, name: &str, value: &str) -> Result<(), String>
     Ok(())
 }
 
-/// The jobs of a plan, with the storage below them.
+/// Lists the jobs of a plan, with the storage below them.
 pub fn list_jobs(plan: &Plan) -> Vec<(&str, &StoragePath)> {
     plan.jobs().map(|(_, job)| (job.name.as_str(), &job.storage)).collect()
 }
@@ -327,7 +327,7 @@ pub fn refuse_unused(layers: &[Layer], jobs: &[(&str, &StoragePath)]) -> Result<
     }
 }
 
-/// The limits of the flags, also from the user's policy files.
+/// Reads the limits of the flags, also from the user's policy files.
 ///
 /// # Errors
 /// [`Faults`] about the invalid value.
@@ -357,7 +357,7 @@ fn from_args_with(
     Ok(known)
 }
 
-/// The limits of `--cap`.
+/// Parses the limits of `--cap`.
 ///
 /// # Errors
 /// [`Faults`] about the invalid value.
@@ -380,13 +380,13 @@ pub fn parse_caps(args: &CapArgs) -> Result<Vec<Layer>, Faults> {
 pub struct DetectedMachine {
     /// Its name, if its limits are used.
     pub name: Option<String>,
-    /// How it was detected, or with `--metadata` why its limits are not used.
+    /// Source of the name, or with `--metadata` the reason why its limits are not used.
     pub fact: Option<String>,
 }
 
-/// The machine of `--vm`, or the one that the firmware names, or with `--metadata` (`requested`)
-/// the cloud. Prints on stderr what was detected; with `--quiet` only for `--metadata`, because it
-/// changes what a result means.
+/// Finds the machine: that of `--vm`, or else of the firmware or, with `--metadata` (`requested`),
+/// of the cloud. Prints the detected machine on stderr; with `--quiet` only for `--metadata`,
+/// because it changes the meaning of a result.
 pub fn detect_machine(
     vm: Option<&String>,
     disks: &[String],
@@ -446,8 +446,8 @@ pub fn detect_machine(
     DetectedMachine { name, fact }
 }
 
-/// True if every virtual disk under a path, or under its nearest existing folder, is a network disk
-/// of this cloud. Local disks, such as an instance store, have other limits.
+/// True if every virtual disk under a path is a network disk of this cloud. Local disks, such as an
+/// instance store, have other limits. For a missing path, checks the nearest existing folder.
 fn is_on_disk_of(system: &System, cloud: Cloud, path: &str) -> bool {
     let path = PathBuf::from(path);
     let existing = path.ancestors().find(|part| part.exists()).unwrap_or(Path::new("."));
@@ -464,7 +464,7 @@ fn is_on_disk_of(system: &System, cloud: Cloud, path: &str) -> bool {
     found.peek().is_some() && found.all(|kind| kinds.contains(&kind))
 }
 
-/// Limits of a machine and its disks, from the catalogue.
+/// Looks up the limits of a machine and its disks in the catalogue.
 fn from_catalogue(catalogue: &Catalogue, wanted: &Disks) -> Result<KnownLimits, Fault> {
     let unknown = |why: String| Fault::new(why).help(CATALOGUE_HELP);
     Ok(KnownLimits {
@@ -511,9 +511,9 @@ mod tests {
     use super::*;
     use analysis::caps::LayerKind;
 
-    /// A small machine with four large disks.
+    /// Checks a small machine with four large disks.
     #[test]
-    fn names_are_looked_up() {
+    fn the_catalogue_has_limits_of_machines_and_disks() {
         let look_up = |machine: Option<&str>, disks: &[&str], count: u32| {
             let wanted = Disks {
                 machine: machine.map(str::to_owned),

@@ -393,7 +393,7 @@ impl Outputs {
                 }
             }
             if self.charts && output.is_text() {
-                bytes.extend_from_slice(charts::text(results, terminal::speaks_unicode()).as_bytes());
+                bytes.extend_from_slice(charts::text(results, terminal::has_unicode()).as_bytes());
             }
             let (outcome, path) = match &output.file {
                 None => {

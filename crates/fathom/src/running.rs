@@ -1,5 +1,5 @@
-//! Lists runs in progress with a server (`--metrics`): each has a small file next to the history,
-//! so that `fathom serve` can find it.
+//! Lists runs in progress that have a server (`--metrics`). Each has a small file next to the
+//! history, so that `fathom serve` can find it.
 
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};

@@ -13,10 +13,10 @@ use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::process::Process;
 
-/// The variable with the address.
+/// Environment variable with the address of the first process.
 const HEAD_VARIABLE: &str = "FATHOM_HEAD";
 
-/// The first process becomes the coordinator, and the others connect to it.
+/// Joins over TCP: the first process coordinates, and the others connect to it.
 pub(super) fn join_over_tcp(process: &Process, rendezvous: &Rendezvous) -> Result<FleetRole, Faults> {
     let token = transport::token()?;
     let interrupt = process.interrupt_flag();
