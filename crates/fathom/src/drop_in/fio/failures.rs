@@ -27,7 +27,7 @@ pub(super) struct Messages {
     pub(super) stderr: Vec<String>,
     /// Texts of `hint: …` lines.
     pub(super) hints: Vec<String>,
-    /// Workers that the run can do without.
+    /// Workers without which the run can continue.
     pub(super) unusable: Vec<Unusable>,
 }
 
@@ -55,12 +55,12 @@ pub(super) fn number_as_fio(results: &mut Results) {
     }
 }
 
-/// The line about a clone that ended with an error.
+/// Formats the line about a clone that ended with an error.
 pub(super) fn process_line(errno: i32, function: &str) -> String {
     line_of(std::process::id(), errno, function)
 }
 
-/// The line about a clone that failed before it had a process.
+/// Formats the line about a clone that failed before it had a process.
 pub(super) fn set_up_line(errno: i32, function: &str) -> String {
     line_of(0, errno, function)
 }
@@ -69,7 +69,7 @@ fn line_of(process: u32, errno: i32, function: &str) -> String {
     format!("fio: pid={process}, err={errno}/{}", place(errno, function))
 }
 
-/// The place at which fio reports an error.
+/// Formats the place at which fio reports an error.
 fn place(errno: i32, function: &str) -> String {
     let why = match function {
         // Engines that lack a required option.
@@ -144,7 +144,7 @@ fn first_unusable(plan: &Plan, worker: &Worker) -> Option<Unusable> {
     })
 }
 
-/// Help for an error when files are opened or created.
+/// Returns help for an error when files are opened or created.
 pub(super) fn help(errno: i32) -> Option<&'static str> {
     match errno {
         2 => Some("the file does not exist: check the spelling, or set a size to create it"),
@@ -157,7 +157,7 @@ pub(super) fn help(errno: i32) -> Option<&'static str> {
     }
 }
 
-/// Messages about a run that failed, or that can continue without some workers.
+/// Collects the messages about a run that failed, or that can continue without some workers.
 pub(super) fn messages_for_error(error: &RunError, plan: &Plan, places: &[Vec<Origin>]) -> Messages {
     let mut messages = Messages::default();
     match error {
@@ -208,7 +208,7 @@ pub(super) fn messages_for_error(error: &RunError, plan: &Plan, places: &[Vec<Or
     messages
 }
 
-/// fio's lines about a verify state that cannot be loaded.
+/// Formats fio's lines about a verify state that cannot be loaded.
 fn state_lines(path: &str, why: &std::io::Error) -> Vec<String> {
     match fio_errno(why) {
         Some(errno) => vec![
@@ -300,8 +300,8 @@ fn setup_error_place(why: &SetupError) -> (i32, String) {
     }
 }
 
-/// Workers that ended with an error.
-pub(super) fn count(results: &Results) -> usize {
+/// Counts the workers that ended with an error.
+pub(super) fn count_failed_workers(results: &Results) -> usize {
     let jobs = with_plans(results);
     jobs.map(|(plan, job)| match missed_rule(plan, job).is_some() {
         true => job.workers.len(),
@@ -315,7 +315,7 @@ fn with_plans(results: &Results) -> impl Iterator<Item = (&Job, &JobResults)> {
     steps.flat_map(|(plan, step)| plan.jobs.iter().zip(&step.jobs))
 }
 
-/// Messages about workers that failed during the run.
+/// Collects the messages about workers that failed during the run.
 pub(super) fn messages_for_results(results: &Results) -> Messages {
     let mut messages = Messages::default();
     for (plan, job) in with_plans(results) {
@@ -324,7 +324,7 @@ pub(super) fn messages_for_results(results: &Results) -> Messages {
                 messages.stderr.extend(operation_line(failure));
             }
             for mismatch in &worker.mismatches {
-                messages.stderr.extend(mismatches::lines(mismatch));
+                messages.stderr.extend(mismatches::format_lines(mismatch));
                 let stream = plan
                     .workers
                     .get(number)
@@ -357,7 +357,7 @@ pub(super) fn messages_for_results(results: &Results) -> Messages {
     messages
 }
 
-/// The line about an operation that failed.
+/// Formats the line about an operation that failed.
 fn operation_line(failure: &Failure) -> Option<String> {
     let operation = failure.operation.as_ref()?;
     let (errno, verb) = (failure.errno.unwrap_or(5), operation.direction.word());

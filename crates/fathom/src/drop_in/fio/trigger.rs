@@ -1,5 +1,5 @@
-//! Ends a run when a file appears or after a time (`--trigger-file`, `--trigger-timeout`), and then
-//! runs a command.
+//! Ends a run when a file appears or after a time, and then runs a command (`--trigger-file`,
+//! `--trigger-timeout`, `--trigger`).
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -28,7 +28,7 @@ pub(super) struct Trigger {
 struct State {
     fired: AtomicBool,
     over: AtomicBool,
-    /// A message about the command.
+    /// A message about a command that failed to start.
     complaint: Mutex<Option<String>>,
 }
 
@@ -41,8 +41,8 @@ struct TriggerRequest {
 }
 
 impl Trigger {
-    /// Starts to wait if there is a trigger, and sets `interrupt` when it fires. Time counts from
-    /// `started`.
+    /// Starts to wait if there is a trigger, and sets `interrupt` when it fires. The timeout begins
+    /// at `started`.
     ///
     /// # Errors
     /// The message, if the command is not allowed.
@@ -88,7 +88,7 @@ impl Trigger {
         }
         let complaint = self.state.complaint.lock().ok().and_then(|mut said| said.take());
         if let Some(line) = complaint {
-            output.complaint(&line);
+            output.print_complaint(&line);
         }
     }
 }
