@@ -59,7 +59,7 @@ fn main() -> ExitCode {
         return print_faults(&Faults::one(fault, exit));
     }
     let session = Session::new(Process::new(clock, arguments));
-    // An agent has no command of its own.
+    // An agent only follows its command line, so it does not join a launcher's fleet.
     let command = session.process.arguments.get(1).and_then(|name| commands::find(name));
     match fleet::join(&session.process, command.is_some_and(|row| row.name == "agent")) {
         Ok(FleetRole::Alone { widened_from }) => session.set_widened_from(widened_from),
@@ -108,8 +108,8 @@ fn run_command(session: &Session) -> Result<ExitCode, Faults> {
     (row.execute)(session, args).map(Exit::code)
 }
 
-/// Refuses arguments that are not UTF-8, except the program's name: plans and results store names
-/// as text, and the text would name another file.
+/// Refuses arguments that are not UTF-8, except the program's name. Plans and results store names
+/// as text, which would name another file.
 fn find_non_utf8_arg(words: &[OsString]) -> Option<Fault> {
     let (number, word) = words
         .iter()

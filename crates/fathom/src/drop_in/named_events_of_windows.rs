@@ -38,12 +38,12 @@ impl NamedEvent {
         self.0.set()
     }
 
-    /// True once it is set.
+    /// True once the event is set.
     pub fn is_set(&self) -> bool {
         self.0.wait(Duration::ZERO)
     }
 
-    /// Waits until it is set, or until `enough` returns true.
+    /// Waits until the event is set, or until `enough` returns true.
     pub fn wait(&self, enough: impl Fn() -> bool) {
         while !self.0.wait(POLL_INTERVAL) && !enough() {}
     }
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_event_is_seen_by_all_who_know_its_name_and_goes_with_the_last() {
+    fn an_event_is_shared_by_name_and_removed_with_the_last_owner() {
         let name = format!("fathom-{}-seen", std::process::id());
         let missing = NamedEvent::set_existing(&name).unwrap_err();
         assert_eq!(missing.kind(), io::ErrorKind::NotFound);
