@@ -154,7 +154,7 @@ fn suggest_option(error: &mut clap::Error, arguments: &[String]) {
     }
 }
 
-/// The visible long options of the command that `arguments` name.
+/// Lists the visible long options of the command that `arguments` name.
 fn long_options(root: &Command, arguments: &[String]) -> Vec<String> {
     let command = arguments
         .iter()

@@ -33,7 +33,7 @@ use self::child::HostProcess;
 pub use agent::{serve_duplex, serve_listener};
 pub use journal::{JournalFolder, read as read_journal};
 pub use link::ConnectError;
-pub use transport::{connect_to_coordinator, set_own_process_group, token, with_token_help};
+pub use transport::{connect_to_coordinator, read_token, set_own_process_group, with_token_help};
 pub use waiting::interrupted;
 
 /// How long child processes may take to exit.
@@ -230,7 +230,7 @@ pub fn refuse_hosts_under_launcher(named: Option<&String>) -> Result<(), Faults>
 ///
 /// # Errors
 /// [`Faults`] if hosts are named, or this process is a coordinator.
-pub fn refuse(ranks: Option<u32>, command: &str, named: Option<&String>) -> Result<(), Faults> {
+pub fn refuse_fleet(ranks: Option<u32>, command: &str, named: Option<&String>) -> Result<(), Faults> {
     let of_environment = || {
         let named = std::env::var("FATHOM_HOSTS").ok().filter(|text| !text.is_empty())?;
         Some(format!("FATHOM_HOSTS={named}"))

@@ -77,7 +77,7 @@ pub fn judge(results: &Results, clauses: &[Clause]) -> Judged {
 }
 
 impl Judged {
-    /// The worst verdict of all jobs; INCONCLUSIVE for a job without measurements.
+    /// Returns the worst verdict of all jobs; a job without measurements is INCONCLUSIVE.
     pub fn outcome(&self) -> Outcome {
         let of = |verdict: &Option<Verdict>| {
             verdict
@@ -87,7 +87,7 @@ impl Judged {
         worst(self.jobs.iter().map(|(_, verdict)| of(verdict)))
     }
 
-    /// JSON with the summary and the verdict.
+    /// Formats the summary and the verdict as JSON.
     pub fn json(&self, results: &Results, clauses: &[Clause]) -> String {
         let job = |(name, verdict): &(String, Option<Verdict>)| JudgedJob {
             name: name.clone(),
@@ -105,17 +105,17 @@ impl Judged {
         serde_json::to_string_pretty(&document).expect("plain values are valid JSON") + "\n"
     }
 
-    /// The verdict on the only job; `None` if nothing was measured.
+    /// Returns the verdict on the only job; `None` if nothing was measured.
     pub fn only(self) -> Option<Verdict> {
         self.jobs.into_iter().next().and_then(|(_, verdict)| verdict)
     }
 
-    /// The verdicts of jobs with measurements.
+    /// Lists the verdicts of jobs with measurements.
     pub fn verdicts(&self) -> impl Iterator<Item = &Verdict> {
         self.jobs.iter().filter_map(|(_, verdict)| verdict.as_ref())
     }
 
-    /// The verdict as text, below the report.
+    /// Formats the verdict as text, to follow the report.
     pub fn text(&self, clauses: &[Clause]) -> String {
         let wanted: Vec<String> = clauses.iter().map(ToString::to_string).collect();
         let mut text = format!("\nJudged by {}\n", wanted.join(", "));
@@ -130,11 +130,11 @@ impl Judged {
             for paragraph in verify::format_clauses(verdict) {
                 text += &match paragraph {
                     Paragraph::Line(line) => line + "\n",
-                    Paragraph::Sentences(sentences) => screen::wrapped(&sentences),
+                    Paragraph::Sentences(sentences) => screen::wrap_paragraph(&sentences),
                 };
             }
             for reason in &verdict.reasons {
-                text += &screen::wrapped(&format!("{}.", reason.what));
+                text += &screen::wrap_paragraph(&format!("{}.", reason.what));
             }
         }
         let clauses = self.jobs.iter().filter_map(|(_, verdict)| verdict.as_ref());

@@ -156,8 +156,8 @@ impl<const OF_JOBS: bool> Args for StorageArgs<OF_JOBS> {
 /// Facts about the storage below loads, by job name or for all.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Storage {
-    of_jobs: Vec<(String, StoragePath)>,
-    of_all: StoragePath,
+    per_job: Vec<(String, StoragePath)>,
+    common: StoragePath,
 }
 
 impl Storage {
@@ -173,31 +173,31 @@ impl Storage {
     ) -> Result<Storage, Faults> {
         let mut storage = Storage::default();
         for (name, value) in &args.0 {
-            set_fact(&mut storage.of_all, name, value)
+            set_fact(&mut storage.common, name, value)
                 .map_err(|why| Faults::usage(Fault::new(format!("--{name}: {why}")).at(format!("--{name} {value}"))))?;
         }
-        storage.of_all = storage
-            .of_all
+        storage.common = storage
+            .common
             .or(stated)
-            .or(&Storage::from_host_cache(host_cache).of_all);
+            .or(&Storage::from_host_cache(host_cache).common);
         Ok(storage)
     }
 
-    /// The facts that apply to every load.
-    pub fn of_all(&self) -> &StoragePath {
-        &self.of_all
+    /// Returns the facts that apply to every load.
+    pub fn common(&self) -> &StoragePath {
+        &self.common
     }
 
     /// Copies of each block that all jobs have.
     pub fn replicas(&self) -> u32 {
-        self.of_all.replicas.unwrap_or(1)
+        self.common.replicas.unwrap_or(1)
     }
 
     /// Describes the storage by `--host-cache` alone.
     pub fn from_host_cache(host_cache: bool) -> Storage {
         let cached = host_cache.then_some(CachePath::Cached);
         Storage {
-            of_all: StoragePath {
+            common: StoragePath {
                 cache: cached,
                 ..StoragePath::default()
             },
@@ -226,14 +226,14 @@ impl Storage {
             None => (None, text.trim()),
         };
         let storage = match job {
-            None => &mut self.of_all,
+            None => &mut self.common,
             Some(job) => {
-                let at = self.of_jobs.iter().position(|(known, _)| known == job);
+                let at = self.per_job.iter().position(|(known, _)| known == job);
                 let at = at.unwrap_or_else(|| {
-                    self.of_jobs.push((job.to_owned(), StoragePath::default()));
-                    self.of_jobs.len() - 1
+                    self.per_job.push((job.to_owned(), StoragePath::default()));
+                    self.per_job.len() - 1
                 });
-                &mut self.of_jobs[at].1
+                &mut self.per_job[at].1
             }
         };
         set_fact(storage, name, value)
@@ -242,7 +242,7 @@ impl Storage {
     /// Adds these facts to a plan, whose own facts take precedence.
     pub fn apply_to_plan(&self, plan: &mut Plan) {
         for job in plan.steps.iter_mut().flat_map(|step| &mut step.jobs) {
-            job.storage = job.storage.clone().or(&self.of_all);
+            job.storage = job.storage.clone().or(&self.common);
         }
     }
 
@@ -253,8 +253,8 @@ impl Storage {
     pub fn apply_to_loads(&self, loads: &mut [Observation]) -> Result<(), Faults> {
         self.check_jobs(loads.iter().map(|load| load.name.as_str()))?;
         for load in loads {
-            let own = self.of_job(&load.name);
-            load.load.storage = own.or(&load.load.storage).or(&self.of_all);
+            let own = self.for_job(&load.name);
+            load.load.storage = own.or(&load.load.storage).or(&self.common);
         }
         Ok(())
     }
@@ -266,20 +266,20 @@ impl Storage {
     pub fn apply_to_results(&self, plan: &mut Plan) -> Result<(), Faults> {
         self.check_jobs(plan.jobs().map(|(_, job)| job.name.as_str()))?;
         for job in plan.steps.iter_mut().flat_map(|step| &mut step.jobs) {
-            job.storage = self.of_job(&job.name).or(&job.storage);
+            job.storage = self.for_job(&job.name).or(&job.storage);
         }
         self.apply_to_plan(plan);
         Ok(())
     }
 
-    fn of_job(&self, name: &str) -> StoragePath {
-        let found = self.of_jobs.iter().find(|(job, _)| job == name);
+    fn for_job(&self, name: &str) -> StoragePath {
+        let found = self.per_job.iter().find(|(job, _)| job == name);
         found.map(|(_, storage)| storage.clone()).unwrap_or_default()
     }
 
     fn check_jobs<'a>(&self, jobs: impl Iterator<Item = &'a str>) -> Result<(), Faults> {
         let jobs: Vec<&str> = jobs.collect();
-        match self.of_jobs.iter().find(|(job, _)| !jobs.contains(&job.as_str())) {
+        match self.per_job.iter().find(|(job, _)| !jobs.contains(&job.as_str())) {
             None => Ok(()),
             Some((job, _)) => Err(Faults::usage(
                 Fault::new(format!("unknown job `{job}`")).help(format!("the jobs are {}", jobs.join(", "))),

@@ -100,7 +100,7 @@ fn run_command(session: &Session) -> Result<ExitCode, Faults> {
     // Only commands that measure have --hosts.
     if let Ok(hosts) = args.try_get_one::<String>("hosts") {
         if name == "quick" {
-            fleet::refuse(session.ranks(), name, hosts)?;
+            fleet::refuse_fleet(session.ranks(), name, hosts)?;
         }
         connect_fleet(session, hosts)?;
     }

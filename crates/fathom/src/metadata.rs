@@ -130,7 +130,7 @@ mod tests {
 
     use super::*;
 
-    /// A service on loopback. It answers known requests, and others with 404.
+    /// Starts a service on loopback. It answers known requests, and others with 404.
     fn service(answers: &'static [(&'static str, &'static str, &'static str)]) -> SocketAddr {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();

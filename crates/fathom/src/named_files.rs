@@ -32,7 +32,7 @@ pub fn check(root: &Command, matches: &ArgMatches) -> Result<(), Faults> {
     {
         (command, matches) = (found, inner);
         let arguments = found.get_arguments().filter(|arg| is_given(arg, inner));
-        files.extend(arguments.flat_map(|arg| files_of(arg, inner)));
+        files.extend(arguments.flat_map(|arg| list_files(arg, inner)));
     }
     files.extend(history::path().ok().map(|path| NamedFile {
         path,
@@ -61,7 +61,7 @@ fn is_given(arg: &Arg, matches: &ArgMatches) -> bool {
 
 /// Lists the files that an argument names: values of file options, files of `--out`, and positional
 /// arguments, which are inputs.
-fn files_of(arg: &Arg, matches: &ArgMatches) -> Vec<NamedFile> {
+fn list_files(arg: &Arg, matches: &ArgMatches) -> Vec<NamedFile> {
     let name = arg.get_id().as_str();
     let values = matches.get_raw(name).into_iter().flatten().map(OsStr::to_string_lossy);
     let option = arg.get_long().map(|long| format!("--{long}"));
@@ -92,12 +92,12 @@ pub fn is_same_file(one: &Path, other: &Path) -> bool {
         (Some(one @ Identity::File { .. }), Some(other)) => one == other,
         _ => false,
     };
-    let place = final_path(one);
-    place.is_some() && (place == final_path(other) || is_hard_link())
+    let place = resolve_path(one);
+    place.is_some() && (place == resolve_path(other) || is_hard_link())
 }
 
 /// Resolves a path, if it is a regular file or will become one.
-fn final_path(path: &Path) -> Option<PathBuf> {
+fn resolve_path(path: &Path) -> Option<PathBuf> {
     if let Ok(found) = path.canonicalize() {
         return found.is_file().then_some(found);
     }

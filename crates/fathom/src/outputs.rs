@@ -187,7 +187,7 @@ impl Outputs {
         Outputs::new(&args.spec, args.charts, args.save.clone(), args.metrics.clone())
     }
 
-    /// Like [`Outputs::parse`], from the single options.
+    /// Reads the outputs from the single options.
     ///
     /// # Errors
     /// [`Faults`] about each wrong option or unusable file.

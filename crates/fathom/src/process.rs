@@ -49,7 +49,7 @@ impl Process {
         }
     }
 
-    /// The calibrated clock.
+    /// Returns the calibrated clock.
     pub fn clock(&self) -> Clock {
         self.clock.calibrate()
     }

@@ -326,7 +326,7 @@ pub fn put_bytes(text: &str) -> Result<(), Faults> {
 }
 
 /// Wraps a paragraph of a report and indents it by two columns.
-pub fn wrapped(text: &str) -> String {
+pub fn wrap_paragraph(text: &str) -> String {
     const WIDTH: usize = 96;
     let mut lines = String::new();
     let mut column = 0;

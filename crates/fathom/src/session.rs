@@ -54,7 +54,7 @@ impl Session {
         self.fleet.borrow().is_some()
     }
 
-    /// The number of hosts that execute a plan together; `None` without a fleet.
+    /// Returns the number of hosts that execute a plan together; `None` without a fleet.
     pub fn ranks(&self) -> Option<u32> {
         let fleet = self.fleet.borrow();
         Some(fleet.as_ref()?.coordinator.as_ref()?.ranks())

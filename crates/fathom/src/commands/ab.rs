@@ -24,7 +24,7 @@ use crate::fleet::{self, Fleet};
 use crate::options::TestArgs;
 use crate::pages;
 use crate::permissions::{self, SafetyArgs};
-use crate::screen::{self, Screen, wrapped};
+use crate::screen::{self, Screen, wrap_paragraph};
 use crate::session::Session;
 
 /// Compare two loads or two targets in alternating runs
@@ -128,7 +128,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         Some(_) => a.clone(),
         None => args.b.clone().unwrap_or_default(),
     };
-    let documents = [document(session, args, &a)?, document(session, args, &b)?];
+    let documents = [load_side(session, args, &a)?, load_side(session, args, &b)?];
     let (a, b) = on.clone().unwrap_or((a, b));
     let turns = ab::turns(args.pairs.unwrap_or(ab::MIN_PAIRS));
     let permissions = permissions::from_args(&args.safety);
@@ -288,7 +288,7 @@ fn format_csv(report: &Report) -> String {
 }
 
 /// Loads the document of A or B, with the flags that apply to both.
-fn document(session: &Session, args: &Args, side: &str) -> Result<Document, Faults> {
+fn load_side(session: &Session, args: &Args, side: &str) -> Result<Document, Faults> {
     let mut document = match side {
         file if file.ends_with(".toml") => run::load_document(Some(&file.to_owned()))?,
         flags if flags.starts_with('-') => {
@@ -395,10 +395,10 @@ fn format_text(report: &Report, study: &model::study::Study) -> String {
     }
     text += "\nWhat this means\n";
     for sentence in &report.sentences {
-        text += &wrapped(&sentence.text);
+        text += &wrap_paragraph(&sentence.text);
     }
     for left in &study.left_out {
-        text += &wrapped(&format!(
+        text += &wrap_paragraph(&format!(
             "{}: {}.",
             study::sweep::format_settings(&left.settings),
             left.why

@@ -255,19 +255,19 @@ fn format_text(comparison: &Comparison, file: &Path) -> String {
             text += "  they have no figure in common\n";
         }
         for difference in &pair.differences {
-            text += &screen::wrapped(&format!("different: {difference}"));
+            text += &screen::wrap_paragraph(&format!("different: {difference}"));
         }
     }
     if !comparison.alone.is_empty() {
         text.push('\n');
     }
     for alone in &comparison.alone {
-        text += &screen::wrapped(alone);
+        text += &screen::wrap_paragraph(alone);
     }
     if !comparison.fingerprint.is_empty() {
         text += "\nDifferences in conditions\n";
         for difference in &comparison.fingerprint {
-            text += &screen::wrapped(difference);
+            text += &screen::wrap_paragraph(difference);
         }
     }
     text

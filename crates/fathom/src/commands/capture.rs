@@ -91,7 +91,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
             load.duration
         ));
         let exit = if session.process.is_interrupted() {
-            interrupted()
+            interrupted_exit()
         } else {
             Exit::Inconclusive
         };
@@ -115,13 +115,13 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         }
     }
     Ok(if session.process.is_interrupted() {
-        interrupted()
+        interrupted_exit()
     } else {
         Exit::Done
     })
 }
 
-fn interrupted() -> Exit {
+fn interrupted_exit() -> Exit {
     Exit::Interrupted(engine::sys::signals::stop_signal().unwrap_or(2))
 }
 

@@ -114,7 +114,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
             json: &found,
             others: &[
                 (Form::Sarif, &|| {
-                    sarif::document(&found, checked_file(&args.source.source))
+                    sarif::document(&found, find_checked_file(&args.source.source))
                 }),
                 (Form::Junit, &|| junit::document(&junit_suite(&found, args.strict))),
             ],
@@ -131,7 +131,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
 }
 
 /// Finds the file that was checked; `None` if flags describe the test.
-fn checked_file(words: &[String]) -> Option<&str> {
+fn find_checked_file(words: &[String]) -> Option<&str> {
     let is_file = |word: &&String| Path::new(word).is_file();
     words.iter().rev().find(is_file).map(String::as_str)
 }

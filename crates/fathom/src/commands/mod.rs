@@ -64,7 +64,7 @@ impl Group {
         !matches!(self, Group::Housekeeping | Group::Also)
     }
 
-    /// The heading in the help.
+    /// Returns the heading in the help.
     pub fn heading(self) -> &'static str {
         match self {
             Group::Measure => "Measure",

@@ -58,7 +58,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         }
         let after = read_mounts(place)?;
         let length = Nanos(start.elapsed().as_nanos() as u64);
-        show(&differences(&before, &after, Some(length)), args.json)?;
+        show(&subtract_readings(&before, &after, Some(length)), args.json)?;
         before = after;
         left = left.map(|left| left - 1);
     }
@@ -102,7 +102,7 @@ fn read_mounts(place: Option<&str>) -> Result<Vec<NetworkMount>, Faults> {
 }
 
 /// Subtracts two readings of each mount; a remounted one has its counts since the mount.
-fn differences(before: &[NetworkMount], after: &[NetworkMount], length: Option<Nanos>) -> Vec<NetworkMount> {
+fn subtract_readings(before: &[NetworkMount], after: &[NetworkMount], length: Option<Nanos>) -> Vec<NetworkMount> {
     let since = |mount: &NetworkMount| {
         let mut found = before.iter().find_map(|before| mount.since(before))?;
         found.covers_ns = length.unwrap_or(found.covers_ns);
@@ -129,7 +129,7 @@ fn compare_files(before: &str, after: &str, json: bool) -> Result<Exit, Faults> 
         }
     };
     let (before, after) = (read(before)?, read(after)?);
-    show(&differences(&before, &after, None), json)?;
+    show(&subtract_readings(&before, &after, None), json)?;
     Ok(Exit::Done)
 }
 

@@ -154,18 +154,18 @@ fn format_list(entries: &[&Policy]) -> String {
 fn explain(policy: &Policy, resolved: Option<&Resolved>) -> String {
     let mut text = format!("{}: {}\n", policy.id(), policy.title());
     if let Some(wording) = policy.wording() {
-        text += &screen::wrapped(wording);
+        text += &screen::wrap_paragraph(wording);
     }
     let (date, words) = (policy.as_of(), policy.confidence().words());
-    text += &screen::wrapped(&format!("as of {date}, {words}: {}", policy.source()));
+    text += &screen::wrap_paragraph(&format!("as of {date}, {words}: {}", policy.source()));
     if let Origin::User(file) = policy.origin() {
-        text += &screen::wrapped(&format!("from {file}"));
+        text += &screen::wrap_paragraph(&format!("from {file}"));
     }
     if let Some(old) = policy.expired(today()) {
-        text += &screen::wrapped(&format!("Note: {old}."));
+        text += &screen::wrap_paragraph(&format!("Note: {old}."));
     }
     for note in policy.notes() {
-        text += &screen::wrapped(&format!("Note: {note}."));
+        text += &screen::wrap_paragraph(&format!("Note: {note}."));
     }
     text += &format_inputs(policy);
     match resolved {
@@ -190,7 +190,7 @@ fn format_inputs(policy: &Policy) -> String {
     }
     let tiers: Vec<&str> = policy.tiers().collect();
     if !tiers.is_empty() {
-        text += &screen::wrapped(&format!("--tier: {}", tiers.join(", ")));
+        text += &screen::wrap_paragraph(&format!("--tier: {}", tiers.join(", ")));
     }
     match text.is_empty() {
         true => text,
@@ -233,7 +233,7 @@ fn format_figures(resolved: &Resolved) -> String {
         workload.block, workload.read_percent, workload.duration_secs, workload.warm_up_secs
     );
     if let Some(reach) = &resolved.reach {
-        text += &screen::wrapped(&verify::format_reach(reach));
+        text += &screen::wrap_paragraph(&verify::format_reach(reach));
     }
     text += "\nPromises\n";
     for clause in &resolved.clauses {

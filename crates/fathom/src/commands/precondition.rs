@@ -29,7 +29,7 @@ use crate::options::{MeasureArgs, Subset, TestArgs};
 use crate::outputs::OutputSpec;
 use crate::pages;
 use crate::permissions::{self, SafetyArgs};
-use crate::screen::{self, Screen, wrapped};
+use crate::screen::{self, Screen, wrap_paragraph};
 use crate::session::Session;
 
 /// Options that end a load; here the procedure decides when it ends.
@@ -540,7 +540,7 @@ fn format_text(report: &Report) -> String {
     text += &format_cells(report);
     text += "\nWhat this means\n";
     for sentence in &report.sentences {
-        text += &wrapped(sentence);
+        text += &wrap_paragraph(sentence);
     }
     text
 }

@@ -117,13 +117,13 @@ fn example_plan(preset: &Preset) -> Result<Plan, Faults> {
 fn format_preset(preset: &Preset, plan: &Plan) -> String {
     let about = &preset.about;
     let mut text = format!("{}: {}\n", about.name(), about.title);
-    text += &screen::wrapped(&about.why);
-    text += &screen::wrapped(&format!("From: {}.", about.from));
+    text += &screen::wrap_paragraph(&about.why);
+    text += &screen::wrap_paragraph(&format!("From: {}.", about.from));
     if let Some(objective) = &about.objective {
-        text += &screen::wrapped(&format!("To show: {objective}."));
+        text += &screen::wrap_paragraph(&format!("To show: {objective}."));
     }
     if let Some(clauses) = &about.judged_by {
-        text += &screen::wrapped(&format!(
+        text += &screen::wrap_paragraph(&format!(
             "Judged by: {clauses}. The exit code states the verdict: 0 PASS, 1 FAIL, 2 INCONCLUSIVE."
         ));
     }
@@ -133,7 +133,7 @@ fn format_preset(preset: &Preset, plan: &Plan) -> String {
         let conversion = convert::to(dialect, plan);
         text += &format!("\nFor {name}, on {}\n\n{}", sizes.join(" "), indent(&conversion.text));
         for lost in &conversion.lost {
-            text += &screen::wrapped(&format!("lost: {lost}"));
+            text += &screen::wrap_paragraph(&format!("lost: {lost}"));
         }
     }
     text + &format!("\nRun it\n\n  fathom run --preset {} --target PATH\n", about.name())

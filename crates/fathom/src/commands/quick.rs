@@ -161,7 +161,7 @@ fn format_crystal(results: &Results, refusals: &[Refusal]) -> String {
     let mut text = super::quick_cdm::format_text(results, &size.to_string());
     for refusal in refusals {
         text += "\n";
-        text += &screen::wrapped(&format!("Nothing was written. To test writes too: {}.", refusal.help));
+        text += &screen::wrap_paragraph(&format!("Nothing was written. To test writes too: {}.", refusal.help));
     }
     text
 }
@@ -174,17 +174,17 @@ fn format_text(results: &Results, refusals: &[Refusal], program: &str) -> String
     let mut text = String::from_utf8_lossy(&bytes).into_owned();
     text += "What this means\n";
     for sentence in quick::explain_figures(results) {
-        text += &screen::wrapped(&sentence);
+        text += &screen::wrap_paragraph(&sentence);
     }
-    text += &screen::wrapped(
+    text += &screen::wrap_paragraph(
         "This is a screening: four seconds per row show the order of magnitude, not the sustained rate.",
     );
     for refusal in refusals {
         text += "\nNothing was written\n";
         for reason in &refusal.reasons {
-            text += &screen::wrapped(&format!("{reason}."));
+            text += &screen::wrap_paragraph(&format!("{reason}."));
         }
-        text += &screen::wrapped(&format!("To test writes too: {}.", refusal.help));
+        text += &screen::wrap_paragraph(&format!("To test writes too: {}.", refusal.help));
     }
     let mut bytes = Vec::new();
     formats::findings(&summary.findings, &mut bytes).expect("writing to memory does not fail");

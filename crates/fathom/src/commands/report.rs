@@ -51,7 +51,7 @@ pub struct Args {
 /// Writes the page.
 pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     let files = &args.file[..];
-    let target = output_path(args);
+    let target = choose_output_path(args);
     if let Some(path) = &target {
         if files.iter().any(|file| Path::new(file) == path) {
             let fault = Fault::new(format!(
@@ -67,7 +67,7 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
         _ if !logs.files.is_empty() => (build_logs_page(args, &logs)?, Exit::Done),
         [one] => build_result_page(args, one)?,
         many => (
-            compare::page_with(many, parse_margin(&args.margin)?, args.force)?,
+            compare::build_page_of_files(many, parse_margin(&args.margin)?, args.force)?,
             Exit::Done,
         ),
     };
@@ -161,7 +161,7 @@ fn build_logs_page(args: &Args, logs: &Logs) -> Result<Page, Faults> {
 }
 
 /// Chooses the path of the page; `None` is standard output.
-fn output_path(args: &Args) -> Option<PathBuf> {
+fn choose_output_path(args: &Args) -> Option<PathBuf> {
     match args.output.as_deref() {
         Some("-") => None,
         Some(file) => Some(PathBuf::from(file)),

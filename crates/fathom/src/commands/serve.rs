@@ -125,10 +125,10 @@ impl Pages for OurPages {
 
     fn comparison_page(&self, entries: &[u64], force: bool) -> Result<Page, Trouble> {
         let files: Vec<String> = entries.iter().map(|id| format!("history:{id}")).collect();
-        compare::page_with(&files, MARGIN, force).map_err(|faults| {
+        compare::build_page_of_files(&files, MARGIN, force).map_err(|faults| {
             let fault = faults.into_first();
             // The page has a link in place of the option --force.
-            let forced = !force && compare::page_with(&files, MARGIN, true).is_ok();
+            let forced = !force && compare::build_page_of_files(&files, MARGIN, true).is_ok();
             let ids: Vec<String> = entries.iter().map(u64::to_string).collect();
             Trouble {
                 status: 422,

@@ -15,7 +15,7 @@ use super::study_outputs::{Contents, Form, STUDY_FORMS, StudyOutputs, csv_table}
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::outputs::OutputSpec;
-use crate::screen::wrapped;
+use crate::screen::wrap_paragraph;
 use crate::session::Session;
 use crate::{history, pages};
 
@@ -127,7 +127,7 @@ fn build_page(trends: &Trends) -> Page {
             pages::Test {
                 title: format!("{}{job} on {} ({})", test.name, test.targets.join(", "), test.host),
                 about: describe_runs(test),
-                command: latest_command(test),
+                command: read_latest_command(test),
                 figures: &test.figures,
             }
         })
@@ -136,7 +136,7 @@ fn build_page(trends: &Trends) -> Page {
 }
 
 /// Reads the command line of the latest run from its saved result.
-fn latest_command(test: &TestTrend) -> Option<String> {
+fn read_latest_command(test: &TestTrend) -> Option<String> {
     let saved = open_existing().ok()??.saved(test.runs.last()?.entry).ok()?;
     let Saved::Run(results) = saved else { return None };
     let arguments = &results.plan.origin.arguments;
@@ -190,7 +190,10 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
         format_version: FORMAT_VERSION,
         kind: "trend",
         margin,
-        tests: followed.iter().flat_map(|runs| job_trends(runs, margin)).collect(),
+        tests: followed
+            .iter()
+            .flat_map(|runs| compute_job_trends(runs, margin))
+            .collect(),
         alone: alone.len(),
     };
     outputs.finish(&Contents {
@@ -229,7 +232,7 @@ fn select_entries(args: &Args) -> Result<Vec<Entry>, Faults> {
 }
 
 /// Computes the trends of each job of the latest run.
-fn job_trends(runs: &[&Entry], margin: f64) -> Vec<TestTrend> {
+fn compute_job_trends(runs: &[&Entry], margin: f64) -> Vec<TestTrend> {
     let Some(latest) = runs.last() else { return Vec::new() };
     let of_job = |number: usize| {
         let jobs: Vec<(&Entry, &EntryJob)> = runs
@@ -239,7 +242,7 @@ fn job_trends(runs: &[&Entry], margin: f64) -> Vec<TestTrend> {
         let figures = FIGURES.iter().filter_map(|figure| {
             let moments: Vec<RunRecord> = jobs
                 .iter()
-                .filter_map(|(entry, job)| run_record(entry, job, figure_of(*figure, job)?))
+                .filter_map(|(entry, job)| run_record(entry, job, figure_value(*figure, job)?))
                 .collect();
             compare::trend(*figure, &moments, margin)
         });
@@ -268,7 +271,7 @@ fn job_trends(runs: &[&Entry], margin: f64) -> Vec<TestTrend> {
     (0..latest.jobs.len()).map(of_job).collect()
 }
 
-fn figure_of(figure: Figure, job: &EntryJob) -> Option<f64> {
+fn figure_value(figure: Figure, job: &EntryJob) -> Option<f64> {
     match figure {
         Figure::Iops => job.iops,
         Figure::Mean => job.mean_ns,
@@ -293,7 +296,7 @@ fn format_text(trends: &Trends) -> String {
             1 => "This test ran once, but a trend needs at least two runs: repeat it.",
             _ => "Each test ran once, but a trend needs at least two runs.",
         };
-        return wrapped(sentence).trim_start().to_owned();
+        return wrap_paragraph(sentence).trim_start().to_owned();
     }
     let mut text = String::new();
     for (index, test) in trends.tests.iter().enumerate() {
@@ -304,7 +307,7 @@ fn format_text(trends: &Trends) -> String {
         text += &format_table(test);
         text += "\nWhat this means\n";
         for sentence in pages::trend_sentences(&test.figures) {
-            text += &wrapped(&sentence);
+            text += &wrap_paragraph(&sentence);
         }
     }
     if trends.alone > 0 {
@@ -324,7 +327,7 @@ fn format_head(test: &TestTrend) -> String {
     };
     let mut text = format!("{}{job}: {} on {}\n", test.name, test.targets.join(", "), test.host);
     for line in describe_runs(test) {
-        text += &wrapped(&line);
+        text += &wrap_paragraph(&line);
     }
     text + "\n"
 }

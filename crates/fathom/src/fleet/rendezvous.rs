@@ -18,7 +18,7 @@ const HEAD_VARIABLE: &str = "FATHOM_HEAD";
 
 /// Joins over TCP: the first process coordinates, and the others connect to it.
 pub(super) fn join_over_tcp(process: &Process, rendezvous: &Rendezvous) -> Result<FleetRole, Faults> {
-    let token = transport::token()?;
+    let token = transport::read_token()?;
     let interrupt = process.interrupt_flag();
     let widened_from = engine::sys::thread::unbind_cpus();
     if rendezvous.number == 0 {

@@ -159,7 +159,7 @@ fn host_fault(host: &str, what: String, help: &str) -> Faults {
 ///
 /// # Errors
 /// [`Faults`] if there is none, or a short one.
-pub fn token() -> Result<String, Faults> {
+pub fn read_token() -> Result<String, Faults> {
     let token = std::env::var("FATHOM_TOKEN").unwrap_or_default();
     if token.len() < MIN_TOKEN_LENGTH {
         let what = match token.is_empty() {
@@ -174,7 +174,7 @@ pub fn token() -> Result<String, Faults> {
 
 /// Connects to an agent that listens.
 fn connect_agent(host: &str, rest: &str, interrupt: &AtomicBool) -> Result<Duplex, Faults> {
-    let token = token()?;
+    let token = read_token()?;
     let port = rest.rsplit_once(':').map(|(_, port)| port.parse::<u16>());
     let Some(Ok(_)) = port else {
         let fault = Fault::new(format!("`{host}` has no port")).at("--hosts");
@@ -229,7 +229,7 @@ pub fn with_token_help(fault: Fault, error: &HandshakeError) -> Fault {
 
 /// Waits for agents to connect to this process: `listen://ADDRESS*COUNT`.
 fn accept_agents(host: &str, rest: &str, interrupt: &AtomicBool) -> Result<Vec<Duplex>, Faults> {
-    let token = token()?;
+    let token = read_token()?;
     let wrong = || {
         let fault = Fault::new(format!("`{host}` has no number of agents")).at("--hosts");
         Faults::usage(fault.help("for example listen://0.0.0.0:7745*16"))

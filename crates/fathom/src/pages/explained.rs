@@ -134,7 +134,7 @@ fn find_quantiles(seen: &Observation, share: f64) -> Vec<(String, f64)> {
 }
 
 /// Joins the requirement to a command-line argument.
-fn requirement(explanation: &Explanation) -> String {
+fn join_requirement(explanation: &Explanation) -> String {
     let verdicts = explanation.loads.iter().filter_map(|load| load.verdict.as_ref());
     let mut clauses: Vec<&str> = Vec::new();
     for one in verdicts.flat_map(|verdict| &verdict.clauses) {
@@ -147,7 +147,7 @@ fn requirement(explanation: &Explanation) -> String {
 
 /// Advises the next step after a verdict, with a command.
 fn advise_next_step(explanation: &Explanation) -> Lead {
-    let require = requirement(explanation);
+    let require = join_requirement(explanation);
     let measure = match &explanation.loads[..] {
         [only] => load_arguments(&only.observation).map(|load| {
             let note = overwrite_note(&only.observation);

@@ -75,8 +75,8 @@ pub fn page(report: &Report) -> Page {
     }
 }
 
-/// The steady-state plot of the specification: the rounds, the window, its mean, the lines at ±10
-/// %, and its slope.
+/// Builds the steady-state plot of the specification: the rounds, the window, its mean, the lines
+/// at ±10 %, and its slope.
 fn chart(report: &Report) -> Chart {
     let tracked = report
         .rounds

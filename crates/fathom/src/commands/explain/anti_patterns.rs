@@ -27,9 +27,9 @@ pub(super) fn print(names: &[String], json: bool) -> Result<Exit, Faults> {
     let mut text = String::from("Common tests that do not test storage\n");
     for one in list {
         text += &format!("\n{}\n", one.name);
-        text += &screen::wrapped(one.what);
-        text += &screen::wrapped(one.why);
-        text += &screen::wrapped(&format!("Instead: {}", one.instead));
+        text += &screen::wrap_paragraph(one.what);
+        text += &screen::wrap_paragraph(one.why);
+        text += &screen::wrap_paragraph(&format!("Instead: {}", one.instead));
     }
     screen::put(&text)
 }

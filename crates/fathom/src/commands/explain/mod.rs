@@ -114,7 +114,8 @@ fn to_json<T: serde::Serialize + ?Sized>(value: &T) -> String {
     serde_json::to_string_pretty(value).expect("an explanation is plain JSON") + "\n"
 }
 
-/// The worst verdict decides the exit code; without verdicts errors do, and with `strict` warnings.
+/// Chooses the exit code by the worst verdict; without verdicts by errors, and with `strict` also
+/// by warnings.
 fn exit_of_all(explanations: &[Explanation], strict: bool) -> Exit {
     let loads = || explanations.iter().flat_map(|explanation| &explanation.loads);
     let verdicts: Vec<_> = loads()

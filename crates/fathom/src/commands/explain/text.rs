@@ -26,7 +26,7 @@ pub(super) fn render(explanation: &Explanation) -> String {
     ];
     let facts: Vec<String> = facts.into_iter().flatten().collect();
     if !facts.is_empty() {
-        text += &screen::wrapped(&facts.join(", "));
+        text += &screen::wrap_paragraph(&facts.join(", "));
     }
     for command in source.commands.iter().filter(|command| !command.is_empty()) {
         text += &format!("  $ {command}\n");
@@ -45,7 +45,7 @@ pub(super) fn render(explanation: &Explanation) -> String {
         text += &format_findings(&findings);
     }
     text += "\n";
-    text += &screen::wrapped(
+    text += &screen::wrap_paragraph(
         "A synthetic load never equals that of a real program: compare these figures with others of the same load.",
     );
     text
@@ -60,7 +60,7 @@ fn format_findings(findings: &[Finding]) -> String {
 fn format_load(load: &Explained) -> String {
     let mut text = String::new();
     for sentence in &load.sentences {
-        text += &screen::wrapped(sentence);
+        text += &screen::wrap_paragraph(sentence);
     }
     text += &format_percentiles(load);
     text += &format_limits(&load.limits);
@@ -182,7 +182,7 @@ fn format_shared_limits(table: &LimitTable) -> String {
     let mut text = String::from_utf8_lossy(&bytes).into_owned();
     text.push('\n');
     for sentence in &table.sentences {
-        text += &screen::wrapped(sentence);
+        text += &screen::wrap_paragraph(sentence);
     }
     text
 }
@@ -195,9 +195,9 @@ fn format_diagnosis(load: &Explained) -> String {
         return String::new();
     }
     let mut text = String::from("\n  What limited it\n");
-    text += &screen::wrapped(&found.sentence);
+    text += &screen::wrap_paragraph(&found.sentence);
     for advice in &found.advice {
-        text += &screen::wrapped(advice);
+        text += &screen::wrap_paragraph(advice);
     }
     text
 }
@@ -205,17 +205,17 @@ fn format_diagnosis(load: &Explained) -> String {
 fn format_verdict(verdict: &Verdict) -> String {
     let mut text = String::new();
     for reason in &verdict.reasons {
-        text += &screen::wrapped(&reason.what);
+        text += &screen::wrap_paragraph(&reason.what);
     }
     let words = verdict.words();
     for (clause, (reason, _)) in verdict.clauses.iter().zip(&words.clauses) {
-        text += &screen::wrapped(&format!("{} {}: {reason}", clause.outcome.word(), clause.clause));
+        text += &screen::wrap_paragraph(&format!("{} {}: {reason}", clause.outcome.word(), clause.clause));
     }
     for shared in &words.shared {
-        text += &screen::wrapped(shared);
+        text += &screen::wrap_paragraph(shared);
     }
     for note in &verdict.notes {
-        text += &screen::wrapped(note);
+        text += &screen::wrap_paragraph(note);
     }
     text
 }

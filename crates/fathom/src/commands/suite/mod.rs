@@ -28,7 +28,7 @@ use crate::permissions::{self, SafetyArgs};
 use crate::screen::{self, Screen};
 use crate::session::Session;
 use crate::{history, judged, pages, user_file};
-use workloads::{Ready, describe_load, left_out, prepare_workloads};
+use workloads::{Ready, describe_load, prepare_workloads, without_result};
 
 /// Load options that are also flags of this command: target, size and length.
 const FLAGS: [&str; 4] = ["target", "size", "time", "warm-up"];
@@ -155,7 +155,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     }
     let (runs, exits) = (std::mem::take(&mut runner.runs), std::mem::take(&mut runner.exits));
     drop(runner);
-    let left_out = ready.iter().skip(held.len()).map(left_out).collect::<Vec<_>>();
+    let left_out = ready.iter().skip(held.len()).map(without_result).collect::<Vec<_>>();
     held.extend(left_out);
     let seen = runs.first().map(|run| &run.results);
     let report = report::build_report(&read, file, &started, held, seen);
@@ -208,7 +208,7 @@ struct SuiteRunner<'a> {
 
 impl SuiteRunner<'_> {
     fn run_workload(&mut self, one: &Ready, number: usize, of: usize) -> Held {
-        let mut held = left_out(one);
+        let mut held = without_result(one);
         match self.run_attempts(one, &mut held, &format!("[{number}/{of}]")) {
             Ok(results) => {
                 self.exits.push(Exit::from_results(&results, false));

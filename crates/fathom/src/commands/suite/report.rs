@@ -154,7 +154,7 @@ pub(super) fn format_text(report: &SuiteReport) -> String {
     }
     text += &format!("\n{}\n", report.outcome.word());
     for note in notes {
-        text += &screen::wrapped(&note);
+        text += &screen::wrap_paragraph(&note);
     }
     text
 }

@@ -125,7 +125,7 @@ fn prepare_workload(
             return Err(fault(what, "remove `rate` or `pace`"));
         }
         true => {
-            let paced = suite::pacing(&clauses, load(job, &document, |name| workload.sets(name)));
+            let paced = suite::pacing(&clauses, read_load(job, &document, |name| workload.sets(name)));
             Some(paced.map_err(|Unverifiable { what, .. }| {
                 fault(what, "add iops>=… or mbps>=… to the requirement, or remove `pace`")
             })?)
@@ -140,7 +140,7 @@ fn prepare_workload(
     })
 }
 
-fn load(job: &JobSpec, document: &Document, sets: impl Fn(&str) -> bool) -> Load {
+fn read_load(job: &JobSpec, document: &Document, sets: impl Fn(&str) -> bool) -> Load {
     let parts = if job.parts.is_empty() {
         std::slice::from_ref(&job.part)
     } else {
@@ -192,7 +192,7 @@ pub(super) fn describe_load(plan: &Plan) -> String {
 }
 
 /// Returns a workload without any result yet.
-pub(super) fn left_out(one: &Ready) -> Held {
+pub(super) fn without_result(one: &Ready) -> Held {
     Held {
         name: one.name.clone(),
         objective: one.document.objective.clone(),

@@ -7,7 +7,7 @@ use report::numbers::{rate, rough, throughput, time};
 use report::{Summary, formats};
 use study::sweep::{Curve, Report, Row, format_settings};
 
-use crate::screen::wrapped;
+use crate::screen::wrap_paragraph;
 
 /// Formats the whole report. `first` may be any run: tool, machine and targets are the same in all.
 pub(super) fn format_report(report: &Report, first: &Results) -> String {
@@ -20,13 +20,13 @@ pub(super) fn format_report(report: &Report, first: &Results) -> String {
     if !report.left_out.is_empty() {
         text += "\nLeft out\n";
         for left in &report.left_out {
-            text += &wrapped(&format!("{}: {}.", format_settings(&left.settings), left.why));
+            text += &wrap_paragraph(&format!("{}: {}.", format_settings(&left.settings), left.why));
         }
     }
     if !report.notes.is_empty() {
         text += "\nCaveats\n";
         for note in &report.notes {
-            text += &wrapped(note);
+            text += &wrap_paragraph(note);
         }
     }
     if report.interrupted {
@@ -166,7 +166,7 @@ fn format_advice(report: &Report, curve: &Curve) -> String {
         let setting = curve.setting_at(load)?;
         (setting != load).then(|| format!(" That is {} {setting}.", curve.parameter.name()))
     });
-    text += &wrapped(&format!("{}{}", advice.sentence, setting.unwrap_or_default()));
+    text += &wrap_paragraph(&format!("{}{}", advice.sentence, setting.unwrap_or_default()));
     let axis = match curve.parameter {
         Parameter::Rate => Axis::Rate,
         Parameter::Targets => Axis::Targets,
@@ -183,17 +183,17 @@ pub(in crate::commands) fn describe_analyses(knee: &Knee, axis: Axis, limited: b
         Axis::InFlight | Axis::Rate => "in flight",
     };
     if let Some(bounds) = &knee.bounds {
-        text += &wrapped(&format_bounds(bounds, unit));
+        text += &wrap_paragraph(&format_bounds(bounds, unit));
     }
     if knee.bounds.is_some() && !limited {
         let at = knee.kneedle.map_or("none".to_owned(), |at| format!("{at} {unit}"));
         let power = knee.power.map_or("none".to_owned(), |at| format!("{at} {unit}"));
-        text += &wrapped(&format!(
+        text += &wrap_paragraph(&format!(
             "knee by curvature (Kneedle): {at}; best rate per latency (power): {power}"
         ));
     }
     if let Some(usl) = &knee.usl {
-        text += &wrapped(&format_usl(usl, unit, knee));
+        text += &wrap_paragraph(&format_usl(usl, unit, knee));
     }
     text
 }

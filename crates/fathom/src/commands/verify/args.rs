@@ -367,7 +367,7 @@ impl LimitsBelow {
             machine: detected.name,
             disks: args.disk.clone(),
             count: args.disks,
-            cached: storage.of_all().cache == Some(CachePath::Cached),
+            cached: storage.common().cache == Some(CachePath::Cached),
         };
         let unknown = |why: String| Faults::usage(Fault::new(why).help(limits::CATALOGUE_HELP));
         let mut named = policies::stack(catalogue, &wanted).map_err(unknown)?;
@@ -378,10 +378,10 @@ impl LimitsBelow {
             .cloned()
             .chain(limits::parse_caps(&args.cap)?)
             .collect();
-        limits::refuse_unused(&caps, &[(&promise.name, storage.of_all())])?;
+        limits::refuse_unused(&caps, &[(&promise.name, storage.common())])?;
         named.extend(
             caps.into_iter()
-                .filter(|cap| cap.covers(&promise.name, storage.of_all())),
+                .filter(|cap| cap.covers(&promise.name, storage.common())),
         );
         let is_named = !named.is_empty();
         let layers: Vec<Layer> = named.into_iter().chain(promise.layers.iter().cloned()).collect();

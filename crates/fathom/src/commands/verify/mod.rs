@@ -237,8 +237,8 @@ fn build_plan(session: &Session, request: &VerifyRequest, attempt: &Attempt) -> 
     plan
 }
 
-/// A promise applies to all hosts together, so they divide the rate. They divide the depth if each
-/// host gets at least one slot, and a shared target if its access is sequential.
+/// Divides the rate among the hosts, because a promise applies to all of them together. Divides the
+/// depth if each host gets at least one slot, and a shared target if its access is sequential.
 pub(super) fn divide_among_hosts(ranks: Option<u32>, mut plan: Plan) -> Plan {
     let Some(ranks) = ranks else { return plan };
     let has_own = plan

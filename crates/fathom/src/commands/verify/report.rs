@@ -75,7 +75,7 @@ pub(super) fn format_text(verified: &Verified, strict: bool) -> String {
     for paragraph in verify::format_report(verified) {
         text += &match paragraph {
             Paragraph::Line(line) => format!("{line}\n"),
-            Paragraph::Sentences(sentences) => screen::wrapped(&sentences),
+            Paragraph::Sentences(sentences) => screen::wrap_paragraph(&sentences),
         };
     }
     text += &format_caveats(verified, strict);

@@ -149,9 +149,10 @@ impl Targets {
         Ok(())
     }
 
-    /// Default size of each file: together twice the memory, so that no cache of this machine can
-    /// hold them, but at most half of the usable space, as if all directories were on one file
-    /// system. With `quick`, or without space for 1 GiB, the plan's own default applies.
+    /// Computes the default size of each file. Together they have twice the memory, so that no
+    /// cache of this machine can hold them, but at most half of the usable space, as if all
+    /// directories were on one file system. With `quick`, or without space for 1 GiB, the plan's
+    /// own default applies.
     pub(super) fn default_size(&self, quick: bool) -> Option<Bytes> {
         let folders = || self.paths.iter().map(Path::new).filter(|path| path.is_dir());
         let count = folders().count() as u64;

@@ -174,7 +174,7 @@ pub fn short_target_lines(results: &Results, profile: &Profile) -> Vec<String> {
     lines
 }
 
-/// Lines about short transfers, one for each thread and direction.
+/// Formats lines about short transfers, one for each thread and target.
 pub fn short_transfer_lines(results: &Results) -> Vec<String> {
     let mut lines = Vec::new();
     for (plan, step) in results.plan.steps.iter().zip(&results.steps) {
@@ -329,9 +329,9 @@ fn add_setup_error(fault: &WorkerFault, profile: &Profile, messages: &mut Messag
                 error_codes::INVALID_PARAMETER
             ));
         }
-        SetupError::NotRemote { .. } => messages.line(cache_not_bypassed(error_codes::NOT_SUPPORTED)),
+        SetupError::NotRemote { .. } => messages.line(cache_not_bypassed_line(error_codes::NOT_SUPPORTED)),
         SetupError::Placement { what, source } if what.contains("local cache") => {
-            messages.line(cache_not_bypassed(source.raw_os_error().unwrap_or(0)));
+            messages.line(cache_not_bypassed_line(source.raw_os_error().unwrap_or(0)));
         }
         // DiskSpd's message for this case is not published.
         SetupError::Placement { what, source } if what.contains("BypassIO") => {
@@ -365,7 +365,7 @@ fn add_setup_error(fault: &WorkerFault, profile: &Profile, messages: &mut Messag
     }
 }
 
-fn cache_not_bypassed(code: i32) -> String {
+fn cache_not_bypassed_line(code: i32) -> String {
     format!(
         "Failed to disable local caching (error {code}). NOTE: only supported on remote filesystems with Windows 8 or \
          newer."

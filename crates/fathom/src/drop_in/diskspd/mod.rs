@@ -180,7 +180,7 @@ fn run(session: &Session, profile: &Profile, env: &LocalEnv) -> u8 {
             };
             debug_assert_eq!(plan.origin.dialect, Dialect::Diskspd);
             let messages = failures::messages_for_complaints(&complaints, profile.result_format);
-            return fail(&session.empty_results(plan), profile, &messages);
+            return report_failure(&session.empty_results(plan), profile, &messages);
         }
     };
     lowered.notes.iter().for_each(|text| note(text));
@@ -222,7 +222,7 @@ fn run(session: &Session, profile: &Profile, env: &LocalEnv) -> u8 {
             if matches!(&error, RunError::Targets(errors) if errors.iter().any(|e| matches!(e, TargetError::Fill(_)))) {
                 messages.hints.splice(0..0, failures::incomplete_file_lines(&echo));
             }
-            fail(&session.empty_results(echo), profile, &messages)
+            report_failure(&session.empty_results(echo), profile, &messages)
         }
     }
 }
@@ -292,7 +292,7 @@ fn conclude(mut results: Results, profile: &Profile) -> u8 {
 }
 
 /// Reports a run that did not start: its settings, and the reason.
-fn fail(results: &Results, profile: &Profile, messages: &Messages) -> u8 {
+fn report_failure(results: &Results, profile: &Profile, messages: &Messages) -> u8 {
     print_lines(&messages.stdout);
     report(results, profile);
     print_stderr(&messages.stderr);

@@ -7,7 +7,7 @@ use model::Direction;
 use report::formats::fio::numbers::{Style, Unit};
 
 /// Formats the lines of each job, in job order.
-pub(super) fn lines(jobs: &Jobs) -> Vec<Vec<String>> {
+pub(super) fn format_lines(jobs: &Jobs) -> Vec<Vec<String>> {
     let mut group = 0;
     let each = jobs.jobs.iter().enumerate().map(|(number, job)| {
         group += usize::from(number > 0 && (job.waits() || job.options.job.new_group));

@@ -150,7 +150,7 @@ fn run(session: &Session, parts: &[Part], all: &[&Jobs], output: &mut Output) ->
     for host in &hosts {
         refuse_local_options(host.jobs)?;
         let mut one = lower(host, &session.process.arguments)?;
-        one.plan.origin.profile = banner::lines(host.jobs).concat();
+        one.plan.origin.profile = banner::format_lines(host.jobs).concat();
         let wanted = logs::Logs::from_jobs(host.jobs, &mut one.plan).map_err(Refused::from)?;
         if one.plan.jobs().any(|(_, job)| job.operation_log.is_some()) {
             return Err(

@@ -57,20 +57,20 @@ pub(super) fn number_as_fio(results: &mut Results) {
 
 /// Formats the line about a clone that ended with an error.
 pub(super) fn process_line(errno: i32, function: &str) -> String {
-    line_of(std::process::id(), errno, function)
+    format_error_line(std::process::id(), errno, function)
 }
 
 /// Formats the line about a clone that failed before it had a process.
 pub(super) fn set_up_line(errno: i32, function: &str) -> String {
-    line_of(0, errno, function)
+    format_error_line(0, errno, function)
 }
 
-fn line_of(process: u32, errno: i32, function: &str) -> String {
-    format!("fio: pid={process}, err={errno}/{}", place(errno, function))
+fn format_error_line(process: u32, errno: i32, function: &str) -> String {
+    format!("fio: pid={process}, err={errno}/{}", format_place(errno, function))
 }
 
 /// Formats the place at which fio reports an error.
-fn place(errno: i32, function: &str) -> String {
+fn format_place(errno: i32, function: &str) -> String {
     let why = match function {
         // Engines that lack a required option.
         "cpuio" => "cpu thread needs rate (cpuload=)".to_owned(),
@@ -127,7 +127,7 @@ fn first_unusable(plan: &Plan, worker: &Worker) -> Option<Unusable> {
                 }
                 (Some(ENOENT), Prepare::LayOut { .. }) => return None,
                 (Some(ENOENT) | None, _) => {}
-                (Some(errno), _) => return Some(fault(place(errno, "fstat"), errno, "fstat".into())),
+                (Some(errno), _) => return Some(fault(format_place(errno, "fstat"), errno, "fstat".into())),
             }
             // The permissions of another user are only known when that user opens the file.
             if worker.placement.user.is_some() || worker.placement.group.is_some() {
@@ -145,7 +145,7 @@ fn first_unusable(plan: &Plan, worker: &Worker) -> Option<Unusable> {
 }
 
 /// Returns help for an error when files are opened or created.
-pub(super) fn help(errno: i32) -> Option<&'static str> {
+pub(super) fn help_for_errno(errno: i32) -> Option<&'static str> {
     match errno {
         2 => Some("the file does not exist: check the spelling, or set a size to create it"),
         13 | 1 => Some("use a target that this user may open, or run as root"),
@@ -250,7 +250,7 @@ fn add_target_error(error: &TargetError, plan: &Plan, messages: &mut Messages) {
     let function = format!("open({path})");
     for ((step, number), job) in plan.jobs() {
         for (clone, worker) in job.workers.iter().enumerate() {
-            let uses = worker.streams.iter().flat_map(|stream| ids(&stream.target));
+            let uses = worker.streams.iter().flat_map(|stream| target_ids(&stream.target));
             let mut uses = uses.map(|id| &plan.target(*id).path);
             if uses.any(|used| *used == path) {
                 messages.stdout.push(process_line(errno, &function));
@@ -269,7 +269,7 @@ fn add_target_error(error: &TargetError, plan: &Plan, messages: &mut Messages) {
     }
 }
 
-fn ids(target: &StreamTarget) -> impl Iterator<Item = &model::plan::TargetId> {
+fn target_ids(target: &StreamTarget) -> impl Iterator<Item = &model::plan::TargetId> {
     target.ids().iter()
 }
 
@@ -332,7 +332,7 @@ pub(super) fn messages_for_results(results: &Results) -> Messages {
                 let verify = stream.and_then(|stream| stream.verify.as_ref());
                 messages.stderr.extend(
                     verify
-                        .map(|verify| mismatches::dumps(mismatch, verify))
+                        .map(|verify| mismatches::format_dumps(mismatch, verify))
                         .unwrap_or_default(),
                 );
             }
@@ -408,7 +408,7 @@ fn add_failure(failure: &Failure, streams: &[Stream], worker: &WorkerResults, me
         errno,
         &reports::errors::error_source(failure, worker.engine.kind),
     ));
-    add_help(failure.help.as_deref().or(help(errno)), messages);
+    add_help(failure.help.as_deref().or(help_for_errno(errno)), messages);
 }
 
 /// fio's message if the first direct operation fails.
@@ -423,8 +423,8 @@ fn add_help(help: Option<&str>, messages: &mut Messages) {
     }
 }
 
-/// fio checks each clone separately. In fathom a rule covers all clones, so the lines divide the
-/// rate equally.
+/// Adds the lines about a missed rule. fio checks each clone separately; in fathom a rule covers
+/// all clones, so the lines divide the rate equally.
 fn add_missed_rule(rule: &Control, outcome: &ControlOutcome, plan: &Job, job: &JobResults, messages: &mut Messages) {
     let clones = job.workers.len().max(1);
     let name = &plan.name;

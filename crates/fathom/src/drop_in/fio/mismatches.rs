@@ -5,7 +5,7 @@ use model::mismatch::{BlockFault, HeaderField, Mismatch, dump_path};
 use model::plan::{Verify, VerifyMethod};
 
 /// Formats the lines about dumped blocks.
-pub(super) fn dumps(mismatch: &Mismatch, verify: &Verify) -> Vec<String> {
+pub(super) fn format_dumps(mismatch: &Mismatch, verify: &Verify) -> Vec<String> {
     let kinds = ["received", "expected"].into_iter().filter(|_| verify.dump);
     let line = |kind: &str| {
         let path = dump_path(&verify.directory, &mismatch.path, mismatch.block_offset.0, kind);

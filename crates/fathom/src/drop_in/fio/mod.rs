@@ -84,7 +84,7 @@ pub fn execute(session: &Session, skip: usize) -> ExitCode {
                 return ExitCode::from(FAILED);
             }
             let banners = match end.read.flags.formats.normal {
-                true => banner::lines(&end.read),
+                true => banner::format_lines(&end.read),
                 false => Vec::new(),
             };
             print_parse_messages(&mut output, &end.read, &banners);
@@ -159,7 +159,7 @@ pub fn plan_of(arguments: &[String]) -> Result<(Plan, CappedDepths), Vec<String>
     let lowered = lower(&read, &words, &local_env::RealDisk);
     let lowered = lowered.map_err(|complaints| complaints.into_iter().map(|one| one.what).collect::<Vec<_>>())?;
     let mut plan = lowered.plan;
-    plan.origin.profile = banner::lines(&read).concat();
+    plan.origin.profile = banner::format_lines(&read).concat();
     Ok((plan, lowered.capped_depths))
 }
 
@@ -218,7 +218,7 @@ impl Files<'_> {
 }
 
 fn run(session: &Session, (jobs, started): (&Jobs, Instant), files: Files<'_>, output: &mut Output) -> u8 {
-    let banners = banner::lines(jobs);
+    let banners = banner::format_lines(jobs);
     let normal = jobs.flags.formats.normal;
     if jobs.flags.formats.is_json_only() {
         output.suppress_information();
@@ -413,7 +413,7 @@ fn print_unusable(unusable: &[Unusable], output: &mut Output) {
         "total_file_size" => Some("set a size, or use an existing file or device that is not empty"),
         "cpuio" => Some("set the share of a processor to use, such as cpuload=50"),
         "exec" => Some("set a program, such as program=/usr/bin/vmstat"),
-        _ if one.line.is_empty() || one.errno != 2 => failures::help(one.errno),
+        _ if one.line.is_empty() || one.errno != 2 => failures::help_for_errno(one.errno),
         _ => Some("check the spelling: the file does not exist and must not be created"),
     };
     let mut hints: Vec<&str> = unusable.iter().filter_map(help).collect();

@@ -13,7 +13,7 @@ use super::output::Output;
 use super::{FAILED, SIGNALLED};
 use crate::exit::Exit;
 use crate::fleet::link::{self, Listener};
-use crate::fleet::{self, token};
+use crate::fleet::{self, read_token};
 use crate::process::Process;
 
 /// Help for a missing token.
@@ -26,7 +26,9 @@ pub(super) const TOKEN_HELP: &str =
 /// The message, if the token is too short.
 pub(super) fn token_from_env() -> Result<Option<String>, String> {
     match std::env::var("FATHOM_TOKEN") {
-        Ok(text) if !text.is_empty() => token().map(Some).map_err(|faults| format!("fio: {}", faults.first())),
+        Ok(text) if !text.is_empty() => read_token()
+            .map(Some)
+            .map_err(|faults| format!("fio: {}", faults.first())),
         _ => Ok(None),
     }
 }
