@@ -257,13 +257,13 @@ pub fn connect_hosts(process: &Process, text: &str) -> Result<Fleet, Faults> {
     let hosts = transport::parse_hosts(text)?;
     let interrupt = process.interrupt_flag();
     // Agents that connect to us are announced separately.
-    let answering: Vec<&str> = hosts
+    let contacted: Vec<&str> = hosts
         .iter()
         .map(String::as_str)
         .filter(|host| !host.starts_with("listen://"))
         .collect();
-    let quiet = process.is_quiet() || answering.is_empty();
-    let notice = waiting::Notice::new(quiet, format!("waiting for {} to answer", answering.join(", ")));
+    let quiet = process.is_quiet() || contacted.is_empty();
+    let notice = waiting::Notice::new(quiet, format!("waiting for {} to answer", contacted.join(", ")));
     let mut reached = transport::connect_all(&hosts, interrupt)?;
     let coordinator = Coordinator::new(
         Box::new(reached.comm),

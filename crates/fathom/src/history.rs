@@ -29,12 +29,12 @@ enum Place {
 
 impl Place {
     fn from_env() -> Place {
-        let usual = || user_data::folder().map(|folder| folder.join("history.sqlite"));
+        let default_path = || user_data::folder().map(|folder| folder.join("history.sqlite"));
         match std::env::var_os(VARIABLE) {
             Some(value) if value == "off" => Place::Off,
-            Some(value) if value == "on" => usual().map_or(Place::NoFolder, |path| Place::At(path, true)),
+            Some(value) if value == "on" => default_path().map_or(Place::NoFolder, |path| Place::At(path, true)),
             Some(value) if !value.is_empty() => Place::At(PathBuf::from(value), true),
-            _ => usual().map_or(Place::NoFolder, |path| Place::At(path, false)),
+            _ => default_path().map_or(Place::NoFolder, |path| Place::At(path, false)),
         }
     }
 }

@@ -119,11 +119,11 @@ pub struct StorageArgs<const OF_JOBS: bool>(pub Vec<(&'static str, String)>);
 
 impl<const OF_JOBS: bool> FromArgMatches for StorageArgs<OF_JOBS> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let given = STORAGE.into_iter().flat_map(|name| {
+        let values = STORAGE.into_iter().flat_map(|name| {
             let values = matches.get_many::<String>(name).into_iter().flatten();
             values.map(move |value| (name, value.clone()))
         });
-        Ok(StorageArgs(given.collect()))
+        Ok(StorageArgs(values.collect()))
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {

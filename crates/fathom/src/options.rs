@@ -32,7 +32,7 @@ pub type OptionWithValues = (&'static NativeOption, Vec<String>);
 /// The load options: rows of the native table.
 pub struct LoadOptions<S = AllOptions> {
     /// Options on the command line, in the order of the table.
-    pub given: Vec<OptionWithValues>,
+    pub options: Vec<OptionWithValues>,
     subset: PhantomData<S>,
 }
 
@@ -49,7 +49,7 @@ impl<S: Subset> FromArgMatches for LoadOptions<S> {
             ),
         };
         Ok(LoadOptions {
-            given: OPTIONS.iter().filter(is_given).map(with_values).collect(),
+            options: OPTIONS.iter().filter(is_given).map(with_values).collect(),
             subset: PhantomData,
         })
     }

@@ -72,10 +72,10 @@ impl Process {
 
     /// Returns the name under which the user started this program.
     pub fn program(&self) -> String {
-        let called = self.arguments.first().map(String::as_str).unwrap_or("fathom");
-        match called.contains(' ') || called.is_empty() {
+        let name = self.arguments.first().map(String::as_str).unwrap_or("fathom");
+        match name.contains(' ') || name.is_empty() {
             true => "fathom".to_owned(),
-            false => called.to_owned(),
+            false => name.to_owned(),
         }
     }
 }

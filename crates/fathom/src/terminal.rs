@@ -218,10 +218,10 @@ fn restore_terminal() {
 fn restore_on_panic() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        let usual = std::panic::take_hook();
+        let previous_hook = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
             restore_terminal();
-            usual(panic);
+            previous_hook(panic);
         }));
     });
 }

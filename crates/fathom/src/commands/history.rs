@@ -244,24 +244,24 @@ fn list(args: &ListArgs) -> Result<Exit, Faults> {
     let outputs = StudyOutputs::new(&spec, None, NO_PAGE)?;
     outputs.check_files(&[])?;
     let limit = Some(args.limit).filter(|limit| *limit > 0);
-    let wanted = Filter {
+    let filter = Filter {
         limit,
         ..args.filter.filter()?
     };
     let history = open_existing()?;
     let entries = history
         .as_ref()
-        .map_or(Ok(Vec::new()), |history| history.list(&wanted))?;
-    let everything = Filter {
+        .map_or(Ok(Vec::new()), |history| history.list(&filter))?;
+    let no_filter = Filter {
         limit,
         ..Filter::default()
     };
-    let none = match wanted == everything {
+    let empty_text = match filter == no_filter {
         true => "the history is empty; every command that measures adds to it, for example `fathom quick`\n",
         false => "no entry matches\n",
     };
     let text = match entries.is_empty() {
-        true => none.to_owned(),
+        true => empty_text.to_owned(),
         false => format_table(&entries, terminal_width()),
     };
     let list = HistoryList::from_entries(entries);

@@ -185,8 +185,8 @@ fn format_inputs(policy: &Policy) -> String {
             "size" | "iops" | "mbps" => format!("--{name} {example}"),
             _ => format!("--set {name}={example}"),
         };
-        let usual = if default { " (has a default)" } else { "" };
-        text += &format!("  {flag:<24} {help}{usual}\n");
+        let default_note = if default { " (has a default)" } else { "" };
+        text += &format!("  {flag:<24} {help}{default_note}\n");
     }
     let tiers: Vec<&str> = policy.tiers().collect();
     if !tiers.is_empty() {

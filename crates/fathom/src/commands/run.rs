@@ -180,16 +180,16 @@ pub(super) fn build_document(session: &Session, args: &Args) -> Result<Document,
         document.objective = Some(line);
     }
     args.test.apply(&mut document, args.output.measure.seed)?;
-    record_preset_changes(&mut document, &args.test.load.given);
+    record_preset_changes(&mut document, &args.test.load.options);
     check_target_count(&document)?;
     Ok(document)
 }
 
 /// Records which flags changed a preset, so that the result lists them.
-pub(super) fn record_preset_changes(document: &mut Document, given: &[OptionWithValues]) {
+pub(super) fn record_preset_changes(document: &mut Document, options: &[OptionWithValues]) {
     let Some(used) = &mut document.preset else { return };
     let (before, set) = (&used.changed, |name: &str| {
-        given.iter().any(|(option, _)| option.name == name)
+        options.iter().any(|(option, _)| option.name == name)
     });
     let names = OPTIONS.iter().map(|option| option.name);
     let changed =
@@ -317,20 +317,20 @@ impl<S: Subset> TestArgs<S> {
         if self.name.is_some() {
             document.name.clone_from(&self.name);
         }
-        apply_options(document, &self.load.given, seed)
+        apply_options(document, &self.load.options, seed)
     }
 }
 
 /// Applies options to every job.
 pub(super) fn apply_options(
     document: &mut Document,
-    given: &[OptionWithValues],
+    options: &[OptionWithValues],
     seed: Option<u64>,
 ) -> Result<(), Faults> {
     document.seed = seed.or(document.seed);
     let mut complaints = Vec::new();
     for job in &mut document.jobs {
-        for (option, values) in given {
+        for (option, values) in options {
             if option.name == "target" {
                 job.targets.clear();
             }

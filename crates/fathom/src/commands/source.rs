@@ -79,10 +79,10 @@ pub fn read(session: &Session, words: &[String]) -> Result<Source, Faults> {
 }
 
 fn read_flags(session: &Session, flags: &[String]) -> Result<Plan, Faults> {
-    let given = run::parse(flags).map_err(|error| {
+    let args = run::parse(flags).map_err(|error| {
         Faults::usage(command_line::fault_from_clap(&error).help("`fathom run --help` lists the flags"))
     })?;
-    Ok(native::lower(&run::build_document(session, &given)?)?)
+    Ok(native::lower(&run::build_document(session, &args)?)?)
 }
 
 /// Reads a file by its extension: a profile, a job file, or else a saved result.

@@ -82,9 +82,9 @@ impl NamedEvent {
         open_own(&mark_path(&self.path)).is_ok()
     }
 
-    /// Waits until the event is set, or until `enough` returns true.
-    pub fn wait(&self, enough: impl Fn() -> bool) {
-        while !self.is_set() && !enough() {
+    /// Waits until the event is set, or until `should_stop` returns true.
+    pub fn wait(&self, should_stop: impl Fn() -> bool) {
+        while !self.is_set() && !should_stop() {
             std::thread::sleep(POLL_INTERVAL);
         }
     }
@@ -197,9 +197,9 @@ mod tests {
         let path = event_path(&name);
         let unchanged = || assert_eq!(fs::read_to_string(&precious).unwrap(), "precious");
 
-        let lure = |at: &Path, to: &Path| std::os::unix::fs::symlink(to, at).unwrap();
+        let link_to = |at: &Path, to: &Path| std::os::unix::fs::symlink(to, at).unwrap();
         for to in [&precious, &folder.path().join("new")] {
-            lure(&path, to);
+            link_to(&path, to);
             let error = NamedEvent::open_or_create(&name).unwrap_err().to_string();
             assert!(error.contains("is a symbolic link"), "{error}");
             assert!(NamedEvent::set_existing(&name).is_err());
@@ -213,7 +213,7 @@ mod tests {
         fs::remove_dir(&path).unwrap();
 
         let made = NamedEvent::open_or_create(&name).unwrap();
-        lure(&mark_path(&path), &precious);
+        link_to(&mark_path(&path), &precious);
         assert!(made.set().is_err() && NamedEvent::set_existing(&name).is_err());
         assert!(!made.is_set());
         unchanged();

@@ -43,9 +43,9 @@ impl NamedEvent {
         self.0.wait(Duration::ZERO)
     }
 
-    /// Waits until the event is set, or until `enough` returns true.
-    pub fn wait(&self, enough: impl Fn() -> bool) {
-        while !self.0.wait(POLL_INTERVAL) && !enough() {}
+    /// Waits until the event is set, or until `should_stop` returns true.
+    pub fn wait(&self, should_stop: impl Fn() -> bool) {
+        while !self.0.wait(POLL_INTERVAL) && !should_stop() {}
     }
 
     /// Closes the event. The system removes it with its last handle, at the latest when the process

@@ -309,10 +309,10 @@ pub fn listen_at(path: &Path) -> io::Result<Listener> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     // Bind in a private folder, so that no other user can connect before the permissions are set.
     let hidden = tempfile::tempdir_in(folder.unwrap_or(Path::new(".")))?;
-    let there = hidden.path().join("socket");
-    let listener = UnixListener::bind(&there)?;
-    std::fs::set_permissions(&there, std::fs::Permissions::from_mode(0o600))?;
-    std::fs::rename(&there, path)?;
+    let socket_path = hidden.path().join("socket");
+    let listener = UnixListener::bind(&socket_path)?;
+    std::fs::set_permissions(&socket_path, std::fs::Permissions::from_mode(0o600))?;
+    std::fs::rename(&socket_path, path)?;
     Ok(Listener::Socket(listener, path.to_owned()))
 }
 

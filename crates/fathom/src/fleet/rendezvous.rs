@@ -22,8 +22,8 @@ pub(super) fn join_over_tcp(process: &Process, rendezvous: &Rendezvous) -> Resul
     let interrupt = process.interrupt_flag();
     let widened_from = engine::sys::thread::unbind_cpus();
     if rendezvous.number == 0 {
-        let everywhere = SocketAddr::from((Ipv4Addr::UNSPECIFIED, rendezvous.port));
-        let (listener, bound) = address::bind(HEAD_VARIABLE, everywhere)?;
+        let any_address = SocketAddr::from((Ipv4Addr::UNSPECIFIED, rendezvous.port));
+        let (listener, bound) = address::bind(HEAD_VARIABLE, any_address)?;
         let others = transport::ExpectedAgents {
             requested_by: HEAD_VARIABLE,
             count: rendezvous.size as usize - 1,

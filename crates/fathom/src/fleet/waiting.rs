@@ -36,8 +36,8 @@ impl Notice {
 
 /// Converts a stop request during the wait to a fault; `None` without one.
 pub fn interrupted(flag: &AtomicBool) -> Option<Faults> {
-    let asked = flag.load(Ordering::Relaxed);
-    asked.then(|| {
+    let is_requested = flag.load(Ordering::Relaxed);
+    is_requested.then(|| {
         let signal = engine::sys::signals::stop_signal().unwrap_or(2);
         let fault = Fault::new("interrupted while waiting for other hosts: nothing was measured");
         Faults::one(fault, Exit::Interrupted(signal))

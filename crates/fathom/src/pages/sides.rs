@@ -30,7 +30,7 @@ const WITHIN_RUNS: &str = "the variation within each run";
 /// Describes better, same or worse for the first screen. `beyond` is what the difference exceeds.
 fn judgement_verdict((word, changes): (Judgement, &[Change]), what: &str, than: &str, beyond: &str) -> Verdict {
     let contrary = compare::contrary(word, changes);
-    let (said, tone, sentence) = match word {
+    let (label, tone, sentence) = match word {
         _ if contrary.is_some() => (
             "MIXED",
             page::Tone::Unsure,
@@ -63,7 +63,7 @@ fn judgement_verdict((word, changes): (Judgement, &[Change]), what: &str, than: 
         ),
     };
     Verdict {
-        word: said.into(),
+        word: label.into(),
         tone,
         sentence,
         ..Verdict::default()
@@ -450,7 +450,7 @@ fn judge(files: &[String], job: &Sides<'_>) -> Verdict {
             .join(", ")
     };
     let all = |wanted: Judgement| words.iter().all(|word| *word == wanted);
-    let (said, tone, sentence) = if words.contains(&Judgement::DifferentLoad) {
+    let (label, tone, sentence) = if words.contains(&Judgement::DifferentLoad) {
         (
             "DIFFERENT LOADS",
             page::Tone::Plain,
@@ -490,7 +490,7 @@ fn judge(files: &[String], job: &Sides<'_>) -> Verdict {
         )
     };
     Verdict {
-        word: said.into(),
+        word: label.into(),
         tone,
         sentence,
         ..Verdict::default()
@@ -615,8 +615,8 @@ fn shared_facts(facts: &[Vec<Fact>]) -> Option<Block> {
 
 /// Builds the section with the command line of each result.
 fn commands(files: &[String], heads: &[Head]) -> Option<Section> {
-    let called = files.iter().zip(heads).filter(|(_, head)| !head.arguments.is_empty());
-    let code = called.map(|(file, head)| Block::Code {
+    let with_command = files.iter().zip(heads).filter(|(_, head)| !head.arguments.is_empty());
+    let code = with_command.map(|(file, head)| Block::Code {
         title: file.clone(),
         text: with_options(&head.arguments, &[]),
         notes: Vec::new(),

@@ -36,23 +36,23 @@ impl JudgedWorkload<'_> {
 }
 
 /// Builds the page of a suite. Judges the measurements by the requirements again.
-pub fn page(study: &Study, workloads: &[RequiredOf]) -> Page {
-    let held: Vec<JudgedWorkload<'_>> = workloads.iter().map(|of| judge_workload(study, of)).collect();
-    let overall = worst(held.iter().map(JudgedWorkload::outcome));
+pub fn page(study: &Study, required: &[RequiredOf]) -> Page {
+    let workloads: Vec<JudgedWorkload<'_>> = required.iter().map(|of| judge_workload(study, of)).collect();
+    let overall = worst(workloads.iter().map(JudgedWorkload::outcome));
     let first = study.runs.first().map(|run| &run.results);
     Page {
         title: study.name.clone(),
-        about: about(study, &held),
-        verdict: verdict(&held, overall),
-        lead: limits(&held)
+        about: about(study, &workloads),
+        verdict: verdict(&workloads, overall),
+        lead: limits(&workloads)
             .into_iter()
-            .chain(advise_next_step(study, &held, overall))
+            .chain(advise_next_step(study, &workloads, overall))
             .collect(),
-        charts: [against_limits(&held), latencies(&held)]
+        charts: [against_limits(&workloads), latencies(&workloads)]
             .into_iter()
             .flatten()
             .collect(),
-        sections: std::iter::once(figures(&held))
+        sections: std::iter::once(figures(&workloads))
             .chain(first.and_then(command_block).map(|block| Section {
                 title: "Method".into(),
                 blocks: vec![block],
@@ -76,18 +76,18 @@ fn judge_workload<'a>(study: &'a Study, of: &'a RequiredOf) -> JudgedWorkload<'a
     JudgedWorkload { of, run, verdict }
 }
 
-fn about(study: &Study, held: &[JudgedWorkload<'_>]) -> Vec<String> {
+fn about(study: &Study, workloads: &[JudgedWorkload<'_>]) -> Vec<String> {
     let head = study.runs.first().map(|run| Head::from_results(&run.results));
     // The load is that of the first workload only.
-    let loads: Vec<String> = held.iter().filter_map(JudgedWorkload::load).collect();
+    let loads: Vec<String> = workloads.iter().filter_map(JudgedWorkload::load).collect();
     let is_load = |line: &String| loads.iter().any(|load| line.starts_with(load.as_str()));
     let mut lines = vec![format!(
         "A suite of {}, run in sequence",
-        report::numbers::pluralize(held.len() as u64, "workload")
+        report::numbers::pluralize(workloads.len() as u64, "workload")
     )];
     lines.extend(head.unwrap_or_default().about.into_iter().filter(|line| !is_load(line)));
-    if held.len() <= MAX_LOADS_IN_HEAD {
-        let with_load = held
+    if workloads.len() <= MAX_LOADS_IN_HEAD {
+        let with_load = workloads
             .iter()
             .filter_map(|one| Some(format!("{}: {}", one.of.workload, one.load()?)));
         lines.extend(with_load);
@@ -107,14 +107,17 @@ impl JudgedWorkload<'_> {
     }
 }
 
-fn verdict(held: &[JudgedWorkload<'_>], overall: Outcome) -> page::Verdict {
-    let deciding: Vec<&JudgedWorkload<'_>> = held.iter().filter(|one| one.outcome() == overall).collect();
+fn verdict(workloads: &[JudgedWorkload<'_>], overall: Outcome) -> page::Verdict {
+    let deciding: Vec<&JudgedWorkload<'_>> = workloads.iter().filter(|one| one.outcome() == overall).collect();
     let names: Vec<&str> = deciding.iter().map(|one| one.of.workload.as_str()).collect();
-    let share = format!("{} of {} workloads", names.len(), held.len());
+    let share = format!("{} of {} workloads", names.len(), workloads.len());
     let (headline, sentence) = match overall {
         Outcome::Pass => (
             "all workloads meet their requirements".to_owned(),
-            format!("The storage meets the requirements of all {} workloads.", held.len()),
+            format!(
+                "The storage meets the requirements of all {} workloads.",
+                workloads.len()
+            ),
         ),
         Outcome::Fail => {
             let missed = deciding.iter().filter_map(|one| {
@@ -144,7 +147,7 @@ fn verdict(held: &[JudgedWorkload<'_>], overall: Outcome) -> page::Verdict {
         headline,
         tone: super::tone(overall),
         sentence,
-        clauses: held.iter().map(clause).collect(),
+        clauses: workloads.iter().map(clause).collect(),
         ..page::Verdict::default()
     }
 }
@@ -181,8 +184,8 @@ fn clause(one: &JudgedWorkload<'_>) -> Clause {
 }
 
 /// Describes what limits the workloads that do not pass.
-fn limits(held: &[JudgedWorkload<'_>]) -> Vec<Lead> {
-    let failed = held.iter().filter(|one| {
+fn limits(workloads: &[JudgedWorkload<'_>]) -> Vec<Lead> {
+    let failed = workloads.iter().filter(|one| {
         one.verdict
             .as_ref()
             .is_some_and(|verdict| verdict.outcome != Outcome::Pass)
@@ -203,9 +206,9 @@ fn limits(held: &[JudgedWorkload<'_>]) -> Vec<Lead> {
 }
 
 /// Advises what to do next, with the command that does it.
-fn advise_next_step(study: &Study, held: &[JudgedWorkload<'_>], overall: Outcome) -> Option<Lead> {
+fn advise_next_step(study: &Study, workloads: &[JudgedWorkload<'_>], overall: Outcome) -> Option<Lead> {
     let arguments = &study.runs.first()?.results.plan.origin.arguments;
-    let undecided: Vec<ClauseVerdict> = held.iter().flat_map(JudgedWorkload::clauses).cloned().collect();
+    let undecided: Vec<ClauseVerdict> = workloads.iter().flat_map(JudgedWorkload::clauses).cloned().collect();
     let mut options = super::advised_options(&undecided);
     options.retain(|(name, _)| name == "--time");
     let sentence = match overall {
@@ -221,9 +224,9 @@ fn advise_next_step(study: &Study, held: &[JudgedWorkload<'_>], overall: Outcome
 }
 
 /// Builds the chart of the distance of each promise from its limit.
-fn against_limits(held: &[JudgedWorkload<'_>]) -> Option<Chart> {
+fn against_limits(workloads: &[JudgedWorkload<'_>]) -> Option<Chart> {
     let judged = || {
-        let clauses = held
+        let clauses = workloads
             .iter()
             .flat_map(|one| one.clauses().iter().map(move |clause| (one, clause)));
         clauses.filter_map(|(one, judged)| {
@@ -270,8 +273,8 @@ fn against_limits(held: &[JudgedWorkload<'_>]) -> Option<Chart> {
 }
 
 /// Lists the measured workloads by name.
-fn list_measured(held: &[JudgedWorkload<'_>]) -> Vec<(String, Observation)> {
-    let seen = held.iter().filter_map(|one| {
+fn list_measured(workloads: &[JudgedWorkload<'_>]) -> Vec<(String, Observation)> {
+    let seen = workloads.iter().filter_map(|one| {
         Some((
             one.of.workload.clone(),
             Observation::from_results(&one.run?.results, 0, 0)?,
@@ -289,8 +292,8 @@ fn p99(seen: &Observation) -> Option<f64> {
 }
 
 /// Builds the chart of the latencies of each workload.
-fn latencies(held: &[JudgedWorkload<'_>]) -> Option<Chart> {
-    let seen = list_measured(held);
+fn latencies(workloads: &[JudgedWorkload<'_>]) -> Option<Chart> {
+    let seen = list_measured(workloads);
     let slowest = seen.iter().filter_map(|(_, seen)| p99(seen)).fold(0.0, f64::max);
     let (unit, ns) = time_unit(slowest / 4.0);
     let bars = |name: &str, figure: fn(&Observation) -> Option<f64>| {
@@ -311,7 +314,7 @@ fn latencies(held: &[JudgedWorkload<'_>]) -> Option<Chart> {
     (!chart.is_empty()).then_some(chart)
 }
 
-fn figures(held: &[JudgedWorkload<'_>]) -> Section {
+fn figures(workloads: &[JudgedWorkload<'_>]) -> Section {
     let row = |one: &JudgedWorkload<'_>| {
         let seen = one.run.and_then(|run| Observation::from_results(&run.results, 0, 0));
         let cell = |figure: Option<f64>, words: fn(f64) -> String| figure.map_or("-".into(), words);
@@ -326,7 +329,7 @@ fn figures(held: &[JudgedWorkload<'_>]) -> Section {
             cell(total(p99), time),
         ]
     };
-    let promises = held.iter().flat_map(|one| {
+    let promises = workloads.iter().flat_map(|one| {
         one.clauses().iter().map(move |judged| {
             vec![
                 format!("{}: {}", one.of.workload, judged.clause),
@@ -348,7 +351,7 @@ fn figures(held: &[JudgedWorkload<'_>]) -> Section {
             table(
                 "Every workload",
                 &["workload", "verdict", "load", "IOPS", "MB/s", "mean", "p99"],
-                held.iter().map(row).collect(),
+                workloads.iter().map(row).collect(),
             ),
             table("Every promise", &["promise", "verdict", "why"], promises.collect()),
         ],

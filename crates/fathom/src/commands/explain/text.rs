@@ -190,8 +190,8 @@ fn format_shared_limits(table: &LimitTable) -> String {
 /// Formats the diagnosis, unless the sentences above contain it.
 fn format_diagnosis(load: &Explained) -> String {
     let found = &load.diagnosis;
-    let said = found.answer == Answer::Cap && load.limits.iter().any(|standing| standing.met);
-    if said || found.answer == Answer::Undetermined && load.limits.is_empty() {
+    let is_covered = found.answer == Answer::Cap && load.limits.iter().any(|standing| standing.met);
+    if is_covered || found.answer == Answer::Undetermined && load.limits.is_empty() {
         return String::new();
     }
     let mut text = String::from("\n  What limited it\n");

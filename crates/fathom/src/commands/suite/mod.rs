@@ -146,19 +146,23 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         runs: Vec::new(),
         exits: Vec::new(),
     };
-    let mut held = Vec::new();
+    let mut workloads = Vec::new();
     for (number, one) in ready.iter().enumerate() {
-        held.push(runner.run_workload(one, number + 1, ready.len()));
+        workloads.push(runner.run_workload(one, number + 1, ready.len()));
         if session.process.is_interrupted() {
             break;
         }
     }
     let (runs, exits) = (std::mem::take(&mut runner.runs), std::mem::take(&mut runner.exits));
     drop(runner);
-    let left_out = ready.iter().skip(held.len()).map(without_result).collect::<Vec<_>>();
-    held.extend(left_out);
+    let left_out = ready
+        .iter()
+        .skip(workloads.len())
+        .map(without_result)
+        .collect::<Vec<_>>();
+    workloads.extend(left_out);
     let seen = runs.first().map(|run| &run.results);
-    let report = report::build_report(&read, file, &started, held, seen);
+    let report = report::build_report(&read, file, &started, workloads, seen);
     let study = report::build_study(&report, runs, session.process.is_interrupted());
     write_reports(&outputs, &report, &study, &started)?;
     Ok(exit_code(&report, exits))
@@ -208,18 +212,18 @@ struct SuiteRunner<'a> {
 
 impl SuiteRunner<'_> {
     fn run_workload(&mut self, one: &Ready, number: usize, of: usize) -> Held {
-        let mut held = without_result(one);
-        match self.run_attempts(one, &mut held, &format!("[{number}/{of}]")) {
+        let mut workload = without_result(one);
+        match self.run_attempts(one, &mut workload, &format!("[{number}/{of}]")) {
             Ok(results) => {
                 self.exits.push(Exit::from_results(&results, false));
-                held.findings.clone_from(&results.findings);
-                if held.verdict.is_none() {
-                    held.failure = Some(judged::nothing_to_judge(&results).what);
+                workload.findings.clone_from(&results.findings);
+                if workload.verdict.is_none() {
+                    workload.failure = Some(judged::nothing_to_judge(&results).what);
                 } else {
-                    held.failure = None;
+                    workload.failure = None;
                 }
                 let name = format!("{}: {}", self.suite, one.name);
-                let verdict = held.verdict.as_ref().map(|verdict| verdict.outcome.word());
+                let verdict = workload.verdict.as_ref().map(|verdict| verdict.outcome.word());
                 history::record_as(
                     &self.args.study.measure,
                     self.args.study.save.as_ref(),
@@ -231,25 +235,25 @@ impl SuiteRunner<'_> {
             }
             Err(faults) => {
                 self.exits.push(faults.exit());
-                held.failure = Some(faults.first());
+                workload.failure = Some(faults.first());
             }
         }
-        held
+        workload
     }
 
     /// Runs a workload, and repeats it if operations had to wait for a free slot.
-    fn run_attempts(&mut self, one: &Ready, held: &mut Held, place: &str) -> Result<Results, Faults> {
+    fn run_attempts(&mut self, one: &Ready, workload: &mut Held, place: &str) -> Result<Results, Faults> {
         let mut search = Search::default();
         loop {
             let attempt = one.next_attempt(&search);
             let number = attempt.map_or(1, |attempt| attempt.number);
             let mut plan = one.plan(attempt.as_ref(), self.session.ranks())?;
-            held.load = describe_load(&plan);
-            held.settings = convert::to_native(&plan).text;
+            workload.load = describe_load(&plan);
+            workload.settings = convert::to_native(&plan).text;
             self.session.prepare_shared_files(&mut self.shared_files, &mut plan)?;
             let again = if number > 1 { ", again, with more slots" } else { "" };
             self.screen
-                .print(&format!("{place} {}: {}{again}", one.name, held.load));
+                .print(&format!("{place} {}: {}{again}", one.name, workload.load));
             self.screen.begin(&plan, Some(format!("{place} {}", one.name)));
             let (shared_files, screen) = (&mut self.shared_files, &mut self.screen);
             let results = self.session.execution(plan, &self.permissions).run(&mut |event| {
@@ -257,13 +261,14 @@ impl SuiteRunner<'_> {
                 screen.handle_event(&event);
             });
             let results = results?;
-            held.verdict = judged::judge(&results, &one.clauses).only();
-            if let (Some(paced), Some(attempt), Some(verdict)) = (&one.paced, &attempt, &held.verdict)
+            workload.verdict = judged::judge(&results, &one.clauses).only();
+            if let (Some(paced), Some(attempt), Some(verdict)) = (&one.paced, &attempt, &workload.verdict)
                 && let Some(observed) = Observation::from_results(&results, 0, 0)
             {
                 paced.record_window(&mut search, attempt, verdict, &observed);
             }
-            let again = held.verdict.is_some() && !Exit::is_cut_short(&results) && one.next_attempt(&search).is_some();
+            let again =
+                workload.verdict.is_some() && !Exit::is_cut_short(&results) && one.next_attempt(&search).is_some();
             self.runs.push(StudyRun {
                 settings: report::settings(&one.name, Some(number)),
                 role: Role::Point,

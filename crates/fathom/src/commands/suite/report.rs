@@ -85,7 +85,7 @@ pub(super) fn build_report(
 
 /// Builds the study with all measurements, for `--save`.
 pub(super) fn build_study(report: &SuiteReport, runs: Vec<StudyRun>, interrupted: bool) -> Study {
-    let not_run = |held: &&Held| held.failure.is_some();
+    let not_run = |workload: &&Held| workload.failure.is_some();
     Study {
         format_version: model::results::FORMAT_VERSION,
         kind: StudyKind::Study,
@@ -95,9 +95,9 @@ pub(super) fn build_study(report: &SuiteReport, runs: Vec<StudyRun>, interrupted
             workloads: report
                 .workloads
                 .iter()
-                .map(|held| RequiredOf {
-                    workload: held.name.clone(),
-                    required: held.required.clone(),
+                .map(|workload| RequiredOf {
+                    workload: workload.name.clone(),
+                    required: workload.required.clone(),
                 })
                 .collect(),
         },
@@ -106,9 +106,9 @@ pub(super) fn build_study(report: &SuiteReport, runs: Vec<StudyRun>, interrupted
             .workloads
             .iter()
             .filter(not_run)
-            .map(|held| LeftOut {
-                settings: settings(&held.name, None),
-                why: held.failure.clone().unwrap_or_default(),
+            .map(|workload| LeftOut {
+                settings: settings(&workload.name, None),
+                why: workload.failure.clone().unwrap_or_default(),
             })
             .collect(),
         interrupted,
@@ -161,11 +161,11 @@ pub(super) fn format_text(report: &SuiteReport) -> String {
 
 /// Formats one CSV row per workload, with the figures of its last run.
 pub(super) fn format_csv(report: &SuiteReport, runs: &[StudyRun]) -> String {
-    let row = |held: &Held| {
+    let row = |workload: &Held| {
         let is = |run: &&StudyRun| {
             run.settings
                 .iter()
-                .any(|one| one.name == "workload" && one.value == held.name)
+                .any(|one| one.name == "workload" && one.value == workload.name)
         };
         let found = runs
             .iter()
@@ -177,19 +177,22 @@ pub(super) fn format_csv(report: &SuiteReport, runs: &[StudyRun]) -> String {
             let is_supported = |latency: &&Latency| support(share, latency.samples.unwrap_or(0)) != Support::None;
             csv_number(latency.filter(is_supported).and_then(|latency| latency.quantile(share)))
         };
-        let of_clauses = held.verdict.iter().flat_map(|verdict| &verdict.clauses);
-        let reasons: Vec<String> = of_clauses.map(|one| one.reason.clone()).chain(held.reasons()).collect();
+        let of_clauses = workload.verdict.iter().flat_map(|verdict| &verdict.clauses);
+        let reasons: Vec<String> = of_clauses
+            .map(|one| one.reason.clone())
+            .chain(workload.reasons())
+            .collect();
         vec![
-            held.name.clone(),
-            held.outcome().word().into(),
-            held.required.clone(),
+            workload.name.clone(),
+            workload.outcome().word().into(),
+            workload.required.clone(),
             csv_number(total.and_then(|total| total.iops)),
             csv_number(total.and_then(|total| total.bytes_per_sec)),
             csv_number(latency.and_then(|latency| latency.mean_ns)),
             quantile(0.5),
             quantile(0.99),
             quantile(0.999),
-            held.load.clone(),
+            workload.load.clone(),
             reasons.join("; "),
         ]
     };
@@ -207,16 +210,16 @@ pub(super) fn junit_suite(report: &SuiteReport, started: &Zoned, text: &str) -> 
         Outcome::Consistent => CaseOutcome::Skipped,
     };
     let mut cases = Vec::new();
-    for held in &report.workloads {
-        let clauses = held.verdict.iter().flat_map(|verdict| &verdict.clauses);
+    for workload in &report.workloads {
+        let clauses = workload.verdict.iter().flat_map(|verdict| &verdict.clauses);
         cases.extend(clauses.map(|one| Case {
-            name: format!("{}: {}", held.name, one.clause),
+            name: format!("{}: {}", workload.name, one.clause),
             outcome: outcome(one.outcome),
             message: one.reason.clone(),
         }));
-        let reasons = held.verdict.iter().flat_map(|verdict| &verdict.reasons);
+        let reasons = workload.verdict.iter().flat_map(|verdict| &verdict.reasons);
         let as_a_whole = |outcome: CaseOutcome, message: String| Case {
-            name: format!("{}: the test as a whole", held.name),
+            name: format!("{}: the test as a whole", workload.name),
             outcome,
             message,
         };
@@ -229,7 +232,8 @@ pub(super) fn junit_suite(report: &SuiteReport, started: &Zoned, text: &str) -> 
             as_a_whole(outcome, reason.what.clone())
         }));
         cases.extend(
-            held.failure
+            workload
+                .failure
                 .iter()
                 .map(|why| as_a_whole(CaseOutcome::Undecided, why.clone())),
         );

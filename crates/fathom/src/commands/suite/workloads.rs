@@ -94,8 +94,8 @@ fn prepare_workload(
     };
     let mut document = workload.document(suite, of_file)?;
     document.arguments.clone_from(&session.process.arguments);
-    apply_options(&mut document, &args.load.given, args.study.measure.seed)?;
-    record_preset_changes(&mut document, &args.load.given);
+    apply_options(&mut document, &args.load.options, args.study.measure.seed)?;
+    record_preset_changes(&mut document, &args.load.options);
     check_target_count(&document)?;
     if document.jobs.len() != 1 {
         let what = format!(

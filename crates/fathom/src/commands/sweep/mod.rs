@@ -169,8 +169,8 @@ pub(super) fn exit_code(runs: &[model::study::StudyRun], failed: bool, session: 
         return Exit::Interrupted(engine::sys::signals::stop_signal().unwrap_or(2));
     }
     let mut each = runs.iter().map(|run| Exit::from_results(&run.results, false));
-    let usual = if failed { Exit::Partial } else { Exit::Done };
-    each.find(|exit| *exit != Exit::Done).unwrap_or(usual)
+    let default_exit = if failed { Exit::Partial } else { Exit::Done };
+    each.find(|exit| *exit != Exit::Done).unwrap_or(default_exit)
 }
 
 fn write_reports(outputs: &StudyOutputs, report: &Report, study: &model::study::Study) -> Result<(), Faults> {
@@ -232,9 +232,9 @@ pub(super) fn require_one_job(document: &Document, who: &str) -> Result<(), Faul
 }
 
 fn read_settings(args: &Args, document: &mut Document, limit: Option<Limit>) -> Result<SweepSettings, Faults> {
-    let usual = args.over.is_empty().then_some(sweep::DEFAULT_OVER);
+    let default_over = args.over.is_empty().then_some(sweep::DEFAULT_OVER);
     let mut varied = Vec::new();
-    for text in args.over.iter().map(String::as_str).chain(usual) {
+    for text in args.over.iter().map(String::as_str).chain(default_over) {
         let fault = |why: String| Faults::usage(Fault::new(why).at(format!("--over {text}")));
         let one = sweep::parse_varied(text).map_err(fault)?;
         if varied.iter().any(|other: &Varied| other.parameter == one.parameter) {

@@ -415,7 +415,7 @@ fn build_verification(
     let quick = args.quick;
     let seconds = |seconds: f64| Nanos((seconds * 1e9) as u64);
     let (duration, warm_up) = (promise.workload.duration_secs, promise.workload.warm_up_secs);
-    let usual = match quick {
+    let default_times = match quick {
         true => (QUICK_TIME.min(seconds(duration)), QUICK_WARM_UP.min(seconds(warm_up))),
         false => (seconds(duration), seconds(warm_up)),
     };
@@ -432,8 +432,8 @@ fn build_verification(
         cpus: engine::sys::thread::usable_cpus().len() as u32,
         workers: args.workers.and_then(|workers| workers.0),
         concurrency: args.depth,
-        measured: parse_time("time", &args.time)?.unwrap_or(usual.0),
-        warm_up: parse_time("warm-up", &args.warm_up)?.unwrap_or(usual.1),
+        measured: parse_time("time", &args.time)?.unwrap_or(default_times.0),
+        warm_up: parse_time("warm-up", &args.warm_up)?.unwrap_or(default_times.1),
         quick,
         seed: args.output.measure.seed.unwrap_or(1),
         arguments: session.process.arguments.clone(),

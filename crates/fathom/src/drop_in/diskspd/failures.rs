@@ -387,5 +387,5 @@ fn translate_help(help: String) -> String {
         ("flush the view instead", "use -Nv, which writes back the pages"),
     ]
     .into_iter()
-    .fold(help, |help, (ours, theirs)| help.replace(ours, theirs))
+    .fold(help, |help, (native, diskspd)| help.replace(native, diskspd))
 }

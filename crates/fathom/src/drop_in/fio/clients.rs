@@ -240,7 +240,7 @@ fn refuse_local_options(jobs: &Jobs) -> Result<(), String> {
         ("opendir", of_jobs(|job| job.options.files.opendir.is_some())),
         ("file_append", of_jobs(|job| job.options.files.file_append)),
     ];
-    match with_flag.iter().chain(&with_option).find(|(_, given)| *given) {
+    match with_flag.iter().chain(&with_option).find(|(_, is_used)| *is_used) {
         Some((name, _)) => Err(format!("fio: {name} is not supported with --client")),
         None => Ok(()),
     }

@@ -99,13 +99,13 @@ fn open_listener(flags: &Flags, has_token: bool) -> Result<(Listener, String), S
         }
         Address::Network { host, port, version_6 } => (host, port, version_6),
     };
-    let everywhere = match has_token {
+    let default_ip = match has_token {
         true => Ipv4Addr::UNSPECIFIED,
         false => Ipv4Addr::LOCALHOST,
     };
     let bound = match &host {
         Some(host) => resolve_addresses((host, port, version_6), has_token)?,
-        None => vec![SocketAddr::new(IpAddr::V4(everywhere), port)],
+        None => vec![SocketAddr::new(IpAddr::V4(default_ip), port)],
     };
     let failed = |error| format!("fio: failed to listen on {},{port}: {error}", bound[0].ip());
     let listener = TcpListener::bind(&bound[..]).map_err(failed)?;

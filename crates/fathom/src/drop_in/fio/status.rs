@@ -46,7 +46,7 @@ pub(super) fn start_report_watch(jobs: &Jobs) -> &'static AtomicBool {
     let every = Duration::from_micros(jobs.flags.status_interval_us);
     let watching = start_thread("reports", move || {
         let folder = std::env::var_os("TMPDIR").or_else(|| std::env::var_os("TEMP"));
-        let asking = folder.map_or_else(std::env::temp_dir, Into::into).join(REQUEST_FILE);
+        let request_file = folder.map_or_else(std::env::temp_dir, Into::into).join(REQUEST_FILE);
         let mut due = Instant::now() + every;
         loop {
             let left = due.saturating_duration_since(Instant::now());
@@ -59,7 +59,7 @@ pub(super) fn start_report_watch(jobs: &Jobs) -> &'static AtomicBool {
                 due += every;
                 wanted.store(true, Ordering::Relaxed);
             }
-            if asking.exists() && std::fs::remove_file(&asking).is_ok() {
+            if request_file.exists() && std::fs::remove_file(&request_file).is_ok() {
                 wanted.store(true, Ordering::Relaxed);
             }
         }

@@ -86,7 +86,12 @@ impl Trigger {
         if let Some(waiting) = self.waiting.take() {
             let _ = waiting.join();
         }
-        let complaint = self.state.complaint.lock().ok().and_then(|mut said| said.take());
+        let complaint = self
+            .state
+            .complaint
+            .lock()
+            .ok()
+            .and_then(|mut complaint| complaint.take());
         if let Some(line) = complaint {
             output.print_complaint(&line);
         }
