@@ -84,7 +84,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let outputs = StudyOutputs::new(&spec, None, FORMS)?;
     let silenced = silenced::from_args(&args.silence)?;
     let purpose = read_purpose(args)?;
-    let watch = value::<Nanos>("watch", &args.watch)?;
+    let watch = parse_value::<Nanos>("watch", &args.watch)?;
     let source = source::read(session, &args.source.source)?;
     let plan = source.plan;
     outputs.check_files(&plan.targets)?;

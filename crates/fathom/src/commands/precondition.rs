@@ -140,7 +140,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     drop(runner);
     let unfinished = session.process.is_interrupted() || bad != Exit::Done;
     let report = procedure.report(&target, left_out, unfinished);
-    let description = outputs.finish(&Contents {
+    let written = outputs.finish(&Contents {
         text: format_text(&report),
         json: &report,
         others: &[(Form::Csv, &|| format_csv(&report))],
@@ -157,7 +157,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
             Some(word),
         );
     }
-    description?;
+    written?;
     Ok(match (bad, report.steady) {
         _ if session.process.is_interrupted() => Exit::Interrupted(engine::sys::signals::stop_signal().unwrap_or(2)),
         (Exit::Done, true) => Exit::Done,
