@@ -252,7 +252,7 @@ fn format_text(comparison: &Comparison, file: &Path) -> String {
             text += &format_figure(row);
         }
         if pair.rows.is_empty() {
-            text += "  they have no figure in common\n";
+            text += "  the two have no figure in common\n";
         }
         for difference in &pair.differences {
             text += &screen::wrap_paragraph(&format!("different: {difference}"));

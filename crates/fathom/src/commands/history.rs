@@ -146,7 +146,7 @@ pub(super) struct FilterArgs {
     /// Started at this time or later: 2026-11-22T18:00, 7d, 36h
     #[arg(long, value_name = "DATE|AGE", help_heading = FILTER_HEADING)]
     since: Option<String>,
-    /// Started before this time; a day counts as a whole
+    /// Started before this time; a date includes the whole day
     #[arg(long, value_name = "DATE|AGE", help_heading = FILTER_HEADING)]
     until: Option<String>,
 }

@@ -56,7 +56,7 @@ const HEADING: &str = "Procedure";
 #[derive(clap::Args)]
 #[command(
     long_about = "Brings a device to the steady state of a used one, by the Solid State Storage Performance Test \
-        Specification 2.0 of SNIA. EVERYTHING ON IT IS LOST.\n\nFirst it writes the range twice with sequential \
+        Specification 2.0 of SNIA. ALL DATA ON IT IS LOST.\n\nFirst it writes the range twice with sequential \
         operations of 128 KiB, independent of the load (WIPC). Then it runs the load in rounds of a minute (WDPC): \
         random writes of 4 KiB at depth 32, or the load of the flags; with --matrix each round is the 56 cells of \
         the specification's IOPS test. Steady state is reached once five rounds differ by at most 20 % of their mean \

@@ -33,7 +33,7 @@ pub struct Args {
     /// One JSON document for programs
     #[arg(long)]
     json: bool,
-    /// Print only its job file, to keep or to change
+    /// Print only its job file, to save or edit
     #[arg(long, requires = "name", conflicts_with = "json")]
     toml: bool,
 }

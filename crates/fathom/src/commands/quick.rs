@@ -145,7 +145,7 @@ fn select_permitted(whole: Screening, permissions: &Permissions) -> Result<(Plan
 
 fn print_introduction(screen: &mut Screen, plan: &Plan, refusals: &[Refusal]) {
     if !refusals.is_empty() {
-        screen.print("reads only; the end of the report says why");
+        screen.print("reads only; the report explains why at its end");
     }
     screen.print(&format!(
         "screening {} in {} steps of 5 s",

@@ -25,7 +25,7 @@ use crate::{address, history, pages, running, screen};
     long_about = "Shows the history in a browser: a list with filters, the report of each entry, its saved file, and \
         comparisons. With a token you can also label and remove entries there. Ctrl-C stops it.\n\nOn the loopback \
         address every user of this machine may read; other addresses require a token: --token, or a random one that \
-        is printed with the address. There is no encryption: across a foreign network, keep the loopback address and \
+        is printed with the address. There is no encryption: across an untrusted network, keep the loopback address and \
         use `ssh -L 7744:127.0.0.1:7744 HOST`. To watch a run, use `fathom run --metrics PORT`.",
     after_help = "Examples:\n  fathom serve\n  fathom serve --listen 0.0.0.0:7744"
 )]

@@ -31,9 +31,9 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     text += "Disks and partitions\n";
     devices.iter().for_each(|one| text += &describe(one));
     if devices.is_empty() {
-        text += "  none that this user can see\n";
+        text += "  none visible to this user\n";
     }
-    text += "\nFile systems (fathom makes a file there and removes it)\n";
+    text += "\nFile systems (fathom creates a file there and removes it)\n";
     file_systems.iter().for_each(|one| text += &describe(one));
     screen::put(&text)
 }
