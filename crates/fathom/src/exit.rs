@@ -11,7 +11,7 @@ use model::results::Results;
 pub enum Exit {
     /// Success.
     Done,
-    /// Operations failed, a promise is broken, or there are warnings with `--strict`.
+    /// Operations failed, a requirement is not met, or there are warnings with `--strict`.
     Failed,
     /// The verdict is INCONCLUSIVE, or the test cannot decide.
     Inconclusive,

@@ -12,7 +12,7 @@ use run::targets::TargetError;
 
 use crate::exit::Exit;
 
-/// One problem.
+/// A problem with its place, reasons and help.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fault {
     /// The problem, in a sentence.

@@ -44,7 +44,7 @@ const EXIT_TIMEOUT: Duration = Duration::from_secs(3);
 pub struct Fleet {
     /// Connection to the hosts; `None` once disconnected.
     pub coordinator: Option<Coordinator>,
-    /// Journal of the share of this process.
+    /// Journal of this process's share of the results.
     pub journal: JournalFolder,
     children: Vec<Child>,
 }
@@ -256,7 +256,7 @@ pub fn connect_hosts(process: &Process, text: &str) -> Result<Fleet, Faults> {
     let continues_on_loss = continues_on_loss(false)?;
     let hosts = transport::parse_hosts(text)?;
     let interrupt = process.interrupt_flag();
-    // Agents that connect to us are announced separately.
+    // Agents that connect to this process are announced separately.
     let contacted: Vec<&str> = hosts
         .iter()
         .map(String::as_str)
@@ -284,7 +284,7 @@ pub fn connect_hosts(process: &Process, text: &str) -> Result<Fleet, Faults> {
     })
 }
 
-/// Converts faults of hosts. That of a failed child process has its stderr.
+/// Converts faults of hosts, and adds the stderr of a failed child process.
 fn connection_faults(list: Vec<HostFault>, children: &mut [HostProcess]) -> Faults {
     let known = |fault: HostFault| {
         let why = match fault.why.as_str() {

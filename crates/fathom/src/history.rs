@@ -19,7 +19,7 @@ const PREFIX: &str = "history:";
 /// Location of the history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Place {
-    /// The user disabled it.
+    /// The user disabled the history.
     Off,
     /// In this file; `true` if FATHOM_HISTORY requests it.
     At(PathBuf, bool),
@@ -50,7 +50,7 @@ pub fn record(
     record_as(args, save, kind, subject, None, verdict);
 }
 
-/// Records results like [`record`], under a name of their own.
+/// Records results like [`record`], with a separate name.
 pub fn record_as(
     args: &MeasureArgs,
     save: Option<&PathBuf>,

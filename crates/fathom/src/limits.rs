@@ -188,7 +188,7 @@ impl Storage {
         &self.common
     }
 
-    /// Copies of each block that all jobs have.
+    /// Returns the number of copies of each block, for all jobs.
     pub fn replicas(&self) -> u32 {
         self.common.replicas.unwrap_or(1)
     }
@@ -205,7 +205,7 @@ impl Storage {
         }
     }
 
-    /// Reads the flags and `--host-cache`.
+    /// Reads `--host-cache` and the flags.
     ///
     /// # Errors
     /// [`Faults`] about the invalid value.

@@ -40,7 +40,7 @@ fn folder() -> Option<PathBuf> {
     Some(history.with_extension("running"))
 }
 
-/// Announces this run and its address. If that fails, the list merely lacks this run.
+/// Announces this run and its address. If that fails, the list lacks this run, which is harmless.
 pub fn announce(address: SocketAddr, name: &str) -> Option<Notice> {
     let folder = folder()?;
     fs::create_dir_all(&folder).ok()?;

@@ -59,7 +59,7 @@ pub struct ProgressArgs {
 pub struct Screen {
     live: Live,
     form: Form,
-    /// Set until a view opens, which it does when a long run begins.
+    /// Set until a view opens. The view opens when a long run begins.
     view_interrupt: Option<&'static std::sync::atomic::AtomicBool>,
     /// The terminal shows a line that the next one overwrites.
     has_live_line: bool,
@@ -154,9 +154,9 @@ impl Screen {
         }
     }
 
-    /// Replaces a view that has lost its terminal by a line.
+    /// Replaces a view that has lost its terminal with a line.
     fn drop_lost_view(&mut self) {
-        if matches!(&self.form, Form::View(view, _) if view.is_gone()) {
+        if matches!(&self.form, Form::View(view, _) if view.is_lost()) {
             self.close();
         }
     }
@@ -273,7 +273,7 @@ pub fn print_report(text: &str) -> std::io::Result<()> {
     }
 }
 
-/// Returns the columns of the terminal; `None` if the stream has none, or one without a width, such
+/// Returns the columns of the terminal; `None` without a terminal, or on one without a width, such
 /// as that of `mpirun`.
 fn width_of(stream: &impl IsTerminal) -> Option<usize> {
     let (columns, _) = stream.is_terminal().then(terminal::size)?.ok()?;

@@ -137,17 +137,17 @@ pub struct Execution<'a> {
 }
 
 impl<'a> Execution<'a> {
-    /// Adds the I/O of other programs that was seen before the test.
+    /// Adds the I/O of other programs that was observed before the test.
     pub fn with_background_io(self, background_io: Option<BackgroundIo>) -> Execution<'a> {
         Execution { background_io, ..self }
     }
 
-    /// Lets the caller act on the run while it runs.
+    /// Lets the caller act during the run.
     pub fn with_hooks(self, hooks: RunHooks<'a>) -> Execution<'a> {
         Execution { hooks, ..self }
     }
 
-    /// Executes the plan and adds what the self-checks find.
+    /// Executes the plan and adds the findings of the self-checks.
     ///
     /// # Errors
     /// [`RunError`] if nothing could be measured.

@@ -39,7 +39,7 @@ const KEY_POLL_INTERVAL: Duration = Duration::from_millis(100);
 const MIN_REDRAW_GAP: Duration = Duration::from_millis(250);
 /// Longest time between two redraws, so that a stall is visible.
 const MAX_REDRAW_GAP: Duration = Duration::from_secs(1);
-/// A run shorter than this opens no view.
+/// Time after which the view opens; a shorter run opens none.
 const OPEN_AFTER: Duration = Duration::from_millis(300);
 /// Shortest time over which machine counters are read.
 const MIN_COUNTER_TIME: Duration = Duration::from_millis(700);
@@ -137,7 +137,7 @@ impl View {
     }
 
     /// True if the view can no longer draw.
-    pub fn is_gone(&self) -> bool {
+    pub fn is_lost(&self) -> bool {
         self.shared.is_lost.load(Ordering::Acquire)
     }
 }
@@ -208,7 +208,7 @@ fn restore_terminal() {
     if !TAKEN.swap(false, Ordering::AcqRel) {
         return;
     }
-    // A lost terminal need not be restored.
+    // A lost terminal does not have to be restored.
     let _ = execute!(std::io::stderr(), Show, LeaveAlternateScreen);
     let _ = disable_raw_mode();
     terminal::discard_saved_state();
@@ -281,7 +281,7 @@ fn view_options(inside: &ViewState) -> ViewOptions {
     }
 }
 
-/// True if the locale is UTF-8, and on Windows.
+/// True if the locale is UTF-8, and always on Windows.
 pub fn has_unicode() -> bool {
     let names = ["LC_ALL", "LC_CTYPE", "LANG"];
     let set = names

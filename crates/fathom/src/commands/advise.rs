@@ -153,7 +153,7 @@ fn need_from_result(file: &Path) -> Result<Need, Faults> {
     })
 }
 
-/// At most this many machines of an entry are shown.
+/// Maximum machines shown of an entry.
 const MAX_MACHINES: usize = 4;
 
 fn format_text(need: &Need, list: &[Advice]) -> String {

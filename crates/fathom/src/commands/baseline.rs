@@ -282,7 +282,7 @@ fn format_figure(row: &FigureComparison) -> String {
         _ => numbers::time(value),
     };
     let percent = 100.0 * (row.ratio - 1.0);
-    // Two runs of the same load never agree better than this.
+    // Even two runs of the same load can differ by this much.
     let word = match (percent.abs() < 1.0, (percent > 0.0) == row.more_is_better) {
         (true, _) => "",
         (false, true) => "  better",

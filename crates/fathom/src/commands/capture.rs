@@ -31,7 +31,7 @@ const PROGRESS_INTERVAL: Duration = Duration::from_secs(5);
 /// A load with less than this share of sequential operations is random; with less than this share
 /// of random ones it is sequential.
 const MAX_STRAY_SHARE: f64 = 0.05;
-/// Flushes rarer than one in this many writes are left out.
+/// Flushes rarer than one in this number of writes are omitted.
 const MAX_WRITES_PER_FLUSH: u64 = 10_000;
 
 /// Record a device's I/O and write an equivalent job file

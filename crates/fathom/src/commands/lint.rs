@@ -75,7 +75,7 @@ pub struct Args {
 /// Formats of the report.
 const FORMS: &[Form] = &[Form::Text, Form::Json, Form::Sarif, Form::Junit];
 
-/// Checks the test and prints findings; the exit code is the severity.
+/// Checks the test and prints findings; the exit code follows the severity.
 pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let spec = OutputSpec {
         out: args.out.clone(),

@@ -17,17 +17,17 @@ use crate::fault::Faults;
 use crate::history;
 use crate::user_file;
 
-/// Argument that stands for standard input.
+/// Argument that means standard input.
 pub const STDIN: &str = "-";
 /// Maximum size of a report, in bytes.
 pub const MAX_REPORT: u64 = 1 << 30;
 
-/// The loads of a file, and what is known of them.
+/// The loads of a file, and facts about them.
 #[derive(Debug)]
 pub struct Loaded {
     /// Origin of the file.
     pub source: Source,
-    /// Findings of the reader.
+    /// Findings about the input.
     pub remarks: Vec<Finding>,
     /// The measured loads.
     pub loads: Vec<Observation>,
@@ -35,7 +35,7 @@ pub struct Loaded {
     pub limits: Vec<Layer>,
     /// Facts that the figures depend on, by name.
     pub fingerprint: BTreeMap<String, String>,
-    /// Reason why a promise cannot be judged by these figures, if so.
+    /// Reason why these figures cannot prove a promise, if any.
     pub not_admissible: Option<String>,
 }
 

@@ -197,7 +197,7 @@ pub(super) fn record_preset_changes(document: &mut Document, options: &[OptionWi
     used.changed = changed.map(str::to_owned).collect();
 }
 
-/// Loads a preset. It is a job file itself, so a job file besides it is refused.
+/// Loads a preset. A preset is a job file itself, so a second job file is refused.
 pub(super) fn load_preset(name: &str, file: Option<&String>) -> Result<Document, Faults> {
     if let Some(file) = file {
         let fault = Fault::new(format!(
@@ -215,7 +215,7 @@ pub(super) fn load_preset(name: &str, file: Option<&String>) -> Result<Document,
     Ok(preset.document())
 }
 
-/// Checks that a preset for several volumes has as many targets.
+/// Checks that a preset for several volumes has the right number of targets.
 pub(super) fn check_target_count(document: &Document) -> Result<(), Faults> {
     let Some((about, wanted)) = document.about.as_ref().and_then(|about| Some((about, about.targets?))) else {
         return Ok(());
@@ -289,7 +289,7 @@ pub(super) fn detect_other_tool(file: &str) -> Option<(&'static str, String)> {
     Some((what, help.replace("FILE", file)))
 }
 
-/// Refuses a job file of another tool: parsing it as ours would give misleading errors.
+/// Refuses a job file of another tool: parsing it as a native one would give misleading errors.
 fn refuse_other_tool(file: &str) -> Result<(), Faults> {
     match detect_other_tool(file) {
         Some((what, help)) => Err(Faults::usage(Fault::new(format!("`{file}` is {what}")).help(help))),

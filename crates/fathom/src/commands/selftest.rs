@@ -27,7 +27,7 @@ pub struct Args {
     json: bool,
 }
 
-/// Measures the generator itself.
+/// Measures the limits of the load generator itself.
 pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let length = parse_length(&args.time)?;
     let folder = args

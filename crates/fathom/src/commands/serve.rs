@@ -60,7 +60,7 @@ fn serve(listener: TcpListener, guard: AuthGuard, path: std::path::PathBuf, sess
         listener,
         guard,
         path,
-        Arc::new(OurPages),
+        Arc::new(CommandPages),
         session.process.interrupt_flag(),
     );
     ended.map_err(|error| Faults::one(Fault::new(format!("the server ended: {error}")), Exit::Internal))
@@ -109,10 +109,10 @@ fn random_token() -> Result<Token, Faults> {
     Ok(Token::parse(&word).expect("32 digits are a token"))
 }
 
-/// The pages that the commands make.
-struct OurPages;
+/// Builds pages with the code of the commands.
+struct CommandPages;
 
-impl Pages for OurPages {
+impl Pages for CommandPages {
     fn entry_page(&self, entry: &Entry, saved: Saved) -> Option<Page> {
         let mut page = match saved {
             Saved::Run(results) => pages::run(&results, saved_verdict(entry, &results.plan.origin.arguments)),

@@ -304,7 +304,7 @@ fn open_store() -> Option<DocumentStore> {
 }
 
 /// Identifies a file or device independently of its path. A device is identified by its serial
-/// number, or else by its numbers.
+/// number, or else by its major and minor numbers.
 fn identify(path: &Path) -> Option<String> {
     match identity_of(path)? {
         Identity::BlockDevice(number) => {

@@ -87,8 +87,8 @@ fn note(text: &str) {
     print_notes(&[format!("note: {text}")]);
 }
 
-/// Prints lines that the other tool would not print. Only on a terminal or with `FATHOM_NOTES=1`:
-/// some callers treat any output on stderr as a failure.
+/// Prints lines that the other tool would not print. They appear only on a terminal or with
+/// `FATHOM_NOTES=1`, because some callers treat any output on stderr as a failure.
 fn print_notes(lines: &[String]) {
     let is_enabled = std::env::var_os("FATHOM_NOTES").is_some_and(|value| value == "1");
     if is_enabled || std::io::stderr().is_terminal() {

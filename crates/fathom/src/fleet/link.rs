@@ -28,7 +28,7 @@ pub trait Link: Read + Write + Send + std::fmt::Debug {
     /// The system refuses the timeout.
     fn set_timeout(&self, timeout: Option<Duration>) -> io::Result<()>;
 
-    /// Splits it into its two directions.
+    /// Splits the connection into its two directions.
     ///
     /// # Errors
     /// The descriptor cannot be duplicated.

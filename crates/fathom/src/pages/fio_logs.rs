@@ -18,7 +18,7 @@ use report::numbers::{count, rate, throughput, time};
 pub struct LogFile {
     /// Its path, as the user named it.
     pub file: String,
-    /// What its name states.
+    /// Facts that its name states.
     pub name: LogName,
     /// Its parsed lines.
     pub log: Log,
@@ -34,7 +34,7 @@ const MAX_POINTS: usize = 3600;
 const MAX_DOTS: usize = 60;
 /// Maximum number of listed files that are not logs.
 const MAX_NAMED: usize = 10;
-/// Logs that overlap by this share of their time ran at the same time.
+/// Share of their time by which logs must overlap to count as concurrent.
 const OVERLAP: f64 = 0.9;
 
 /// Kinds that are drawn over time: title, axis, and the option that writes them.

@@ -1,4 +1,4 @@
-//! Pages of comparisons: interleaved A and B, and saved results.
+//! Pages of comparisons: alternating runs of A and B, and saved results.
 
 mod ab;
 

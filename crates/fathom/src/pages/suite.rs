@@ -13,7 +13,7 @@ use study::suite::worst;
 
 use crate::judged;
 
-/// Maximum workloads whose loads are in the head; those of more are only in the table.
+/// Maximum number of workloads whose loads are in the head; beyond it, loads are only in the table.
 const MAX_LOADS_IN_HEAD: usize = 4;
 
 /// A workload with the results of its last attempt.

@@ -17,7 +17,7 @@ use study::sweep::{Curve, Report, Row, format_settings};
 pub use points::csv;
 use points::{caveats, downloads, omitted, table, warnings};
 
-/// Ratio of the last to the first load from which the axis is logarithmic.
+/// Smallest ratio of the last to the first load for a logarithmic axis.
 const MIN_LOG_RATIO: f64 = 8.0;
 
 /// Share of the highest rate that counts as the highest, because repetitions differ by as much.
@@ -472,7 +472,7 @@ fn marks(curve: &Curve) -> Vec<Mark> {
         tone,
     };
     let mut marks = Vec::new();
-    // Without a knee the rate still rises, so the bounds meet wherever the sweep ended.
+    // Without a knee the rate still rises, so the end of the sweep decides where the bounds meet.
     marks.extend(
         knee.bounds
             .as_ref()

@@ -138,7 +138,7 @@ fn this_tool() -> model::results::Tool {
     }
 }
 
-/// Formats the table, for people.
+/// Formats the report as text.
 pub(super) fn format_text(report: &SuiteReport) -> String {
     let (lines, notes) = suite::table(report);
     let mut text = format!("{}, {}\n", report.name, report.started);

@@ -26,7 +26,7 @@ pub(super) struct Ready {
     pub(super) document: Document,
     pub(super) required: String,
     pub(super) clauses: Vec<Clause>,
-    /// Issues it at the required rate; `None` if it requires none.
+    /// Paces the workload at its required rate; `None` without one.
     pub(super) paced: Option<Verification>,
 }
 

@@ -338,7 +338,7 @@ struct LimitsBelow {
     known: KnownLimits,
     /// Burst credits, each with the name of its machine or disk.
     credits: Vec<(String, Burst)>,
-    /// The detected machine, or why its limits are not used.
+    /// Source of the machine type, or the reason why its limits are not used.
     detected: Option<String>,
 }
 

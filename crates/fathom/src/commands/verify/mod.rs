@@ -140,7 +140,7 @@ struct LastAttempt {
 }
 
 /// Runs probes and windows until the promise is judged. If the probes found saturation, returns the
-/// last probe but one as well: it had half the window's depth.
+/// second-to-last probe as well: it had half the window's depth.
 fn run_attempts(
     session: &Session,
     args: &Args,
@@ -187,8 +187,8 @@ fn run_attempts(
         let Some(observed) = Observation::from_results(&results, 0, 0) else {
             return Err(nothing_measured_fault(&results));
         };
-        // A run that was cut short is judged as it is: it cannot find a depth, and a lost host
-        // cannot run again.
+        // A run that was cut short is judged without another attempt: it cannot find a depth, and a
+        // lost host cannot run again.
         let cut_short = Exit::is_cut_short(&results);
         if attempt.is_probe && !cut_short && observed.errors.unwrap_or(0) == 0 {
             verification.record_probe(&mut search, &attempt, observed.total.iops.unwrap_or(0.0));
@@ -229,7 +229,7 @@ fn nothing_measured_fault(results: &Results) -> Faults {
     Faults::one(judged::nothing_to_judge(results), exit)
 }
 
-/// Builds an attempt's plan and adds what is known of the storage below.
+/// Builds an attempt's plan and adds known facts about the storage below it.
 fn build_plan(session: &Session, request: &VerifyRequest, attempt: &Attempt) -> Plan {
     let mut plan = divide_among_hosts(session.ranks(), request.verification.plan(attempt));
     request.storage.apply_to_plan(&mut plan);

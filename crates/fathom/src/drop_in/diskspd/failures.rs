@@ -41,7 +41,7 @@ impl Messages {
     }
 
     /// Adds the lines that end every failed run.
-    fn with_end(mut self, of_threads: bool, format: ResultFormat) -> Messages {
+    fn with_final_lines(mut self, of_threads: bool, format: ResultFormat) -> Messages {
         if of_threads {
             self.stderr.push(THREAD_ERROR.into());
         }
@@ -64,7 +64,7 @@ pub fn messages_for_complaints(complaints: &[dialects::Diagnostic], format: Resu
         .stderr
         .iter()
         .any(|line| line.starts_with("Error opening file") || line.starts_with("ERROR: Could not allocate a buffer"));
-    messages.with_end(opened, format)
+    messages.with_final_lines(opened, format)
 }
 
 /// Collects the messages about a run that failed; `None` if it was stopped.
@@ -100,7 +100,7 @@ pub fn messages_for_error(error: &RunError, plan: &Plan, profile: &Profile) -> O
             true
         }
     };
-    Some(messages.with_end(of_threads, profile.result_format))
+    Some(messages.with_final_lines(of_threads, profile.result_format))
 }
 
 /// Collects the messages about failed threads and time spans; `None` on success.
@@ -125,7 +125,7 @@ pub fn messages_for_results(results: &Results, profile: &Profile) -> Option<Mess
         messages.line(format!("ERROR: {}", finding.what));
         messages.hint(finding.help.clone());
     }
-    (!messages.stderr.is_empty()).then(|| messages.with_end(of_threads, profile.result_format))
+    (!messages.stderr.is_empty()).then(|| messages.with_final_lines(of_threads, profile.result_format))
 }
 
 /// Formats lines about incompletely created files. New files are already removed.

@@ -31,7 +31,7 @@ pub(super) struct Messages {
     pub(super) unusable: Vec<Unusable>,
 }
 
-/// fio's error number for a system error.
+/// Converts a system error to fio's error number.
 fn fio_errno(error: &std::io::Error) -> Option<i32> {
     error.raw_os_error().map(number)
 }

@@ -18,7 +18,7 @@ pub(super) struct LocalEnv {
     output: Option<PathBuf>,
     /// Job files and included files, which no output must replace.
     pub(super) inputs: Vec<PathBuf>,
-    /// True if no file must be changed.
+    /// True if files must not be changed.
     only_reads: bool,
 }
 

@@ -325,7 +325,7 @@ struct PreparedRun<'a> {
     actions: RunActions<'a>,
 }
 
-/// Prepares the run, and refuses what cannot run.
+/// Prepares the run, or refuses it.
 ///
 /// # Errors
 /// The lines that refuse the run.

@@ -24,11 +24,11 @@ enum Destination {
     /// stdout, and stderr for complaints.
     Terminal,
     /// A file that is written immediately: a pipe, or reports that are repeated during the run. It
-    /// is opened, and emptied, only when the run is permitted; until then `held` collects the text.
+    /// is opened, and emptied, only when the run is permitted; until then `buffered` collects the text.
     Direct {
         path: PathBuf,
         file: Option<File>,
-        held: Vec<u8>,
+        buffered: Vec<u8>,
     },
     /// A file that is replaced at the end, so that no reader sees an incomplete document.
     Whole { path: PathBuf, bytes: Vec<u8> },
@@ -64,7 +64,7 @@ impl Output {
             Some(path) => Destination::Direct {
                 path,
                 file: None,
-                held: Vec::new(),
+                buffered: Vec::new(),
             },
         };
         Ok(Output {
@@ -80,10 +80,10 @@ impl Output {
     /// # Errors
     /// The file cannot be opened.
     pub(super) fn open(&mut self) -> io::Result<()> {
-        if let Destination::Direct { path, file, held } = &mut self.to
+        if let Destination::Direct { path, file, buffered } = &mut self.to
             && file.is_none()
         {
-            file.insert(File::create(path)?).write_all(&std::mem::take(held))?;
+            file.insert(File::create(path)?).write_all(&std::mem::take(buffered))?;
         }
         Ok(())
     }
@@ -139,7 +139,7 @@ impl Output {
     fn put(&mut self, text: &str) {
         let written = match &mut self.to {
             Destination::Direct { file: Some(file), .. } => file.write_all(text_mode(text).as_bytes()),
-            Destination::Direct { held: bytes, .. } | Destination::Whole { bytes, .. } => {
+            Destination::Direct { buffered: bytes, .. } | Destination::Whole { bytes, .. } => {
                 bytes.extend(text_mode(text).as_bytes());
                 Ok(())
             }

@@ -7,7 +7,7 @@ use report::html::page::{Block, Download, Lead, Section, Table};
 use report::numbers::{rate, throughput, time};
 use study::sweep::{Report, Row, format_settings, list_warnings};
 
-/// Lists the warnings of the checks: each rule once, with the points that it is about.
+/// Lists the warnings of the checks: each rule once, with the points that it concerns.
 pub(super) fn warnings(report: &Report, study: &Study) -> Vec<Finding> {
     let mut found: Vec<(Finding, Vec<&Row>)> = Vec::new();
     for row in &report.rows {
