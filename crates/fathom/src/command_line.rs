@@ -92,7 +92,7 @@ pub fn print_error(mut error: clap::Error, arguments: &[String]) -> ExitCode {
     }
 }
 
-/// Converts the first line of a clap error, for a command line that is an argument of another.
+/// Converts the first line of a clap error. Used for command lines within an argument.
 pub fn fault_from_clap(error: &clap::Error) -> Fault {
     let text = rewrite_number_errors(&error.to_string());
     Fault::new(text.lines().next().unwrap_or_default().trim_start_matches("error: "))

@@ -170,8 +170,8 @@ pub fn run_as_agent(comm: &dyn Comm, place: &LocalHost<'_>) -> Exit {
     }
 }
 
-/// Expands host names and ranks in target names for a single host, and refuses jobs for other
-/// hosts. A coordinator must not call it, because each host expands its own names.
+/// Expands host names and ranks in target names for a single host. Refuses jobs for other hosts. A
+/// coordinator must not call it, because each host expands its own names.
 ///
 /// # Errors
 /// [`Faults`] if a job is for a host that does not take part.

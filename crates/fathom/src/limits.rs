@@ -1,5 +1,6 @@
-//! Options for limits between the program and the disks (`--cap`, `--vm`, `--disk`, `--disks`), and
-//! for the storage below each job (`--host-cache`, `--path`, `--role`, `--replicas`, `--hops`).
+//! Options for limits between program and disks, and for the storage below jobs. Limits are
+//! `--cap`, `--vm`, `--disk` and `--disks`; storage is `--host-cache`, `--path`, `--role`,
+//! `--replicas` and `--hops`.
 
 use std::path::{Path, PathBuf};
 

@@ -334,8 +334,8 @@ fn complete_document(session: &Session, mut document: Document) -> Result<Docume
     Ok(document)
 }
 
-/// Splits a line into words as a shell does, with quotes and backslashes but without variables.
-/// `None` if a quote is not closed.
+/// Splits a line into words as a shell does. Quotes and backslashes work; variables do not. `None`
+/// if a quote is not closed.
 fn split_words(line: &str) -> Option<Vec<String>> {
     let (mut words, mut word, mut begun) = (Vec::new(), String::new(), false);
     let mut quote: Option<char> = None;

@@ -273,8 +273,7 @@ fn format_text(comparison: &Comparison, file: &Path) -> String {
     text
 }
 
-/// Formats a row, such as `  IOPS            +3.4 %   1.034x   7,177 (6,940)`, and whether it is
-/// better.
+/// Formats a row, such as `  IOPS            +3.4 %   1.034x   7,177 (6,940)`.
 fn format_figure(row: &FigureComparison) -> String {
     let show = |value: f64| match row.figure.rsplit(' ').next() {
         Some("IOPS") => numbers::rate(value),

@@ -227,7 +227,7 @@ fn parse_value<T: std::str::FromStr<Err: std::fmt::Display>>(
     read.map(Some).map_err(fault)
 }
 
-/// Rules that do not apply to the runs of a study, which are short by design.
+/// Rules that do not apply to runs of a study, which are short by design.
 pub(super) const SHORT_BY_DESIGN: [&str; 1] = ["SHORT-RUN"];
 
 /// Lints a plan whose purpose is unknown.

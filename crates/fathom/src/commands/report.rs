@@ -197,7 +197,7 @@ fn build_result_page(args: &Args, file: &str) -> Result<(Page, Exit), Faults> {
     }
 }
 
-/// Builds the page of a saved run, judged by the promises and limits of the command line.
+/// Builds the page of a saved run, judged by the options.
 fn build_run_page(args: &Args, mut results: Results) -> Result<(Page, Exit), Faults> {
     let context = explain::read_context(&args.promise)?;
     args.promise.storage()?.apply_to_results(&mut results.plan)?;

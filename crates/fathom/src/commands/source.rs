@@ -1,4 +1,4 @@
-//! Reads a test from a dialect command line, a job file, a profile or a saved result.
+//! Reads a test from a dialect command line, a file or a saved result.
 
 use std::io;
 use std::path::Path;

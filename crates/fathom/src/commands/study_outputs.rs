@@ -165,7 +165,7 @@ impl StudyOutputs {
         files.chain(self.save.as_deref())
     }
 
-    /// Checks that every file is writable and that none of them is a target of the test.
+    /// Checks that every file is writable, and none is a target of the test.
     ///
     /// # Errors
     /// [`Faults`] about each wrong option or unusable file.

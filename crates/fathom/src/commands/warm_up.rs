@@ -72,8 +72,7 @@ struct WantedRange {
     from: u64,
     to: u64,
     plan: Plan,
-    /// Bytes before the end that may be missing if reading ends early, because operations were in
-    /// flight.
+    /// Bytes before the end that may be unread if reading ends early: those in flight.
     in_flight: u64,
     buffered: bool,
 }
@@ -149,7 +148,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     })
 }
 
-/// Computes the bytes read, and the end of the range that was read without a gap.
+/// Computes the bytes read, and the end of the range without a gap.
 fn measure_progress(wanted: &WantedRange, results: &Results) -> (u64, u64) {
     let job = &results.steps[0].jobs[0];
     let read = job.total().bytes.0;

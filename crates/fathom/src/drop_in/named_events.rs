@@ -1,5 +1,5 @@
-//! Named events are set once, are visible to all processes, and disappear with the last process
-//! that has them open.
+//! Named events, which are set once and are visible to all processes. An event disappears with the
+//! last process that has it open.
 //!
 //! Windows has them in the kernel. On Linux each is a small file in the folder of shared memory.
 //! Processes that have the event open hold a lock on the file; a second file marks the event as

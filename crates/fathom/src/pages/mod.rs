@@ -76,7 +76,7 @@ fn compare_with_typical(seen: &Observation) -> Option<String> {
     ))
 }
 
-/// Finds the worst verdict of all jobs of a run, for the first screen of its page.
+/// Finds the worst verdict of a run, for the first screen of its page.
 pub fn worst_verdict(judged: &Judged, clauses: &[Clause]) -> page::Verdict {
     let worst = judged.outcome();
     match judged.verdicts().find(|verdict| verdict.outcome == worst) {

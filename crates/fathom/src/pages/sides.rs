@@ -195,7 +195,7 @@ fn name_first(ranking: &[Ranked]) -> &'static str {
     }
 }
 
-/// Builds a table of results from the best to the worst, each compared with the best.
+/// Builds a table of results from best to worst, each compared with the best.
 pub fn ranking_table(files: &[String], ranking: &[Ranked]) -> Table {
     let with_interval = |one: &Ranked| {
         let decisive = &one.figures[0];

@@ -20,7 +20,7 @@ use points::{caveats, downloads, omitted, table, warnings};
 /// Smallest ratio of the last to the first load for a logarithmic axis.
 const MIN_LOG_RATIO: f64 = 8.0;
 
-/// Share of the highest rate that counts as the highest, because repetitions differ by as much.
+/// Share of the highest rate that counts as the highest: repetitions differ by as much.
 const FULL_RATE_SHARE: f64 = 0.98;
 /// Maximum points that each have a tick on the axis.
 const MAX_TICKS: usize = 16;
@@ -87,7 +87,7 @@ fn title_of(report: &Report, summary: Option<&Summary>) -> String {
     }
 }
 
-/// Assesses the recommended load, and advises how to find the highest load within a latency limit.
+/// Assesses the recommended load. Advises how to find the highest load within a latency limit.
 /// `None` if the sweep has a limit.
 fn assess(report: &Report, study: &Study) -> Option<Lead> {
     let arguments = &study.runs.first()?.results.plan.origin.arguments;

@@ -303,8 +303,7 @@ fn set_parameter(job: &mut JobSpec, setting: &Setting) -> Result<(), Faults> {
     native::apply(job, &setting.name, &setting.value, place).map_err(|complaint| Faults::from(vec![complaint]))
 }
 
-/// Checks every value before the sweep, so that a mistake in the last one does not end it after an
-/// hour.
+/// Checks every value before the sweep. A mistake in the last one must not end it after an hour.
 fn try_settings(document: &Document, sweep_settings: &SweepSettings) -> Result<(), Faults> {
     let mut settings = sweep_settings.varied.iter().flat_map(|varied| &varied.values);
     settings.try_for_each(|setting| set_parameter(&mut document.jobs[0].clone(), setting))

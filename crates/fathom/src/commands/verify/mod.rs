@@ -213,7 +213,7 @@ fn run_attempts(
     Ok((results, shallower, verdict, LastAttempt { attempt, search }))
 }
 
-/// Changes the exit code of a test that could not begin, which must not look like a FAIL.
+/// Changes the exit code of a test that could not begin. It must not look like a FAIL.
 fn without_verdict(faults: Faults) -> Faults {
     match faults.exit() {
         Exit::Failed => faults.with(Exit::Refused),

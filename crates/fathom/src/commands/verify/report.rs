@@ -87,7 +87,7 @@ pub(super) fn format_text(verified: &Verified, strict: bool) -> String {
     text
 }
 
-/// Formats warnings and errors of the self-checks, and whether they change the exit code of a PASS.
+/// Formats warnings and errors of the self-checks, and their effect on the exit code.
 fn format_caveats(verified: &Verified, strict: bool) -> String {
     // The diagnosis below covers these findings in more detail.
     let is_diagnosed = |finding: &Finding| !verified.diagnoses.is_empty() && finding.rule.starts_with("D-");

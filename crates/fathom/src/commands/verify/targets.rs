@@ -114,8 +114,8 @@ impl Targets {
         Ok(())
     }
 
-    /// Refuses a path that does not exist, unless a size for a new file is set. With a size it
-    /// warns: after a misspelling, the file may be on the wrong disk.
+    /// Refuses a missing path, unless a size for a new file is set. With a size it warns: after a
+    /// misspelling, the file may be on the wrong disk.
     pub(super) fn check_missing(&self, file_size: Option<Bytes>) -> Result<(), Faults> {
         let has_folder = |path: &Path| match path.parent() {
             Some(folder) if folder != Path::new("") => folder.is_dir(),

@@ -149,7 +149,7 @@ pub fn incomplete_file_lines(plan: &Plan) -> Vec<String> {
     lines
 }
 
-/// Formats lines about targets smaller than the requested area, one for each thread that uses them.
+/// Formats a line per thread about targets smaller than the requested area.
 pub fn short_target_lines(results: &Results, profile: &Profile) -> Vec<String> {
     let mut lines = Vec::new();
     let Some(host) = results.hosts.first() else {

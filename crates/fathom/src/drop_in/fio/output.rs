@@ -1,4 +1,4 @@
-//! Writes all output to the terminal, or to the file of `--output`, which gets errors too.
+//! Writes output to the terminal or the file of `--output`, which gets errors too.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -24,13 +24,14 @@ enum Destination {
     /// stdout, and stderr for complaints.
     Terminal,
     /// A file that is written immediately: a pipe, or reports that are repeated during the run. It
-    /// is opened, and emptied, only when the run is permitted; until then `buffered` collects the text.
+    /// is opened, and emptied, only when the run is permitted; `buffered` collects the text until
+    /// then.
     Direct {
         path: PathBuf,
         file: Option<File>,
         buffered: Vec<u8>,
     },
-    /// A file that is replaced at the end, so that no reader sees an incomplete document.
+    /// A file that is replaced at the end: no reader sees an incomplete document.
     Whole { path: PathBuf, bytes: Vec<u8> },
 }
 

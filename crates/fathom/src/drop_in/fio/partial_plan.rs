@@ -1,4 +1,4 @@
-//! Extracts the executable part of a plan, and converts its results to those of the whole plan.
+//! Extracts the executable part of a plan, and converts its results back.
 //!
 //! fio continues without clones that cannot start, and reports all clones.
 

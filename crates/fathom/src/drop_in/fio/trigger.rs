@@ -1,5 +1,5 @@
-//! Ends a run when a file appears or after a time, and then runs a command (`--trigger-file`,
-//! `--trigger-timeout`, `--trigger`).
+//! Ends a run when a file appears or a time has passed, then runs a command. The options are
+//! `--trigger-file`, `--trigger-timeout` and `--trigger`.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
