@@ -59,8 +59,8 @@ fn main() -> ExitCode {
         return print_faults(&Faults::one(fault, exit));
     }
     let session = Session::new(Process::new(clock, arguments));
-    // An agent only follows its command line, so it does not join a launcher's fleet.
     let command = session.process.arguments.get(1).and_then(|name| commands::find(name));
+    // An agent only follows its command line, so it does not join a launcher's fleet.
     match fleet::join(&session.process, command.is_some_and(|row| row.name == "agent")) {
         Ok(FleetRole::Alone { widened_from }) => session.set_widened_from(widened_from),
         Ok(FleetRole::Coordinator(fleet)) => session.set_fleet(*fleet),
