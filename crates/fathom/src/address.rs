@@ -1,4 +1,4 @@
-//! Addresses of servers: `127.0.0.1:7744`, `[::1]:7744`, `localhost:7744`, `7744`.
+//! The addresses that servers listen on: `127.0.0.1:7744`, `[::1]:7744`, `localhost:7744`, `7744`.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 
@@ -10,13 +10,13 @@ use crate::fault::{Fault, Faults};
 /// # Errors
 /// [`Faults`] if the text is not an address.
 pub fn parse(option: &str, text: &str) -> Result<SocketAddr, Faults> {
-    let own = IpAddr::V4(Ipv4Addr::LOCALHOST);
+    let loopback = IpAddr::V4(Ipv4Addr::LOCALHOST);
     let port = text
         .strip_prefix("localhost:")
         .or(text.strip_prefix(':'))
         .unwrap_or(text);
     if let Ok(port) = port.parse::<u16>() {
-        return Ok(SocketAddr::new(own, port));
+        return Ok(SocketAddr::new(loopback, port));
     }
     text.parse().map_err(|_| {
         let fault = Fault::new(format!("`{text}` is not an address with a port")).at(format!("{option} {text}"));
@@ -30,7 +30,7 @@ pub fn parse(option: &str, text: &str) -> Result<SocketAddr, Faults> {
 /// Binds an address and returns the actual one: port 0 chooses a free port.
 ///
 /// # Errors
-/// [`Faults`] if it cannot be bound.
+/// [`Faults`] if the address cannot be bound.
 pub fn bind(option: &str, address: SocketAddr) -> Result<(TcpListener, SocketAddr), Faults> {
     let bound = TcpListener::bind(address).and_then(|listener| {
         let bound = listener.local_addr()?;
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_port_alone_is_this_machine_only() {
+    fn a_port_alone_means_loopback() {
         let check = |text: &str, expected: Option<&str>| {
             let found = parse("--metrics", text).ok().map(|address| address.to_string());
             assert_eq!(found.as_deref(), expected, "{text}");

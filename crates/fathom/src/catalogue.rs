@@ -1,4 +1,4 @@
-//! The policy catalogue with the user's files, and options about an entry.
+//! The policy catalogue with the user's own files, and the options that describe a disk.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::user_file;
 
-/// The variable with a folder or file, or several separated as in `PATH`.
+/// Environment variable that names policy files or folders, separated as in `PATH`.
 const VARIABLE: &str = "FATHOM_POLICIES";
 /// Flags that name policy files.
 #[derive(clap::Args)]
@@ -28,39 +28,39 @@ pub struct CatalogueArgs {
     catalogue: Vec<PathBuf>,
 }
 
-/// The heading of [`InputArgs`].
-const DISK: &str = "Policy inputs";
+/// Help heading of [`InputArgs`].
+const INPUT_HEADING: &str = "Policy inputs";
 
 /// Flags that describe a disk.
 #[derive(clap::Args)]
 pub struct InputArgs {
     /// Provisioned size, such as 500GiB
-    #[arg(long, value_name = "SIZE", help_heading = DISK)]
+    #[arg(long, value_name = "SIZE", help_heading = INPUT_HEADING)]
     size: Option<String>,
     /// Provisioned operations per second
-    #[arg(long, value_name = "NUMBER", help_heading = DISK)]
+    #[arg(long, value_name = "NUMBER", help_heading = INPUT_HEADING)]
     iops: Option<String>,
     /// Provisioned throughput, in the vendor's unit
-    #[arg(long, value_name = "NUMBER", help_heading = DISK)]
+    #[arg(long, value_name = "NUMBER", help_heading = INPUT_HEADING)]
     mbps: Option<String>,
     /// Row of the policy's table, such as P30
-    #[arg(long, value_name = "NAME", help_heading = DISK)]
+    #[arg(long, value_name = "NAME", help_heading = INPUT_HEADING)]
     tier: Option<String>,
     /// Any other input of the policy
     #[arg(
         long,
         value_name = "NAME=VALUE",
-        help_heading = DISK,
+        help_heading = INPUT_HEADING,
         long_help = "Any other input of the policy; `fathom policies NAME` lists them."
     )]
     set: Vec<String>,
 }
 
-/// The flags that describe a disk.
+/// Collects the policy inputs that the flags set.
 ///
 /// # Errors
 /// [`Faults`] if `--set` has no `=`.
-pub fn inputs(args: &InputArgs) -> Result<Inputs, Faults> {
+pub fn parse_inputs(args: &InputArgs) -> Result<Inputs, Faults> {
     let own = [
         ("size", &args.size),
         ("iops", &args.iops),
@@ -81,14 +81,15 @@ pub fn inputs(args: &InputArgs) -> Result<Inputs, Faults> {
     Ok(inputs)
 }
 
-/// The catalogue with the user's files. `also` is one more file, if a policy was named by its path.
+/// Loads the catalogue with the user's files. `also` is the file of a policy that was named by its
+/// path.
 ///
 /// # Errors
 /// [`Faults`] for each file that cannot be read or parsed.
-pub fn catalogue(args: &CatalogueArgs, also: Option<&Path>) -> Result<Catalogue, Faults> {
+pub fn load_catalogue(args: &CatalogueArgs, also: Option<&Path>) -> Result<Catalogue, Faults> {
     let (mut files, mut faults) = (Vec::new(), Vec::new());
-    for path in places(args).into_iter().chain(also.map(Path::to_owned)) {
-        match texts(&path) {
+    for path in list_policy_paths(args).into_iter().chain(also.map(Path::to_owned)) {
+        match read_policy_files(&path) {
             Ok(found) => files.extend(found),
             Err(fault) => faults.push(fault),
         }
@@ -103,12 +104,12 @@ pub fn catalogue(args: &CatalogueArgs, also: Option<&Path>) -> Result<Catalogue,
     })
 }
 
-/// Folders and files of policies. Later ones take precedence.
-fn places(args: &CatalogueArgs) -> Vec<PathBuf> {
+/// Lists the user's policy folders and files. Later ones take precedence.
+fn list_policy_paths(args: &CatalogueArgs) -> Vec<PathBuf> {
     let mut places = Vec::new();
     let home = std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".config"));
     let config = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).or(home);
-    // Usually there is none.
+    // Most users have no such folder.
     places.extend(
         config
             .map(|config| config.join("fathom/policies"))
@@ -121,8 +122,8 @@ fn places(args: &CatalogueArgs) -> Vec<PathBuf> {
     places
 }
 
-/// Name and text of a file, or of every policy file of a folder in the order of their names.
-fn texts(path: &Path) -> Result<Vec<(String, String)>, Fault> {
+/// Reads a policy file, or every policy file of a folder in name order. Returns names with texts.
+fn read_policy_files(path: &Path) -> Result<Vec<(String, String)>, Fault> {
     let failed = |error: std::io::Error| Fault::for_file("read", path, &error);
     let mut files = vec![path.to_owned()];
     if path.is_dir() {

@@ -1,5 +1,5 @@
 //! The native command line. Its options are rows of the dialect's table; flags, help, man pages and
-//! completions follow.
+//! completions are derived from them.
 
 use std::process::ExitCode;
 
@@ -18,18 +18,18 @@ const USAGE: &str = "Usage: fathom <COMMAND>. Start with `fathom quick`. Help: `
 
 const EXIT_CODES: &str = "Exit codes: see `fathom help exit-codes`.";
 
-/// The whole command line, for help, manual pages and completions.
+/// Builds the whole command line, for help, manual pages and completions.
 pub fn command() -> Command {
-    let subcommands: Vec<Command> = COMMANDS.iter().map(build).collect();
+    let subcommands: Vec<Command> = COMMANDS.iter().map(build_subcommand).collect();
     let help = grouped_help(&subcommands);
     root().override_help(help).subcommands(subcommands)
 }
 
-/// The command line without the subcommands that `arguments` do not name: building all of them
-/// takes longer than parsing one.
+/// Builds only the subcommand that `arguments` name: building all of them takes longer than parsing
+/// one.
 pub fn command_for(arguments: &[String]) -> Command {
     let row = arguments.get(1).and_then(|name| commands::find(name));
-    row.map_or_else(command, |row| root().subcommand(build(row)))
+    row.map_or_else(command, |row| root().subcommand(build_subcommand(row)))
 }
 
 fn root() -> Command {
@@ -44,7 +44,7 @@ fn root() -> Command {
         .after_help(EXIT_CODES)
 }
 
-fn build(row: &CommandRow) -> Command {
+fn build_subcommand(row: &CommandRow) -> Command {
     let command = (row.command)().aliases(row.former_name);
     let examples = command
         .get_after_help()
@@ -53,7 +53,7 @@ fn build(row: &CommandRow) -> Command {
     command.after_help(format!("{examples}{EXIT_CODES}"))
 }
 
-/// The help of the program: one line per command, in groups, on one screen.
+/// Formats the help of the program: one line per command, in groups, on one screen.
 fn grouped_help(subcommands: &[Command]) -> String {
     let mut help = format!("{ABOUT}\n{USAGE}\n");
     let mut group = None;
@@ -74,8 +74,8 @@ fn help_line(row: &CommandRow, command: &Command) -> String {
     format!("  {:<13} {about}\n", row.name)
 }
 
-/// Prints an error of clap's. Help and version go to stdout and are not errors.
-pub fn explain(mut error: clap::Error, arguments: &[String]) -> ExitCode {
+/// Prints a clap error. Help and version go to stdout and are not errors.
+pub fn print_error(mut error: clap::Error, arguments: &[String]) -> ExitCode {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
             let _ = screen::print(&error.render().to_string());
@@ -86,20 +86,20 @@ pub fn explain(mut error: clap::Error, arguments: &[String]) -> ExitCode {
             error.remove(ContextKind::Suggested);
             suggest_command(&mut error);
             suggest_option(&mut error, arguments);
-            screen::note(&readable(&error.render().to_string()));
+            screen::note(&rewrite_number_errors(&error.render().to_string()));
             Exit::Usage.code()
         }
     }
 }
 
-/// The first line of an error of clap's, for a command line within another.
-pub fn fault_of(error: &clap::Error) -> Fault {
-    let text = readable(&error.to_string());
+/// Converts the first line of a clap error. Used for command lines within an argument.
+pub fn fault_from_clap(error: &clap::Error) -> Fault {
+    let text = rewrite_number_errors(&error.to_string());
     Fault::new(text.lines().next().unwrap_or_default().trim_start_matches("error: "))
 }
 
-/// Replaces messages of Rust's number parser by readable ones.
-fn readable(text: &str) -> String {
+/// Replaces messages of Rust's number parser with readable ones.
+fn rewrite_number_errors(text: &str) -> String {
     let plain = [
         "invalid digit found in string",
         "cannot parse integer from empty string",
@@ -123,8 +123,8 @@ fn suggest_command(error: &mut clap::Error) {
     }
 }
 
-/// Suggests the option of this command that fio calls so, or one spelt alike. What clap suggests
-/// only shares some letters: `--trim` for `--runtime`.
+/// Suggests this command's equivalent of an fio option, or a similarly spelt option. clap's own
+/// suggestion only shares some letters: `--trim` for `--runtime`.
 fn suggest_option(error: &mut clap::Error, arguments: &[String]) {
     let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidArg) else {
         return;
@@ -137,7 +137,7 @@ fn suggest_option(error: &mut clap::Error, arguments: &[String]) {
     };
     let known = long_options(&command_for(arguments), arguments);
     let same = dialects::native::option_called(word);
-    let is_of_fio = same.is_some_and(|option| option.other_tools.contains(word));
+    let is_fio_option = same.is_some_and(|option| option.other_tools.contains(word));
     let found = same
         .map(|option| option.name)
         .filter(|name| known.iter().any(|known| known == name))
@@ -146,15 +146,15 @@ fn suggest_option(error: &mut clap::Error, arguments: &[String]) {
         Some(name) => error.insert(ContextKind::SuggestedArg, ContextValue::String(format!("--{name}"))),
         None => error.remove(ContextKind::SuggestedArg),
     };
-    // It shows clap's own suggestion.
+    // The usage line repeats clap's own suggestion.
     error.remove(ContextKind::Usage);
-    if is_of_fio {
+    if is_fio_option {
         let tip = StyledStr::from("`fathom fio` takes fio's own options");
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
     }
 }
 
-/// The visible long options of the command that `arguments` name.
+/// Lists the visible long options of the command that `arguments` name.
 fn long_options(root: &Command, arguments: &[String]) -> Vec<String> {
     let command = arguments
         .iter()
@@ -172,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_table_makes_a_command_line() {
+    fn the_command_table_is_a_valid_clap_command() {
         command().debug_assert();
     }
 
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn one_command_parses_as_all_of_them_do() {
+    fn a_single_subcommand_parses_like_the_whole_command_line() {
         let check = |line: &str| {
             let arguments: Vec<String> = line.split(' ').map(str::to_owned).collect();
             let whole = command().try_get_matches_from(&arguments);

@@ -6,12 +6,12 @@ use analysis::verdict::Outcome;
 use model::finding::Severity;
 use model::results::Results;
 
-/// How a command ended.
+/// The outcome of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
     /// Success.
     Done,
-    /// Operations failed, a promise is broken, or there are warnings with `--strict`.
+    /// Operations failed, a requirement is not met, or there are warnings with `--strict`.
     Failed,
     /// The verdict is INCONCLUSIVE, or the test cannot decide.
     Inconclusive,
@@ -24,7 +24,7 @@ pub enum Exit {
     /// Only part was done: a worker or host was lost, a conversion is incomplete, or a warm-up ran
     /// out of time.
     Partial,
-    /// A signal ended it; the report covers the time until then.
+    /// A signal ended the run; the report covers the time until then.
     Interrupted(i32),
 }
 
@@ -43,7 +43,7 @@ Exit codes:
   130/143  interrupted; what was measured is reported";
 
 impl Exit {
-    /// The exit code of the process.
+    /// Converts to the exit code of the process.
     pub fn code(self) -> ExitCode {
         ExitCode::from(self.number())
     }
@@ -61,8 +61,8 @@ impl Exit {
         }
     }
 
-    /// The code of a verdict: 1 is FAIL, and findings that only weaken a test make it INCONCLUSIVE.
-    /// A run that was cut short or not written keeps its own code.
+    /// Chooses the code of a verdict: 1 is FAIL, and findings that only weaken a test make it
+    /// INCONCLUSIVE. A run that was cut short or not written keeps its own code.
     pub fn from_verdict(results: &Results, outcome: Outcome, strict: bool) -> Exit {
         match (Exit::from_results(results, strict), outcome) {
             (Exit::Done | Exit::Failed, Outcome::Fail) => Exit::Failed,
@@ -71,12 +71,12 @@ impl Exit {
         }
     }
 
-    /// True if a run ended before it should: it was interrupted, or a worker or a host was lost.
+    /// True if a run ended early: it was interrupted, or a worker or host was lost.
     pub fn is_cut_short(results: &Results) -> bool {
         matches!(Exit::from_results(results, false), Exit::Interrupted(_) | Exit::Partial)
     }
 
-    /// The code of finished results. `strict` counts warnings.
+    /// Chooses the code of finished results. With `strict`, warnings count as failures.
     pub fn from_results(results: &Results, strict: bool) -> Exit {
         if results.interrupted {
             return Exit::Interrupted(engine::sys::signals::stop_signal().unwrap_or(2));

@@ -1,4 +1,4 @@
-//! A problem as shown to users: what, where, why, and what to do.
+//! Problems as shown to users: what, where, why, and what to do.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -12,12 +12,12 @@ use run::targets::TargetError;
 
 use crate::exit::Exit;
 
-/// One problem.
+/// A problem with its place, reasons and help.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fault {
     /// The problem, in a sentence.
     pub what: String,
-    /// Where.
+    /// The place of the problem: an option, a line of a file, a host.
     pub at: Option<String>,
     /// The reasons, one per line.
     pub why: Vec<String>,
@@ -25,7 +25,7 @@ pub struct Fault {
     pub help: Option<String>,
 }
 
-/// All problems, and the exit code.
+/// The problems of a command, and its exit code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Faults {
     list: Vec<Fault>,
@@ -33,7 +33,7 @@ pub struct Faults {
 }
 
 impl Fault {
-    /// A fault without place, reason and help.
+    /// Creates a fault without place, reasons and help.
     pub fn new(what: impl Into<String>) -> Fault {
         Fault {
             what: what.into(),
@@ -41,7 +41,7 @@ impl Fault {
         }
     }
 
-    /// Adds what to do.
+    /// Sets the help.
     pub fn help(self, help: impl Into<String>) -> Fault {
         Fault {
             help: Some(help.into()),
@@ -49,7 +49,7 @@ impl Fault {
         }
     }
 
-    /// Adds where.
+    /// Sets the place.
     pub fn at(self, at: impl Into<String>) -> Fault {
         Fault {
             at: Some(at.into()),
@@ -57,7 +57,7 @@ impl Fault {
         }
     }
 
-    /// A user's file that cannot be read or written.
+    /// Creates the fault of a user's file that cannot be read or written.
     pub fn for_file(verb: &str, path: &Path, error: &io::Error) -> Fault {
         let why = match error.raw_os_error() {
             Some(number) => engine::os_error_name(number),
@@ -78,7 +78,7 @@ impl Fault {
 }
 
 impl Faults {
-    /// One fault.
+    /// Wraps one fault.
     pub fn one(fault: Fault, exit: Exit) -> Faults {
         Faults {
             list: vec![fault],
@@ -86,17 +86,17 @@ impl Faults {
         }
     }
 
-    /// Several faults.
+    /// Wraps several faults.
     pub fn many(list: Vec<Fault>, exit: Exit) -> Faults {
         Faults { list, exit }
     }
 
-    /// An error in the command line.
+    /// Wraps an error in the command line.
     pub fn usage(fault: Fault) -> Faults {
         Faults::one(fault, Exit::Usage)
     }
 
-    /// A user's file that cannot be read.
+    /// Creates the fault of a user's file that cannot be read.
     pub fn unreadable(path: &Path, error: &io::Error) -> Faults {
         Faults::one(Fault::for_file("read", path, error), Exit::Refused)
     }
@@ -106,17 +106,17 @@ impl Faults {
         Faults { exit, ..self }
     }
 
-    /// The first fault as a sentence.
+    /// Returns the first fault as a sentence.
     pub fn first(&self) -> String {
         self.list.first().map(|fault| fault.what.clone()).unwrap_or_default()
     }
 
-    /// The first fault.
+    /// Returns the first fault.
     pub fn into_first(self) -> Fault {
         self.list.into_iter().next().unwrap_or_default()
     }
 
-    /// The exit code.
+    /// Returns the exit code.
     pub fn exit(&self) -> Exit {
         self.exit
     }
@@ -127,7 +127,7 @@ impl Faults {
         let _ = io::stderr().write_all(self.text(colour).as_bytes());
     }
 
-    /// The printed text.
+    /// Formats the faults.
     pub fn text(&self, colour: bool) -> String {
         let (bold, plain) = if colour { ("\x1b[1;31m", "\x1b[0m") } else { ("", "") };
         let mut text = String::new();
@@ -178,8 +178,8 @@ impl From<Vec<TargetError>> for Faults {
     }
 }
 
-/// True if an operation failed while targets were prepared: the test could begin, but the storage
-/// did not do what it must. What cannot be created, or does not fit, refuses the test.
+/// True if an operation failed while targets were prepared: the storage failed. A file that cannot
+/// be created, or does not fit, is a refusal instead.
 fn is_operation_failure(error: &TargetError) -> bool {
     let TargetError::Fill(error) = error else { return false };
     error.errno() == Some(sys::file::IO_ERROR)
@@ -210,7 +210,7 @@ impl From<RunError> for Faults {
                 exit: Exit::Refused,
             },
             RunError::Setup(faults) => {
-                // All workers of a job fail alike, so the fault is reported once.
+                // All workers of a job fail in the same way, so the fault is reported once.
                 let mut list: Vec<Fault> = Vec::new();
                 for fault in faults {
                     let fault = Fault {
@@ -286,9 +286,9 @@ mod tests {
         Faults::from(vec![TargetError::Fill(error)]).exit()
     }
 
-    /// `--help` has 3 for what cannot begin.
+    /// Exit code 3 is documented for tests that cannot begin.
     #[test]
-    fn what_cannot_be_created_is_refused() {
+    fn a_file_that_cannot_be_created_refuses_the_test() {
         let (eio, eacces, enotdir, emfile, enospc, erofs, enametoolong) = (5, 13, 20, 24, 28, 30, 36);
         for errno in [eacces, enotdir, emfile, enospc, erofs, enametoolong] {
             assert_eq!(exit(errno), Exit::Refused, "{errno}");

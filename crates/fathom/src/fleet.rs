@@ -1,7 +1,7 @@
 //! Tests on several hosts: connects their processes.
 //!
-//! Either a launcher has started this program on each host, or `--hosts` lists the hosts and this
-//! process is the coordinator. In both cases all commands execute their plans on all hosts.
+//! Either a launcher has started this program on each host, or this process is the coordinator of
+//! the hosts of `--hosts`. In both cases every command executes its plan on all hosts.
 
 mod acceptor;
 mod agent;
@@ -33,18 +33,18 @@ use self::child::HostProcess;
 pub use agent::{serve_duplex, serve_listener};
 pub use journal::{JournalFolder, read as read_journal};
 pub use link::ConnectError;
-pub use transport::{connect_to_coordinator, set_own_process_group, token, with_token_help};
+pub use transport::{connect_to_coordinator, read_token, set_own_process_group, with_token_help};
 pub use waiting::interrupted;
 
 /// How long child processes may take to exit.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// The other hosts of a test, while this process is the coordinator.
+/// The other hosts of a test that this process coordinates.
 #[derive(Debug)]
 pub struct Fleet {
-    /// The connection to them.
+    /// Connection to the hosts; `None` once disconnected.
     pub coordinator: Option<Coordinator>,
-    /// The journal of this process's share.
+    /// Journal of this process's share of the results.
     pub journal: JournalFolder,
     children: Vec<Child>,
 }
@@ -67,14 +67,14 @@ impl Drop for Fleet {
 /// The role of this process in a fleet.
 #[derive(Debug)]
 pub enum FleetRole {
-    /// It runs alone.
+    /// The process runs alone.
     Alone {
-        /// Number of CPUs that the launcher had allowed, if the CPU affinity was widened.
+        /// Number of CPUs that the launcher allowed, if the affinity was widened.
         widened_from: Option<u32>,
     },
-    /// It is the coordinator.
+    /// The process is the coordinator.
     Coordinator(Box<Fleet>),
-    /// It was an agent and has finished.
+    /// The process was an agent and has finished.
     AgentDone(ExitCode),
 }
 
@@ -83,12 +83,12 @@ fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
-/// The rank assigned to this process, if any.
+/// Returns the rank that a launcher assigned to this process, if any.
 pub fn assigned_rank() -> Option<u32> {
     announced_rank(variable)
 }
 
-/// Host and settings of this process.
+/// Describes the host and settings of this process.
 pub fn local_host(process: &Process, widened_from: Option<u32>) -> LocalHost<'static> {
     LocalHost {
         host: probe::host(&System::live()),
@@ -149,7 +149,7 @@ pub fn join(process: &Process, is_agent: bool) -> Result<FleetRole, Faults> {
 /// Starts a coordinator, which also executes a share of the plan.
 fn start_coordinator(comm: Box<dyn Comm>, place: &LocalHost<'_>, continues_on_loss: bool) -> Result<FleetRole, Faults> {
     let coordinator = Coordinator::new(comm, true, place, &[])
-        .map_err(|list| interrupted(place.interrupt).unwrap_or_else(|| faults(list)))?;
+        .map_err(|list| interrupted(place.interrupt).unwrap_or_else(|| refused_faults(list)))?;
     Ok(FleetRole::Coordinator(Box::new(Fleet {
         coordinator: Some(coordinator.with_continue_on_loss(continues_on_loss)),
         journal: JournalFolder::from_env(),
@@ -170,8 +170,8 @@ pub fn run_as_agent(comm: &dyn Comm, place: &LocalHost<'_>) -> Exit {
     }
 }
 
-/// Expands host names and ranks in target names for a single host, and refuses jobs for other
-/// hosts. A coordinator must not call it, because each host expands its own names.
+/// Expands host names and ranks in target names for a single host. Refuses jobs for other hosts. A
+/// coordinator must not call it, because each host expands its own names.
 ///
 /// # Errors
 /// [`Faults`] if a job is for a host that does not take part.
@@ -230,7 +230,7 @@ pub fn refuse_hosts_under_launcher(named: Option<&String>) -> Result<(), Faults>
 ///
 /// # Errors
 /// [`Faults`] if hosts are named, or this process is a coordinator.
-pub fn refuse(ranks: Option<u32>, command: &str, named: Option<&String>) -> Result<(), Faults> {
+pub fn refuse_fleet(ranks: Option<u32>, command: &str, named: Option<&String>) -> Result<(), Faults> {
     let of_environment = || {
         let named = std::env::var("FATHOM_HOSTS").ok().filter(|text| !text.is_empty())?;
         Some(format!("FATHOM_HOSTS={named}"))
@@ -256,14 +256,14 @@ pub fn connect_hosts(process: &Process, text: &str) -> Result<Fleet, Faults> {
     let continues_on_loss = continues_on_loss(false)?;
     let hosts = transport::parse_hosts(text)?;
     let interrupt = process.interrupt_flag();
-    // Agents that connect to us are announced separately.
-    let answering: Vec<&str> = hosts
+    // Agents that connect to this process are announced separately.
+    let contacted: Vec<&str> = hosts
         .iter()
         .map(String::as_str)
         .filter(|host| !host.starts_with("listen://"))
         .collect();
-    let quiet = process.is_quiet() || answering.is_empty();
-    let notice = waiting::Notice::new(quiet, format!("waiting for {} to answer", answering.join(", ")));
+    let quiet = process.is_quiet() || contacted.is_empty();
+    let notice = waiting::Notice::new(quiet, format!("waiting for {} to answer", contacted.join(", ")));
     let mut reached = transport::connect_all(&hosts, interrupt)?;
     let coordinator = Coordinator::new(
         Box::new(reached.comm),
@@ -284,7 +284,7 @@ pub fn connect_hosts(process: &Process, text: &str) -> Result<Fleet, Faults> {
     })
 }
 
-/// The faults of hosts; for a failed child process with its stderr.
+/// Converts faults of hosts, and adds the stderr of a failed child process.
 fn connection_faults(list: Vec<HostFault>, children: &mut [HostProcess]) -> Faults {
     let known = |fault: HostFault| {
         let why = match fault.why.as_str() {
@@ -296,8 +296,8 @@ fn connection_faults(list: Vec<HostFault>, children: &mut [HostProcess]) -> Faul
     Faults::many(list.into_iter().map(known).collect(), Exit::Refused)
 }
 
-/// Coordinates hosts that are already connected. Each continues if another one is lost, and uses
-/// its own working directory.
+/// Coordinates hosts that are already connected. Each continues if another is lost, and uses its
+/// own working directory.
 ///
 /// # Errors
 /// Faults of the hosts that cannot take part.
@@ -316,7 +316,7 @@ pub fn coordinate_duplexes(
     })
 }
 
-/// Whether the others continue if one is lost, by `FATHOM_ON_LOSS`.
+/// Reads `FATHOM_ON_LOSS`: whether the other hosts continue if one is lost.
 fn continues_on_loss(default: bool) -> Result<bool, Faults> {
     match std::env::var("FATHOM_ON_LOSS").unwrap_or_default().as_str() {
         "" => Ok(default),
@@ -331,6 +331,6 @@ fn continues_on_loss(default: bool) -> Result<bool, Faults> {
     }
 }
 
-fn faults(list: Vec<HostFault>) -> Faults {
+fn refused_faults(list: Vec<HostFault>) -> Faults {
     run::RunError::Hosts(list).into()
 }

@@ -16,36 +16,41 @@ const VARIABLE: &str = "FATHOM_HISTORY";
 /// Prefix that names an entry where a file name is expected.
 const PREFIX: &str = "history:";
 
-/// The place of the history.
+/// Location of the history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Place {
-    /// The user disabled it.
+    /// The user disabled the history.
     Off,
-    /// In this file; `true` if the user explicitly requested it.
+    /// In this file; `true` if FATHOM_HISTORY requests it.
     At(PathBuf, bool),
     /// The environment has no folder for it.
-    Nowhere,
+    NoFolder,
 }
 
 impl Place {
     fn from_env() -> Place {
-        let usual = || user_data::folder().map(|folder| folder.join("history.sqlite"));
+        let default_path = || user_data::folder().map(|folder| folder.join("history.sqlite"));
         match std::env::var_os(VARIABLE) {
             Some(value) if value == "off" => Place::Off,
-            Some(value) if value == "on" => usual().map_or(Place::Nowhere, |path| Place::At(path, true)),
+            Some(value) if value == "on" => default_path().map_or(Place::NoFolder, |path| Place::At(path, true)),
             Some(value) if !value.is_empty() => Place::At(PathBuf::from(value), true),
-            _ => usual().map_or(Place::Nowhere, |path| Place::At(path, false)),
+            _ => default_path().map_or(Place::NoFolder, |path| Place::At(path, false)),
         }
     }
 }
 
-/// Records the results of a native command, and prints their number. `save` is the file that holds
-/// them too.
-pub fn keep(args: &MeasureArgs, save: Option<&PathBuf>, kind: EntryKind, subject: Subject<'_>, verdict: Option<&str>) {
+/// Records the results of a native command, and prints the entry. `save` is the file of `--save`.
+pub fn record(
+    args: &MeasureArgs,
+    save: Option<&PathBuf>,
+    kind: EntryKind,
+    subject: Subject<'_>,
+    verdict: Option<&str>,
+) {
     record_as(args, save, kind, subject, None, verdict);
 }
 
-/// Records results with the given entry kind and subject.
+/// Records results like [`record`], with a separate name.
 pub fn record_as(
     args: &MeasureArgs,
     save: Option<&PathBuf>,
@@ -67,8 +72,8 @@ pub fn record_as(
     };
     match Place::from_env() {
         Place::Off => {}
-        Place::Nowhere => warn(&nowhere()),
-        Place::At(path, _) => match add(&path, &recording) {
+        Place::NoFolder => warn(&missing_folder_fault()),
+        Place::At(path, _) => match add_entry(&path, &recording) {
             Ok(id) if !args.progress.quiet => screen::note(&format!("recorded as {PREFIX}{id}")),
             Ok(_) => {}
             Err(error) => warn(&fault(&error)),
@@ -83,16 +88,18 @@ pub fn record_drop_in(recording: &Recording<'_>) -> Result<(), String> {
     }
     match Place::from_env() {
         Place::Off | Place::At(_, false) => Ok(()),
-        Place::Nowhere => Err(nowhere().what),
-        Place::At(path, true) => add(&path, recording).map(|_| ()).map_err(|error| fault(&error).what),
+        Place::NoFolder => Err(missing_folder_fault().what),
+        Place::At(path, true) => add_entry(&path, recording)
+            .map(|_| ())
+            .map_err(|error| fault(&error).what),
     }
 }
 
-fn add(path: &Path, recording: &Recording<'_>) -> Result<u64, HistoryError> {
+fn add_entry(path: &Path, recording: &Recording<'_>) -> Result<u64, HistoryError> {
     History::open(path)?.add(recording)
 }
 
-fn nowhere() -> Fault {
+fn missing_folder_fault() -> Fault {
     let fault = Fault::new(format!("cannot find a folder for the history: {}", user_data::NOWHERE));
     fault.help("set FATHOM_HISTORY to the path of a file, or to `off`")
 }
@@ -104,7 +111,7 @@ fn warn(fault: &Fault) {
     }
 }
 
-/// The fault for a history that cannot be used.
+/// Converts an error of the history to a fault with help.
 pub fn fault(error: &HistoryError) -> Fault {
     let shown = |path: &Path| path.display().to_string();
     let help = match error {
@@ -151,14 +158,14 @@ impl From<HistoryError> for Faults {
     }
 }
 
-/// The file of the history.
+/// Finds the file of the history.
 ///
 /// # Errors
 /// [`Faults`] if the history is disabled, or has no folder.
 pub fn path() -> Result<PathBuf, Faults> {
     match Place::from_env() {
         Place::At(path, _) => Ok(path),
-        Place::Nowhere => Err(Faults::usage(nowhere())),
+        Place::NoFolder => Err(Faults::usage(missing_folder_fault())),
         Place::Off => {
             let fault = Fault::new("the history is disabled: FATHOM_HISTORY is `off`");
             Err(Faults::usage(fault.help(
@@ -185,7 +192,7 @@ pub fn is_entry(word: &str) -> bool {
 ///
 /// # Errors
 /// [`Faults`] if there is no such entry.
-pub fn number(history: &History, word: &str) -> Result<u64, Faults> {
+pub fn parse_entry(history: &History, word: &str) -> Result<u64, Faults> {
     let text = word.strip_prefix(PREFIX).unwrap_or(word);
     if text == "last" {
         let empty = || {
@@ -203,11 +210,11 @@ pub fn number(history: &History, word: &str) -> Result<u64, Faults> {
     })
 }
 
-/// The saved form of the entry that `history:…` names.
+/// Loads the saved form of the entry that `history:…` names.
 ///
 /// # Errors
 /// [`Faults`] if there is none.
-pub fn document(word: &str) -> Result<Vec<u8>, Faults> {
+pub fn load_document(word: &str) -> Result<Vec<u8>, Faults> {
     let history = open()?;
-    Ok(history.document(number(&history, word)?)?)
+    Ok(history.document(parse_entry(&history, word)?)?)
 }

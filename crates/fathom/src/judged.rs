@@ -20,29 +20,29 @@ pub struct Judged {
     jobs: Vec<(String, Option<Verdict>)>,
 }
 
-/// The clauses of the `[preset]` table of a document; empty if there are none.
+/// Reads the clauses of the `[preset]` table of a document; empty if there are none.
 ///
 /// # Errors
 /// [`Faults`] about every invalid clause.
-pub fn clauses(document: &Document) -> Result<Vec<Clause>, Faults> {
+pub fn read_clauses(document: &Document) -> Result<Vec<Clause>, Faults> {
     match document.about.as_ref().and_then(|about| about.judged_by.as_ref()) {
-        Some(text) => parsed(text, "judged-by"),
+        Some(text) => parse_clauses(text, "judged-by"),
         None => Ok(Vec::new()),
     }
 }
 
-/// Parses clauses; `at` names the place of the text.
+/// Parses clauses; `at` is the place of the text, for faults.
 ///
 /// # Errors
 /// [`Faults`] about every invalid clause.
-pub fn parsed(text: &str, at: &str) -> Result<Vec<Clause>, Faults> {
+pub fn parse_clauses(text: &str, at: &str) -> Result<Vec<Clause>, Faults> {
     requirement::parse(text).map_err(|errors| {
         let fault = |error: requirement::RequirementError| Fault::new(error.to_string()).at(at).help(error.help);
         Faults::many(errors.into_iter().map(fault).collect(), Exit::Usage)
     })
 }
 
-/// The fault if there is nothing to judge.
+/// Explains why there is nothing to judge.
 pub fn nothing_to_judge(results: &Results) -> Fault {
     let is_failure = |finding: &&Finding| finding.severity == Severity::Error && finding.rule != "NOTHING-MEASURED";
     match results.findings.iter().find(is_failure) {
@@ -77,7 +77,7 @@ pub fn judge(results: &Results, clauses: &[Clause]) -> Judged {
 }
 
 impl Judged {
-    /// The worst verdict of all jobs; INCONCLUSIVE for a job without measurements.
+    /// Returns the worst verdict of all jobs; a job without measurements is INCONCLUSIVE.
     pub fn outcome(&self) -> Outcome {
         let of = |verdict: &Option<Verdict>| {
             verdict
@@ -87,7 +87,7 @@ impl Judged {
         worst(self.jobs.iter().map(|(_, verdict)| of(verdict)))
     }
 
-    /// JSON with the summary and the verdict.
+    /// Formats the summary and the verdict as JSON.
     pub fn json(&self, results: &Results, clauses: &[Clause]) -> String {
         let job = |(name, verdict): &(String, Option<Verdict>)| JudgedJob {
             name: name.clone(),
@@ -105,17 +105,17 @@ impl Judged {
         serde_json::to_string_pretty(&document).expect("plain values are valid JSON") + "\n"
     }
 
-    /// The verdict on the only job; `None` if nothing was measured.
+    /// Returns the verdict on the only job; `None` if nothing was measured.
     pub fn only(self) -> Option<Verdict> {
         self.jobs.into_iter().next().and_then(|(_, verdict)| verdict)
     }
 
-    /// The verdicts of jobs with measurements.
+    /// Lists the verdicts of jobs with measurements.
     pub fn verdicts(&self) -> impl Iterator<Item = &Verdict> {
         self.jobs.iter().filter_map(|(_, verdict)| verdict.as_ref())
     }
 
-    /// The verdict as text, below the report.
+    /// Formats the verdict as text, to follow the report.
     pub fn text(&self, clauses: &[Clause]) -> String {
         let wanted: Vec<String> = clauses.iter().map(ToString::to_string).collect();
         let mut text = format!("\nJudged by {}\n", wanted.join(", "));
@@ -130,11 +130,11 @@ impl Judged {
             for paragraph in verify::format_clauses(verdict) {
                 text += &match paragraph {
                     Paragraph::Line(line) => line + "\n",
-                    Paragraph::Sentences(sentences) => screen::wrapped(&sentences),
+                    Paragraph::Sentences(sentences) => screen::wrap_paragraph(&sentences),
                 };
             }
             for reason in &verdict.reasons {
-                text += &screen::wrapped(&format!("{}.", reason.what));
+                text += &screen::wrap_paragraph(&format!("{}.", reason.what));
             }
         }
         let clauses = self.jobs.iter().filter_map(|(_, verdict)| verdict.as_ref());
@@ -143,8 +143,8 @@ impl Judged {
     }
 }
 
-/// The default text report.
-pub fn report(results: &Results) -> String {
+/// Renders the default text report.
+pub fn render_report(results: &Results) -> String {
     let mut bytes = Vec::new();
     (FORMATS[0].write)(results, &mut bytes).expect("writing to memory does not fail");
     String::from_utf8_lossy(&bytes).into_owned()

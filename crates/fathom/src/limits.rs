@@ -1,5 +1,6 @@
-//! Options for limits between the program and the disks (`--cap`, `--vm`, `--disk`, `--disks`), and
-//! for the storage below each job (`--host-cache`, `--path`, `--role`, `--replicas`, `--hops`).
+//! Options for limits between program and disks, and for the storage below jobs. Limits are
+//! `--cap`, `--vm`, `--disk` and `--disks`; storage is `--host-cache`, `--path`, `--role`,
+//! `--replicas` and `--hops`.
 
 use std::path::{Path, PathBuf};
 
@@ -13,18 +14,18 @@ use model::observation::Observation;
 use model::plan::{CachePath, Plan, StoragePath, TargetKind};
 use study::diagnosis::KnownLimits;
 
-use crate::catalogue::{CatalogueArgs, catalogue};
+use crate::catalogue::{CatalogueArgs, load_catalogue};
 use crate::fault::{Fault, Faults};
 use crate::metadata;
 
 /// Source of limits from the command line, for reports.
 const CAP: &str = "--cap";
-/// Help for a machine or disk that the catalogue lacks.
+/// Help for a machine or disk that is not in the catalogue.
 pub const CATALOGUE_HELP: &str = "`fathom policies` lists disks; `fathom policies aws/vm`, azure/vm \
     and gcp/vm list machines; give limits that are not in the catalogue with --cap \
     'VM:iops=1920,mbps=22.5,kind=vm'";
 
-/// The heading of the flags.
+/// Help heading of the flags.
 pub const HEADING: &str = "Diagnosis";
 
 /// Limits for commands that diagnose.
@@ -53,7 +54,7 @@ impl LimitArgs {
     }
 }
 
-/// `--cap`.
+/// The `--cap` option.
 #[derive(clap::Args)]
 pub struct CapArgs {
     /// Add a limit between the program and the data
@@ -71,7 +72,7 @@ pub struct CapArgs {
     cap: Vec<String>,
 }
 
-/// `--metadata`.
+/// The `--metadata` option.
 #[derive(clap::Args)]
 pub struct MetadataArgs {
     /// Ask the cloud's metadata service for the machine's size
@@ -85,8 +86,8 @@ pub struct MetadataArgs {
     pub metadata: bool,
 }
 
-/// The limits that apply to a plan: those of the flags, and without `--vm` those of the detected
-/// machine.
+/// Finds the limits that apply to a plan: those of the flags, and without `--vm` those of the
+/// detected machine.
 ///
 /// # Errors
 /// As [`from_args`].
@@ -99,7 +100,7 @@ pub fn from_args_and_machine(
     let is_path = |kind: &TargetKind| matches!(kind, TargetKind::Path);
     let real = plan.targets.iter().filter(|target| is_path(&target.kind));
     let paths: Vec<&str> = real.map(|target| target.path.as_str()).collect();
-    let machine = machine(
+    let machine = detect_machine(
         args.vm.as_ref(),
         &args.disk,
         metadata,
@@ -110,20 +111,20 @@ pub fn from_args_and_machine(
     from_args_with(args, machine.name, None)
 }
 
-/// Keys of [`StoragePath`]: native options of job files, and flags about loads of any tool.
+/// Keys of [`StoragePath`]: options of native job files, and flags about loads of any tool.
 const STORAGE: [&str; 4] = ["path", "role", "replicas", "hops"];
 
-/// Flags about the storage below loads, each with its value. With `OF_JOBS` a value may be for one
-/// job only. `fathom run` has these among its load options.
+/// Flags about the storage below loads, each with its value. With `OF_JOBS` a value can be for one
+/// job only. In `fathom run` they are load options.
 pub struct StorageArgs<const OF_JOBS: bool>(pub Vec<(&'static str, String)>);
 
 impl<const OF_JOBS: bool> FromArgMatches for StorageArgs<OF_JOBS> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let given = STORAGE.into_iter().flat_map(|name| {
+        let values = STORAGE.into_iter().flat_map(|name| {
             let values = matches.get_many::<String>(name).into_iter().flatten();
             values.map(move |value| (name, value.clone()))
         });
-        Ok(StorageArgs(given.collect()))
+        Ok(StorageArgs(values.collect()))
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
@@ -156,8 +157,8 @@ impl<const OF_JOBS: bool> Args for StorageArgs<OF_JOBS> {
 /// Facts about the storage below loads, by job name or for all.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Storage {
-    of_jobs: Vec<(String, StoragePath)>,
-    of_all: StoragePath,
+    per_job: Vec<(String, StoragePath)>,
+    common: StoragePath,
 }
 
 impl Storage {
@@ -173,31 +174,31 @@ impl Storage {
     ) -> Result<Storage, Faults> {
         let mut storage = Storage::default();
         for (name, value) in &args.0 {
-            set(&mut storage.of_all, name, value)
+            set_fact(&mut storage.common, name, value)
                 .map_err(|why| Faults::usage(Fault::new(format!("--{name}: {why}")).at(format!("--{name} {value}"))))?;
         }
-        storage.of_all = storage
-            .of_all
+        storage.common = storage
+            .common
             .or(stated)
-            .or(&Storage::from_host_cache(host_cache).of_all);
+            .or(&Storage::from_host_cache(host_cache).common);
         Ok(storage)
     }
 
-    /// The facts that apply to every load.
-    pub fn of_all(&self) -> &StoragePath {
-        &self.of_all
+    /// Returns the facts that apply to every load.
+    pub fn common(&self) -> &StoragePath {
+        &self.common
     }
 
-    /// Copies of each block that all jobs have.
+    /// Returns the number of copies of each block, for all jobs.
     pub fn replicas(&self) -> u32 {
-        self.of_all.replicas.unwrap_or(1)
+        self.common.replicas.unwrap_or(1)
     }
 
-    /// The storage of `--host-cache` alone.
+    /// Describes the storage by `--host-cache` alone.
     pub fn from_host_cache(host_cache: bool) -> Storage {
         let cached = host_cache.then_some(CachePath::Cached);
         Storage {
-            of_all: StoragePath {
+            common: StoragePath {
                 cache: cached,
                 ..StoragePath::default()
             },
@@ -205,7 +206,7 @@ impl Storage {
         }
     }
 
-    /// Reads the flags and `--host-cache`.
+    /// Reads `--host-cache` and the flags.
     ///
     /// # Errors
     /// [`Faults`] about the invalid value.
@@ -226,23 +227,23 @@ impl Storage {
             None => (None, text.trim()),
         };
         let storage = match job {
-            None => &mut self.of_all,
+            None => &mut self.common,
             Some(job) => {
-                let at = self.of_jobs.iter().position(|(known, _)| known == job);
+                let at = self.per_job.iter().position(|(known, _)| known == job);
                 let at = at.unwrap_or_else(|| {
-                    self.of_jobs.push((job.to_owned(), StoragePath::default()));
-                    self.of_jobs.len() - 1
+                    self.per_job.push((job.to_owned(), StoragePath::default()));
+                    self.per_job.len() - 1
                 });
-                &mut self.of_jobs[at].1
+                &mut self.per_job[at].1
             }
         };
-        set(storage, name, value)
+        set_fact(storage, name, value)
     }
 
-    /// Completes the facts in a plan; those of its jobs take precedence.
+    /// Adds these facts to a plan, whose own facts take precedence.
     pub fn apply_to_plan(&self, plan: &mut Plan) {
         for job in plan.steps.iter_mut().flat_map(|step| &mut step.jobs) {
-            job.storage = job.storage.clone().or(&self.of_all);
+            job.storage = job.storage.clone().or(&self.common);
         }
     }
 
@@ -253,8 +254,8 @@ impl Storage {
     pub fn apply_to_loads(&self, loads: &mut [Observation]) -> Result<(), Faults> {
         self.check_jobs(loads.iter().map(|load| load.name.as_str()))?;
         for load in loads {
-            let own = self.of_job(&load.name);
-            load.load.storage = own.or(&load.load.storage).or(&self.of_all);
+            let own = self.for_job(&load.name);
+            load.load.storage = own.or(&load.load.storage).or(&self.common);
         }
         Ok(())
     }
@@ -266,20 +267,20 @@ impl Storage {
     pub fn apply_to_results(&self, plan: &mut Plan) -> Result<(), Faults> {
         self.check_jobs(plan.jobs().map(|(_, job)| job.name.as_str()))?;
         for job in plan.steps.iter_mut().flat_map(|step| &mut step.jobs) {
-            job.storage = self.of_job(&job.name).or(&job.storage);
+            job.storage = self.for_job(&job.name).or(&job.storage);
         }
         self.apply_to_plan(plan);
         Ok(())
     }
 
-    fn of_job(&self, name: &str) -> StoragePath {
-        let found = self.of_jobs.iter().find(|(job, _)| job == name);
+    fn for_job(&self, name: &str) -> StoragePath {
+        let found = self.per_job.iter().find(|(job, _)| job == name);
         found.map(|(_, storage)| storage.clone()).unwrap_or_default()
     }
 
     fn check_jobs<'a>(&self, jobs: impl Iterator<Item = &'a str>) -> Result<(), Faults> {
         let jobs: Vec<&str> = jobs.collect();
-        match self.of_jobs.iter().find(|(job, _)| !jobs.contains(&job.as_str())) {
+        match self.per_job.iter().find(|(job, _)| !jobs.contains(&job.as_str())) {
             None => Ok(()),
             Some((job, _)) => Err(Faults::usage(
                 Fault::new(format!("unknown job `{job}`")).help(format!("the jobs are {}", jobs.join(", "))),
@@ -289,7 +290,7 @@ impl Storage {
 }
 
 /// Sets one fact of the storage below a load.
-fn set(storage: &mut StoragePath, name: &str, value: &str) -> Result<(), String> {
+fn set_fact(storage: &mut StoragePath, name: &str, value: &str) -> Result<(), String> {
     let number = |least: u32| match value.parse::<u32>() {
         Ok(number) if (least..=100).contains(&number) => Ok(number),
         _ => Err(format!("`{value}` is not a number from {least} to 100")),
@@ -303,8 +304,8 @@ fn set(storage: &mut StoragePath, name: &str, value: &str) -> Result<(), String>
     Ok(())
 }
 
-/// The jobs of a plan, with the storage below them.
-pub fn jobs_of(plan: &Plan) -> Vec<(&str, &StoragePath)> {
+/// Lists the jobs of a plan, with the storage below them.
+pub fn list_jobs(plan: &Plan) -> Vec<(&str, &StoragePath)> {
     plan.jobs().map(|(_, job)| (job.name.as_str(), &job.storage)).collect()
 }
 
@@ -327,7 +328,7 @@ pub fn refuse_unused(layers: &[Layer], jobs: &[(&str, &StoragePath)]) -> Result<
     }
 }
 
-/// The limits of the flags, also from the user's policy files.
+/// Reads the limits of the flags, also from the user's policy files.
 ///
 /// # Errors
 /// [`Faults`] about the invalid value.
@@ -343,7 +344,7 @@ fn from_args_with(
     let mut known = match (machine, args.disk.clone()) {
         (None, disks) if disks.is_empty() => KnownLimits::default(),
         (machine, disks) => {
-            let catalogue = policies.map_or_else(|| Ok(Catalogue::built_in()), |args| catalogue(args, None))?;
+            let catalogue = policies.map_or_else(|| Ok(Catalogue::built_in()), |args| load_catalogue(args, None))?;
             let wanted = Disks {
                 machine,
                 disks,
@@ -353,15 +354,15 @@ fn from_args_with(
             from_catalogue(&catalogue, &wanted).map_err(Faults::usage)?
         }
     };
-    known.layers.extend(caps(&args.cap)?);
+    known.layers.extend(parse_caps(&args.cap)?);
     Ok(known)
 }
 
-/// The limits of `--cap`.
+/// Parses the limits of `--cap`.
 ///
 /// # Errors
 /// [`Faults`] about the invalid value.
-pub fn caps(args: &CapArgs) -> Result<Vec<Layer>, Faults> {
+pub fn parse_caps(args: &CapArgs) -> Result<Vec<Layer>, Faults> {
     let layer = |text: &String| {
         let fault = |why: String| {
             let fault = Fault::new(format!("--cap: {why}")).at(format!("--cap {text}"));
@@ -380,14 +381,14 @@ pub fn caps(args: &CapArgs) -> Result<Vec<Layer>, Faults> {
 pub struct DetectedMachine {
     /// Its name, if its limits are used.
     pub name: Option<String>,
-    /// How it was detected, or with `--metadata` why its limits are not used.
+    /// Source of the name, or with `--metadata` the reason why its limits are not used.
     pub fact: Option<String>,
 }
 
-/// The machine of `--vm`, or the one that the firmware names, or with `--metadata` (`requested`)
-/// the cloud. Prints on stderr what was detected; with `--quiet` only for `--metadata`, because it
-/// changes what a result means.
-pub fn machine(
+/// Finds the machine: that of `--vm`, or else of the firmware or, with `--metadata` (`requested`),
+/// of the cloud. Prints the detected machine on stderr; with `--quiet` only for `--metadata`,
+/// because it changes the meaning of a result.
+pub fn detect_machine(
     vm: Option<&String>,
     disks: &[String],
     requested: bool,
@@ -446,8 +447,8 @@ pub fn machine(
     DetectedMachine { name, fact }
 }
 
-/// True if every virtual disk under a path, or under its nearest existing folder, is a network disk
-/// of this cloud. Local disks, such as an instance store, have other limits.
+/// True if every virtual disk under a path is a network disk of this cloud. Local disks, such as an
+/// instance store, have other limits. For a missing path, checks the nearest existing folder.
 fn is_on_disk_of(system: &System, cloud: Cloud, path: &str) -> bool {
     let path = PathBuf::from(path);
     let existing = path.ancestors().find(|part| part.exists()).unwrap_or(Path::new("."));
@@ -464,7 +465,7 @@ fn is_on_disk_of(system: &System, cloud: Cloud, path: &str) -> bool {
     found.peek().is_some() && found.all(|kind| kinds.contains(&kind))
 }
 
-/// Limits of a machine and its disks, from the catalogue.
+/// Looks up the limits of a machine and its disks in the catalogue.
 fn from_catalogue(catalogue: &Catalogue, wanted: &Disks) -> Result<KnownLimits, Fault> {
     let unknown = |why: String| Fault::new(why).help(CATALOGUE_HELP);
     Ok(KnownLimits {
@@ -511,9 +512,9 @@ mod tests {
     use super::*;
     use analysis::caps::LayerKind;
 
-    /// A small machine with four large disks.
+    /// Checks a small machine with four large disks.
     #[test]
-    fn names_are_looked_up() {
+    fn the_catalogue_has_limits_of_machines_and_disks() {
         let look_up = |machine: Option<&str>, disks: &[&str], count: u32| {
             let wanted = Disks {
                 machine: machine.map(str::to_owned),

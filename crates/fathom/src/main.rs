@@ -59,8 +59,8 @@ fn main() -> ExitCode {
         return print_faults(&Faults::one(fault, exit));
     }
     let session = Session::new(Process::new(clock, arguments));
-    // An agent has no command of its own.
     let command = session.process.arguments.get(1).and_then(|name| commands::find(name));
+    // An agent only follows its command line, so it does not join a launcher's fleet.
     match fleet::join(&session.process, command.is_some_and(|row| row.name == "agent")) {
         Ok(FleetRole::Alone { widened_from }) => session.set_widened_from(widened_from),
         Ok(FleetRole::Coordinator(fleet)) => session.set_fleet(*fleet),
@@ -93,14 +93,14 @@ fn run_command(session: &Session) -> Result<ExitCode, Faults> {
     let mut command = command_line::command_for(arguments);
     let matches = match command.try_get_matches_from_mut(arguments) {
         Ok(matches) => matches,
-        Err(error) => return Ok(command_line::explain(error, arguments)),
+        Err(error) => return Ok(command_line::print_error(error, arguments)),
     };
     named_files::check(&command, &matches)?;
     let (name, args) = matches.subcommand().expect("clap requires a subcommand");
     // Only commands that measure have --hosts.
     if let Ok(hosts) = args.try_get_one::<String>("hosts") {
         if name == "quick" {
-            fleet::refuse(session.ranks(), name, hosts)?;
+            fleet::refuse_fleet(session.ranks(), name, hosts)?;
         }
         connect_fleet(session, hosts)?;
     }
@@ -108,8 +108,8 @@ fn run_command(session: &Session) -> Result<ExitCode, Faults> {
     (row.execute)(session, args).map(Exit::code)
 }
 
-/// Refuses arguments that are not UTF-8, except the program's name: plans and results store names
-/// as text, and the text would name another file.
+/// Refuses arguments that are not UTF-8, except the program's name. Plans and results store names
+/// as text, which would name another file.
 fn find_non_utf8_arg(words: &[OsString]) -> Option<Fault> {
     let (number, word) = words
         .iter()

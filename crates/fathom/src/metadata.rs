@@ -1,5 +1,5 @@
-//! The size of this machine, from the metadata service of its cloud. Only `--metadata` sends these
-//! requests.
+//! Asks the metadata service of the cloud for the size of this machine. Only `--metadata` sends
+//! these requests.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -7,19 +7,20 @@ use std::time::{Duration, Instant};
 
 use engine::probe::Cloud;
 
-/// The variable that replaces [`ADDRESS`].
+/// Environment variable that replaces [`ADDRESS`].
 pub const VARIABLE: &str = "FATHOM_METADATA";
-/// The address of the service in all known clouds.
+/// Address of the service in all known clouds.
 const ADDRESS: &str = "169.254.169.254:80";
-/// All requests together may take this long.
+/// Time limit of all requests together.
 const TIMEOUT: Duration = Duration::from_secs(1);
-/// An answer is a line, plus headers.
+/// Maximum bytes of an answer, which is a line plus headers.
 const MAX_ANSWER: usize = 64 << 10;
 
-/// The machine's type and the cloud that answered. Without a known cloud all are tried in turn.
+/// Asks for the machine's type, and returns it with the cloud that answered. Tries all clouds if
+/// none is known.
 ///
 /// # Errors
-/// A sentence with the reason: a bad address, or no usable answer within [`TIMEOUT`].
+/// A sentence: the address is invalid, or there is no usable answer within [`TIMEOUT`].
 pub fn machine_type(cloud: Option<Cloud>) -> Result<(Cloud, String), String> {
     let address = std::env::var(VARIABLE).unwrap_or_else(|_| ADDRESS.to_owned());
     let parsed = address.parse();
@@ -52,7 +53,7 @@ impl Service {
         let answer = match cloud {
             Cloud::Amazon => {
                 let token = self.request("PUT", "/latest/api/token", "X-aws-ec2-metadata-token-ttl-seconds: 60")?;
-                let header = format!("X-aws-ec2-metadata-token: {}", plain(&token)?);
+                let header = format!("X-aws-ec2-metadata-token: {}", check_word(&token)?);
                 self.request("GET", "/latest/meta-data/instance-type", &header)?
             }
             Cloud::Azure => {
@@ -65,16 +66,16 @@ impl Service {
             }
         };
         // Google answers with projects/NUMBER/machineTypes/NAME.
-        plain(answer.rsplit('/').next()?).map(str::to_owned)
+        check_word(answer.rsplit('/').next()?).map(str::to_owned)
     }
 
-    /// Time that is left; `None` if there is none.
+    /// Returns the time that is left; `None` if there is none.
     fn left(&self) -> Option<Duration> {
         let left = self.deadline.checked_duration_since(Instant::now())?;
         (!left.is_zero()).then_some(left)
     }
 
-    /// The body of an answer with status 200.
+    /// Sends a request, and returns the body of an answer with status 200.
     fn request(&self, method: &str, path: &str, header: &str) -> Option<String> {
         let mut stream = TcpStream::connect_timeout(&self.address, self.left()?).ok()?;
         stream.set_write_timeout(Some(self.left()?)).ok()?;
@@ -85,7 +86,7 @@ impl Service {
         stream.write_all(request.as_bytes()).ok()?;
         let mut bytes = Vec::new();
         let mut piece = [0; 4096];
-        while body(&bytes).is_none() {
+        while parse_body(&bytes).is_none() {
             stream.set_read_timeout(Some(self.left()?)).ok()?;
             match stream.read(&mut piece).ok()? {
                 0 => break,
@@ -95,12 +96,12 @@ impl Service {
                 return None;
             }
         }
-        body(&bytes)
+        parse_body(&bytes)
     }
 }
 
-/// The body of a complete answer with status 200 that states its length.
-fn body(bytes: &[u8]) -> Option<String> {
+/// Extracts the body of a complete answer with status 200 that states its length.
+fn parse_body(bytes: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(bytes).ok()?;
     let (head, body) = text.split_once("\r\n\r\n")?;
     let mut lines = head.lines();
@@ -115,8 +116,8 @@ fn body(bytes: &[u8]) -> Option<String> {
     body.get(..length).map(|body| body.trim().to_owned())
 }
 
-/// The text, if it is a printable word.
-fn plain(text: &str) -> Option<&str> {
+/// Returns the text if it is a printable word.
+fn check_word(text: &str) -> Option<&str> {
     let text = text.trim();
     let is_plain = !text.is_empty() && text.len() <= 1024 && text.bytes().all(|byte| byte.is_ascii_graphic());
     is_plain.then_some(text)
@@ -129,7 +130,7 @@ mod tests {
 
     use super::*;
 
-    /// A service on loopback. It answers known requests, and others with 404.
+    /// Starts a service on loopback. It answers known requests, and others with 404.
     fn service(answers: &'static [(&'static str, &'static str, &'static str)]) -> SocketAddr {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -184,7 +185,7 @@ mod tests {
     )];
 
     #[test]
-    fn each_cloud_is_asked_in_its_own_way() {
+    fn each_cloud_gets_its_own_request() {
         for (answers, cloud, name) in [
             (AMAZON, Cloud::Amazon, "m6i.large"),
             (AZURE, Cloud::Azure, "Standard_D8ds_v5"),
@@ -200,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_service_that_says_nothing_is_left_in_time() {
+    fn a_silent_service_is_abandoned_at_the_deadline() {
         let silent = TcpListener::bind("127.0.0.1:0").unwrap();
         let start = Instant::now();
         assert!(ask(silent.local_addr().unwrap(), None, Duration::from_millis(200)).is_err());
@@ -208,13 +209,16 @@ mod tests {
     }
 
     #[test]
-    fn half_an_answer_is_none() {
-        assert_eq!(body(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab"), None);
+    fn an_incomplete_answer_is_ignored() {
+        assert_eq!(parse_body(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab"), None);
         assert_eq!(
-            body(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nab"),
+            parse_body(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nab"),
             Some("ab".into())
         );
-        assert_eq!(body(b"HTTP/1.1 401 Unauthorized\r\nContent-Length: 2\r\n\r\nab"), None);
-        assert_eq!(plain("a b"), None);
+        assert_eq!(
+            parse_body(b"HTTP/1.1 401 Unauthorized\r\nContent-Length: 2\r\n\r\nab"),
+            None
+        );
+        assert_eq!(check_word("a b"), None);
     }
 }

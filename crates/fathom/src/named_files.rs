@@ -1,5 +1,5 @@
-//! Refuses command lines in which an output has the name of another file: of an input, of a second
-//! output, or of the history. The later one would replace the other.
+//! Refuses command lines in which an output names another file: an input, a second output, or the
+//! history. One of the two would be overwritten.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -32,7 +32,7 @@ pub fn check(root: &Command, matches: &ArgMatches) -> Result<(), Faults> {
     {
         (command, matches) = (found, inner);
         let arguments = found.get_arguments().filter(|arg| is_given(arg, inner));
-        files.extend(arguments.flat_map(|arg| files_of(arg, inner)));
+        files.extend(arguments.flat_map(|arg| list_files(arg, inner)));
     }
     files.extend(history::path().ok().map(|path| NamedFile {
         path,
@@ -59,9 +59,9 @@ fn is_given(arg: &Arg, matches: &ArgMatches) -> bool {
     matches.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine)
 }
 
-/// The files that an argument names: the values of options for a file, the files of `--out`, and
-/// positional arguments, which are inputs.
-fn files_of(arg: &Arg, matches: &ArgMatches) -> Vec<NamedFile> {
+/// Lists the files that an argument names: values of file options, files of `--out`, and positional
+/// arguments, which are inputs.
+fn list_files(arg: &Arg, matches: &ArgMatches) -> Vec<NamedFile> {
     let name = arg.get_id().as_str();
     let values = matches.get_raw(name).into_iter().flatten().map(OsStr::to_string_lossy);
     let option = arg.get_long().map(|long| format!("--{long}"));
@@ -85,23 +85,23 @@ fn files_of(arg: &Arg, matches: &ArgMatches) -> Vec<NamedFile> {
     }
 }
 
-/// True if two names lead to one regular file, or will once it is created. Two hard links are one
+/// True if two paths name the same regular file, or will once it is created. Two hard links are one
 /// file.
 pub fn is_same_file(one: &Path, other: &Path) -> bool {
     let is_hard_link = || match (identity_of(one), identity_of(other)) {
         (Some(one @ Identity::File { .. }), Some(other)) => one == other,
         _ => false,
     };
-    let place = final_path(one);
-    place.is_some() && (place == final_path(other) || is_hard_link())
+    let place = resolve_path(one);
+    place.is_some() && (place == resolve_path(other) || is_hard_link())
 }
 
-/// Where a name leads, if it is a regular file or will become one.
-fn final_path(path: &Path) -> Option<PathBuf> {
+/// Resolves a path, if it is a regular file or will become one.
+fn resolve_path(path: &Path) -> Option<PathBuf> {
     if let Ok(found) = path.canonicalize() {
         return found.is_file().then_some(found);
     }
-    // It does not exist yet, or is a link to what does not.
+    // The path, or the target of the link, does not exist yet.
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new(".")).canonicalize().ok()?;
     match path.read_link() {

@@ -8,7 +8,7 @@ use dialects::native::{NativeOption, OPTIONS};
 
 use crate::screen::ProgressArgs;
 
-/// Options that exclude each other.
+/// Options that choose the direction of all operations, and so exclude each other.
 const DIRECTIONS: [&str; 3] = ["read", "write", "trim"];
 
 /// The load options of a command.
@@ -26,13 +26,13 @@ impl Subset for AllOptions {
     }
 }
 
-/// An option of a load with the values of the command line.
+/// A load option with its values on the command line.
 pub type OptionWithValues = (&'static NativeOption, Vec<String>);
 
 /// The load options: rows of the native table.
 pub struct LoadOptions<S = AllOptions> {
     /// Options on the command line, in the order of the table.
-    pub given: Vec<OptionWithValues>,
+    pub options: Vec<OptionWithValues>,
     subset: PhantomData<S>,
 }
 
@@ -49,7 +49,7 @@ impl<S: Subset> FromArgMatches for LoadOptions<S> {
             ),
         };
         Ok(LoadOptions {
-            given: OPTIONS.iter().filter(is_given).map(with_values).collect(),
+            options: OPTIONS.iter().filter(is_given).map(with_values).collect(),
             subset: PhantomData,
         })
     }
@@ -118,7 +118,7 @@ pub struct TestArgs<S: Subset = AllOptions> {
     pub dry: DryRunArgs,
 }
 
-/// `--dry-run`.
+/// The `--dry-run` option.
 #[derive(Args)]
 pub struct DryRunArgs {
     /// Show what the test would do; open nothing for writing

@@ -1,4 +1,4 @@
-//! Outputs of results: any number of formats, each to stdout or a file.
+//! Writes results in any number of formats, each to stdout or a file.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -27,12 +27,12 @@ use crate::running::{self, Notice};
 use crate::silenced::SilenceArgs;
 use crate::{address, pages, screen, terminal};
 
-/// The name of the stream of events.
+/// Name of the format that streams events.
 const STREAM: &str = "ndjson";
-/// The name of the page for browsers.
+/// Name of the format of the page for browsers.
 pub const PAGE: &str = "html";
 
-/// Reports, each to stdout or to a file.
+/// Options that choose reports, each to stdout or a file.
 #[derive(clap::Args)]
 pub struct OutputSpec {
     /// Reports to write, each to stdout or a file: text, json, csv, html [default: text]
@@ -44,14 +44,14 @@ pub struct OutputSpec {
 }
 
 impl OutputSpec {
-    /// Each format, with its file, as written on the command line.
+    /// Lists the formats with their files, as written on the command line.
     pub fn forms(&self) -> impl Iterator<Item = &str> {
         let forms = self.out.iter().flat_map(|text| text.split(','));
         forms.filter(|one| !one.is_empty())
     }
 }
 
-/// Charts in the text report.
+/// The option for charts in the text report.
 #[derive(Clone, Copy, clap::Args)]
 pub struct ChartsArg {
     /// Add charts of rate and latency to the text
@@ -94,22 +94,22 @@ pub struct OutputArgs {
 
 impl OutputArgs {
     /// Records the results in the history.
-    pub fn keep(&self, kind: EntryKind, results: &Results, verdict: Option<&str>) {
-        history::keep(&self.measure, self.save.as_ref(), kind, Subject::Run(results), verdict);
+    pub fn record(&self, kind: EntryKind, results: &Results, verdict: Option<&str>) {
+        history::record(&self.measure, self.save.as_ref(), kind, Subject::Run(results), verdict);
     }
 }
 
-/// The help of `--out` with all formats, followed by `end`.
+/// Formats the help of `--out` with all formats, followed by `end`.
 pub fn out_help(end: &str) -> String {
     let formats = list_formats();
     format!("Reports to write, each to standard output or to a file; the default is text.\n{formats}{end}")
 }
 
-/// One output.
+/// A report and its destination.
 #[derive(Debug)]
 struct Output {
     what: OutputKind,
-    /// stdout, if absent.
+    /// File to write; `None` is stdout.
     file: Option<PathBuf>,
 }
 
@@ -128,7 +128,7 @@ impl Output {
         matches!(self.what, OutputKind::Report(format) if format.name == FORMATS[0].name)
     }
 
-    /// A text report on standard output.
+    /// True for a text report on standard output.
     fn is_read_by_people(&self) -> bool {
         let for_people = matches!(self.what, OutputKind::Report(format) if ["text", "markdown"].contains(&format.name));
         for_people && self.file.is_none()
@@ -153,13 +153,13 @@ pub struct Outputs {
 enum Sink {
     Stdout,
     File(File, PathBuf),
-    /// A write failed; this was reported.
+    /// A write failed, which was reported.
     Closed,
 }
 
 impl Outputs {
-    /// Reads `--out` and `--save`. Before anything is measured, checks that every file can be
-    /// written, and that none is a target of the plan.
+    /// Reads `--out` and `--save`. Checks before the run that every file can be written, and that
+    /// none is a target of the plan.
     ///
     /// # Errors
     /// [`Faults`] about each wrong option or unusable file.
@@ -187,7 +187,7 @@ impl Outputs {
         Outputs::new(&args.spec, args.charts, args.save.clone(), args.metrics.clone())
     }
 
-    /// Like [`Outputs::parse`], from the single options.
+    /// Reads the outputs from the single options.
     ///
     /// # Errors
     /// [`Faults`] about each wrong option or unusable file.
@@ -280,7 +280,8 @@ impl Outputs {
         Ok(())
     }
 
-    /// Starts the server of `--metrics` before the measurement, because its address may be in use.
+    /// Starts the server of `--metrics` before the measurement, because its address might be in
+    /// use.
     fn open_server(&mut self, plan: &Plan) -> Result<(), Faults> {
         const OPTION: &str = "--metrics";
         let Some(text) = &self.metrics else { return Ok(()) };
@@ -393,7 +394,7 @@ impl Outputs {
                 }
             }
             if self.charts && output.is_text() {
-                bytes.extend_from_slice(charts::text(results, terminal::speaks_unicode()).as_bytes());
+                bytes.extend_from_slice(charts::text(results, terminal::has_unicode()).as_bytes());
             }
             let (outcome, path) = match &output.file {
                 None => {
@@ -457,7 +458,7 @@ pub(crate) fn check_not_target<'a>(files: impl Iterator<Item = &'a Path>, target
     Ok(())
 }
 
-/// Checks that files can be written, before an hour of measuring.
+/// Checks before the run that files can be written, so that no measurement is lost.
 pub(crate) fn check_writable<'a>(files: impl Iterator<Item = &'a Path>) -> Result<(), Faults> {
     for path in files {
         let folder = match path.parent() {
@@ -477,7 +478,7 @@ pub(crate) fn check_writable<'a>(files: impl Iterator<Item = &'a Path>) -> Resul
     Ok(())
 }
 
-/// Refuses a report to a block device, which would destroy what it holds.
+/// Refuses a report to a block device, whose data it would destroy.
 pub(crate) fn refuse_block_device(path: &Path) -> Result<(), Faults> {
     match identity_of(path) {
         Some(Identity::BlockDevice(_)) => {
@@ -489,7 +490,7 @@ pub(crate) fn refuse_block_device(path: &Path) -> Result<(), Faults> {
     }
 }
 
-/// Number of connections that the server of a run may have: the file descriptors that the plan
+/// Computes the connections that the server of a run may have: the file descriptors that the plan
 /// leaves, but at least one.
 fn max_connections(plan: &Plan) -> usize {
     let left = free_descriptors().map(|free| free.saturating_sub(descriptors_needed(plan)));
@@ -522,12 +523,12 @@ fn parse(text: &str) -> Result<Output, Fault> {
     })
 }
 
-/// Names of all formats.
+/// Lists the names of all formats.
 pub fn names() -> Vec<&'static str> {
     FORMATS.iter().map(|format| format.name).chain([PAGE, STREAM]).collect()
 }
 
-/// A line for each format, for the help.
+/// Formats one line per format, for the help.
 fn list_formats() -> String {
     let page = (PAGE, "an HTML page with charts, in one file; --report FILE is the same");
     let stream = (STREAM, "one line of JSON for each event, live");

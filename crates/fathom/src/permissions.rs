@@ -1,12 +1,12 @@
-//! Permissions to overwrite targets and to run programs, by flags and environment variables.
+//! Permissions to overwrite targets and to run programs, from flags and environment variables.
 
 use clap::ValueHint;
 use run::targets::guard::Permissions;
 
-/// The variable that allows commands and programs of job files to be run.
+/// Environment variable that allows commands and programs of job files.
 pub const ALLOW_PROGRAMS: &str = "FATHOM_ALLOW_EXEC";
 
-/// Options that repeat the name of a target.
+/// Options that name a target again to permit its loss.
 #[derive(clap::Args)]
 pub struct SafetyArgs {
     /// Allow data loss on this target; also FATHOM_ALLOW_DESTROY
@@ -17,7 +17,7 @@ pub struct SafetyArgs {
     allow_overwrite: Vec<String>,
 }
 
-/// Permissions by flags and variables.
+/// Reads permissions from flags and variables.
 pub fn from_args(args: &SafetyArgs) -> Permissions {
     let mut permissions = from_env();
     permissions.destroy.extend_from_slice(&args.allow_destroy);
@@ -25,7 +25,7 @@ pub fn from_args(args: &SafetyArgs) -> Permissions {
     permissions
 }
 
-/// Permissions by variables alone.
+/// Reads permissions from variables alone.
 pub fn from_env() -> Permissions {
     let mut permissions = Permissions::default();
     if let Ok(text) = std::env::var("FATHOM_ALLOW_DESTROY") {

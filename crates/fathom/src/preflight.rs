@@ -20,7 +20,7 @@ const RULES: [&str; 2] = ["BUSY-DISK", "DEGRADED-RAID"];
 ///
 /// # Errors
 /// The text is not a time.
-pub fn time(text: Option<&String>, default: Nanos) -> Result<Nanos, Faults> {
+pub fn parse_time(text: Option<&String>, default: Nanos) -> Result<Nanos, Faults> {
     let Some(text) = text else { return Ok(default) };
     text.parse().map_err(|error: <Nanos as std::str::FromStr>::Err| {
         let fault = Fault::new(error.to_string()).at(format!("--preflight {text}"));
@@ -29,7 +29,7 @@ pub fn time(text: Option<&String>, default: Nanos) -> Result<Nanos, Faults> {
 }
 
 /// Watches the devices under the targets of a plan; `None` without devices or time. Prints findings
-/// at once, so that the user can stop; the results have them too.
+/// before the test, so that the user can stop; the results contain them too.
 pub fn watch_and_report(session: &Session, plan: &Plan, time: Nanos, quiet: bool) -> Option<BackgroundIo> {
     if time == Nanos(0) {
         return None;
@@ -57,7 +57,7 @@ pub fn watch_and_report(session: &Session, plan: &Plan, time: Nanos, quiet: bool
 /// Watches the devices; `None` if no target is on a device.
 pub fn watch(session: &Session, plan: &Plan, time: Nanos, quiet: bool) -> Option<BackgroundIo> {
     let system = System::live();
-    let devices = devices(&system, plan);
+    let devices = list_devices(&system, plan);
     if devices.is_empty() {
         return None;
     }
@@ -73,8 +73,8 @@ pub fn watch(session: &Session, plan: &Plan, time: Nanos, quiet: bool) -> Option
     }))
 }
 
-/// The distinct nearest devices under each target, or under the folder of a new file.
-fn devices(system: &System, plan: &Plan) -> Vec<String> {
+/// Lists the nearest device under each target, or under the folder of a new file.
+fn list_devices(system: &System, plan: &Plan) -> Vec<String> {
     let real = plan
         .targets
         .iter()

@@ -38,7 +38,7 @@ pub fn start_clock() -> ClockStart {
 }
 
 impl Process {
-    /// Starts to handle stop requests.
+    /// Starts to catch stop requests.
     pub fn new(clock: ClockStart, arguments: Vec<String>) -> Process {
         engine::map_large_blocks();
         // Unlike other programs, fio ends if it receives SIGINT in the background of a script.
@@ -49,17 +49,17 @@ impl Process {
         }
     }
 
-    /// The calibrated clock.
+    /// Returns the calibrated clock.
     pub fn clock(&self) -> Clock {
         self.clock.calibrate()
     }
 
-    /// The flag that asks a run to stop.
+    /// Returns the flag that asks a run to stop.
     pub fn interrupt_flag(&self) -> &'static AtomicBool {
         self.interrupt
     }
 
-    /// Whether the user or the system requested a stop.
+    /// True if the user or the system requested a stop.
     pub fn is_interrupted(&self) -> bool {
         self.interrupt.load(Ordering::Relaxed)
     }
@@ -70,12 +70,12 @@ impl Process {
         self.arguments.iter().any(|word| word == "--quiet" || word == "-q")
     }
 
-    /// The name under which the user started this program.
+    /// Returns the name under which the user started this program.
     pub fn program(&self) -> String {
-        let called = self.arguments.first().map(String::as_str).unwrap_or("fathom");
-        match called.contains(' ') || called.is_empty() {
+        let name = self.arguments.first().map(String::as_str).unwrap_or("fathom");
+        match name.contains(' ') || name.is_empty() {
             true => "fathom".to_owned(),
-            false => called.to_owned(),
+            false => name.to_owned(),
         }
     }
 }

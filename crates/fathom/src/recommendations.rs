@@ -1,12 +1,11 @@
 //! Tests that every command and option in fathom's texts exists.
 //!
-//! The texts are the string literals of all crates and the pages for users. A command line,
-//! `fathom` with the words behind it in backquotes, at the start of a line or behind a prompt, is
-//! held against the command line's own tree; any other `--option` must be one of some command, a
-//! flag of fio, a job option of fio where the line is about fio, or one of another program on the
-//! same line. Where the commands that print a text are known, an option that it names by itself
-//! must be one of each of them, because the reader adds it to the command that was run. Values of
-//! job options are parsed.
+//! The texts are the string literals of all crates and the pages for users. A command line is
+//! `fathom` with its arguments in backquotes, at the start of a line, or after a prompt; it must
+//! match the clap commands. Any other `--option` must belong to a command, to fio (in lines about
+//! fio also as a job option), or to another program on the same line. If the commands that print a
+//! text are known, each of them must have the options that the text names alone, because the reader
+//! adds them to the command that was run. Values of job options are parsed.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -16,7 +15,7 @@ use clap::Command;
 use dialects::native::{self, JobSpec};
 use dialects::{Place, fio};
 
-/// Programs whose options stand in our pages.
+/// Programs whose options occur in the pages.
 const OTHER_PROGRAMS: [&str; 3] = ["cargo ", "mpirun ", "srun "];
 
 /// Sources of texts, with the commands that print them.
@@ -39,13 +38,13 @@ fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// All files below a folder whose names end so.
-fn files(folder: &Path, end: &str) -> Vec<PathBuf> {
+/// Lists the files below a folder whose names end with `end`.
+fn list_files(folder: &Path, end: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();
         if path.is_dir() {
-            found.extend(files(&path, end));
+            found.extend(list_files(&path, end));
         } else if path.to_string_lossy().ends_with(end) {
             found.push(path);
         }
@@ -54,12 +53,12 @@ fn files(folder: &Path, end: &str) -> Vec<PathBuf> {
     found
 }
 
-fn texts() -> Vec<Text> {
+fn collect_texts() -> Vec<Text> {
     let root = repository();
     let read = |path: &Path| fs::read_to_string(path).expect("the repository holds text");
     let name = |path: &Path| path.strip_prefix(&root).unwrap_or(path).display().to_string();
     let mut found = Vec::new();
-    for path in files(&root.join("crates"), ".rs") {
+    for path in list_files(&root.join("crates"), ".rs") {
         // Tests contain words that must be refused.
         let shown = name(&path);
         let is_test = shown.ends_with("tests.rs") || shown.contains("/tests/");
@@ -68,12 +67,12 @@ fn texts() -> Vec<Text> {
         }
         let source = read(&path);
         let code = source.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
-        found.extend(literals(code).into_iter().map(|text| Text {
+        found.extend(string_literals(code).into_iter().map(|text| Text {
             place: shown.clone(),
             text,
         }));
     }
-    let pages = files(&root.join("docs"), ".md");
+    let pages = list_files(&root.join("docs"), ".md");
     for path in pages.into_iter().chain([root.join("README.md")]) {
         found.extend(read(&path).lines().enumerate().map(|(index, line)| Text {
             place: format!("{}:{}", name(&path), index + 1),
@@ -83,8 +82,8 @@ fn texts() -> Vec<Text> {
     found
 }
 
-/// The string literals of Rust source, with escapes and continued lines resolved.
-fn literals(source: &str) -> Vec<String> {
+/// Extracts the string literals of Rust source, with escapes and continued lines resolved.
+fn string_literals(source: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut rest = source;
     while let Some(first) = rest.chars().next() {
@@ -100,11 +99,11 @@ fn literals(source: &str) -> Vec<String> {
             found.push(text[..length].to_owned());
             rest = text.get(length + end.len()..).unwrap_or("");
         } else if first == '"' {
-            let (text, after) = quoted(&rest[1..]);
+            let (text, after) = parse_literal(&rest[1..]);
             found.push(text);
             rest = after;
         } else if rest.starts_with("'\"'") || rest.starts_with("'\\") {
-            // A character literal: a quotation mark in it begins no string.
+            // A quotation mark in a character literal does not begin a string.
             let end = rest[2..].find('\'').map_or(rest.len(), |end| end + 3);
             rest = &rest[end..];
         } else {
@@ -114,8 +113,8 @@ fn literals(source: &str) -> Vec<String> {
     found
 }
 
-/// A literal from behind its first quotation mark, and what follows it.
-fn quoted(source: &str) -> (String, &str) {
+/// Parses a literal after its opening quotation mark. Returns it with the rest of the source.
+fn parse_literal(source: &str) -> (String, &str) {
     let mut text = String::new();
     let mut letters = source.char_indices();
     while let Some((index, letter)) = letters.next() {
@@ -124,7 +123,7 @@ fn quoted(source: &str) -> (String, &str) {
             '\\' => match letters.next() {
                 Some((index, '\n')) => {
                     let blank = source[index..].len() - source[index..].trim_start().len();
-                    // The newline itself is taken already.
+                    // The newline itself is already consumed.
                     let count = source[index..index + blank].chars().count() - 1;
                     for _ in 0..count {
                         letters.next();
@@ -140,8 +139,8 @@ fn quoted(source: &str) -> (String, &str) {
     (text, "")
 }
 
-/// Names of long options, including aliases and hidden options.
-fn options_of(command: &Command) -> BTreeSet<String> {
+/// Collects the names of long options, including aliases and hidden options.
+fn list_options(command: &Command) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for argument in command.get_arguments() {
         names.extend(argument.get_long().map(str::to_owned));
@@ -150,13 +149,15 @@ fn options_of(command: &Command) -> BTreeSet<String> {
     names
 }
 
-fn all_options(command: &Command, names: &mut BTreeSet<String>) {
-    names.extend(options_of(command));
-    command.get_subcommands().for_each(|inner| all_options(inner, names));
+fn collect_options(command: &Command, names: &mut BTreeSet<String>) {
+    names.extend(list_options(command));
+    command
+        .get_subcommands()
+        .for_each(|inner| collect_options(inner, names));
 }
 
-/// The long options that a text names, without their dashes.
-fn named_options(text: &str) -> Vec<&str> {
+/// Finds the long options that a text names, without their dashes.
+fn find_options(text: &str) -> Vec<&str> {
     let mut found = Vec::new();
     for (index, _) in text.match_indices("--") {
         let before = text[..index].chars().next_back();
@@ -174,8 +175,8 @@ fn named_options(text: &str) -> Vec<&str> {
     found
 }
 
-/// The command lines of a text: what stands behind `fathom`, up to where the command ends.
-fn command_lines(text: &str) -> Vec<&str> {
+/// Finds the command lines of a text: the arguments after `fathom`, up to the end of the command.
+fn find_command_lines(text: &str) -> Vec<&str> {
     let mut found = Vec::new();
     for line in text.lines() {
         for (index, _) in line.match_indices("fathom ") {
@@ -193,8 +194,8 @@ fn command_lines(text: &str) -> Vec<&str> {
     found
 }
 
-/// The fault of a command line, if any.
-fn fault_of(root: &Command, line: &str) -> Option<String> {
+/// Describes the fault of a command line, if any.
+fn find_fault(root: &Command, line: &str) -> Option<String> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let mut path = vec![root];
     for word in &words {
@@ -214,28 +215,26 @@ fn fault_of(root: &Command, line: &str) -> Option<String> {
     if ["fio", "diskspd", "vdbench", "iometer", "convert", "lint"].contains(&path[1].get_name()) {
         return None;
     }
-    let known: BTreeSet<String> = path.iter().flat_map(|command| options_of(command)).collect();
-    let unknown = named_options(line)
-        .into_iter()
-        .find(|option| !known.contains(*option))?;
+    let known: BTreeSet<String> = path.iter().flat_map(|command| list_options(command)).collect();
+    let unknown = find_options(line).into_iter().find(|option| !known.contains(*option))?;
     Some(format!(
         "`{}` has no option --{unknown}",
         path[path.len() - 1].get_name()
     ))
 }
 
-/// Options in a text that a command which prints the text does not have.
-fn misplaced_options(root: &Command, Text { place, text }: &Text) -> Vec<String> {
+/// Finds options in a text that are missing from a command that prints the text.
+fn find_misplaced_options(root: &Command, Text { place, text }: &Text) -> Vec<String> {
     let printing = PRINTED_BY.iter().filter(|(source, _)| place.starts_with(source));
     let mut bare = text.clone();
-    for line in command_lines(text) {
+    for line in find_command_lines(text) {
         bare = bare.replace(line, "");
     }
     let mut faults = Vec::new();
     for name in printing.flat_map(|(_, commands)| *commands) {
         let command = root.find_subcommand(name).expect("the table names commands");
-        let known = options_of(command);
-        let unknown = named_options(&bare)
+        let known = list_options(command);
+        let unknown = find_options(&bare)
             .into_iter()
             .filter(|option| !known.contains(*option));
         faults
@@ -244,9 +243,9 @@ fn misplaced_options(root: &Command, Text { place, text }: &Text) -> Vec<String>
     faults
 }
 
-/// The values of job options that a text recommends: `native content=random`, and those of a
+/// Finds the values of job options that a text recommends: `native content=random`, and those of a
 /// command line of `run`.
-fn recommended_values(text: &str) -> Vec<(&str, &str)> {
+fn find_recommended_values(text: &str) -> Vec<(&str, &str)> {
     let ends = |letter: char| letter.is_whitespace() || ",;)`'\"".contains(letter);
     let first_word = |rest: &str| rest.find(ends).unwrap_or(rest.len());
     let mut found = Vec::new();
@@ -254,7 +253,10 @@ fn recommended_values(text: &str) -> Vec<(&str, &str)> {
         let rest = &text[index + "native ".len()..];
         found.extend(rest[..first_word(rest)].split_once('='));
     }
-    for line in command_lines(text).into_iter().filter(|line| line.starts_with("run ")) {
+    for line in find_command_lines(text)
+        .into_iter()
+        .filter(|line| line.starts_with("run "))
+    {
         let words: Vec<&str> = line.split_whitespace().collect();
         let options = words
             .windows(2)
@@ -266,8 +268,8 @@ fn recommended_values(text: &str) -> Vec<(&str, &str)> {
     found
 }
 
-fn refused_values(Text { place, text }: &Text) -> Vec<String> {
-    let refused = recommended_values(text).into_iter().filter_map(|(name, value)| {
+fn find_refused_values(Text { place, text }: &Text) -> Vec<String> {
+    let refused = find_recommended_values(text).into_iter().filter_map(|(name, value)| {
         let value = value.trim_matches('\'');
         let complaint = native::apply(&mut JobSpec::default(), name, value, || Place::on_command_line(name)).err()?;
         Some(format!("{place}: {} in: {text}", complaint.what))
@@ -275,23 +277,24 @@ fn refused_values(Text { place, text }: &Text) -> Vec<String> {
     refused.collect()
 }
 
-fn faults_of(texts: &[Text]) -> Vec<String> {
+fn find_faults(texts: &[Text]) -> Vec<String> {
     let mut root = crate::command_line::command();
     root.build();
     let mut ours = BTreeSet::new();
-    all_options(&root, &mut ours);
+    collect_options(&root, &mut ours);
     let is_flag_of_fio = |option: &str| fio::flags::FLAGS.iter().any(|flag| flag.name == option);
-    // Options of an engine included.
+    // Includes options of engines.
     let is_job_option_of_fio = |option: &str| fio::table::rows().any(|row| row.is_called(option));
     let switches = dialects::iometer::command_line::SWITCHES;
     let is_switch_of_iometer = |option: &str| switches.iter().any(|switch| switch.name == option);
     let mut faults = Vec::new();
     for recommended in texts {
         let Text { place, text } = recommended;
-        faults.extend(misplaced_options(&root, recommended));
-        faults.extend(refused_values(recommended));
-        let lines = command_lines(text).into_iter();
-        faults.extend(lines.filter_map(|line| Some(format!("{place}: {} in `fathom {line}`", fault_of(&root, line)?))));
+        faults.extend(find_misplaced_options(&root, recommended));
+        faults.extend(find_refused_values(recommended));
+        let lines = find_command_lines(text).into_iter();
+        faults
+            .extend(lines.filter_map(|line| Some(format!("{place}: {} in `fathom {line}`", find_fault(&root, line)?))));
         for line in text.lines() {
             let about_fio = line.contains("fio") || place.contains("fio");
             let about_iometer = line.contains("iometer") || place.contains("iometer");
@@ -304,7 +307,7 @@ fn faults_of(texts: &[Text]) -> Vec<String> {
                     || about_fio && is_job_option_of_fio(option)
                     || about_iometer && is_switch_of_iometer(option)
             };
-            let unknown = named_options(line).into_iter().filter(|option| !known(option));
+            let unknown = find_options(line).into_iter().filter(|option| !known(option));
             faults.extend(unknown.map(|option| format!("{place}: there is no option --{option} in: {line}")));
         }
     }
@@ -313,22 +316,22 @@ fn faults_of(texts: &[Text]) -> Vec<String> {
 
 #[test]
 fn every_recommended_command_and_option_exists() {
-    let texts = texts();
-    let lines: usize = texts.iter().map(|text| command_lines(&text.text).len()).sum();
-    let options: usize = texts.iter().map(|text| named_options(&text.text).len()).sum();
+    let texts = collect_texts();
+    let lines: usize = texts.iter().map(|text| find_command_lines(&text.text).len()).sum();
+    let options: usize = texts.iter().map(|text| find_options(&text.text).len()).sum();
     // The scan must find enough texts: the pages alone have more than these.
     assert!(lines > 150 && options > 500, "{lines} command lines, {options} options");
-    let faults = faults_of(&texts);
+    let faults = find_faults(&texts);
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
 #[test]
-fn a_recommendation_of_what_does_not_exist_is_found() {
+fn recommendations_of_missing_commands_and_options_are_found() {
     let source = r##"let a = "`fathom run --target DIR \
                      --sequential`"; let b = '"'; // `fathom run --comment`
         let c = r#"`fathom measure x`"#; let d = "use --no-such-thing"; let e = "`fathom run --depth 8`";
         let f = "write random data (native content=fresh)"; let g = "`fathom run --time soon`";"##;
-    let mut texts: Vec<Text> = literals(source)
+    let mut texts: Vec<Text> = string_literals(source)
         .into_iter()
         .map(|text| Text {
             place: "here".into(),
@@ -346,7 +349,7 @@ fn a_recommendation_of_what_does_not_exist_is_found() {
         ]
         .map(in_verdict),
     );
-    let faults = faults_of(&texts);
+    let faults = find_faults(&texts);
     let expected = [
         "`run` has no option --sequential",
         "there is no command `measure`",

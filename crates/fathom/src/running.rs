@@ -1,5 +1,5 @@
-//! Lists runs in progress with a server (`--metrics`): each has a small file next to the history,
-//! so that `fathom serve` can find it.
+//! Lists runs in progress that have a server (`--metrics`). Each has a small file next to the
+//! history, so that `fathom serve` can find it.
 
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
@@ -34,13 +34,13 @@ impl Drop for Notice {
     }
 }
 
-/// The folder next to the history.
+/// Finds the folder next to the history.
 fn folder() -> Option<PathBuf> {
     let history = history::path().ok()?;
     Some(history.with_extension("running"))
 }
 
-/// Announces this run and its address. If that fails, the run is only missing in the list.
+/// Announces this run and its address. If that fails, the list lacks this run, which is harmless.
 pub fn announce(address: SocketAddr, name: &str) -> Option<Notice> {
     let folder = folder()?;
     fs::create_dir_all(&folder).ok()?;
@@ -62,8 +62,8 @@ pub fn announce(address: SocketAddr, name: &str) -> Option<Notice> {
     Some(Notice(path))
 }
 
-/// The runs that accept connections, the earliest first.
-pub fn now() -> Vec<Running> {
+/// Lists the runs that accept connections, the earliest first.
+pub fn list() -> Vec<Running> {
     let Some(entries) = folder().and_then(|folder| fs::read_dir(folder).ok()) else {
         return Vec::new();
     };

@@ -17,16 +17,16 @@ use crate::fault::{Fault, Faults};
 use crate::session::Session;
 use crate::terminal::{self, View};
 
-/// The interval of progress lines without a terminal.
+/// Interval of progress lines without a terminal.
 const PLAIN_INTERVAL: Duration = Duration::from_millis(3_500);
-/// The line is redrawn at most this often, so that it can be read.
+/// Shortest time between two redraws of the line, so that it can be read.
 const LIVE_INTERVAL: Duration = Duration::from_millis(100);
-/// Lines are not folded for narrower terminals.
+/// Narrowest terminal for which lines are folded, in columns.
 const MIN_WIDTH: usize = 40;
-/// A shorter run needs no view.
+/// Shortest run that has a view.
 const MIN_VIEW_TIME: Nanos = Nanos::secs(2);
 
-/// How progress is shown.
+/// Form of the progress display.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum LiveForm {
     Auto,
@@ -54,12 +54,12 @@ pub struct ProgressArgs {
     pub quiet: bool,
 }
 
-/// Shows events to a person.
+/// Shows events to the user.
 #[derive(Debug)]
 pub struct Screen {
     live: Live,
     form: Form,
-    /// Set while a view may still open: it does so when a long run begins.
+    /// Set until a view opens. The view opens when a long run begins.
     view_interrupt: Option<&'static std::sync::atomic::AtomicBool>,
     /// The terminal shows a line that the next one overwrites.
     has_live_line: bool,
@@ -105,7 +105,7 @@ impl Screen {
         }
     }
 
-    /// A line on a terminal, plain lines elsewhere, never the view.
+    /// Chooses a redrawn line on a terminal and plain lines elsewhere, never the view.
     pub fn line(quiet: bool) -> Screen {
         let terminal = std::io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb");
         Screen {
@@ -135,7 +135,7 @@ impl Screen {
         }
     }
 
-    /// Prints a line that stays visible.
+    /// Prints a line that progress does not overwrite.
     pub fn print(&mut self, text: &str) {
         self.print_line(Severity::Note, text.trim_end_matches('\n'));
     }
@@ -154,9 +154,9 @@ impl Screen {
         }
     }
 
-    /// Replaces a view that has lost its terminal by a line.
+    /// Replaces a view that has lost its terminal with a line.
     fn drop_lost_view(&mut self) {
-        if matches!(&self.form, Form::View(view, _) if view.is_gone()) {
+        if matches!(&self.form, Form::View(view, _) if view.is_lost()) {
             self.close();
         }
     }
@@ -191,7 +191,7 @@ impl Screen {
             }
             Update::State(state) => match self.form {
                 Form::Line => self.redraw_line(&state),
-                // Only figures get a plain line.
+                // Plain lines only report figures.
                 Form::Plain if matches!(event, Event::Interval(_) | Event::Preparing { .. }) => {
                     if self.drawn_at.elapsed() >= PLAIN_INTERVAL {
                         note(&state);
@@ -213,7 +213,7 @@ impl Screen {
         (self.has_live_line, self.drawn_at) = (true, Instant::now());
     }
 
-    /// Clears the redrawn line, so that something else may be printed.
+    /// Clears the redrawn line, so that other text can be printed.
     pub fn clear(&mut self) {
         if self.has_live_line {
             write_stderr("\r\x1b[K");
@@ -222,7 +222,7 @@ impl Screen {
     }
 }
 
-/// The longest time that a plan can take, if known.
+/// Computes the longest time that a plan can take, if known.
 fn max_duration(plan: &Plan) -> Option<Nanos> {
     let mut lengths = plan.jobs().map(|(_, job)| {
         let phases = &job.phases;
@@ -273,8 +273,8 @@ pub fn print_report(text: &str) -> std::io::Result<()> {
     }
 }
 
-/// Columns of the terminal; `None` if the stream goes elsewhere, or to a terminal that does not
-/// state its width, such as that of `mpirun`.
+/// Returns the columns of the terminal; `None` without a terminal, or on one without a width, such
+/// as that of `mpirun`.
 fn width_of(stream: &impl IsTerminal) -> Option<usize> {
     let (columns, _) = stream.is_terminal().then(terminal::size)?.ok()?;
     Some(usize::from(columns)).filter(|columns| *columns >= MIN_WIDTH)
@@ -326,7 +326,7 @@ pub fn put_bytes(text: &str) -> Result<(), Faults> {
 }
 
 /// Wraps a paragraph of a report and indents it by two columns.
-pub fn wrapped(text: &str) -> String {
+pub fn wrap_paragraph(text: &str) -> String {
     const WIDTH: usize = 96;
     let mut lines = String::new();
     let mut column = 0;
@@ -355,7 +355,7 @@ mod tests {
     use super::fold;
 
     #[test]
-    fn long_lines_continue_between_words() {
+    fn long_lines_are_folded_between_words() {
         assert_eq!(
             fold("  cpu      12 us per operation\nend\n", 20),
             "  cpu      12 us per\n    operation\nend\n"

@@ -16,7 +16,7 @@ use crate::fleet::Fleet;
 use crate::process::Process;
 use crate::silenced;
 
-/// At most this many intervals outside the measured window are kept.
+/// Maximum intervals outside the measured window that are stored.
 const MAX_INTERVALS_OUTSIDE_WINDOW: usize = 100_000;
 
 /// This process, with the hosts that it executes plans on.
@@ -25,13 +25,12 @@ pub struct Session {
     pub process: Process,
     /// The other hosts, if any.
     fleet: RefCell<Option<Fleet>>,
-    /// The number of CPUs that a launcher allowed, if this process runs alone and widened its
-    /// affinity.
+    /// CPUs that a launcher allowed, if this process runs alone and widened its affinity.
     widened_from: Cell<Option<u32>>,
 }
 
 impl Session {
-    /// A session without a fleet.
+    /// Creates a session without a fleet.
     pub fn new(process: Process) -> Session {
         Session {
             process,
@@ -50,12 +49,12 @@ impl Session {
         self.widened_from.set(from);
     }
 
-    /// Plans are executed on a fleet.
+    /// True if plans are executed on a fleet.
     pub fn has_fleet(&self) -> bool {
         self.fleet.borrow().is_some()
     }
 
-    /// The number of hosts that execute a plan together; `None` without a fleet.
+    /// Returns the number of hosts that execute a plan together; `None` without a fleet.
     pub fn ranks(&self) -> Option<u32> {
         let fleet = self.fleet.borrow();
         Some(fleet.as_ref()?.coordinator.as_ref()?.ranks())
@@ -71,7 +70,7 @@ impl Session {
         *self.fleet.borrow_mut() = None;
     }
 
-    /// The plan of the whole fleet; without a fleet the plan itself.
+    /// Merges the plans of the whole fleet; without a fleet returns the plan itself.
     ///
     /// # Errors
     /// [`Faults`] if a host cannot execute its share.
@@ -105,7 +104,7 @@ impl Session {
         Ok(())
     }
 
-    /// An execution of a plan, which [`Execution::run`] begins.
+    /// Prepares an execution of a plan, which [`Execution::run`] begins.
     pub fn execution<'a>(&'a self, plan: Plan, permissions: &'a Permissions) -> Execution<'a> {
         Execution {
             session: self,
@@ -116,7 +115,7 @@ impl Session {
         }
     }
 
-    /// The results of a plan that was not executed.
+    /// Returns the results of a plan that was not executed.
     pub fn empty_results(&self, plan: Plan) -> Results {
         let equivalents = equivalents(&plan);
         Results {
@@ -138,17 +137,17 @@ pub struct Execution<'a> {
 }
 
 impl<'a> Execution<'a> {
-    /// Adds the I/O of other programs that was seen before the test.
+    /// Adds the I/O of other programs that was observed before the test.
     pub fn with_background_io(self, background_io: Option<BackgroundIo>) -> Execution<'a> {
         Execution { background_io, ..self }
     }
 
-    /// Lets the caller act on the run while it runs.
+    /// Lets the caller act during the run.
     pub fn with_hooks(self, hooks: RunHooks<'a>) -> Execution<'a> {
         Execution { hooks, ..self }
     }
 
-    /// Executes the plan and adds what the self-checks find.
+    /// Executes the plan and adds the findings of the self-checks.
     ///
     /// # Errors
     /// [`RunError`] if nothing could be measured.
@@ -213,7 +212,7 @@ impl Session {
     }
 }
 
-/// The same test in the other dialects.
+/// Translates the test to the other dialects.
 fn equivalents(plan: &Plan) -> Vec<Equivalent> {
     dialects::convert::equivalents(plan)
         .into_iter()

@@ -1,15 +1,15 @@
-//! Rules whose findings are silenced.
+//! Reads the rules whose findings are silenced.
 
 use crate::fault::{Fault, Faults};
 
-/// The rules in `FATHOM_SILENCE`, for all commands and the drop-in modes.
+/// Reads the rules in `FATHOM_SILENCE`, which all commands and the drop-in modes use.
 pub fn from_env() -> Vec<String> {
     let text = std::env::var("FATHOM_SILENCE").unwrap_or_default();
     let names = text.split([',', ' ']).filter(|name| !name.is_empty());
     names.map(str::to_owned).collect()
 }
 
-/// `--silence`.
+/// The `--silence` option.
 #[derive(clap::Args)]
 pub struct SilenceArgs {
     /// Silence these rules (docs/lint.md); also FATHOM_SILENCE
@@ -17,7 +17,7 @@ pub struct SilenceArgs {
     silence: Vec<String>,
 }
 
-/// The rules of `--silence`.
+/// Reads the rules of `--silence`.
 ///
 /// # Errors
 /// A rule is unknown; the help suggests one.

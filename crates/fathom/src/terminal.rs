@@ -35,11 +35,11 @@ use keys::Keys;
 
 /// How often to check for keys.
 const KEY_POLL_INTERVAL: Duration = Duration::from_millis(100);
-/// The view is redrawn at most this often.
+/// Shortest time between two redraws.
 const MIN_REDRAW_GAP: Duration = Duration::from_millis(250);
-/// It is redrawn at least this often, so that a stall is visible.
+/// Longest time between two redraws, so that a stall is visible.
 const MAX_REDRAW_GAP: Duration = Duration::from_secs(1);
-/// A run shorter than this opens no view.
+/// Time after which the view opens; a shorter run opens none.
 const OPEN_AFTER: Duration = Duration::from_millis(300);
 /// Shortest time over which machine counters are read.
 const MIN_COUNTER_TIME: Duration = Duration::from_millis(700);
@@ -62,15 +62,15 @@ struct Shared {
     inside: Mutex<ViewState>,
     closing: Condvar,
     /// The terminal is lost.
-    gone: AtomicBool,
+    is_lost: AtomicBool,
 }
 
 #[derive(Debug, Default)]
 struct ViewState {
     state: State,
-    /// There is something new to draw.
-    news: bool,
-    /// When the last event came.
+    /// Something has changed since the last redraw.
+    is_changed: bool,
+    /// Time of the last event.
     last_event_at: Option<Instant>,
     closing: bool,
 }
@@ -81,7 +81,7 @@ impl Shared {
     }
 }
 
-/// The reason why a view is impossible.
+/// Returns the reason why a view is impossible, if any.
 pub fn obstacle() -> Option<&'static str> {
     use std::io::IsTerminal;
     let dumb = match std::env::var_os("TERM") {
@@ -100,32 +100,32 @@ pub fn obstacle() -> Option<&'static str> {
 }
 
 impl View {
-    /// A view that opens after [`OPEN_AFTER`]. `q` raises `interrupt`.
+    /// Starts a view that opens after [`OPEN_AFTER`]. `q` sets `interrupt`.
     pub fn new(interrupt: &'static AtomicBool) -> View {
         let shared = Arc::new(Shared::default());
-        let theirs = Arc::clone(&shared);
+        let thread_shared = Arc::clone(&shared);
         let thread = std::thread::Builder::new()
             .name("view".into())
             .spawn(move || {
-                show(&theirs, interrupt);
-                theirs.gone.store(true, Ordering::Release);
+                show(&thread_shared, interrupt);
+                thread_shared.is_lost.store(true, Ordering::Release);
             })
             .ok();
-        shared.gone.store(thread.is_none(), Ordering::Release);
+        shared.is_lost.store(thread.is_none(), Ordering::Release);
         View { shared, thread }
     }
 
-    /// Another run begins.
+    /// Begins the view of another run.
     pub fn begin(&self, plan: &Plan, about: Option<String>) {
         let mut inside = self.shared.inside();
         inside.state.begin(plan, about);
-        (inside.news, inside.last_event_at) = (true, Some(Instant::now()));
+        (inside.is_changed, inside.last_event_at) = (true, Some(Instant::now()));
     }
 
     /// Applies an event.
     pub fn handle_event(&self, event: &Event) {
         let mut inside = self.shared.inside();
-        inside.news |= inside.state.apply(event);
+        inside.is_changed |= inside.state.apply(event);
         inside.last_event_at = Some(Instant::now());
     }
 
@@ -133,12 +133,12 @@ impl View {
     pub fn message(&self, severity: Severity, text: &str) {
         let mut inside = self.shared.inside();
         inside.state.message(severity, text);
-        inside.news = true;
+        inside.is_changed = true;
     }
 
-    /// True if the view cannot draw any more.
-    pub fn is_gone(&self) -> bool {
-        self.shared.gone.load(Ordering::Acquire)
+    /// True if the view can no longer draw.
+    pub fn is_lost(&self) -> bool {
+        self.shared.is_lost.load(Ordering::Acquire)
     }
 }
 
@@ -171,7 +171,7 @@ enum Key {
     /// The action of Ctrl-Z.
     #[cfg_attr(windows, expect(dead_code, reason = "Windows has no job control"))]
     Suspend,
-    /// Draw everything anew.
+    /// Draw everything again.
     Redraw,
 }
 
@@ -208,7 +208,7 @@ fn restore_terminal() {
     if !TAKEN.swap(false, Ordering::AcqRel) {
         return;
     }
-    // A lost terminal need not be restored.
+    // A lost terminal does not have to be restored.
     let _ = execute!(std::io::stderr(), Show, LeaveAlternateScreen);
     let _ = disable_raw_mode();
     terminal::discard_saved_state();
@@ -218,15 +218,16 @@ fn restore_terminal() {
 fn restore_on_panic() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        let usual = std::panic::take_hook();
+        let previous_hook = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
             restore_terminal();
-            usual(panic);
+            previous_hook(panic);
         }));
     });
 }
 
-/// The loop of the thread: draws and reads keys until the view is dropped or the terminal is lost.
+/// Runs the loop of the thread: draws and reads keys until the view is dropped or the terminal is
+/// lost.
 fn show(shared: &Shared, interrupt: &AtomicBool) {
     let early = |inside: &mut ViewState| !inside.closing;
     let waited = shared.closing.wait_timeout_while(shared.inside(), OPEN_AFTER, early);
@@ -236,47 +237,52 @@ fn show(shared: &Shared, interrupt: &AtomicBool) {
     }
     let Ok(mut taken) = LiveTerminal::new() else { return };
     let mut counters = Counters::new();
-    let (mut drawn, mut at_once) = (Instant::now(), true);
+    let (mut drawn, mut redraw_now) = (Instant::now(), true);
     loop {
         {
             let mut inside = shared.inside();
-            // A panicking thread restored the terminal: do not draw over its message.
+            // A panicking thread has restored the terminal: do not draw over its message.
             if inside.closing || !TAKEN.load(Ordering::Acquire) {
                 return;
             }
             if interrupt.load(Ordering::Relaxed) {
                 inside.state.stopping();
             }
-            let due = drawn.elapsed() >= if inside.news { MIN_REDRAW_GAP } else { MAX_REDRAW_GAP };
-            if at_once || due {
+            let due = drawn.elapsed()
+                >= if inside.is_changed {
+                    MIN_REDRAW_GAP
+                } else {
+                    MAX_REDRAW_GAP
+                };
+            if redraw_now || due {
                 counters.update(&mut inside);
-                let look = current_look(&inside);
-                if taken.screen.draw(|frame| draw(frame, &inside.state, look)).is_err() {
+                let options = view_options(&inside);
+                if taken.screen.draw(|frame| draw(frame, &inside.state, options)).is_err() {
                     return;
                 }
-                (inside.news, at_once, drawn) = (false, false, Instant::now());
+                (inside.is_changed, redraw_now, drawn) = (false, false, Instant::now());
             }
         }
         match handle_input(&mut taken, interrupt) {
-            Ok(redraw) => at_once |= redraw,
+            Ok(redraw) => redraw_now |= redraw,
             Err(_) => return,
         }
     }
 }
 
-fn current_look(inside: &ViewState) -> ViewOptions {
+fn view_options(inside: &ViewState) -> ViewOptions {
     let silent_for = inside
         .last_event_at
         .map_or(Duration::ZERO, |last_event_at| last_event_at.elapsed());
     ViewOptions {
-        unicode: speaks_unicode(),
+        unicode: has_unicode(),
         colour: std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
         silent_for: Nanos(silent_for.as_nanos() as u64),
     }
 }
 
-/// True if the locale is UTF-8, and on Windows.
-pub fn speaks_unicode() -> bool {
+/// True if the locale is UTF-8, and always on Windows.
+pub fn has_unicode() -> bool {
     let names = ["LC_ALL", "LC_CTYPE", "LANG"];
     let set = names
         .iter()
@@ -289,7 +295,7 @@ pub fn speaks_unicode() -> bool {
     cfg!(windows) || set.is_some_and(utf8)
 }
 
-/// Waits for a key or a new size. True if the view is to be drawn at once.
+/// Waits for a key or a new size. Returns true if the view must be redrawn immediately.
 fn handle_input(taken: &mut LiveTerminal, interrupt: &AtomicBool) -> std::io::Result<bool> {
     let key = taken.keys.wait(KEY_POLL_INTERVAL)?;
     let size = taken.screen.size()?;
@@ -297,19 +303,19 @@ fn handle_input(taken: &mut LiveTerminal, interrupt: &AtomicBool) -> std::io::Re
     Ok(match key {
         None => resized,
         Some(key) => {
-            pressed(key, taken, interrupt)?;
+            handle_key(key, taken, interrupt)?;
             true
         }
     })
 }
 
-fn pressed(key: Key, taken: &mut LiveTerminal, interrupt: &AtomicBool) -> std::io::Result<()> {
+fn handle_key(key: Key, taken: &mut LiveTerminal, interrupt: &AtomicBool) -> std::io::Result<()> {
     match key {
         Key::Quit => interrupt.store(true, Ordering::Relaxed),
         Key::Redraw => taken.screen.clear()?,
         Key::Interrupt => {
             if interrupt.load(Ordering::Relaxed) {
-                // A second Ctrl-C ends the process at once.
+                // A second Ctrl-C ends the process immediately.
                 restore_terminal();
             }
             signals::request_stop();
@@ -378,8 +384,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_panic_of_any_thread_gives_the_terminal_back() {
-        testbed::in_own_process("terminal::tests::a_panic_of_any_thread_gives_the_terminal_back", || {
+    fn a_panic_of_any_thread_restores_the_terminal() {
+        testbed::in_own_process("terminal::tests::a_panic_of_any_thread_restores_the_terminal", || {
             restore_on_panic();
             TAKEN.store(true, Ordering::Release);
             let thread = std::thread::spawn(|| panic!("as a worker might"));

@@ -3,14 +3,14 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// The reason for a missing folder, for faults.
+/// Reason for a missing folder, for faults.
 pub const NOWHERE: &str = if cfg!(windows) {
     "neither FATHOM_DATA nor XDG_DATA_HOME nor LOCALAPPDATA is set"
 } else {
     "neither FATHOM_DATA nor XDG_DATA_HOME nor HOME is set"
 };
 
-/// The folder; `None` if no variable sets it.
+/// Finds the folder; `None` if no variable sets it.
 pub fn folder() -> Option<PathBuf> {
     folder_from_env(|name| std::env::var_os(name))
 }
@@ -29,7 +29,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_nearest_variable_decides() {
+    fn the_most_specific_variable_decides() {
         let check = |set: &[(&str, &str)], expected: Option<&str>| {
             let value = |name: &str| {
                 set.iter()

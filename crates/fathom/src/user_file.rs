@@ -1,4 +1,4 @@
-//! Files that users name: job files, profiles, catalogues, suites, host lists, saved results.
+//! Reads files that users name: job files, profiles, catalogues, suites, host lists, saved results.
 //!
 //! These files are not trusted: opening one never blocks, and reading one is limited.
 
@@ -8,10 +8,10 @@ use std::path::Path;
 
 use engine::sys;
 
-/// Upper limit of a text file.
+/// Maximum size of a text file, in bytes.
 pub const MAX_TEXT: u64 = 64 << 20;
 
-/// The text of a regular file of at most `max` bytes.
+/// Reads the text of a regular file of at most `max` bytes.
 ///
 /// # Errors
 /// The file cannot be opened or read; kind `InvalidInput` for a pipe, a socket, a device or a file
@@ -21,7 +21,7 @@ pub fn read_text(path: &Path, max: u64) -> io::Result<String> {
     String::from_utf8(read_bytes(path, max)?).map_err(invalid)
 }
 
-/// The bytes of a regular file of at most `max` bytes.
+/// Reads the bytes of a regular file of at most `max` bytes.
 ///
 /// # Errors
 /// As [`read_text`].
@@ -29,7 +29,7 @@ pub fn read_bytes(path: &Path, max: u64) -> io::Result<Vec<u8>> {
     read_limited(open(path)?, max)
 }
 
-/// A regular file, opened for reading.
+/// Opens a regular file for reading.
 ///
 /// # Errors
 /// The file cannot be opened; kind `InvalidInput` for a pipe, a socket or a device.
@@ -45,25 +45,25 @@ pub fn open(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// The content of `source`, if it is at most `max` bytes.
+/// Reads the content of `source`, if it has at most `max` bytes.
 ///
 /// # Errors
-/// Reading fails; kind `InvalidInput` if there is more.
+/// Reading fails; kind `InvalidInput` if the content is longer.
 pub fn read_limited(source: impl Read, max: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     source.take(max + 1).read_to_end(&mut bytes)?;
     match bytes.len() as u64 > max {
-        true => Err(refused(format!("the file exceeds the limit of {} MiB", max >> 20))),
+        true => Err(refuse(format!("the file exceeds the limit of {} MiB", max >> 20))),
         false => Ok(bytes),
     }
 }
 
-fn refused(why: impl Into<String>) -> io::Error {
+fn refuse(why: impl Into<String>) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, why.into())
 }
 
-/// Whether the path is a descriptor that the shell opened, as in process substitution (`<(…)`). Its
-/// writer already exists, so reading does not hang.
+/// True for a descriptor that the shell opened, as in process substitution (`<(…)`). Its writer
+/// already exists, so reading does not hang.
 fn is_inherited(path: &Path) -> bool {
     ["/dev/fd", "/proc/self/fd"]
         .iter()
@@ -82,7 +82,7 @@ fn refuse_special(meta: &std::fs::Metadata, path: &Path) -> io::Result<()> {
         () if kind.is_block_device() => "a block device",
         () => return Ok(()),
     };
-    Err(refused(format!("{what} is not a regular file")))
+    Err(refuse(format!("{what} is not a regular file")))
 }
 
 #[cfg(not(unix))]

@@ -24,7 +24,7 @@ use crate::fleet::{self, Fleet};
 use crate::options::TestArgs;
 use crate::pages;
 use crate::permissions::{self, SafetyArgs};
-use crate::screen::{self, Screen, wrapped};
+use crate::screen::{self, Screen, wrap_paragraph};
 use crate::session::Session;
 
 /// Compare two loads or two targets in alternating runs
@@ -84,10 +84,10 @@ pub struct Args {
     safety: SafetyArgs,
 }
 
-/// The heading of comparisons.
+/// Help heading of comparison options.
 pub(super) const HEADING: &str = "Comparison";
 
-/// `--margin`.
+/// The `--margin` option.
 #[derive(clap::Args)]
 pub struct MarginArgs {
     /// Differences up to this count as none [default: 2]
@@ -102,8 +102,8 @@ impl MarginArgs {
     }
 }
 
-/// The margin as a share.
-pub(super) fn margin(args: &MarginArgs) -> Result<f64, Faults> {
+/// Converts the margin from percent to a fraction.
+pub(super) fn parse_margin(args: &MarginArgs) -> Result<f64, Faults> {
     let share = args.margin.map_or(MARGIN, |percent| percent / 100.0);
     match (0.0..1.0).contains(&share) {
         true => Ok(share),
@@ -116,9 +116,9 @@ pub(super) fn margin(args: &MarginArgs) -> Result<f64, Faults> {
 /// Runs A and B alternately and compares them.
 pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let outputs = args.study.outputs(study_outputs::STUDY_FORMS)?;
-    let margin = margin(&args.margin)?;
+    let margin = parse_margin(&args.margin)?;
     if let Some(file) = &args.from {
-        show(file, &results::study(file)?, margin, args.mirror, &outputs)?;
+        show(file, &results::load_study(file)?, margin, args.mirror, &outputs)?;
         return Ok(Exit::Done);
     }
     let on = args.on.as_deref().map(parse_two_hosts).transpose()?;
@@ -128,7 +128,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         Some(_) => a.clone(),
         None => args.b.clone().unwrap_or_default(),
     };
-    let documents = [document(session, args, &a)?, document(session, args, &b)?];
+    let documents = [load_side(session, args, &a)?, load_side(session, args, &b)?];
     let (a, b) = on.clone().unwrap_or((a, b));
     let turns = ab::turns(args.pairs.unwrap_or(ab::MIN_PAIRS));
     let permissions = permissions::from_args(&args.safety);
@@ -141,7 +141,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let screen = Screen::from_args(session, &args.study.measure.progress, false)?;
     let mut hosts = match &on {
         Some(_) if session.has_fleet() => {
-            let fault = Fault::new("--on alternates between hosts, but this test runs on all of them at once");
+            let fault = Fault::new("--on alternates between hosts, but this test runs on all of them at the same time");
             return Err(Faults::usage(
                 fault.help("run it without FATHOM_HOSTS and without an MPI launcher"),
             ));
@@ -152,7 +152,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         ],
         None => [None, None],
     };
-    let (runs, left_out) = run_in_turns(session, &documents, &turns, &permissions, &mut hosts, screen)?;
+    let (runs, left_out) = run_alternately(session, &documents, &turns, &permissions, &mut hosts, screen)?;
     let failed = !left_out.is_empty();
     let study = ab::study((&a, &b), runs, left_out, session.process.is_interrupted())
         .ok_or_else(|| Faults::one(Fault::new("nothing was measured"), Exit::Failed))?;
@@ -162,10 +162,10 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     } else {
         report
     };
-    let written = finish(&outputs, &report, &study);
-    args.study.keep(EntryKind::Ab, &study);
+    let written = write_reports(&outputs, &report, &study);
+    args.study.record(EntryKind::Ab, &study);
     written?;
-    Ok(sweep::exit(&study.runs, failed, session))
+    Ok(sweep::exit_code(&study.runs, failed, session))
 }
 
 /// Reports a saved comparison again.
@@ -188,12 +188,12 @@ pub(super) fn show(
     } else {
         report
     };
-    finish(outputs, &report, study)
+    write_reports(outputs, &report, study)
 }
 
 type RunsAndLeftOut = (Vec<StudyRun>, Vec<LeftOut>);
 
-/// The names of two hosts.
+/// Parses the names of two hosts.
 fn parse_two_hosts(list: &str) -> Result<(String, String), Faults> {
     let names = list.split_once(',').map(|(a, b)| (a.trim(), b.trim()));
     let is_one = |name: &str| !name.is_empty() && !name.contains(',');
@@ -206,9 +206,9 @@ fn parse_two_hosts(list: &str) -> Result<(String, String), Faults> {
     }
 }
 
-/// Runs A and B alternately, each on its own host if it has one. Targets are prepared once. If the
-/// first run cannot begin, this fails.
-fn run_in_turns(
+/// Runs A and B alternately, each on its own host if it has one. Targets are prepared once. A
+/// failure of the first run is returned; later ones are listed as left out.
+fn run_alternately(
     session: &Session,
     documents: &[Document; 2],
     turns: &[Turn],
@@ -257,18 +257,18 @@ fn run_in_turns(
     Ok((runs, left_out))
 }
 
-fn finish(outputs: &StudyOutputs, report: &Report, study: &model::study::Study) -> Result<(), Faults> {
+fn write_reports(outputs: &StudyOutputs, report: &Report, study: &model::study::Study) -> Result<(), Faults> {
     outputs.finish(&Contents {
-        text: text(report, study),
+        text: format_text(report, study),
         json: report,
-        others: &[(study_outputs::Form::Csv, &|| csv(report))],
+        others: &[(study_outputs::Form::Csv, &|| format_csv(report))],
         page: Some(&|| pages::ab(report, study)),
         study: Some(study),
     })
 }
 
-/// A line for each figure; none with fewer than two complete pairs.
-fn csv(report: &Report) -> String {
+/// Formats one CSV line per figure; none with fewer than two complete pairs.
+fn format_csv(report: &Report) -> String {
     let rows = report.found.iter().flat_map(|found| {
         found.changes.iter().map(|change| {
             let in_column = |value: f64| change.figure.in_column(value).to_string();
@@ -287,14 +287,15 @@ fn csv(report: &Report) -> String {
     csv_table("figure,a,b,ratio,ratio_low,ratio_high,word,pairs", rows)
 }
 
-/// The document of A or B, with the flags that apply to both.
-fn document(session: &Session, args: &Args, side: &str) -> Result<Document, Faults> {
+/// Loads the document of A or B, with the flags that apply to both.
+fn load_side(session: &Session, args: &Args, side: &str) -> Result<Document, Faults> {
     let mut document = match side {
         file if file.ends_with(".toml") => run::load_document(Some(&file.to_owned()))?,
         flags if flags.starts_with('-') => {
             let fault = |why: &str| Faults::usage(Fault::new(why).at(flags));
             let words = split_words(flags).ok_or_else(|| fault("a quote is not closed"))?;
-            let own = run::parse(&words).map_err(|error| Faults::usage(command_line::fault_of(&error).at(flags)))?;
+            let own =
+                run::parse(&words).map_err(|error| Faults::usage(command_line::fault_from_clap(&error).at(flags)))?;
             // The common flags come first, so that the flags of one side override them.
             let mut document = run::load_document(own.file.as_ref())?;
             args.test.apply(&mut document, args.study.measure.seed)?;
@@ -324,7 +325,7 @@ fn document(session: &Session, args: &Args, side: &str) -> Result<Document, Faul
 
 fn complete_document(session: &Session, mut document: Document) -> Result<Document, Faults> {
     document.arguments.clone_from(&session.process.arguments);
-    sweep::one_job(&document, "a comparison of A and B runs")?;
+    sweep::require_one_job(&document, "a comparison of A and B runs")?;
     let job = &mut document.jobs[0];
     if job.operations.is_none() && job.bytes.is_none() && job.passes.is_none() {
         job.time = Some(job.time.unwrap_or(ab::RUN_TIME));
@@ -333,8 +334,8 @@ fn complete_document(session: &Session, mut document: Document) -> Result<Docume
     Ok(document)
 }
 
-/// Splits a line into words as a shell does, with quotes and backslashes but without variables.
-/// `None` if a quote is not closed.
+/// Splits a line into words as a shell does. Quotes and backslashes work; variables do not. `None`
+/// if a quote is not closed.
 fn split_words(line: &str) -> Option<Vec<String>> {
     let (mut words, mut word, mut begun) = (Vec::new(), String::new(), false);
     let mut quote: Option<char> = None;
@@ -380,7 +381,7 @@ fn dry_run(hosts: Option<u32>, bases: &[Plan; 2], runs: usize, permissions: &Per
     Ok(if refused { Exit::Refused } else { Exit::Done })
 }
 
-fn text(report: &Report, study: &model::study::Study) -> String {
+fn format_text(report: &Report, study: &model::study::Study) -> String {
     let mut text = format!("A: {}\nB: {}\n", report.a, report.b);
     let length = study
         .runs
@@ -390,14 +391,14 @@ fn text(report: &Report, study: &model::study::Study) -> String {
         text += &format!("{} alternating runs of {}\n", study.runs.len(), duration(length));
     }
     if let Some(found) = &report.found {
-        text += &changes(&found.changes);
+        text += &format_changes(&found.changes);
     }
     text += "\nWhat this means\n";
     for sentence in &report.sentences {
-        text += &wrapped(&sentence.text);
+        text += &wrap_paragraph(&sentence.text);
     }
     for left in &study.left_out {
-        text += &wrapped(&format!(
+        text += &wrap_paragraph(&format!(
             "{}: {}.",
             study::sweep::format_settings(&left.settings),
             left.why
@@ -409,8 +410,8 @@ fn text(report: &Report, study: &model::study::Study) -> String {
     text
 }
 
-/// A table of changes from A to B.
-pub(super) fn changes(changes: &[Change]) -> String {
+/// Formats a table of changes from A to B.
+pub(super) fn format_changes(changes: &[Change]) -> String {
     let mut text = format!(
         "\n  {:<14}{:>12}{:>12}   {:<34}{}\n",
         "", "A", "B", "B against A (95 %)", "B is"
@@ -433,7 +434,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_split_as_shells_do() {
+    fn lines_are_split_as_a_shell_splits_them() {
         let check = |line: &str, expected: &[&str]| assert_eq!(split_words(line).unwrap(), expected, "{line}");
         check("--depth 4  --target '/a b'", &["--depth", "4", "--target", "/a b"]);
         check(r#"a\ b "c'd" e"f"g '' "#, &["a b", "c'd", "efg", ""]);

@@ -9,14 +9,14 @@ use model::observation::Observation;
 use model::{Bytes, Nanos};
 use serde_json::json;
 
-use crate::catalogue::{CatalogueArgs, catalogue};
+use crate::catalogue::{CatalogueArgs, load_catalogue};
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::screen;
 use crate::session::Session;
 
-/// The heading of the flags for needs.
-const NEED: &str = "Needs";
+/// Help heading of the flags that state needs.
+const NEEDS_HEADING: &str = "Needs";
 
 /// Find the disks and machines that meet a requirement
 #[derive(clap::Args)]
@@ -29,25 +29,25 @@ const NEED: &str = "Needs";
 )]
 pub struct Args {
     /// Operations per second
-    #[arg(long, value_name = "NUMBER", help_heading = NEED)]
+    #[arg(long, value_name = "NUMBER", help_heading = NEEDS_HEADING)]
     iops: Option<String>,
     /// Throughput in MB/s (10⁶ bytes), or with a unit: 200MiB/s
-    #[arg(long, value_name = "NUMBER", help_heading = NEED)]
+    #[arg(long, value_name = "NUMBER", help_heading = NEEDS_HEADING)]
     mbps: Option<String>,
     /// Mean latency, such as 2ms
-    #[arg(long, value_name = "TIME", help_heading = NEED)]
+    #[arg(long, value_name = "TIME", help_heading = NEEDS_HEADING)]
     latency: Option<String>,
     /// Size of the disk
-    #[arg(long, value_name = "SIZE", help_heading = NEED)]
+    #[arg(long, value_name = "SIZE", help_heading = NEEDS_HEADING)]
     size: Option<String>,
     /// Block size of the operations [default: 4KiB]
-    #[arg(long, value_name = "SIZE", help_heading = NEED)]
+    #[arg(long, value_name = "SIZE", help_heading = NEEDS_HEADING)]
     block: Option<String>,
     /// Percent of the operations that read
-    #[arg(long, value_name = "PERCENT", help_heading = NEED)]
+    #[arg(long, value_name = "PERCENT", help_heading = NEEDS_HEADING)]
     read: Option<String>,
     /// Take the needs from the load of this saved result
-    #[arg(long, value_name = "RESULT", value_hint = ValueHint::FilePath, help_heading = NEED)]
+    #[arg(long, value_name = "RESULT", value_hint = ValueHint::FilePath, help_heading = NEEDS_HEADING)]
     #[arg(conflicts_with_all = ["iops", "mbps", "latency", "block", "read"])]
     from: Option<PathBuf>,
     /// One JSON document for programs
@@ -59,41 +59,41 @@ pub struct Args {
 
 /// Lists the catalogue entries that meet the requirement.
 pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
-    let catalogue = catalogue(&args.catalogue, None)?;
-    let wish = wish(args)?;
-    let list = advise(&catalogue, &wish);
+    let catalogue = load_catalogue(&args.catalogue, None)?;
+    let need = parse_need(args)?;
+    let list = advise(&catalogue, &need);
     if args.json {
-        let value = json!({ "need": wish, "advice": list });
+        let value = json!({ "need": need, "advice": list });
         let text = serde_json::to_string_pretty(&value).expect("plain values are valid JSON");
         return screen::put(&format!("{text}\n"));
     }
-    screen::put(&text(&wish, &list))
+    screen::put(&format_text(&need, &list))
 }
 
-fn wish(args: &Args) -> Result<Need, Faults> {
-    let mut wish = match &args.from {
+fn parse_need(args: &Args) -> Result<Need, Faults> {
+    let mut need = match &args.from {
         Some(file) => need_from_result(file)?,
         None => Need {
-            iops: clause("iops", &args.iops, "iops>=")?,
-            bytes_per_sec: clause("mbps", &args.mbps, "mbps>=")?,
-            latency_ns: clause("latency", &args.latency, "mean<=")?,
-            block: size("block", &args.block)?,
-            read_percent: percent(&args.read)?,
+            iops: parse_clause("iops", &args.iops, "iops>=")?,
+            bytes_per_sec: parse_clause("mbps", &args.mbps, "mbps>=")?,
+            latency_ns: parse_clause("latency", &args.latency, "mean<=")?,
+            block: parse_size("block", &args.block)?,
+            read_percent: parse_percent(&args.read)?,
             size: None,
         },
     };
-    wish.size = size("size", &args.size)?;
-    let asks = wish.iops.is_some() || wish.bytes_per_sec.is_some() || wish.latency_ns.is_some() || wish.size.is_some();
+    need.size = parse_size("size", &args.size)?;
+    let asks = need.iops.is_some() || need.bytes_per_sec.is_some() || need.latency_ns.is_some() || need.size.is_some();
     match asks {
-        true => Ok(wish),
+        true => Ok(need),
         false => Err(Faults::usage(
             Fault::new("no requirement given").help("give one: fathom advise --iops 6000 --latency 2ms"),
         )),
     }
 }
 
-/// The value of a flag, by the rules of requirements.
-fn clause(name: &str, text: &Option<String>, start: &str) -> Result<Option<f64>, Faults> {
+/// Parses the value of a flag as in a requirement.
+fn parse_clause(name: &str, text: &Option<String>, start: &str) -> Result<Option<f64>, Faults> {
     let Some(text) = text else { return Ok(None) };
     match requirement::parse(&format!("{start}{text}")) {
         Ok(clauses) => Ok(clauses.first().map(|clause| clause.target)),
@@ -110,7 +110,7 @@ fn fault(name: &str, text: &str, why: &str, help: &str) -> Faults {
     Faults::usage(Fault::new(why).at(format!("--{name} {text}")).help(help))
 }
 
-fn size(name: &str, text: &Option<String>) -> Result<Option<Bytes>, Faults> {
+fn parse_size(name: &str, text: &Option<String>) -> Result<Option<Bytes>, Faults> {
     let read = |text: &String| {
         let parsed = text.parse::<Bytes>();
         parsed.map_err(|error| fault(name, text, &error.to_string(), "for example 500GiB"))
@@ -118,7 +118,7 @@ fn size(name: &str, text: &Option<String>) -> Result<Option<Bytes>, Faults> {
     text.as_ref().map(read).transpose()
 }
 
-fn percent(text: &Option<String>) -> Result<Option<f64>, Faults> {
+fn parse_percent(text: &Option<String>) -> Result<Option<f64>, Faults> {
     let read = |text: &String| {
         let value = text.trim_end_matches('%').parse::<f64>().ok();
         let value = value.filter(|value| (0.0..=100.0).contains(value));
@@ -134,7 +134,7 @@ fn percent(text: &Option<String>) -> Result<Option<f64>, Faults> {
     text.as_ref().map(read).transpose()
 }
 
-/// The load of a saved result: that of its first job.
+/// Takes the needs from the first job of a saved result.
 fn need_from_result(file: &Path) -> Result<Need, Faults> {
     let results = archive::load(file)?;
     let Some(observation) = Observation::all(&results).into_iter().next() else {
@@ -153,24 +153,24 @@ fn need_from_result(file: &Path) -> Result<Need, Faults> {
     })
 }
 
-/// At most this many machines of an entry are shown.
+/// Maximum machines shown of an entry.
 const MAX_MACHINES: usize = 4;
 
-fn text(wish: &Need, list: &[Advice]) -> String {
+fn format_text(need: &Need, list: &[Advice]) -> String {
     let mut needs: Vec<String> = Vec::new();
-    needs.extend(wish.iops.map(|iops| {
+    needs.extend(need.iops.map(|iops| {
         format!(
             "{} IOPS of {}",
             Metric::Iops.show(iops),
-            wish.block.unwrap_or(Bytes::kib(4))
+            need.block.unwrap_or(Bytes::kib(4))
         )
     }));
-    needs.extend(wish.bytes_per_sec.map(|bytes| Metric::Throughput.show(bytes)));
+    needs.extend(need.bytes_per_sec.map(|bytes| Metric::Throughput.show(bytes)));
     needs.extend(
-        wish.latency_ns
+        need.latency_ns
             .map(|ns| format!("{} or less on average", Nanos(ns as u64))),
     );
-    needs.extend(wish.size.map(|size| size.to_string()));
+    needs.extend(need.size.map(|size| size.to_string()));
     let mut text = format!("Needed: {}\n", needs.join(", "));
     for (fits, heading) in [(true, "Enough, by the catalogue"), (false, "Not enough")] {
         let part: Vec<&Advice> = list.iter().filter(|advice| advice.fits == fits).collect();
@@ -194,7 +194,7 @@ fn text(wish: &Need, list: &[Advice]) -> String {
     if let Some(next) = next {
         let tier = next.tier.iter().map(|tier| ("tier", tier));
         let with = { next.with.iter() }.map(|(name, value)| (name.as_str(), value));
-        // A tier has its size.
+        // A tier implies its size.
         let flags = tier
             .chain(with)
             .filter(|(name, _)| *name != "size" || next.tier.is_none());
@@ -205,29 +205,29 @@ fn text(wish: &Need, list: &[Advice]) -> String {
             "\nTest all that this disk promises: fathom verify --policy {}{flags} TARGET\n",
             next.policy
         );
-        text += &verify_command(wish);
+        text += &verify_command(need);
     }
     text
 }
 
-/// The command that tests the rate that is needed. The disk may promise more.
-fn verify_command(wish: &Need) -> String {
+/// Builds the command that tests the needed rate; the disk may promise more.
+fn verify_command(need: &Need) -> String {
     // At the block size of the operations, a rate of bytes would be another rate of operations.
-    let throughput = wish.bytes_per_sec.filter(|_| wish.iops.is_none());
+    let throughput = need.bytes_per_sec.filter(|_| need.iops.is_none());
     let clauses = [
-        wish.iops.map(|iops| format!("iops>={iops}")),
+        need.iops.map(|iops| format!("iops>={iops}")),
         throughput.map(|bytes| format!("mbps>={}", bytes / 1e6)),
-        wish.latency_ns
+        need.latency_ns
             .map(|ns| format!("mean<={}", Nanos(ns as u64).to_string().replace(' ', ""))),
     ];
     let clauses: Vec<String> = clauses.into_iter().flatten().collect();
-    if wish.iops.or(throughput).is_none() {
+    if need.iops.or(throughput).is_none() {
         return String::new();
     }
-    let block = wish
+    let block = need
         .block
         .map(|block| format!(" --block {}", block.to_string().replace(' ', "")));
-    let read = wish.read_percent.map(|percent| format!(" --read {percent}"));
+    let read = need.read_percent.map(|percent| format!(" --read {percent}"));
     let options: String = [block, read].into_iter().flatten().collect();
     format!(
         "Test the rate that you need: fathom verify --require '{}'{options} TARGET\n",

@@ -31,7 +31,7 @@ pub struct Args {
     once: bool,
 }
 
-/// One of them is required.
+/// The ways to reach a coordinator, of which one is required.
 #[derive(clap::Args)]
 #[group(required = true, multiple = false)]
 struct How {
@@ -52,7 +52,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         let duplex = Duplex::unsealed(Box::new(std::io::stdin()), Box::new(std::io::stdout()));
         return Ok(fleet::serve_duplex(&session.process, duplex, None));
     }
-    let token = fleet::token()?;
+    let token = fleet::read_token()?;
     if let Some(address) = &args.how.connect {
         let interrupt = session.process.interrupt_flag();
         let duplex = fleet::connect_to_coordinator(address, &token, interrupt, false).map_err(|error| {

@@ -83,15 +83,15 @@ struct FileArgs {
 pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     let store = DocumentStore::new(folder()?);
     match &args.action {
-        Action::Import { file, name, replace } => import(&store, &file.file, checked(name)?, *replace),
+        Action::Import { file, name, replace } => import(&store, &file.file, check_name(name)?, *replace),
         Action::List { json } => list(&store, *json),
-        Action::Show { name, json } => show(&store, checked(name)?, *json),
-        Action::Remove { name } => remove(&store, checked(name)?),
-        Action::Compare { name, file, json } => compare_with_baseline(&store, checked(name)?, &file.file, *json),
+        Action::Show { name, json } => show(&store, check_name(name)?, *json),
+        Action::Remove { name } => remove(&store, check_name(name)?),
+        Action::Compare { name, file, json } => compare_with_baseline(&store, check_name(name)?, &file.file, *json),
     }
 }
 
-/// The folder of this user's baselines.
+/// Finds the folder of this user's baselines.
 fn folder() -> Result<PathBuf, Faults> {
     user_data::folder().map(|data| data.join("baselines")).ok_or_else(|| {
         let fault = Fault::new(format!("cannot store baselines: {}", user_data::NOWHERE));
@@ -99,7 +99,7 @@ fn folder() -> Result<PathBuf, Faults> {
     })
 }
 
-fn checked(name: &str) -> Result<&str, Faults> {
+fn check_name(name: &str) -> Result<&str, Faults> {
     match DocumentStore::is_name(name) {
         true => Ok(name),
         false => {
@@ -146,9 +146,9 @@ fn get(store: &DocumentStore, name: &str) -> Result<Baseline, Faults> {
     if !store.path(name).exists() {
         let known = store.names()?;
         let help = if known.is_empty() {
-            "there are none yet: `fathom baseline import FILE --name NAME`".into()
+            "no baselines yet: `fathom baseline import FILE --name NAME`".into()
         } else {
-            format!("there are {}", known.join(", "))
+            format!("baselines: {}", known.join(", "))
         };
         return Err(Faults::usage(
             Fault::new(format!("no baseline is named `{name}`")).help(help),
@@ -173,7 +173,7 @@ fn list(store: &DocumentStore, json: bool) -> Result<Exit, Faults> {
     let names = store.names()?;
     let baselines: Vec<Baseline> = names.iter().map(|name| get(store, name)).collect::<Result<_, _>>()?;
     if json {
-        return screen::put(&document(&baselines));
+        return screen::put(&to_json(&baselines));
     }
     let mut text = String::new();
     for baseline in &baselines {
@@ -189,7 +189,7 @@ fn list(store: &DocumentStore, json: bool) -> Result<Exit, Faults> {
         );
     }
     if text.is_empty() {
-        text += "there are none yet: `fathom baseline import FILE --name NAME`\n";
+        text += "no baselines yet: `fathom baseline import FILE --name NAME`\n";
     }
     screen::put(&text)
 }
@@ -197,7 +197,7 @@ fn list(store: &DocumentStore, json: bool) -> Result<Exit, Faults> {
 fn show(store: &DocumentStore, name: &str, json: bool) -> Result<Exit, Faults> {
     let baseline = get(store, name)?;
     if json {
-        return screen::put(&document(&baseline));
+        return screen::put(&to_json(&baseline));
     }
     let mut text = format!("{}: {} ({})\n", baseline.name, baseline.form, baseline.file);
     for (name, value) in &baseline.fingerprint {
@@ -239,49 +239,49 @@ fn compare_with_baseline(store: &DocumentStore, name: &str, file: &str, json: bo
     let found = results::read(file)?;
     let comparison = compare(&baseline, &found.fingerprint, &found.loads);
     if json {
-        return screen::put(&document(&comparison));
+        return screen::put(&to_json(&comparison));
     }
-    screen::put(&text(&comparison, Path::new(file)))
+    screen::put(&format_text(&comparison, Path::new(file)))
 }
 
-fn text(comparison: &Comparison, file: &Path) -> String {
+fn format_text(comparison: &Comparison, file: &Path) -> String {
     let mut text = format!("{} compared with {}\n", file.display(), comparison.baseline);
     for pair in &comparison.pairs {
         text += &format!("\n{}, in the baseline {}\n", pair.name, pair.base);
         for row in &pair.rows {
-            text += &line(row);
+            text += &format_figure(row);
         }
         if pair.rows.is_empty() {
-            text += "  they have no figure in common\n";
+            text += "  the two have no figure in common\n";
         }
         for difference in &pair.differences {
-            text += &screen::wrapped(&format!("different: {difference}"));
+            text += &screen::wrap_paragraph(&format!("different: {difference}"));
         }
     }
     if !comparison.alone.is_empty() {
         text.push('\n');
     }
     for alone in &comparison.alone {
-        text += &screen::wrapped(alone);
+        text += &screen::wrap_paragraph(alone);
     }
     if !comparison.fingerprint.is_empty() {
         text += "\nDifferences in conditions\n";
         for difference in &comparison.fingerprint {
-            text += &screen::wrapped(difference);
+            text += &screen::wrap_paragraph(difference);
         }
     }
     text
 }
 
-/// `  IOPS            +3.4 %   1.034x   7,177 (6,940)`, and whether that is better.
-fn line(row: &FigureComparison) -> String {
+/// Formats a row, such as `  IOPS            +3.4 %   1.034x   7,177 (6,940)`.
+fn format_figure(row: &FigureComparison) -> String {
     let show = |value: f64| match row.figure.rsplit(' ').next() {
         Some("IOPS") => numbers::rate(value),
         Some("bytes/s") => format!("{} MiB/s", numbers::throughput(value / f64::from(1 << 20))),
         _ => numbers::time(value),
     };
     let percent = 100.0 * (row.ratio - 1.0);
-    // Two runs of the same load never agree better than this.
+    // Even two runs of the same load can differ by this much.
     let word = match (percent.abs() < 1.0, (percent > 0.0) == row.more_is_better) {
         (true, _) => "",
         (false, true) => "  better",
@@ -296,6 +296,6 @@ fn line(row: &FigureComparison) -> String {
     )
 }
 
-fn document<T: serde::Serialize + ?Sized>(value: &T) -> String {
+fn to_json<T: serde::Serialize + ?Sized>(value: &T) -> String {
     serde_json::to_string_pretty(value).expect("a baseline is plain JSON") + "\n"
 }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::sweep::describe_analyses;
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
-use crate::screen::{self, wrapped};
+use crate::screen::{self, wrap_paragraph};
 use crate::session::Session;
 
 /// Calculate: Little's law, percentiles, burst credits, knees
@@ -121,7 +121,7 @@ struct PercentileArgs {
     p99_9999: bool,
 }
 
-/// The bytes of a block.
+/// A block size in bytes.
 #[derive(Clone, Copy)]
 struct Block {
     bytes: f64,
@@ -139,20 +139,20 @@ struct Credits {
 /// Prints the result of a calculation.
 pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     let answer = match &args.calculation {
-        Calculation::Little { iops, latency, depth } => little(*iops, *latency, *depth)?,
+        Calculation::Little { iops, latency, depth } => calculate_little(*iops, *latency, *depth)?,
         Calculation::Bandwidth {
             iops,
             block,
             throughput,
-        } => bandwidth(*iops, *block, *throughput)?,
-        Calculation::Percentile(args) => percentile(args)?,
+        } => calculate_bandwidth(*iops, *block, *throughput)?,
+        Calculation::Percentile(args) => calculate_percentiles(args)?,
         Calculation::Burst {
             capacity,
             refill,
             ceiling,
-        } => burst(*capacity, *refill, *ceiling)?,
-        Calculation::Crossover { iops, throughput } => crossover(*iops, *throughput)?,
-        Calculation::Knee { points } => knee_of_curve(points),
+        } => calculate_burst(*capacity, *refill, *ceiling)?,
+        Calculation::Crossover { iops, throughput } => calculate_crossover(*iops, *throughput)?,
+        Calculation::Knee { points } => analyse_curve(points),
     };
     if args.json {
         let text = serde_json::to_string_pretty(&answer.json).expect("plain values are valid JSON");
@@ -166,14 +166,14 @@ struct Answer {
     json: Value,
 }
 
-fn answer<T: Serialize>(text: String, of: &T) -> Answer {
+fn new_answer<T: Serialize>(text: String, of: &T) -> Answer {
     Answer {
         text,
         json: serde_json::to_value(of).expect("plain values are valid JSON"),
     }
 }
 
-/// `4000`, `4k`, `5.4M`, `4000iops`.
+/// Parses a number such as `4000`, `4k`, `5.4M` or `4000iops`.
 fn parse_number(text: &str) -> Result<f64, String> {
     let lower = text.trim().to_ascii_lowercase().replace(['_', ','], "");
     let plain = lower.strip_suffix("iops").unwrap_or(&lower).trim();
@@ -230,28 +230,28 @@ fn parse_point(text: &str) -> Result<Point, String> {
     Ok(Point::from_closed_loop(depth, iops))
 }
 
-fn two_values_needed(names: &str) -> Faults {
+fn two_values_fault(names: &str) -> Faults {
     Faults::usage(Fault::new(format!("give exactly two of {names}, each above 0")))
 }
 
-fn little(iops: Option<f64>, latency: Option<f64>, depth: Option<f64>) -> Result<Answer, Faults> {
+fn calculate_little(iops: Option<f64>, latency: Option<f64>, depth: Option<f64>) -> Result<Answer, Faults> {
     let found = calc::little(iops, latency, depth);
-    let found = found.ok_or_else(|| two_values_needed("--iops, --latency and --depth"))?;
+    let found = found.ok_or_else(|| two_values_fault("--iops, --latency and --depth"))?;
     let latency = Nanos((found.latency_sec * 1e9).round() as u64);
     let text = format!(
         "{} operations per second x {latency} = {:.2} in flight on average\n{}",
         rate(found.iops),
         found.in_flight,
-        wrapped(&format!(
+        wrap_paragraph(&format!(
             "To guarantee both, allow a queue depth of {} (a quarter more), because the number in flight varies.",
             found.depth_with_headroom
         )),
     );
-    Ok(answer(text, &found))
+    Ok(new_answer(text, &found))
 }
 
 /// Formats bytes in both kinds of units: `1 MB (10^6) = 0.95 MiB (2^20)`.
-fn both(bytes: f64, per: &str) -> String {
+fn format_both_units(bytes: f64, per: &str) -> String {
     format!(
         "{} MB{per} (10^6) = {} MiB{per} (2^20)",
         numbers::throughput(bytes / 1e6),
@@ -259,31 +259,31 @@ fn both(bytes: f64, per: &str) -> String {
     )
 }
 
-fn bandwidth(iops: Option<f64>, block: Option<Block>, throughput: Option<f64>) -> Result<Answer, Faults> {
+fn calculate_bandwidth(iops: Option<f64>, block: Option<Block>, throughput: Option<f64>) -> Result<Answer, Faults> {
     let found = calc::bandwidth(iops, block.map(|block| block.bytes), throughput);
-    let found = found.ok_or_else(|| two_values_needed("--iops, --block and --throughput"))?;
+    let found = found.ok_or_else(|| two_values_fault("--iops, --block and --throughput"))?;
     let mut text = format!(
         "{} operations per second x {} bytes ({}) = {}\n",
         rate(found.iops),
         found.block_bytes.round(),
         Bytes(found.block_bytes.round() as u64),
-        both(found.bytes_per_sec, "/s")
+        format_both_units(found.bytes_per_sec, "/s")
     );
     if let Some(binary) = block.and_then(|block| block.binary)
         && let Some(other) = calc::bandwidth(iops, Some(binary), throughput)
     {
-        text += &wrapped(&format!(
+        text += &wrap_paragraph(&format!(
             "If blocks of {} were meant ({} bytes): {} operations per second, {}.",
             Bytes(binary as u64),
             binary,
             rate(other.iops),
-            both(other.bytes_per_sec, "/s")
+            format_both_units(other.bytes_per_sec, "/s")
         ));
     }
-    Ok(answer(text, &found))
+    Ok(new_answer(text, &found))
 }
 
-fn percentile(args: &PercentileArgs) -> Result<Answer, Faults> {
+fn calculate_percentiles(args: &PercentileArgs) -> Result<Answer, Faults> {
     let all = [
         ("p50", 0.5, args.p50),
         ("p90", 0.9, args.p90),
@@ -317,24 +317,24 @@ fn percentile(args: &PercentileArgs) -> Result<Answer, Faults> {
             rate(found.interval_exists as f64),
             rate(found.weak as f64),
             rate(found.good as f64),
-            in_time(found.good_after_sec)
+            format_clock(found.good_after_sec)
         );
         rows.push(found);
     }
-    text += &wrapped(
+    text += &wrap_paragraph(
         "With 100 operations beyond it a percentile is reliable; with 10 it is uncertain, so read it with its \
          interval. With fewer it is little better than the maximum.",
     );
-    Ok(answer(text, &rows))
+    Ok(new_answer(text, &rows))
 }
 
-/// Formats seconds like a clock.
-fn in_time(seconds: f64) -> String {
+/// Formats seconds as clock time.
+fn format_clock(seconds: f64) -> String {
     duration(Nanos((seconds * 1e9).min(9e18).round() as u64))
 }
 
-fn burst(capacity: Credits, refill: Credits, ceiling: Credits) -> Result<Answer, Faults> {
-    // A zero fits either kind.
+fn calculate_burst(capacity: Credits, refill: Credits, ceiling: Credits) -> Result<Answer, Faults> {
+    // A zero is both operations and bytes.
     let mut kinds = [capacity, refill, ceiling].into_iter().filter(|one| one.value > 0.0);
     let first = kinds.next();
     if kinds.any(|one| first.is_some_and(|first| first.is_bytes != one.is_bytes)) {
@@ -345,9 +345,9 @@ fn burst(capacity: Credits, refill: Credits, ceiling: Credits) -> Result<Answer,
     }
     let found = calc::burst(capacity.value, refill.value, ceiling.value);
     let found = found.ok_or_else(|| Faults::usage(Fault::new("capacity and ceiling must be above 0")))?;
-    let clock = |sec: f64| format!("{} ({sec:.0} s)", in_time(sec));
+    let clock = |sec: f64| format!("{} ({sec:.0} s)", format_clock(sec));
     let text = match found.lasts_sec {
-        None => wrapped(
+        None => wrap_paragraph(
             "The burst never ends: the refill is as fast as the ceiling, so any test measures the sustained rate.",
         ),
         Some(sec) => {
@@ -356,19 +356,19 @@ fn burst(capacity: Credits, refill: Credits, ceiling: Credits) -> Result<Answer,
                 "A full bucket lasts {} at the ceiling.\nAn empty one is full again {} without load.\n{}",
                 clock(sec),
                 refills.unwrap_or_else(|| "never: the refill is 0,".into()),
-                wrapped(
+                wrap_paragraph(
                     "A test that is shorter than the burst, on a full bucket, measures the burst, not the sustained \
                      rate."
                 )
             )
         }
     };
-    Ok(answer(text, &found))
+    Ok(new_answer(text, &found))
 }
 
-fn crossover(iops: f64, throughput: f64) -> Result<Answer, Faults> {
+fn calculate_crossover(iops: f64, throughput: f64) -> Result<Answer, Faults> {
     let found = calc::crossover(throughput, iops);
-    let found = found.ok_or_else(|| two_values_needed("--iops and --throughput"))?;
+    let found = found.ok_or_else(|| two_values_fault("--iops and --throughput"))?;
     let text = format!(
         "The limits meet at {:.1} KiB ({:.0} bytes): smaller operations reach the IOPS limit first, larger ones the \
          throughput limit.\n",
@@ -381,7 +381,7 @@ fn crossover(iops: f64, throughput: f64) -> Result<Answer, Faults> {
     })
 }
 
-fn knee_of_curve(points: &[Point]) -> Answer {
+fn analyse_curve(points: &[Point]) -> Answer {
     let found = knee::analyse(points, Axis::InFlight, None);
     let mut text = format!(
         "  {:>9}{:>12}{:>12}{:>16}\n",
@@ -400,7 +400,7 @@ fn knee_of_curve(points: &[Point]) -> Answer {
         );
     }
     text += "\n";
-    text += &wrapped(&found.advice.sentence);
+    text += &wrap_paragraph(&found.advice.sentence);
     text += &describe_analyses(&found, Axis::InFlight, false);
-    answer(text, &found)
+    new_answer(text, &found)
 }

@@ -22,7 +22,7 @@ use crate::session::Session;
 
 /// Default length of the capture.
 const DEFAULT_TIME: Nanos = Nanos::secs(30);
-/// Run time in the job file that is written.
+/// Run time that the job file sets.
 const JOB_TIME: Nanos = Nanos::secs(60);
 /// How often the kernel's ring buffer is drained.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
@@ -31,7 +31,7 @@ const PROGRESS_INTERVAL: Duration = Duration::from_secs(5);
 /// A load with less than this share of sequential operations is random; with less than this share
 /// of random ones it is sequential.
 const MAX_STRAY_SHARE: f64 = 0.05;
-/// Flushes rarer than one in this many writes are left out.
+/// Flushes rarer than one in this number of writes are omitted.
 const MAX_WRITES_PER_FLUSH: u64 = 10_000;
 
 /// Record a device's I/O and write an equivalent job file
@@ -54,7 +54,7 @@ pub struct Args {
     /// How long to watch; ^C ends it early [default: 30s]
     #[arg(long, value_name = "TIME")]
     time: Option<String>,
-    /// Where the job file goes [default: standard output]
+    /// Job file to write [default: standard output]
     #[arg(long, value_name = "FILE.toml", value_hint = ValueHint::FilePath)]
     out: Option<PathBuf>,
     /// Read only the kernel's counters: no overhead, less detail
@@ -76,22 +76,22 @@ enum Source {
 /// Captures the load and writes the job file.
 pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let Args { what, out, quiet, .. } = args;
-    let time = time(args.time.as_deref())?;
+    let time = parse_time(args.time.as_deref())?;
     if let Some(path) = out {
         outputs::check_not_target([path.as_path()].into_iter(), &[])?;
         outputs::check_writable([path.as_path()].into_iter())?;
     }
-    let device = device(what)?;
+    let device = find_device(what)?;
     let started = Zoned::now();
     engine::sys::signals::set_examining(false);
-    let (load, source) = watch(session, &device, time, args.counters, *quiet)?;
+    let (load, source) = record_load(session, &device, time, args.counters, *quiet)?;
     if load.operations() == 0 {
         let fault = Fault::new(format!(
             "{device} received no I/O in {}: there is no load to write",
             load.duration
         ));
         let exit = if session.process.is_interrupted() {
-            interrupted()
+            interrupted_exit()
         } else {
             Exit::Inconclusive
         };
@@ -99,7 +99,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
             not reach the device";
         return Err(Faults::one(fault.at(&**what).help(help), exit));
     }
-    let text = comments(&device, &load, &source, &started) + "\n" + &job(&device, &load)?;
+    let text = format_comments(&device, &load, &source, &started) + "\n" + &build_job_file(&device, &load)?;
     match out {
         None => screen::put(&text).map(drop)?,
         Some(path) => {
@@ -115,17 +115,17 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         }
     }
     Ok(if session.process.is_interrupted() {
-        interrupted()
+        interrupted_exit()
     } else {
         Exit::Done
     })
 }
 
-fn interrupted() -> Exit {
+fn interrupted_exit() -> Exit {
     Exit::Interrupted(engine::sys::signals::stop_signal().unwrap_or(2))
 }
 
-fn time(text: Option<&str>) -> Result<Nanos, Faults> {
+fn parse_time(text: Option<&str>) -> Result<Nanos, Faults> {
     let Some(text) = text else { return Ok(DEFAULT_TIME) };
     let wrong = |why: String| {
         Faults::usage(
@@ -141,8 +141,8 @@ fn time(text: Option<&str>) -> Result<Nanos, Faults> {
     }
 }
 
-/// The kernel's name of the device under a path.
-fn device(what: &str) -> Result<String, Faults> {
+/// Finds the kernel's name of the device under a path.
+fn find_device(what: &str) -> Result<String, Faults> {
     let refuse = |why: String, help: &str| Err(Faults::one(Fault::new(why).help(help), Exit::Refused));
     // Accepts `vda` for `/dev/vda`.
     let by_name = Path::new("/dev").join(what);
@@ -169,7 +169,7 @@ fn device(what: &str) -> Result<String, Faults> {
     }
 }
 
-fn watch(
+fn record_load(
     session: &Session,
     device: &str,
     time: Nanos,
@@ -247,8 +247,8 @@ fn watch(
     })
 }
 
-/// The comment block of the job file: the captured figures.
-fn comments(device: &str, load: &CapturedLoad, source: &Source, started: &Zoned) -> String {
+/// Formats the comment block of the job file: the captured figures.
+fn format_comments(device: &str, load: &CapturedLoad, source: &Source, started: &Zoned) -> String {
     let machine = host(&System::live()).name;
     let mut lines = vec![
         format!(
@@ -282,7 +282,7 @@ fn comments(device: &str, load: &CapturedLoad, source: &Source, started: &Zoned)
     }
     if load.flushes + load.discards > 0 {
         lines.push(format!(
-            "beside     {} flushes, {} discards",
+            "also       {} flushes, {} discards",
             count(load.flushes),
             count(load.discards)
         ));
@@ -345,8 +345,8 @@ fn describe_direction(name: &str, direction: &DirectionLoad, load: &CapturedLoad
     text
 }
 
-/// The job as a job file.
-fn job(device: &str, load: &CapturedLoad) -> Result<String, Faults> {
+/// Builds the text of the job file.
+fn build_job_file(device: &str, load: &CapturedLoad) -> Result<String, Faults> {
     let mut job = JobSpec {
         name: Some(device.to_owned()),
         targets: vec![".".into()],
@@ -363,8 +363,8 @@ fn job(device: &str, load: &CapturedLoad) -> Result<String, Faults> {
     {
         job.flush_every = each.max(1) as u32;
     }
-    let reads = part(&load.reads)?;
-    let writes = part(&load.writes)?;
+    let reads = build_part(&load.reads)?;
+    let writes = build_part(&load.writes)?;
     let alike = reads.access == writes.access && reads.sizes == writes.sizes;
     match (load.reads.operations, load.writes.operations) {
         (_, 0) => job.part = reads,
@@ -405,8 +405,8 @@ fn job(device: &str, load: &CapturedLoad) -> Result<String, Faults> {
     Ok(conversion.text)
 }
 
-/// One direction as a part of a job.
-fn part(direction: &DirectionLoad) -> Result<PartSpec, Faults> {
+/// Builds the part of a job that issues one direction.
+fn build_part(direction: &DirectionLoad) -> Result<PartSpec, Faults> {
     let access = match direction.sequential_share() {
         None => "random".to_owned(),
         Some(share) if share < MAX_STRAY_SHARE => "random".into(),
@@ -425,7 +425,7 @@ fn part(direction: &DirectionLoad) -> Result<PartSpec, Faults> {
     let mut scratch = JobSpec::default();
     for (name, value) in [("access", &access), ("block", &block)] {
         let place = || Place {
-            file: "what was seen".into(),
+            file: "captured load".into(),
             line: 0,
             text: format!("{name} = {value}"),
         };
@@ -440,7 +440,7 @@ mod tests {
 
     use super::*;
 
-    fn way(sizes: &[(u64, u64)], sequential: Option<u64>) -> DirectionLoad {
+    fn direction(sizes: &[(u64, u64)], sequential: Option<u64>) -> DirectionLoad {
         DirectionLoad {
             operations: sizes.iter().map(|(_, count)| count).sum(),
             bytes: sizes.iter().map(|(size, count)| size * count).sum(),
@@ -450,18 +450,18 @@ mod tests {
     }
 
     #[test]
-    fn what_was_seen_becomes_a_job_that_is_read_again() {
+    fn a_captured_load_becomes_a_job_file_that_parses() {
         let load = CapturedLoad {
             duration: Nanos::secs(10),
-            reads: way(&[(4096, 4200), (65_536, 2800)], Some(2800)),
-            writes: way(&[(8192, 3000)], Some(2990)),
+            reads: direction(&[(4096, 4200), (65_536, 2800)], Some(2800)),
+            writes: direction(&[(8192, 3000)], Some(2990)),
             flushes: 300,
             in_flight: Some(3.4),
             in_flight_p99: Some(6),
             in_flight_max: Some(9),
             ..CapturedLoad::default()
         };
-        let text = job("vda", &load).unwrap();
+        let text = build_job_file("vda", &load).unwrap();
         let document = native::read_job_file("captured.toml", &text).unwrap();
         let job = &document.jobs[0];
         assert_eq!(
@@ -477,7 +477,7 @@ mod tests {
         );
         assert!(text.contains("mixed:60") && text.contains("4k/60,64k/40"), "{text}");
         assert!(text.contains("sequential") && text.contains("8k"), "{text}");
-        let text = comments("vda", &load, &Source::Events { merged: true }, &Zoned::now());
+        let text = format_comments("vda", &load, &Source::Events { merged: true }, &Zoned::now());
         assert!(text.lines().all(|line| line.starts_with('#')), "{text}");
         assert!(
             text.contains("70.0 %, 7,000 of them, 28 KiB on average (4 KiB 60.0 %, 64 KiB 40.0 %); 40.0 % sequential"),
@@ -490,19 +490,19 @@ mod tests {
     }
 
     #[test]
-    fn reads_and_writes_that_are_alike_are_one() {
+    fn similar_reads_and_writes_become_one_part() {
         let load = CapturedLoad {
             duration: Nanos::secs(10),
-            reads: way(&[(4096, 700)], None),
-            writes: way(&[(4096, 301)], None),
+            reads: direction(&[(4096, 700)], None),
+            writes: direction(&[(4096, 301)], None),
             ..CapturedLoad::default()
         };
-        let text = job("vda", &load).unwrap();
+        let text = build_job_file("vda", &load).unwrap();
         let document = native::read_job_file("captured.toml", &text).unwrap();
         assert!(document.jobs[0].parts.is_empty());
         assert_eq!(document.jobs[0].part.read_percent, 69.9);
         assert_eq!((document.jobs[0].depth, document.jobs[0].flush_every), (None, 0));
-        let weak = comments("vda", &load, &Source::Counters("why".into()), &Zoned::now());
+        let weak = format_comments("vda", &load, &Source::Counters("why".into()), &Zoned::now());
         assert!(
             weak.contains("are assumed to be random because their") && weak.contains("order is unknown (why)"),
             "{weak}"

@@ -18,7 +18,7 @@ use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::outputs::OutputSpec;
 use crate::pages::{self, Sides};
-use crate::screen::wrapped;
+use crate::screen::wrap_paragraph;
 use crate::session::Session;
 
 /// Compare results, and list the conditions that differ
@@ -46,7 +46,7 @@ pub struct Args {
     output: OutputSpec,
 }
 
-/// The forms of its report.
+/// Formats of the report.
 const FORMS: &[Form] = &[Form::Text, Form::Json, Form::Csv, Form::Markdown, Form::Html];
 
 /// A measured load with facts about its machine, device and settings.
@@ -99,23 +99,23 @@ struct Comparison {
 pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     let outputs = StudyOutputs::new(&args.output, None, FORMS)?;
     outputs.check_files(&[])?;
-    let comparison = comparison(&args.results, ab::margin(&args.margin)?, args.force)?;
+    let comparison = compare_files(&args.results, ab::parse_margin(&args.margin)?, args.force)?;
     outputs.finish(&Contents {
-        text: text(&comparison),
+        text: format_text(&comparison),
         json: &comparison,
         others: &[
-            (Form::Csv, &|| csv(&comparison)),
-            (Form::Markdown, &|| markdown(&comparison)),
+            (Form::Csv, &|| format_csv(&comparison)),
+            (Form::Markdown, &|| format_markdown(&comparison)),
         ],
-        page: Some(&|| page(&comparison)),
+        page: Some(&|| build_page(&comparison)),
         study: None,
     })?;
     Ok(Exit::Done)
 }
 
 /// Compares the results in files.
-fn comparison(files: &[String], margin: f64, force: bool) -> Result<Comparison, Faults> {
-    let sides: Vec<Side> = files.iter().map(|file| read(file)).collect::<Result<_, _>>()?;
+fn compare_files(files: &[String], margin: f64, force: bool) -> Result<Comparison, Faults> {
+    let sides: Vec<Side> = files.iter().map(|file| read_side(file)).collect::<Result<_, _>>()?;
     let match_jobs = match_jobs(&sides)?;
     let jobs: Vec<ComparedJob> = match_jobs.iter().map(|job| compare_job(files, job, margin)).collect();
     if !force {
@@ -129,12 +129,12 @@ fn comparison(files: &[String], margin: f64, force: bool) -> Result<Comparison, 
     })
 }
 
-/// The page of several results. `force` lets results of different loads through.
-pub fn page_with(files: &[String], margin: f64, force: bool) -> Result<Page, Faults> {
-    Ok(page(&comparison(files, margin, force)?))
+/// Builds the page of several results. `force` permits different loads.
+pub fn build_page_of_files(files: &[String], margin: f64, force: bool) -> Result<Page, Faults> {
+    Ok(build_page(&compare_files(files, margin, force)?))
 }
 
-fn sides(comparison: &Comparison) -> Vec<Sides<'_>> {
+fn build_sides(comparison: &Comparison) -> Vec<Sides<'_>> {
     let jobs = comparison.jobs.iter();
     jobs.map(|job| Sides {
         job: &job.job,
@@ -147,15 +147,15 @@ fn sides(comparison: &Comparison) -> Vec<Sides<'_>> {
     .collect()
 }
 
-fn page(comparison: &Comparison) -> Page {
-    let sides = sides(comparison);
+fn build_page(comparison: &Comparison) -> Page {
+    let sides = build_sides(comparison);
     pages::compared(
         &comparison.files, &comparison.heads, &sides, comparison.margin, comparison,
     )
 }
 
 /// Reads the measured loads of a file of any tool.
-fn read(file: &str) -> Result<Side, Faults> {
+fn read_side(file: &str) -> Result<Side, Faults> {
     if let Some(found) = results::read_foreign(file)? {
         let measured = |observation: Observation| MeasuredLoad {
             facts: compare::facts_of_observation(&observation),
@@ -169,9 +169,9 @@ fn read(file: &str) -> Result<Side, Faults> {
                 .collect(),
             ..Head::default()
         };
-        return side(file, head, found.loads.into_iter().map(measured).collect());
+        return build_side(file, head, found.loads.into_iter().map(measured).collect());
     }
-    let results = match results::any(file)? {
+    let results = match results::load_saved(file)? {
         Saved::Run(results) => *results,
         Saved::Study(study) => {
             let what = format!("{file} holds a study of {} runs, not a single result", study.runs.len());
@@ -188,11 +188,13 @@ fn read(file: &str) -> Result<Side, Faults> {
         .iter()
         .enumerate()
         .flat_map(|(step, found)| (0..found.jobs.len()).map(move |job| (step, job)));
-    let jobs: Vec<MeasuredLoad> = places.filter_map(|(step, job)| measured(&results, step, job)).collect();
-    side(file, Head::from_results(&results), jobs)
+    let jobs: Vec<MeasuredLoad> = places
+        .filter_map(|(step, job)| read_load(&results, step, job))
+        .collect();
+    build_side(file, Head::from_results(&results), jobs)
 }
 
-fn side(file: &str, head: Head, jobs: Vec<MeasuredLoad>) -> Result<Side, Faults> {
+fn build_side(file: &str, head: Head, jobs: Vec<MeasuredLoad>) -> Result<Side, Faults> {
     if jobs.is_empty() {
         return Err(Faults::usage(Fault::new(format!("{file} has no measured job"))));
     }
@@ -203,7 +205,7 @@ fn side(file: &str, head: Head, jobs: Vec<MeasuredLoad>) -> Result<Side, Faults>
     })
 }
 
-fn measured(results: &Results, step: usize, job: usize) -> Option<MeasuredLoad> {
+fn read_load(results: &Results, step: usize, job: usize) -> Option<MeasuredLoad> {
     let observation = Observation::from_results(results, step, job)?;
     let facts = compare::facts_of_results(results, step, job)?;
     Some(MeasuredLoad { observation, facts })
@@ -275,10 +277,10 @@ fn compare_job(files: &[String], job: &[&MeasuredLoad], margin: f64) -> Compared
         [to] => {
             let primary = compare::primary(&observations);
             let decisive = to.changes.iter().find(|change| Some(change.figure) == primary);
-            let sentence = decisive.map(|change| sentence(change, &to.changes, [&to.file, &files[0]], margin));
+            let sentence = decisive.map(|change| describe_change(change, &to.changes, [&to.file, &files[0]], margin));
             sentence.into_iter().collect()
         }
-        _ => ranked_sentences(files, &observations, &ranking, margin),
+        _ => describe_ranking(files, &observations, &ranking, margin),
     };
     ComparedJob {
         job: first.name.clone(),
@@ -290,21 +292,21 @@ fn compare_job(files: &[String], job: &[&MeasuredLoad], margin: f64) -> Compared
     }
 }
 
-/// Each ranked result against the best one.
-fn ranked_sentences(files: &[String], observations: &[&Observation], ranking: &[Ranked], margin: f64) -> Vec<String> {
+/// Describes each ranked result against the best one.
+fn describe_ranking(files: &[String], observations: &[&Observation], ranking: &[Ranked], margin: f64) -> Vec<String> {
     let Some((best, others)) = ranking.split_first() else {
         return Vec::new();
     };
     let of_one = |one: &Ranked| {
         let changes = compare::changes(observations[best.index], observations[one.index], margin);
         let names = [&*files[one.index], &*files[best.index]];
-        Some(sentence(one.to_best.as_ref()?, &changes, names, margin))
+        Some(describe_change(one.to_best.as_ref()?, &changes, names, margin))
     };
     others.iter().filter_map(of_one).collect()
 }
 
-/// A sentence about the deciding figure, and about figures that disagree with it.
-fn sentence(decisive: &Change, changes: &[Change], [name, base]: [&str; 2], margin: f64) -> String {
+/// Describes the deciding figure, and figures that disagree with it.
+fn describe_change(decisive: &Change, changes: &[Change], [name, base]: [&str; 2], margin: f64) -> String {
     let sentence = compare::sentence(decisive, name, base, margin);
     match compare::contrary(decisive.word, changes) {
         Some(both) => format!("{sentence} But {name} is {both}."),
@@ -314,14 +316,14 @@ fn sentence(decisive: &Change, changes: &[Change], [name, base]: [&str; 2], marg
 
 /// Refuses to compare results of different loads.
 fn refuse_different_loads(files: &[String], jobs: &[ComparedJob]) -> Result<(), Faults> {
-    let grave = |job: &&ComparedJob| {
+    let blocks_comparison = |job: &&ComparedJob| {
         job.differences
             .iter()
             .any(|difference| difference.kind.prevents_comparison())
     };
     let faults: Vec<Fault> = jobs
         .iter()
-        .filter(grave)
+        .filter(blocks_comparison)
         .map(|job| Fault {
             what: format!("the results of `{}` are not comparable", job.job),
             at: Some(files.join(", ")),
@@ -329,7 +331,7 @@ fn refuse_different_loads(files: &[String], jobs: &[ComparedJob]) -> Result<(), 
                 .differences
                 .iter()
                 .filter(|difference| difference.kind.prevents_comparison())
-                .map(|difference| format!("{}: {}", difference.name, values(difference)))
+                .map(|difference| format!("{}: {}", difference.name, join_values(difference)))
                 .collect(),
             help: Some("to compare them anyway, add --force".into()),
         })
@@ -340,7 +342,7 @@ fn refuse_different_loads(files: &[String], jobs: &[ComparedJob]) -> Result<(), 
     }
 }
 
-fn values(difference: &Difference) -> String {
+fn join_values(difference: &Difference) -> String {
     let each = difference
         .values
         .iter()
@@ -348,14 +350,14 @@ fn values(difference: &Difference) -> String {
     each.collect::<Vec<_>>().join(" / ")
 }
 
-fn text(comparison: &Comparison) -> String {
+fn format_text(comparison: &Comparison) -> String {
     let named: Vec<String> = match &comparison.files[..] {
         [a, b] => vec![format!("A: {a}"), format!("B: {b}")],
         many => many.to_vec(),
     };
     let (title, about) = pages::headline(&named, &comparison.heads);
     let mut text = format!("{title}\n");
-    about.iter().for_each(|line| text += &wrapped(line));
+    about.iter().for_each(|line| text += &wrap_paragraph(line));
     for job in &comparison.jobs {
         if comparison.jobs.len() > 1 {
             text += &format!("\n{}\n", job.job);
@@ -364,23 +366,25 @@ fn text(comparison: &Comparison) -> String {
         match job.differences.is_empty() {
             true => text += "  none known\n",
             false => job.differences.iter().for_each(|difference| {
-                text += &wrapped(&format!("{}: {}", difference.name, values(difference)));
+                text += &wrap_paragraph(&format!("{}: {}", difference.name, join_values(difference)));
             }),
         }
         text += &match &job.changes[..] {
-            [to] => ab::changes(&to.changes),
-            _ => format_columns(&table(comparison, job)),
+            [to] => ab::format_changes(&to.changes),
+            _ => format_columns(&build_table(comparison, job)),
         };
         text += "\nWhat this means\n";
-        job.sentences.iter().for_each(|sentence| text += &wrapped(sentence));
-        text += &wrapped(pages::INTERVALS_CAVEAT);
+        job.sentences
+            .iter()
+            .for_each(|sentence| text += &wrap_paragraph(sentence));
+        text += &wrap_paragraph(pages::INTERVALS_CAVEAT);
     }
     if let Some(warnings) = pages::warnings(&comparison.files, &comparison.heads) {
-        text += &format!("\nWarnings\n{}", wrapped(&warnings));
+        text += &format!("\nWarnings\n{}", wrap_paragraph(&warnings));
     }
-    let next = pages::next(&comparison.files, &comparison.heads, &sides(comparison));
+    let next = pages::next(&comparison.files, &comparison.heads, &build_sides(comparison));
     text += "\nWhat next\n";
-    text += &wrapped(&next.sentence);
+    text += &wrap_paragraph(&next.sentence);
     // A command is not wrapped, so that it can be copied.
     next.advice
         .iter()
@@ -388,8 +392,8 @@ fn text(comparison: &Comparison) -> String {
     text
 }
 
-/// Two results are compared figure by figure; three or more are ranked.
-fn table(comparison: &Comparison, job: &ComparedJob) -> Table {
+/// Tabulates two results figure by figure, and ranks three or more.
+fn build_table(comparison: &Comparison, job: &ComparedJob) -> Table {
     match &job.changes[..] {
         [to] => pages::changes_table(&comparison.files[0], &to.file, &to.changes),
         _ => pages::ranking_table(&comparison.files, &job.ranking),
@@ -416,14 +420,14 @@ fn format_columns(table: &Table) -> String {
     text
 }
 
-fn markdown(comparison: &Comparison) -> String {
+fn format_markdown(comparison: &Comparison) -> String {
     let line = |cells: &[String]| {
         let cells: Vec<String> = cells.iter().map(|cell| formats::markdown_text(cell)).collect();
         format!("| {} |\n", cells.join(" | "))
     };
     let mut text = String::new();
     for job in &comparison.jobs {
-        let table = table(comparison, job);
+        let table = build_table(comparison, job);
         let caption = formats::markdown_text(&table.caption);
         let (title, about) = pages::headline(&comparison.files, &comparison.heads);
         let head = if comparison.jobs.len() == 1 { &title } else { &job.job };
@@ -443,8 +447,8 @@ fn markdown(comparison: &Comparison) -> String {
     text
 }
 
-/// A line for each figure of each result, from the best to the worst.
-fn csv(comparison: &Comparison) -> String {
+/// Formats one CSV line per figure of each result, from the best to the worst.
+fn format_csv(comparison: &Comparison) -> String {
     let mut rows = Vec::new();
     for job in &comparison.jobs {
         for (place, one) in job.ranking.iter().enumerate() {

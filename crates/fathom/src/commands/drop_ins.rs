@@ -17,7 +17,7 @@ fn drop_in(name: &'static str, about: &'static str, long_about: &'static str, wo
         )
 }
 
-/// `fathom diskspd`.
+/// Builds the help of `fathom diskspd`.
 pub fn diskspd() -> Command {
     drop_in(
         "diskspd",
@@ -32,7 +32,7 @@ pub fn diskspd() -> Command {
     )
 }
 
-/// `fathom vdbench`.
+/// Builds the help of `fathom vdbench`.
 pub fn vdbench() -> Command {
     drop_in(
         "vdbench",
@@ -48,7 +48,7 @@ pub fn vdbench() -> Command {
     )
 }
 
-/// `fathom fio`.
+/// Builds the help of `fathom fio`.
 pub fn fio() -> Command {
     drop_in(
         "fio",
@@ -64,7 +64,7 @@ pub fn fio() -> Command {
     )
 }
 
-/// `fathom iometer`.
+/// Builds the help of `fathom iometer`.
 pub fn iometer() -> Command {
     drop_in(
         "iometer",

@@ -1,17 +1,17 @@
-//! The plan of a fio command line or job file, for `fathom convert`.
+//! Lowers a fio command line or job file to a plan, for `fathom convert`.
 
 use super::source::Source;
 use crate::drop_in::fio;
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 
-/// The plan of fio arguments.
+/// Lowers fio arguments to a plan.
 ///
 /// # Errors
 /// fio's messages about them.
 pub fn fio_plan(arguments: &[String]) -> Result<Source, Faults> {
     fio::plan_of(arguments)
-        .map_err(|printed| faults(&printed.join("\n")))
+        .map_err(|printed| extract_faults(&printed.join("\n")))
         .map(|(plan, capped_depths)| Source {
             capped_depths,
             ..Source::from(plan)
@@ -20,7 +20,7 @@ pub fn fio_plan(arguments: &[String]) -> Result<Source, Faults> {
 
 /// Extracts errors, which begin with `fio: `, from fio's output: it also has blocks such as tables
 /// of valid values.
-fn faults(printed: &str) -> Faults {
+fn extract_faults(printed: &str) -> Faults {
     let lines = printed.lines().map(str::trim).filter(|line| !line.is_empty());
     let (complaints, why): (Vec<&str>, Vec<&str>) = lines.partition(|line| line.starts_with("fio: "));
     let mut list: Vec<Fault> = complaints.into_iter().map(Fault::new).collect();

@@ -8,18 +8,18 @@ use crate::fault::Faults;
 use crate::session::Session;
 use crate::{command_line, screen};
 
-/// The topic that is no command.
+/// The only topic that is not a command.
 const EXIT_CODES_TOPIC: &str = "exit-codes";
 
 /// Print the help of a command, or the exit codes
 #[derive(clap::Args)]
 pub struct Args {
     /// The command; without one, the list of commands
-    #[arg(value_name = "COMMAND|exit-codes", value_parser = topics(), hide_possible_values = true)]
+    #[arg(value_name = "COMMAND|exit-codes", value_parser = topic_parser(), hide_possible_values = true)]
     topic: Option<String>,
 }
 
-fn topics() -> PossibleValuesParser {
+fn topic_parser() -> PossibleValuesParser {
     PossibleValuesParser::new(COMMANDS.iter().map(|row| row.name).chain([EXIT_CODES_TOPIC]))
 }
 

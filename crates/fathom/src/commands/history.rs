@@ -82,7 +82,7 @@ struct EntryArgs {
 
 impl EntryArgs {
     fn number(&self, history: &History) -> Result<u64, Faults> {
-        history::number(history, &self.entry)
+        history::parse_entry(history, &self.entry)
     }
 }
 
@@ -119,35 +119,35 @@ struct PruneLimit {
     older_than: Option<String>,
 }
 
-/// The heading of the filter options.
-const ENTRIES: &str = "Entries";
+/// Help heading of the filter options.
+const FILTER_HEADING: &str = "Entries";
 
 /// Options that filter a list.
 #[derive(clap::Args)]
 pub(super) struct FilterArgs {
     /// Target whose path contains this
-    #[arg(long, value_name = "TEXT", help_heading = ENTRIES)]
+    #[arg(long, value_name = "TEXT", help_heading = FILTER_HEADING)]
     target: Option<String>,
     /// Device below a target whose name or model contains this
-    #[arg(long, value_name = "TEXT", help_heading = ENTRIES)]
+    #[arg(long, value_name = "TEXT", help_heading = FILTER_HEADING)]
     device: Option<String>,
     /// Measured on this host
-    #[arg(long, value_name = "NAME", help_heading = ENTRIES)]
+    #[arg(long, value_name = "NAME", help_heading = FILTER_HEADING)]
     host: Option<String>,
     /// Label or test name that contains this
-    #[arg(long, value_name = "TEXT", help_heading = ENTRIES)]
+    #[arg(long, value_name = "TEXT", help_heading = FILTER_HEADING)]
     label: Option<String>,
     /// Command that made the entry
-    #[arg(long, value_name = "KIND", help_heading = ENTRIES, value_parser = EntryKind::ALL.map(EntryKind::name))]
+    #[arg(long, value_name = "KIND", help_heading = FILTER_HEADING, value_parser = EntryKind::ALL.map(EntryKind::name))]
     kind: Option<String>,
     /// Verdict of the entry
-    #[arg(long, value_name = "VERDICT", help_heading = ENTRIES, ignore_case = true, value_parser = Outcome::ALL.map(Outcome::word))]
+    #[arg(long, value_name = "VERDICT", help_heading = FILTER_HEADING, ignore_case = true, value_parser = Outcome::ALL.map(Outcome::word))]
     verdict: Option<String>,
     /// Started at this time or later: 2026-11-22T18:00, 7d, 36h
-    #[arg(long, value_name = "DATE|AGE", help_heading = ENTRIES)]
+    #[arg(long, value_name = "DATE|AGE", help_heading = FILTER_HEADING)]
     since: Option<String>,
-    /// Started before this time; a day counts as a whole
-    #[arg(long, value_name = "DATE|AGE", help_heading = ENTRIES)]
+    /// Started before this time; a date includes the whole day
+    #[arg(long, value_name = "DATE|AGE", help_heading = FILTER_HEADING)]
     until: Option<String>,
 }
 
@@ -168,9 +168,10 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
 }
 
 impl FilterArgs {
-    /// The filter that the options describe.
+    /// Builds the filter that the options describe.
     pub(super) fn filter(&self) -> Result<Filter, Faults> {
-        let moment = |name: &str, text: &Option<String>| text.as_ref().map(|text| moment(name, text)).transpose();
+        let moment =
+            |name: &str, text: &Option<String>| text.as_ref().map(|text| parse_filter_time(name, text)).transpose();
         Ok(Filter {
             target: self.target.clone(),
             device: self.device.clone(),
@@ -186,16 +187,17 @@ impl FilterArgs {
 }
 
 /// Parses a date of the local calendar, or an age.
-fn moment(option: &str, text: &str) -> Result<u64, Faults> {
+fn parse_filter_time(option: &str, text: &str) -> Result<u64, Faults> {
     parse_moment(text, option == "until", Timestamp::now(), &TimeZone::system()).ok_or_else(|| {
         let fault = Fault::new(format!("`{text}` is not a date or an age")).at(format!("--{option} {text}"));
         Faults::usage(fault.help("for example 2026-11-22, 2026-11-22T18:00, 7d, 36h"))
     })
 }
 
-/// Nanoseconds of Unix time; `after` selects the end of a day that is named without a time.
+/// Converts a date or age to nanoseconds of Unix time. `after` selects the end of a day that is
+/// named without a time.
 pub(super) fn parse_moment(text: &str, after: bool, now: Timestamp, zone: &TimeZone) -> Option<u64> {
-    let moment = match age(text) {
+    let moment = match parse_age(text) {
         Some(age) => now.checked_sub(age).ok()?,
         None => {
             let time = match text.parse::<Date>() {
@@ -212,7 +214,7 @@ pub(super) fn parse_moment(text: &str, after: bool, now: Timestamp, zone: &TimeZ
 }
 
 /// Parses an age such as `90d`, `12w`, `36h`, `30m`.
-fn age(text: &str) -> Option<SignedDuration> {
+fn parse_age(text: &str) -> Option<SignedDuration> {
     let unit = text.chars().last()?;
     let number: i64 = text.strip_suffix(unit)?.parse().ok().filter(|number| *number >= 0)?;
     let hours = match unit {
@@ -242,31 +244,31 @@ fn list(args: &ListArgs) -> Result<Exit, Faults> {
     let outputs = StudyOutputs::new(&spec, None, NO_PAGE)?;
     outputs.check_files(&[])?;
     let limit = Some(args.limit).filter(|limit| *limit > 0);
-    let wanted = Filter {
+    let filter = Filter {
         limit,
         ..args.filter.filter()?
     };
     let history = open_existing()?;
     let entries = history
         .as_ref()
-        .map_or(Ok(Vec::new()), |history| history.list(&wanted))?;
-    let everything = Filter {
+        .map_or(Ok(Vec::new()), |history| history.list(&filter))?;
+    let no_filter = Filter {
         limit,
         ..Filter::default()
     };
-    let none = match wanted == everything {
+    let empty_text = match filter == no_filter {
         true => "the history is empty; every command that measures adds to it, for example `fathom quick`\n",
         false => "no entry matches\n",
     };
     let text = match entries.is_empty() {
-        true => none.to_owned(),
-        false => table(&entries, width()),
+        true => empty_text.to_owned(),
+        false => format_table(&entries, terminal_width()),
     };
     let list = HistoryList::from_entries(entries);
     outputs.finish(&Contents {
         text,
         json: &list,
-        others: &[(Form::Csv, &|| csv(&list.entries))],
+        others: &[(Form::Csv, &|| format_csv(&list.entries))],
         page: None,
         study: None,
     })?;
@@ -296,7 +298,7 @@ fn prune(args: &PruneArgs) -> Result<Exit, Faults> {
     let keep = match (args.limit.keep, &args.limit.older_than) {
         (Some(number), _) => Retention::Latest(number),
         (None, Some(text)) => {
-            let age = age(text).and_then(|age| Timestamp::now().checked_sub(age).ok());
+            let age = parse_age(text).and_then(|age| Timestamp::now().checked_sub(age).ok());
             let age = age.ok_or_else(|| {
                 let fault = Fault::new(format!("`{text}` is not an age")).at(format!("--older-than {text}"));
                 Faults::usage(fault.help("for example 90d, 12w, 36h"))
@@ -316,7 +318,7 @@ fn prune(args: &PruneArgs) -> Result<Exit, Faults> {
         1 => "1 entry".to_owned(),
         number => format!("{number} entries"),
     };
-    let text = table(&out, width());
+    let text = format_table(&out, terminal_width());
     if args.dry_run {
         return screen::put(&format!("{text}{number} would be removed\n"));
     }
@@ -324,8 +326,8 @@ fn prune(args: &PruneArgs) -> Result<Exit, Faults> {
     screen::put(&format!("{text}{number} removed\n"))
 }
 
-/// Width of the terminal; without a terminal nothing is cut.
-fn width() -> usize {
+/// Returns the width of the terminal; without a terminal nothing is cut.
+fn terminal_width() -> usize {
     terminal_size::terminal_size_of(std::io::stdout()).map_or(usize::MAX, |(width, _)| usize::from(width.0))
 }
 
@@ -333,13 +335,13 @@ fn width() -> usize {
 struct Column {
     title: &'static str,
     right: bool,
-    /// On a narrow terminal it may be cut to this many characters.
+    /// Fewest characters that it keeps on a narrow terminal; `None` if it is never cut.
     min_width: Option<usize>,
     cells: Vec<String>,
 }
 
-/// A line for each entry, no longer than `width`.
-fn table(entries: &[Entry], width: usize) -> String {
+/// Formats one line per entry, each at most `width` columns.
+fn format_table(entries: &[Entry], width: usize) -> String {
     let column = |title: &'static str, right: bool, min_width: Option<usize>, cell: &dyn Fn(&Entry) -> String| Column {
         title,
         right,
@@ -392,7 +394,7 @@ fn table(entries: &[Entry], width: usize) -> String {
     ]);
     columns.retain(|column| column.cells.iter().any(|cell| !cell.is_empty()));
     fit_columns(&mut columns, width);
-    lines(&columns)
+    format_lines(&columns)
 }
 
 /// Shows the label with the name of the test: the label is more specific.
@@ -413,7 +415,7 @@ fn format_verdict(entry: &Entry) -> String {
         .join(", ")
 }
 
-/// A moment in the local zone, to the minute.
+/// Formats a moment in the local zone, to the minute.
 pub(super) fn format_local_time(unix_ns: u64) -> String {
     let moment = Timestamp::from_nanosecond(i128::from(unix_ns));
     moment.map_or_else(
@@ -427,7 +429,7 @@ pub(super) fn format_local_time(unix_ns: u64) -> String {
     )
 }
 
-fn widest(column: &Column) -> usize {
+fn column_width(column: &Column) -> usize {
     let cells = column.cells.iter().map(|cell| cell.chars().count());
     cells.chain([column.title.len()]).max().unwrap_or(0)
 }
@@ -437,14 +439,16 @@ fn widest(column: &Column) -> usize {
 fn fit_columns(columns: &mut Vec<Column>, width: usize) {
     const DROPPED_FIRST: [&str; 3] = ["MiB/s", "p50", "kind"];
     loop {
-        let needed = columns.iter().map(|column| widest(column) + 2).sum::<usize>() - 2;
+        let needed = columns.iter().map(|column| column_width(column) + 2).sum::<usize>() - 2;
         if needed <= width {
             return;
         }
-        let can_give = columns
-            .iter_mut()
-            .filter(|column| column.min_width.is_some_and(|min_width| widest(column) > min_width));
-        let Some(column) = can_give.max_by_key(|column| widest(column)) else {
+        let can_give = columns.iter_mut().filter(|column| {
+            column
+                .min_width
+                .is_some_and(|min_width| column_width(column) > min_width)
+        });
+        let Some(column) = can_give.max_by_key(|column| column_width(column)) else {
             let dropped = DROPPED_FIRST
                 .iter()
                 .find_map(|title| columns.iter().position(|column| column.title == *title));
@@ -454,7 +458,7 @@ fn fit_columns(columns: &mut Vec<Column>, width: usize) {
             }
             continue;
         };
-        let to = (widest(column) - 1).max(column.min_width.unwrap_or(0));
+        let to = (column_width(column) - 1).max(column.min_width.unwrap_or(0));
         for cell in &mut column.cells {
             if cell.chars().count() > to {
                 *cell = cell.chars().take(to - 1).chain(['…']).collect();
@@ -463,12 +467,12 @@ fn fit_columns(columns: &mut Vec<Column>, width: usize) {
     }
 }
 
-fn lines(columns: &[Column]) -> String {
+fn format_lines(columns: &[Column]) -> String {
     let rows = columns.first().map_or(0, |column| column.cells.len());
     let line = |cell: &dyn Fn(&Column) -> String| {
         let cells = columns.iter().map(|column| match column.right {
-            true => format!("{:>1$}", cell(column), widest(column)),
-            false => format!("{:<1$}", cell(column), widest(column)),
+            true => format!("{:>1$}", cell(column), column_width(column)),
+            false => format!("{:<1$}", cell(column), column_width(column)),
         });
         cells.collect::<Vec<_>>().join("  ").trim_end().to_owned() + "\n"
     };
@@ -479,14 +483,14 @@ fn lines(columns: &[Column]) -> String {
     text
 }
 
-/// A row for each job of each entry.
-fn csv(entries: &[Entry]) -> String {
+/// Formats one CSV row per job of each entry.
+fn format_csv(entries: &[Entry]) -> String {
     const COLUMNS: [&str; 18] = [
         "entry", "started", "kind", "name", "label", "host", "targets", "devices", "version", "runs", "came_to", "job",
         "iops", "mib_per_s", "latency_mean_us", "latency_p50_us", "latency_p99_us", "file",
     ];
     let mut table = csv::Writer::from_writer(Vec::new());
-    let written = "memory takes everything";
+    let written = "writing to memory does not fail";
     table.write_record(COLUMNS).expect(written);
     let fixed = |value: Option<f64>, unit: f64| value.map_or(String::new(), |value| format!("{:.3}", value / unit));
     for entry in entries {
@@ -529,7 +533,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn dates_are_of_the_local_calendar_and_ages_count_from_now() {
+    fn dates_are_local_and_ages_are_relative_to_now() {
         let now: Timestamp = "2026-11-22T12:00:00Z".parse().unwrap();
         let zone = TimeZone::fixed(jiff::tz::offset(1));
         let check = |text: &str, after: bool, expected: Option<&str>| {
@@ -572,19 +576,19 @@ mod tests {
     }
 
     #[test]
-    fn tables_are_no_wider_than_the_terminal() {
+    fn a_table_fits_the_width_of_the_terminal() {
         let long = "a name too long to be read to its end here";
         let entries = [
             entry(1, long, "/dev/nvme0n1"),
             entry(12, "short\x1b[2J", "/data/a/b/c/d/e/f"),
         ];
-        let whole = table(&entries, usize::MAX);
+        let whole = format_table(&entries, usize::MAX);
         assert!(
             whole.contains(long) && whole.contains("short\\u001b[2J") && !whole.contains("host"),
             "{whole}"
         );
         for width in [60, 80, 100] {
-            let cut = table(&entries, width);
+            let cut = format_table(&entries, width);
             assert!(cut.lines().all(|line| line.chars().count() <= width), "{width}\n{cut}");
             assert!(cut.contains("a name ") && cut.contains('…'), "{cut}");
         }

@@ -72,10 +72,10 @@ pub struct Args {
     source: SourceArgs,
 }
 
-/// The forms of its report.
+/// Formats of the report.
 const FORMS: &[Form] = &[Form::Text, Form::Json, Form::Sarif, Form::Junit];
 
-/// Checks the test and prints findings; the exit code is the severity.
+/// Checks the test and prints findings; the exit code follows the severity.
 pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let spec = OutputSpec {
         out: args.out.clone(),
@@ -83,21 +83,21 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     };
     let outputs = StudyOutputs::new(&spec, None, FORMS)?;
     let silenced = silenced::from_args(&args.silence)?;
-    let purpose = purpose(args)?;
-    let watch = value::<Nanos>("watch", &args.watch)?;
+    let purpose = read_purpose(args)?;
+    let watch = parse_value::<Nanos>("watch", &args.watch)?;
     let source = source::read(session, &args.source.source)?;
     let plan = source.plan;
     outputs.check_files(&plan.targets)?;
     let purpose = Purpose {
-        warmed: warm_up::remembered(&plan),
+        warmed: warm_up::load_warmed(&plan),
         capped_depths: source.capped_depths,
         ..purpose
     };
     let environment = Environment {
         before: watch.and_then(|time| preflight::watch(session, &plan, time, false)),
-        ..environment_of(&plan)
+        ..survey_environment(&plan)
     };
-    let mut found = guarded(&plan);
+    let mut found = list_refusals(&plan);
     found.extend(lint::filter_silenced(
         lint::lint(&Test {
             plan: &plan,
@@ -114,9 +114,9 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
             json: &found,
             others: &[
                 (Form::Sarif, &|| {
-                    sarif::document(&found, checked_file(&args.source.source))
+                    sarif::document(&found, find_checked_file(&args.source.source))
                 }),
-                (Form::Junit, &|| junit::document(&suite(&found, args.strict))),
+                (Form::Junit, &|| junit::document(&junit_suite(&found, args.strict))),
             ],
             page: None,
             study: None,
@@ -130,14 +130,15 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     })
 }
 
-/// The file that was checked; `None` if the test is flags.
-fn checked_file(words: &[String]) -> Option<&str> {
+/// Finds the file that was checked; `None` if flags describe the test.
+fn find_checked_file(words: &[String]) -> Option<&str> {
     let is_file = |word: &&String| Path::new(word).is_file();
     words.iter().rev().find(is_file).map(String::as_str)
 }
 
-/// A case for each finding. Findings that do not fail the command are skipped cases.
-fn suite(found: &[Finding], is_strict: bool) -> Suite {
+/// Builds a JUnit suite with a case for each finding. Findings that do not fail the command are
+/// skipped cases.
+fn junit_suite(found: &[Finding], is_strict: bool) -> Suite {
     let case = |finding: &Finding| Case {
         name: std::iter::once(&*finding.rule)
             .chain(finding.at.as_deref())
@@ -169,7 +170,7 @@ fn suite(found: &[Finding], is_strict: bool) -> Suite {
     }
 }
 
-/// The findings and their numbers.
+/// Formats the findings and the number of each severity.
 pub(super) fn format_findings(found: &[Finding]) -> String {
     if found.is_empty() {
         return "No findings.\n".into();
@@ -188,20 +189,20 @@ pub(super) fn format_findings(found: &[Finding]) -> String {
     String::from_utf8_lossy(&bytes).into_owned() + &sums
 }
 
-fn purpose(args: &Args) -> Result<Purpose, Faults> {
+fn read_purpose(args: &Args) -> Result<Purpose, Faults> {
     let named = args.intent.as_deref();
     let intent = named.and_then(|name| Intent::NAMED.iter().find(|(known, _)| *known == name));
     Ok(Purpose {
         intent: intent.map(|(_, intent)| *intent),
         promised_iops: args.promised_iops,
-        promised_latency_ns: promised_latency(args)?,
-        host_cache: value("host-cache", &args.host_cache)?,
+        promised_latency_ns: parse_promised_latency(args)?,
+        host_cache: parse_value("host-cache", &args.host_cache)?,
         allow_full: args.allow_full,
         ..Purpose::default()
     })
 }
 
-fn promised_latency(args: &Args) -> Result<Option<f64>, Faults> {
+fn parse_promised_latency(args: &Args) -> Result<Option<f64>, Faults> {
     let Some(text) = &args.promised_latency else {
         return Ok(None);
     };
@@ -215,51 +216,55 @@ fn promised_latency(args: &Args) -> Result<Option<f64>, Faults> {
         .map_err(|wrong| Faults::usage(fault(wrong)))
 }
 
-/// A value with a unit.
-fn value<T: std::str::FromStr<Err: std::fmt::Display>>(name: &str, text: &Option<String>) -> Result<Option<T>, Faults> {
+/// Parses a value with a unit.
+fn parse_value<T: std::str::FromStr<Err: std::fmt::Display>>(
+    name: &str,
+    text: &Option<String>,
+) -> Result<Option<T>, Faults> {
     let Some(text) = text else { return Ok(None) };
     let read = text.parse::<T>();
     let fault = |why: T::Err| Faults::usage(Fault::new(why.to_string()).at(format!("--{name} {text}")));
     read.map(Some).map_err(fault)
 }
 
-/// Rules that do not apply to the runs of a study.
+/// Rules that do not apply to runs of a study, which are short by design.
 pub(super) const SHORT_BY_DESIGN: [&str; 1] = ["SHORT-RUN"];
 
-/// What lint finds in a plan whose purpose is unknown.
-pub(super) fn findings(plan: &Plan, silenced: &[String]) -> Vec<Finding> {
+/// Lints a plan whose purpose is unknown.
+pub(super) fn lint_plan(plan: &Plan, silenced: &[String]) -> Vec<Finding> {
     let test = Test {
         plan,
-        environment: &environment_of(plan),
+        environment: &survey_environment(plan),
         purpose: &Purpose {
-            warmed: warm_up::remembered(plan),
+            warmed: warm_up::load_warmed(plan),
             ..Purpose::default()
         },
     };
     lint::filter_silenced(lint::lint(&test), silenced)
 }
 
-/// The current facts about machine and targets.
-fn environment_of(plan: &Plan) -> Environment {
+/// Collects the current facts about machine and targets.
+fn survey_environment(plan: &Plan) -> Environment {
     Environment {
         targets: ::run::targets::survey(plan),
         ..probe::environment(&System::live(), model::environment::Clock::default())
     }
 }
 
-/// The refusals of the guard or of the targets, as findings.
-fn guarded(plan: &Plan) -> Vec<Finding> {
+/// Converts refusals of the guard or of the targets to findings.
+fn list_refusals(plan: &Plan) -> Vec<Finding> {
     let permissions = permissions::from_env();
     let judged = match ::run::targets::judge(plan, &permissions) {
         Ok(judged) => judged,
         Err(errors) => {
             // Another rule covers directories.
-            let is_covered = |error: &&TargetError| matches!(error, TargetError::Directory(_)) || is_made(plan, error);
+            let is_covered =
+                |error: &&TargetError| matches!(error, TargetError::Directory(_)) || is_created_anchor(plan, error);
             let others = errors.iter().filter(|error| !is_covered(error));
             let finding = |error: &TargetError| {
                 let finding = Finding::new("TARGET", Severity::Error, error.to_string());
                 let is_missing = matches!(error, TargetError::NoSize(_) | TargetError::NoParent(_));
-                let mapping = "say what it is here, and how large it becomes: `fathom lint iometer FILE --map \
+                let mapping = "map it to a path here, and set its size: `fathom lint iometer FILE --map \
                                \"NAME=PATH\" --size SIZE`";
                 Finding {
                     help: match plan.origin.dialect {
@@ -286,8 +291,8 @@ fn guarded(plan: &Plan) -> Vec<Finding> {
     findings.collect()
 }
 
-/// Vdbench makes a missing anchor, but none of its parents.
-fn is_made(plan: &Plan, error: &TargetError) -> bool {
+/// True if Vdbench itself creates the missing path: an anchor, but not its parents.
+fn is_created_anchor(plan: &Plan, error: &TargetError) -> bool {
     let TargetError::Missing { path, .. } = error else {
         return false;
     };
@@ -302,7 +307,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_is_not_reported_in_the_plural() {
+    fn a_count_of_one_is_singular() {
         let note = || Finding::new("CLOCK", Severity::Note, "the clock is coarse");
         assert!(format_findings(&[note()]).ends_with("\n0 errors, 0 warnings, 1 note\n"));
         assert!(format_findings(&[note(), note()]).ends_with("\n0 errors, 0 warnings, 2 notes\n"));

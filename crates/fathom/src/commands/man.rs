@@ -12,11 +12,11 @@ use crate::{command_line, screen};
 #[derive(clap::Args)]
 pub struct Args {
     /// Of one command; without it, of the program
-    #[arg(value_name = "COMMAND", value_parser = pages())]
+    #[arg(value_name = "COMMAND", value_parser = page_parser())]
     of: Option<String>,
 }
 
-fn pages() -> PossibleValuesParser {
+fn page_parser() -> PossibleValuesParser {
     PossibleValuesParser::new(COMMANDS.iter().map(|row| row.name).filter(|name| *name != "man"))
 }
 

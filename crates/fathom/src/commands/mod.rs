@@ -1,4 +1,4 @@
-//! The commands: a row of the table and a file for each.
+//! The commands. Each has a row in the table and a file of its own.
 
 pub mod ab;
 pub mod advise;
@@ -64,7 +64,7 @@ impl Group {
         !matches!(self, Group::Housekeeping | Group::Also)
     }
 
-    /// The heading in the help.
+    /// Returns the heading in the help.
     pub fn heading(self) -> &'static str {
         match self {
             Group::Measure => "Measure",
@@ -84,7 +84,7 @@ pub struct CommandRow {
     pub name: &'static str,
     /// An earlier name, which still works.
     pub former_name: Option<&'static str>,
-    /// Where the help lists it.
+    /// Group under which the help lists it.
     pub group: Group,
     /// Its options and help.
     pub command: fn() -> Command,
@@ -92,7 +92,7 @@ pub struct CommandRow {
     pub execute: fn(&Session, &ArgMatches) -> Result<Exit, Faults>,
 }
 
-/// The row of a command whose module has its arguments in `Args`.
+/// Builds the row of a command from the `Args` and `execute` of its module.
 macro_rules! row {
     ($group:ident, $name:literal, $module:ident) => {
         CommandRow {

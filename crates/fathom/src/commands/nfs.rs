@@ -47,8 +47,8 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         return compare_files(before, after, args.json);
     }
     let place = args.place.first().map(String::as_str);
-    let interval = interval(&args.interval)?;
-    let mut before = mounts(place)?;
+    let interval = parse_interval(&args.interval)?;
+    let mut before = read_mounts(place)?;
     engine::sys::signals::set_examining(false);
     let mut left = args.count;
     while left != Some(0) && !session.process.is_interrupted() {
@@ -56,16 +56,16 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         while start.elapsed() < interval && !session.process.is_interrupted() {
             std::thread::sleep((interval - start.elapsed().min(interval)).min(Duration::from_millis(100)));
         }
-        let after = mounts(place)?;
+        let after = read_mounts(place)?;
         let length = Nanos(start.elapsed().as_nanos() as u64);
-        show(&differences(&before, &after, Some(length)), args.json)?;
+        show(&subtract_readings(&before, &after, Some(length)), args.json)?;
         before = after;
         left = left.map(|left| left - 1);
     }
     Ok(Exit::Done)
 }
 
-fn interval(text: &str) -> Result<Duration, Faults> {
+fn parse_interval(text: &str) -> Result<Duration, Faults> {
     match text.parse::<Nanos>() {
         Ok(length) if length >= Nanos::millis(100) => Ok(Duration::from_nanos(length.0)),
         Ok(_) => Err(Faults::usage(
@@ -77,8 +77,8 @@ fn interval(text: &str) -> Result<Duration, Faults> {
     }
 }
 
-/// The NFS mounts of this machine, or the one of a path.
-fn mounts(place: Option<&str>) -> Result<Vec<NetworkMount>, Faults> {
+/// Lists the NFS mounts of this machine, or the one that holds a path.
+fn read_mounts(place: Option<&str>) -> Result<Vec<NetworkMount>, Faults> {
     let mut mounts = network_mounts(&System::live());
     if let Some(place) = place {
         let path = std::fs::canonicalize(place)
@@ -101,8 +101,8 @@ fn mounts(place: Option<&str>) -> Result<Vec<NetworkMount>, Faults> {
     Ok(mounts)
 }
 
-/// The counts of each mount between two readings; since the mount for one that was remounted.
-fn differences(before: &[NetworkMount], after: &[NetworkMount], length: Option<Nanos>) -> Vec<NetworkMount> {
+/// Subtracts two readings of each mount; a remounted one has its counts since the mount.
+fn subtract_readings(before: &[NetworkMount], after: &[NetworkMount], length: Option<Nanos>) -> Vec<NetworkMount> {
     let since = |mount: &NetworkMount| {
         let mut found = before.iter().find_map(|before| mount.since(before))?;
         found.covers_ns = length.unwrap_or(found.covers_ns);
@@ -129,7 +129,7 @@ fn compare_files(before: &str, after: &str, json: bool) -> Result<Exit, Faults> 
         }
     };
     let (before, after) = (read(before)?, read(after)?);
-    show(&differences(&before, &after, None), json)?;
+    show(&subtract_readings(&before, &after, None), json)?;
     Ok(Exit::Done)
 }
 

@@ -7,7 +7,7 @@ use model::{Bytes, Nanos};
 use serde_json::{Value, json};
 use study::verify;
 
-use crate::catalogue::{CatalogueArgs, InputArgs, catalogue, inputs, today};
+use crate::catalogue::{CatalogueArgs, InputArgs, load_catalogue, parse_inputs, today};
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::screen;
@@ -40,8 +40,8 @@ pub struct Args {
 
 /// Lists the policies, or explains one.
 pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
-    let catalogue = catalogue(&args.catalogue, None)?;
-    let inputs = inputs(&args.inputs)?;
+    let catalogue = load_catalogue(&args.catalogue, None)?;
+    let inputs = parse_inputs(&args.inputs)?;
     let Some(name) = &args.name else {
         if !inputs.is_empty() {
             let fault = Fault::new("options that describe a disk need the name of a policy");
@@ -62,10 +62,10 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     if args.toml {
         return screen::put(policy.text());
     }
-    let resolved = resolved(policy, &inputs)?;
+    let resolved = resolve(policy, &inputs)?;
     match args.json {
         true => {
-            let mut value = head(policy);
+            let mut value = to_json(policy);
             value["resolved"] = serde_json::to_value(&resolved).expect("plain values are valid JSON");
             put_json(&value)
         }
@@ -75,13 +75,13 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
 
 fn put_list(entries: &[&Policy], json: bool) -> Result<Exit, Faults> {
     match json {
-        true => put_json(&Value::from_iter(entries.iter().map(|policy| head(policy)))),
-        false => screen::put(&list(entries)),
+        true => put_json(&Value::from_iter(entries.iter().map(|policy| to_json(policy)))),
+        false => screen::put(&format_list(entries)),
     }
 }
 
-/// The policy resolved for the described disk; `None` if it needs a description and none is given.
-fn resolved(policy: &Policy, inputs: &Inputs) -> Result<Option<Resolved>, Faults> {
+/// Resolves the policy for the described disk; `None` if it needs a description that is missing.
+fn resolve(policy: &Policy, inputs: &Inputs) -> Result<Option<Resolved>, Faults> {
     match policy.resolve(inputs) {
         Ok(resolved) => Ok(Some(resolved)),
         Err(_) if inputs.is_empty() => Ok(None),
@@ -94,7 +94,7 @@ fn put_json(value: &Value) -> Result<Exit, Faults> {
     screen::put(&format!("{text}\n"))
 }
 
-fn head(policy: &Policy) -> Value {
+fn to_json(policy: &Policy) -> Value {
     let inputs = policy
         .inputs()
         .map(|(name, kind, help, default)| json!({ "name": name, "kind": kind, "help": help, "has_default": default }));
@@ -114,7 +114,7 @@ fn head(policy: &Policy) -> Value {
     })
 }
 
-fn list(entries: &[&Policy]) -> String {
+fn format_list(entries: &[&Policy]) -> String {
     let mut text = String::new();
     let parts = [
         (PolicyKind::Whole, "Contracts and whole machines"),
@@ -154,27 +154,27 @@ fn list(entries: &[&Policy]) -> String {
 fn explain(policy: &Policy, resolved: Option<&Resolved>) -> String {
     let mut text = format!("{}: {}\n", policy.id(), policy.title());
     if let Some(wording) = policy.wording() {
-        text += &screen::wrapped(wording);
+        text += &screen::wrap_paragraph(wording);
     }
     let (date, words) = (policy.as_of(), policy.confidence().words());
-    text += &screen::wrapped(&format!("as of {date}, {words}: {}", policy.source()));
+    text += &screen::wrap_paragraph(&format!("as of {date}, {words}: {}", policy.source()));
     if let Origin::User(file) = policy.origin() {
-        text += &screen::wrapped(&format!("from {file}"));
+        text += &screen::wrap_paragraph(&format!("from {file}"));
     }
     if let Some(old) = policy.expired(today()) {
-        text += &screen::wrapped(&format!("Note: {old}."));
+        text += &screen::wrap_paragraph(&format!("Note: {old}."));
     }
     for note in policy.notes() {
-        text += &screen::wrapped(&format!("Note: {note}."));
+        text += &screen::wrap_paragraph(&format!("Note: {note}."));
     }
-    text += &asks_for(policy);
+    text += &format_inputs(policy);
     match resolved {
-        Some(resolved) => text + &figures(resolved),
-        None => text + "\nGive these options to get the figures of your disk.\n",
+        Some(resolved) => text + &format_figures(resolved),
+        None => text + "\nSet these inputs to see the figures of your disk.\n",
     }
 }
 
-fn asks_for(policy: &Policy) -> String {
+fn format_inputs(policy: &Policy) -> String {
     let mut text = String::new();
     for (name, kind, help, default) in policy.inputs() {
         let example = match kind {
@@ -185,21 +185,21 @@ fn asks_for(policy: &Policy) -> String {
             "size" | "iops" | "mbps" => format!("--{name} {example}"),
             _ => format!("--set {name}={example}"),
         };
-        let usual = if default { " (has a default)" } else { "" };
-        text += &format!("  {flag:<24} {help}{usual}\n");
+        let default_note = if default { " (has a default)" } else { "" };
+        text += &format!("  {flag:<24} {help}{default_note}\n");
     }
     let tiers: Vec<&str> = policy.tiers().collect();
     if !tiers.is_empty() {
-        text += &screen::wrapped(&format!("--tier: {}", tiers.join(", ")));
+        text += &screen::wrap_paragraph(&format!("--tier: {}", tiers.join(", ")));
     }
     match text.is_empty() {
         true => text,
-        false => format!("\nAsks for\n{text}"),
+        false => format!("\nInputs\n{text}"),
     }
 }
 
 /// Formats limits, test load, promises and consequences.
-fn figures(resolved: &Resolved) -> String {
+fn format_figures(resolved: &Resolved) -> String {
     let mut text = String::from("\nLimits");
     let described = resolved.inputs.iter().map(|input| match input.kind {
         InputKind::Size => format!("{} {}", input.name, Bytes(input.value as u64)),
@@ -211,7 +211,7 @@ fn figures(resolved: &Resolved) -> String {
     }
     text += "\n";
     for one in resolved.layers.iter().chain(&resolved.cached) {
-        text += &format!("  {:<32} {}\n", one.name, layer(one));
+        text += &format!("  {:<32} {}\n", one.name, format_layer(one));
     }
     for burst in &resolved.bursts {
         let show = |value: f64| match burst.of {
@@ -221,9 +221,9 @@ fn figures(resolved: &Resolved) -> String {
         text += &format!(
             "  with credits: {} for {}, then {}; {} without load until they are back\n",
             show(burst.ceiling),
-            length(burst.lasts_secs()),
+            format_seconds(burst.lasts_secs()),
             show(burst.refill),
-            length(burst.refills_secs())
+            format_seconds(burst.refills_secs())
         );
     }
     let workload = &resolved.workload;
@@ -233,16 +233,16 @@ fn figures(resolved: &Resolved) -> String {
         workload.block, workload.read_percent, workload.duration_secs, workload.warm_up_secs
     );
     if let Some(reach) = &resolved.reach {
-        text += &screen::wrapped(&verify::format_reach(reach));
+        text += &screen::wrap_paragraph(&verify::format_reach(reach));
     }
     text += "\nPromises\n";
     for clause in &resolved.clauses {
         text += &format!("  {clause}\n");
     }
-    text + &derived(resolved)
+    text + &format_consequences(resolved)
 }
 
-fn layer(layer: &Layer) -> String {
+fn format_layer(layer: &Layer) -> String {
     let iops = layer.iops.map(|limit| format!("{} IOPS", Metric::Iops.show(limit.low)));
     let bytes = layer.bytes_per_sec.map(|limit| match limit.low == limit.high {
         true => Metric::Throughput.show(limit.low),
@@ -256,9 +256,9 @@ fn layer(layer: &Layer) -> String {
     [iops, bytes, unit].into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-fn derived(resolved: &Resolved) -> String {
+fn format_consequences(resolved: &Resolved) -> String {
     let derived = &resolved.derived;
-    let mut text = String::from("\nWhat follows\n");
+    let mut text = String::from("\nConsequences\n");
     if let Some(bytes) = derived.crossover_bytes {
         text += &format!(
             "  the limit on bytes binds first from {:.1} KiB on (throughput ÷ IOPS)\n",
@@ -281,7 +281,7 @@ fn derived(resolved: &Resolved) -> String {
         Some(seconds) => {
             text += &format!(
                 "  a run at full speed uses up the credits after {} and then measures the sustained rate\n",
-                length(seconds)
+                format_seconds(seconds)
             );
         }
         None => text += "  no credits: a short run already measures the sustained rate\n",
@@ -289,6 +289,6 @@ fn derived(resolved: &Resolved) -> String {
     text
 }
 
-fn length(seconds: f64) -> String {
+fn format_seconds(seconds: f64) -> String {
     Nanos((seconds * 1e9) as u64).to_string()
 }

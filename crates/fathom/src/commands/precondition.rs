@@ -29,7 +29,7 @@ use crate::options::{MeasureArgs, Subset, TestArgs};
 use crate::outputs::OutputSpec;
 use crate::pages;
 use crate::permissions::{self, SafetyArgs};
-use crate::screen::{self, Screen, wrapped};
+use crate::screen::{self, Screen, wrap_paragraph};
 use crate::session::Session;
 
 /// Options that end a load; here the procedure decides when it ends.
@@ -49,14 +49,14 @@ impl Subset for RoundOptions {
     }
 }
 
-/// The heading of options of the procedure.
+/// Help heading of the options of the procedure.
 const HEADING: &str = "Procedure";
 
 /// Bring an SSD to steady state before a test (SNIA)
 #[derive(clap::Args)]
 #[command(
     long_about = "Brings a device to the steady state of a used one, by the Solid State Storage Performance Test \
-        Specification 2.0 of SNIA. EVERYTHING ON IT IS LOST.\n\nFirst it writes the range twice with sequential \
+        Specification 2.0 of SNIA. ALL DATA ON IT IS LOST.\n\nFirst it writes the range twice with sequential \
         operations of 128 KiB, independent of the load (WIPC). Then it runs the load in rounds of a minute (WDPC): \
         random writes of 4 KiB at depth 32, or the load of the flags; with --matrix each round is the 56 cells of \
         the specification's IOPS test. Steady state is reached once five rounds differ by at most 20 % of their mean \
@@ -103,7 +103,7 @@ pub struct Args {
 /// Fills the device, runs the rounds and reports whether it is steady.
 pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let outputs = StudyOutputs::new(&args.output, None, study_outputs::STUDY_FORMS)?;
-    let mut document = document(session, args)?;
+    let mut document = load_document(session, args)?;
     if !session.has_fleet() {
         fleet::expand_names_for_one_host(&mut document)?;
     }
@@ -117,8 +117,8 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
                 .help("run `fathom precondition --matrix` on that host, or remove --matrix"),
         ));
     }
-    let (cells, left_out) = cells(args, &base);
-    let settings = settings(args, &base, cells)?;
+    let (cells, left_out) = select_cells(args, &base);
+    let settings = read_settings(args, &base, cells)?;
     let plans = Plans {
         document,
         settings: settings.clone(),
@@ -140,16 +140,16 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     drop(runner);
     let unfinished = session.process.is_interrupted() || bad != Exit::Done;
     let report = procedure.report(&target, left_out, unfinished);
-    let description = outputs.finish(&Contents {
-        text: text(&report),
+    let written = outputs.finish(&Contents {
+        text: format_text(&report),
         json: &report,
-        others: &[(Form::Csv, &|| csv(&report))],
+        others: &[(Form::Csv, &|| format_csv(&report))],
         page: Some(&|| pages::rounds(&report)),
         study: None,
     });
     if let Some(results) = &judged {
         let word = if report.steady { "steady" } else { "not steady" };
-        history::keep(
+        history::record(
             &args.measure,
             None,
             EntryKind::Precondition,
@@ -157,7 +157,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
             Some(word),
         );
     }
-    description?;
+    written?;
     Ok(match (bad, report.steady) {
         _ if session.process.is_interrupted() => Exit::Interrupted(engine::sys::signals::stop_signal().unwrap_or(2)),
         (Exit::Done, true) => Exit::Done,
@@ -196,11 +196,11 @@ fn run_rounds(
             let why = results.findings.iter().max_by_key(|finding| finding.severity);
             let why = why.map_or("operations failed".into(), |finding| finding.what.clone());
             runner.screen.close();
-            Faults::one(Fault::new(format!("{}: {why}", description(next))), bad).print(screen::colour_on_stderr());
+            Faults::one(Fault::new(format!("{}: {why}", describe_run(next))), bad).print(screen::colour_on_stderr());
             break;
         }
         if let Err(why) = procedure.record(next, &results) {
-            let fault = Fault::new(format!("{}: {why}", description(next)));
+            let fault = Fault::new(format!("{}: {why}", describe_run(next)));
             return Err(Faults::one(
                 fault.help("give the rounds more time: --round 60s"),
                 Exit::Failed,
@@ -214,7 +214,7 @@ fn run_rounds(
     Ok((bad, judged))
 }
 
-/// Whether the procedure judges steadiness by this run.
+/// True if the procedure judges steadiness by this run.
 fn is_deciding(next: NextRun) -> bool {
     match next {
         NextRun::Fill => false,
@@ -222,7 +222,7 @@ fn is_deciding(next: NextRun) -> bool {
     }
 }
 
-fn description(next: NextRun) -> String {
+fn describe_run(next: NextRun) -> String {
     match next {
         NextRun::Fill => "filling".into(),
         NextRun::Round { number, cell: None } => format!("round {number}"),
@@ -233,8 +233,8 @@ fn description(next: NextRun) -> String {
     }
 }
 
-/// The load of a round.
-fn document(session: &Session, args: &Args) -> Result<Document, Faults> {
+/// Loads the document with the load of a round.
+fn load_document(session: &Session, args: &Args) -> Result<Document, Faults> {
     let what = &args.what;
     let is_file = what.ends_with(".toml");
     let mut document = run::load_document(is_file.then_some(what))?;
@@ -245,7 +245,7 @@ fn document(session: &Session, args: &Args) -> Result<Document, Faults> {
         (job.part.read_percent, job.depth) = (0.0, Some(DEPTH));
     }
     args.test.apply(&mut document, args.measure.seed)?;
-    sweep::one_job(&document, "the rounds run")?;
+    sweep::require_one_job(&document, "the rounds run")?;
     let job = &document.jobs[0];
     let [_] = &job.targets[..] else {
         let fault = Fault::new(format!(
@@ -273,8 +273,8 @@ fn document(session: &Session, args: &Args) -> Result<Document, Faults> {
     Ok(document)
 }
 
-/// The cells of a round that the target supports, and notices about the others.
-fn cells(args: &Args, plan: &Plan) -> (Vec<Cell>, Vec<String>) {
+/// Selects the cells of a round that the target supports. Returns notices about the others.
+fn select_cells(args: &Args, plan: &Plan) -> (Vec<Cell>, Vec<String>) {
     if !args.matrix {
         return (Vec::new(), Vec::new());
     }
@@ -295,11 +295,11 @@ fn cells(args: &Args, plan: &Plan) -> (Vec<Cell>, Vec<String>) {
     (kept, notices)
 }
 
-fn settings(args: &Args, base: &Plan, cells: Vec<Cell>) -> Result<ProcedureSettings, Faults> {
+fn read_settings(args: &Args, base: &Plan, cells: Vec<Cell>) -> Result<ProcedureSettings, Faults> {
     let round = match &args.round {
         None => ROUND_TIME,
         Some(text) => match text.parse::<Nanos>() {
-            Ok(Nanos(0)) => return Err(wrong_round(text, "a round takes some time")),
+            Ok(Nanos(0)) => return Err(wrong_round(text, "the time must be above 0")),
             Ok(time) => time,
             Err(error) => return Err(wrong_round(text, &error.to_string())),
         },
@@ -339,12 +339,11 @@ impl Plans {
     fn plan(&self, next: NextRun) -> Result<Plan, Faults> {
         let mut document = self.document.clone();
         let job = &mut document.jobs[0];
-        let name = description(next);
+        let name = describe_run(next);
         match next {
             NextRun::Fill => *job = self.fill_job(job),
             NextRun::Round { number, cell } => {
-                // Each round needs other random positions; repeated ones would overwrite only a
-                // part.
+                // Each round needs new random positions: repeated ones would overwrite only a part.
                 document.seed = Some(document.seed.unwrap_or(1).wrapping_add(u64::from(number)));
                 if let Some((_, cell)) = cell {
                     job.parts.clear();
@@ -362,7 +361,7 @@ impl Plans {
         Ok(native::lower(&document)?)
     }
 
-    /// Writes the whole range, from start to end, `passes` times.
+    /// Builds the job that writes the whole range in sequence, `passes` times.
     fn fill_job(&self, of: &JobSpec) -> JobSpec {
         let mut job = JobSpec {
             targets: of.targets.clone(),
@@ -417,7 +416,7 @@ impl PreconditionRunner<'_> {
         let mut plan = self.plans.plan(next)?;
         self.session.prepare_shared_files(&mut self.shared_files, &mut plan)?;
         self.screen.print(&self.introduction(next, &plan));
-        self.screen.begin(&plan, Some(description(next)));
+        self.screen.begin(&plan, Some(describe_run(next)));
         let (shared_files, screen) = (&mut self.shared_files, &mut self.screen);
         let results = self.session.execution(plan, &self.permissions).run(&mut |event| {
             shared_files.adopt_created(&event);
@@ -499,14 +498,14 @@ fn dry_run(session: &Session, plans: &Plans, permissions: &Permissions) -> Resul
             &lint::SHORT_BY_DESIGN.map(str::to_owned),
         )?;
         refused |= exit == Exit::Refused;
-        text += &format!("\n{}:\n{described}", description(next));
+        text += &format!("\n{}:\n{described}", describe_run(next));
     }
     screen::put(&text)?;
     Ok(if refused { Exit::Refused } else { Exit::Done })
 }
 
-/// The report of the rounds.
-fn text(report: &Report) -> String {
+/// Formats the report of the rounds.
+fn format_text(report: &Report) -> String {
     let mut text = format!("{}: {}\n", report.target, report.settings.load);
     text += &format!("{} written in total\n", report.written);
     text += &format!(
@@ -541,12 +540,12 @@ fn text(report: &Report) -> String {
     text += &format_cells(report);
     text += "\nWhat this means\n";
     for sentence in &report.sentences {
-        text += &wrapped(sentence);
+        text += &wrap_paragraph(sentence);
     }
     text
 }
 
-/// The table of the last round's cells: sizes down, mixes across.
+/// Formats the cells of the last round: sizes down, mixes across.
 fn format_cells(report: &Report) -> String {
     let Some(round) = report.rounds.last().filter(|_| !report.settings.cells.is_empty()) else {
         return String::new();
@@ -577,8 +576,8 @@ fn format_cells(report: &Report) -> String {
     text
 }
 
-/// A row for each cell of each round.
-fn csv(report: &Report) -> String {
+/// Formats one CSV row per cell of each round.
+fn format_csv(report: &Report) -> String {
     let mut text = String::from(
         "round,read_percent,block_bytes,iops,bytes_per_sec,mean_ns,p999_ns,average,slope,range,excursion,steady\n",
     );

@@ -33,7 +33,7 @@ pub struct Args {
     /// One JSON document for programs
     #[arg(long)]
     json: bool,
-    /// Print only its job file, to keep or to change
+    /// Print only its job file, to save or edit
     #[arg(long, requires = "name", conflicts_with = "json")]
     toml: bool,
 }
@@ -43,18 +43,18 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     let Some(name) = &args.name else {
         let all = presets::all();
         return match args.json {
-            true => put_json(&Value::from_iter(all.iter().map(head))),
-            false => screen::put(&list(&all)),
+            true => put_json(&Value::from_iter(all.iter().map(summary_json))),
+            false => screen::put(&format_list(&all)),
         };
     };
     let preset = presets::find(name).map_err(|complaint| Faults::from(vec![complaint]))?;
     if args.toml {
         return screen::put(preset.text);
     }
-    let plan = example(&preset)?;
+    let plan = example_plan(&preset)?;
     match args.json {
         true => put_json(&preset_json(&preset, &plan)),
-        false => screen::put(&explain(&preset, &plan)),
+        false => screen::put(&format_preset(&preset, &plan)),
     }
 }
 
@@ -63,7 +63,7 @@ fn put_json(value: &Value) -> Result<Exit, Faults> {
     screen::put(&format!("{text}\n"))
 }
 
-fn head(preset: &Preset) -> Value {
+fn summary_json(preset: &Preset) -> Value {
     let about = &preset.about;
     json!({
         "id": about.id,
@@ -78,7 +78,7 @@ fn head(preset: &Preset) -> Value {
 }
 
 fn preset_json(preset: &Preset, plan: &Plan) -> Value {
-    let mut value = head(preset);
+    let mut value = summary_json(preset);
     value["toml"] = preset.text.into();
     for (dialect, name) in [(Dialect::Diskspd, "diskspd"), (Dialect::Fio, "fio")] {
         let Conversion {
@@ -90,7 +90,7 @@ fn preset_json(preset: &Preset, plan: &Plan) -> Value {
     value
 }
 
-fn list(all: &[Preset]) -> String {
+fn format_list(all: &[Preset]) -> String {
     let mut text = String::new();
     for preset in all {
         text += &format!("  {:<32} {}\n", preset.about.name(), preset.about.title);
@@ -98,8 +98,8 @@ fn list(all: &[Preset]) -> String {
     text + "\n`fathom presets NAME` prints one in full; `fathom run --preset NAME --target PATH` runs it.\n"
 }
 
-/// The plan of the preset on an example target.
-fn example(preset: &Preset) -> Result<Plan, Faults> {
+/// Builds the plan of the preset on an example target.
+fn example_plan(preset: &Preset) -> Result<Plan, Faults> {
     let mut document = preset.document();
     for job in &mut document.jobs {
         job.targets = match preset.about.targets {
@@ -114,32 +114,32 @@ fn example(preset: &Preset) -> Result<Plan, Faults> {
     Ok(native::lower(&document)?)
 }
 
-fn explain(preset: &Preset, plan: &Plan) -> String {
+fn format_preset(preset: &Preset, plan: &Plan) -> String {
     let about = &preset.about;
     let mut text = format!("{}: {}\n", about.name(), about.title);
-    text += &screen::wrapped(&about.why);
-    text += &screen::wrapped(&format!("From: {}.", about.from));
+    text += &screen::wrap_paragraph(&about.why);
+    text += &screen::wrap_paragraph(&format!("From: {}.", about.from));
     if let Some(objective) = &about.objective {
-        text += &screen::wrapped(&format!("To show: {objective}."));
+        text += &screen::wrap_paragraph(&format!("To show: {objective}."));
     }
     if let Some(clauses) = &about.judged_by {
-        text += &screen::wrapped(&format!(
+        text += &screen::wrap_paragraph(&format!(
             "Judged by: {clauses}. The exit code states the verdict: 0 PASS, 1 FAIL, 2 INCONCLUSIVE."
         ));
     }
-    text += &format!("\nIts job file\n\n{}", indented(preset.text));
+    text += &format!("\nIts job file\n\n{}", indent(preset.text));
     let sizes: Vec<String> = plan.targets.iter().take(1).map(|target| target.path.clone()).collect();
     for (dialect, name) in [(Dialect::Diskspd, "DiskSpd"), (Dialect::Fio, "fio")] {
         let conversion = convert::to(dialect, plan);
-        text += &format!("\nFor {name}, on {}\n\n{}", sizes.join(" "), indented(&conversion.text));
+        text += &format!("\nFor {name}, on {}\n\n{}", sizes.join(" "), indent(&conversion.text));
         for lost in &conversion.lost {
-            text += &screen::wrapped(&format!("lost: {lost}"));
+            text += &screen::wrap_paragraph(&format!("lost: {lost}"));
         }
     }
     text + &format!("\nRun it\n\n  fathom run --preset {} --target PATH\n", about.name())
 }
 
-fn indented(text: &str) -> String {
+fn indent(text: &str) -> String {
     let line = |line: &str| {
         if line.is_empty() {
             "\n".to_owned()

@@ -30,7 +30,7 @@ use crate::silenced;
         each.\n\nIn a directory it creates a file, fills it with random data and removes it at the end. It only \
         reads a device, or a file that fathom did not create, unless you permit writing with --allow-destroy or \
         --allow-overwrite.",
-    // It is refused with a suggestion.
+    // `fathom quick` refuses hosts, with a suggestion.
     mut_arg("hosts", |arg| arg.hide(true)),
 )]
 pub struct Args {
@@ -92,7 +92,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let (plan, refusals) = select_permitted(whole, &permissions)?;
     let mut outputs = Outputs::from_args(&args.output, &plan)?;
     let mut screen = Screen::from_args(session, &args.output.measure.progress, outputs.streams_to_stdout())?;
-    introduce(&mut screen, &plan, &refusals);
+    print_introduction(&mut screen, &plan, &refusals);
     screen.begin(&plan, None);
     let results = session.execution(plan, &permissions).run(&mut |event| {
         screen.handle_event(&event);
@@ -106,16 +106,16 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     results.findings = analysis::lint::filter_silenced(results.findings, &silenced);
     merge_short_runs(&mut results.findings, measured);
     let text = match profile {
-        Profile::Crystal => crystal_text(&results, &refusals),
-        Profile::Screening => text(&results, &refusals, &session.process.program()),
+        Profile::Crystal => format_crystal(&results, &refusals),
+        Profile::Screening => format_text(&results, &refusals, &session.process.program()),
     };
     let written = outputs.finish(&results, Some(&text));
-    args.output.keep(EntryKind::Quick, &results, None);
+    args.output.record(EntryKind::Quick, &results, None);
     written?;
     Ok(Exit::from_results(&results, args.output.strict))
 }
 
-/// Merges SHORT-RUN findings into one: all rows are short on purpose.
+/// Merges SHORT-RUN findings into one, because all rows are short by design.
 fn merge_short_runs(findings: &mut Vec<Finding>, measured: Nanos) {
     let mut is_first = true;
     findings.retain_mut(|finding| {
@@ -128,7 +128,7 @@ fn merge_short_runs(findings: &mut Vec<Finding>, measured: Nanos) {
     });
 }
 
-/// The whole screening if the target may be written to, otherwise only its reads.
+/// Selects the whole screening if the target may be written to, otherwise only the reads.
 fn select_permitted(whole: Screening, permissions: &Permissions) -> Result<(Plan, Vec<Refusal>), Faults> {
     let plan = whole.plan();
     let judged = ::run::targets::judge(&plan, permissions)?;
@@ -143,9 +143,9 @@ fn select_permitted(whole: Screening, permissions: &Permissions) -> Result<(Plan
     Ok((reading.plan(), refusals))
 }
 
-fn introduce(screen: &mut Screen, plan: &Plan, refusals: &[Refusal]) {
+fn print_introduction(screen: &mut Screen, plan: &Plan, refusals: &[Refusal]) {
     if !refusals.is_empty() {
-        screen.print("reads only; the end of the report says why");
+        screen.print("reads only; the report explains why at its end");
     }
     screen.print(&format!(
         "screening {} in {} steps of 5 s",
@@ -154,37 +154,37 @@ fn introduce(screen: &mut Screen, plan: &Plan, refusals: &[Refusal]) {
     ));
 }
 
-/// CrystalDiskMark's rows, and reasons for missing ones.
-fn crystal_text(results: &Results, refusals: &[Refusal]) -> String {
+/// Formats CrystalDiskMark's rows, and reasons for missing ones.
+fn format_crystal(results: &Results, refusals: &[Refusal]) -> String {
     let facts = results.hosts.first().and_then(|host| host.environment.targets.first());
     let size = facts.map_or(crystal::FILE_SIZE, |facts| facts.size.min(crystal::FILE_SIZE));
-    let mut text = super::quick_cdm::text(results, &size.to_string());
+    let mut text = super::quick_cdm::format_text(results, &size.to_string());
     for refusal in refusals {
         text += "\n";
-        text += &screen::wrapped(&format!("Nothing was written. To test writes too: {}.", refusal.help));
+        text += &screen::wrap_paragraph(&format!("Nothing was written. To test writes too: {}.", refusal.help));
     }
     text
 }
 
-/// The report for people.
-fn text(results: &Results, refusals: &[Refusal], program: &str) -> String {
+/// Formats the report for people.
+fn format_text(results: &Results, refusals: &[Refusal], program: &str) -> String {
     let mut bytes = Vec::new();
     let summary = Summary::from_results(results);
     cells::write(&summary, &mut bytes).expect("writing to memory does not fail");
     let mut text = String::from_utf8_lossy(&bytes).into_owned();
     text += "What this means\n";
     for sentence in quick::explain_figures(results) {
-        text += &screen::wrapped(&sentence);
+        text += &screen::wrap_paragraph(&sentence);
     }
-    text += &screen::wrapped(
+    text += &screen::wrap_paragraph(
         "This is a screening: four seconds per row show the order of magnitude, not the sustained rate.",
     );
     for refusal in refusals {
         text += "\nNothing was written\n";
         for reason in &refusal.reasons {
-            text += &screen::wrapped(&format!("{reason}."));
+            text += &screen::wrap_paragraph(&format!("{reason}."));
         }
-        text += &screen::wrapped(&format!("To test writes too: {}.", refusal.help));
+        text += &screen::wrap_paragraph(&format!("To test writes too: {}.", refusal.help));
     }
     let mut bytes = Vec::new();
     formats::findings(&summary.findings, &mut bytes).expect("writing to memory does not fail");

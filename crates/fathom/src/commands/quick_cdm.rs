@@ -1,4 +1,4 @@
-//! Our figures in the text format of CrystalDiskMark.
+//! Formats results as a text report of CrystalDiskMark.
 
 use model::Direction;
 use model::results::Results;
@@ -9,8 +9,8 @@ const LINE: &str = "------------------------------------------------------------
 const CAVEAT: &str = "The best of five short rounds shows neither sustained speed nor tail \
     latency, nor whether writes are safe.";
 
-/// The rows, followed by the caveat.
-pub fn text(results: &Results, size: &str) -> String {
+/// Formats the rows, followed by the caveat.
+pub fn format_text(results: &Results, size: &str) -> String {
     let best = crystal::best_rounds(results);
     let mut text = format!(
         "{LINE}\nfathom {}, in the layout of CrystalDiskMark 8 (C) hiyohiyo\n{LINE}\n* MB/s = 1,000,000 bytes/s [SATA/600 = \
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn eight_lines_of_the_best_rounds_are_read_back() {
+    fn the_report_has_eight_rows_that_import_reads_back() {
         let screening = Screening {
             path: "disk".into(),
             size: None,
@@ -86,7 +86,7 @@ mod tests {
         let results = run::execute(plan, run::RunContext::new(clock, &STOP, &permissions), &mut |_| {}).unwrap();
         let best = crystal::best_rounds(&results);
         assert_eq!((results.steps.len(), best.len()), (40, 8));
-        let text = text(&results, "1 GiB");
+        let text = format_text(&results, "1 GiB");
         let read = import::read("x", &text).unwrap();
         assert_eq!(read.form, Form::CrystalDiskMark);
         assert_eq!(read.loads.len(), 8);

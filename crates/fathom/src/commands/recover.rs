@@ -32,7 +32,7 @@ pub struct Args {
 pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     let fault = |why: String| Faults::one(Fault::new(why).at(args.folder.display().to_string()), Exit::Refused);
     let mut found = read_journal(&args.folder).map_err(fault)?;
-    // Of several runs it takes the latest: names start with the time.
+    // Takes the latest of several runs, whose names start with the time.
     let latest = found.iter().map(|(_, kept)| kept.run.clone()).max();
     found.retain(|(_, kept)| Some(&kept.run) == latest.as_ref());
     let mut results = recover(found.into_iter().map(|(_, kept)| kept).collect()).map_err(fault)?;

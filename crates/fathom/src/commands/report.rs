@@ -9,7 +9,7 @@ use model::results::Results;
 use report::html;
 use report::html::page::{Page, Verdict};
 
-use super::ab::{MarginArgs, margin};
+use super::ab::{MarginArgs, parse_margin};
 use super::explain::{self, PromiseArgs};
 use super::{compare, results};
 use crate::exit::Exit;
@@ -48,10 +48,10 @@ pub struct Args {
     promise: PromiseArgs,
 }
 
-/// Makes the page.
+/// Writes the page.
 pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     let files = &args.file[..];
-    let target = target(args);
+    let target = choose_output_path(args);
     if let Some(path) = &target {
         if files.iter().any(|file| Path::new(file) == path) {
             let fault = Fault::new(format!(
@@ -64,9 +64,12 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     }
     let logs = find_logs(files)?;
     let (page, exit) = match files {
-        _ if !logs.files.is_empty() => (logs_page(args, &logs)?, Exit::Done),
-        [one] => result_page(args, one)?,
-        many => (compare::page_with(many, margin(&args.margin)?, args.force)?, Exit::Done),
+        _ if !logs.files.is_empty() => (build_logs_page(args, &logs)?, Exit::Done),
+        [one] => build_result_page(args, one)?,
+        many => (
+            compare::build_page_of_files(many, parse_margin(&args.margin)?, args.force)?,
+            Exit::Done,
+        ),
     };
     let text = html::file(&page);
     match &target {
@@ -82,7 +85,7 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     Ok(exit)
 }
 
-/// Files that are fio's logs, by their names.
+/// The files whose names are those of fio logs.
 #[derive(Default)]
 struct Logs {
     files: Vec<(PathBuf, LogName)>,
@@ -127,10 +130,10 @@ fn find_logs(args: &[String]) -> Result<Logs, Faults> {
     }
 }
 
-/// The page of logs. They have no totals to judge or compare.
-fn logs_page(args: &Args, logs: &Logs) -> Result<Page, Faults> {
-    let asked = explain::asked(&args.promise)?;
-    let is_judged = !asked.clauses.is_empty() || !asked.layers.is_empty() || !asked.credits.is_empty();
+/// Builds the page of logs, which have no totals to judge or compare.
+fn build_logs_page(args: &Args, logs: &Logs) -> Result<Page, Faults> {
+    let context = explain::read_context(&args.promise)?;
+    let is_judged = !context.clauses.is_empty() || !context.layers.is_empty() || !context.credits.is_empty();
     if is_judged || args.force || args.margin.is_some() || args.promise.describes_storage() {
         let fault = Fault::new("cannot judge or compare fio logs: they have no totals of a run");
         return Err(Faults::usage(fault.help(
@@ -147,7 +150,7 @@ fn logs_page(args: &Args, logs: &Logs) -> Result<Page, Faults> {
     };
     let read: Vec<LogFile> = logs.files.iter().map(read).collect::<Result<_, Faults>>()?;
     let title = match &args.file[..] {
-        // A relative path such as `.` tells other readers nothing.
+        // A relative path such as `.` means nothing to other readers.
         [one] if Path::new(one).file_name().is_none() => {
             std::path::absolute(one).map_or_else(|_| one.clone(), |path| path.display().to_string())
         }
@@ -157,8 +160,8 @@ fn logs_page(args: &Args, logs: &Logs) -> Result<Page, Faults> {
     Ok(fio_logs::page(&title, &read, &logs.others))
 }
 
-/// Path of the page; `None` is standard output.
-fn target(args: &Args) -> Option<PathBuf> {
+/// Chooses the path of the page; `None` is standard output.
+fn choose_output_path(args: &Args) -> Option<PathBuf> {
     match args.output.as_deref() {
         Some("-") => None,
         Some(file) => Some(PathBuf::from(file)),
@@ -175,18 +178,18 @@ fn target(args: &Args) -> Option<PathBuf> {
     }
 }
 
-fn result_page(args: &Args, file: &str) -> Result<(Page, Exit), Faults> {
+fn build_result_page(args: &Args, file: &str) -> Result<(Page, Exit), Faults> {
     if let Some(found) = results::read_foreign(file)? {
-        let asked = explain::asked(&args.promise)?;
-        let promised = pages::promised(&asked.clauses);
-        let explanation = explain::explain(found, &asked, &args.promise.storage()?)?;
+        let context = explain::read_context(&args.promise)?;
+        let promised = pages::describe_promise(&context.clauses);
+        let explanation = explain::explain(found, &context, &args.promise.storage()?)?;
         let exit = explain::exit_code(&explanation);
         return Ok((pages::explained(&explanation, &promised), exit));
     }
-    match results::any(file)? {
-        Saved::Run(results) => run_page(args, *results),
+    match results::load_saved(file)? {
+        Saved::Run(results) => build_run_page(args, *results),
         Saved::Study(study) => {
-            let page = pages::study(&study, margin(&args.margin)?);
+            let page = pages::study(&study, parse_margin(&args.margin)?);
             let page =
                 page.ok_or_else(|| Faults::usage(Fault::new(format!("{file} holds a study that has no page"))))?;
             Ok((page, Exit::Done))
@@ -194,28 +197,28 @@ fn result_page(args: &Args, file: &str) -> Result<(Page, Exit), Faults> {
     }
 }
 
-/// The page of a saved run, judged by the promises and limits of the command line.
-fn run_page(args: &Args, mut results: Results) -> Result<(Page, Exit), Faults> {
-    let asked = explain::asked(&args.promise)?;
+/// Builds the page of a saved run, judged by the options.
+fn build_run_page(args: &Args, mut results: Results) -> Result<(Page, Exit), Faults> {
+    let context = explain::read_context(&args.promise)?;
     args.promise.storage()?.apply_to_results(&mut results.plan)?;
-    limits::refuse_unused(&asked.layers, &limits::jobs_of(&results.plan))?;
-    if !asked.layers.is_empty() || !results.plan.limits.is_empty() {
+    limits::refuse_unused(&context.layers, &limits::list_jobs(&results.plan))?;
+    if !context.layers.is_empty() || !results.plan.limits.is_empty() {
         let known = study::diagnosis::KnownLimits {
-            layers: asked.layers.clone(),
-            bursts: asked.credits.clone(),
+            layers: context.layers.clone(),
+            bursts: context.credits.clone(),
             ..Default::default()
         };
         results.diagnoses = study::diagnosis::diagnoses(&results, &known, None);
         results.shared_limits = study::diagnosis::limit_tables(&results, &known, None);
     }
-    if asked.clauses.is_empty() {
+    if context.clauses.is_empty() {
         let exit = Exit::from_results(&results, false);
         return Ok((pages::run(&results, Verdict::default()), exit));
     }
-    let judged = judged::judge(&results, &asked.clauses);
+    let judged = judged::judge(&results, &context.clauses);
     let exit = Exit::from_verdict(&results, judged.outcome(), false);
     Ok((
-        pages::run(&results, pages::worst_verdict(&judged, &asked.clauses)),
+        pages::run(&results, pages::worst_verdict(&judged, &context.clauses)),
         exit,
     ))
 }

@@ -1,4 +1,4 @@
-//! Reads existing results: our own, and those of other tools.
+//! Reads saved results of fathom and reports of other tools.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -17,25 +17,25 @@ use crate::fault::Faults;
 use crate::history;
 use crate::user_file;
 
-/// The name of standard input.
+/// Argument that means standard input.
 pub const STDIN: &str = "-";
-/// Upper limit of the size of a report.
+/// Maximum size of a report, in bytes.
 pub const MAX_REPORT: u64 = 1 << 30;
 
-/// The content of a file.
+/// The loads of a file, and facts about them.
 #[derive(Debug)]
 pub struct Loaded {
-    /// Where it comes from.
+    /// Origin of the file.
     pub source: Source,
-    /// Findings of the reader.
+    /// Findings about the input.
     pub remarks: Vec<Finding>,
-    /// Each load.
+    /// The measured loads.
     pub loads: Vec<Observation>,
     /// Limits that the test names.
     pub limits: Vec<Layer>,
     /// Facts that the figures depend on, by name.
     pub fingerprint: BTreeMap<String, String>,
-    /// The reason, if it cannot be judged by a promise.
+    /// Reason why these figures cannot prove a promise, if any.
     pub not_admissible: Option<String>,
 }
 
@@ -45,22 +45,22 @@ pub fn read(file: &str) -> Result<Loaded, Faults> {
     if archive::is_saved(&bytes) {
         return Ok(from_results(file, &archive::load_bytes(&bytes, Path::new(file))?));
     }
-    foreign(file, &bytes)
+    import_report(file, &bytes)
 }
 
-/// The report of another tool; `None` for a saved result or study of ours.
+/// Reads a report of another tool; `None` for a saved result or study of fathom.
 pub fn read_foreign(file: &str) -> Result<Option<Loaded>, Faults> {
     let bytes = read_file_bytes(file)?;
     match archive::is_saved(&bytes) {
         true => Ok(None),
-        false => foreign(file, &bytes).map(Some),
+        false => import_report(file, &bytes).map(Some),
     }
 }
 
-fn foreign(file: &str, bytes: &[u8]) -> Result<Loaded, Faults> {
-    let shown = shown(file);
+fn import_report(file: &str, bytes: &[u8]) -> Result<Loaded, Faults> {
+    let shown = display_name(file);
     let decoded = import::decode(bytes);
-    let mut imported = import::read(&shown, &decoded.text).map_err(unreadable)?;
+    let mut imported = import::read(&shown, &decoded.text).map_err(unreadable_faults)?;
     if decoded.encoding != "UTF-8" {
         let what = format!("the text is in {}", decoded.encoding);
         imported.remarks.push(Finding::new("ENCODING", Severity::Note, what));
@@ -68,41 +68,41 @@ fn foreign(file: &str, bytes: &[u8]) -> Result<Loaded, Faults> {
     Ok(from_import(shown, imported))
 }
 
-/// A saved result of ours.
-pub fn saved(file: &str) -> Result<Results, Faults> {
+/// Loads a saved result of fathom.
+pub fn load_results(file: &str) -> Result<Results, Faults> {
     let bytes = read_file_bytes(file)?;
     Ok(archive::load_bytes(&bytes, Path::new(file))?)
 }
 
-/// A saved study of ours.
-pub fn study(file: &str) -> Result<Study, Faults> {
+/// Loads a saved study of fathom.
+pub fn load_study(file: &str) -> Result<Study, Faults> {
     Ok(archive::load_study_bytes(
         &read_file_bytes(file)?,
-        Path::new(&shown(file)),
+        Path::new(&display_name(file)),
     )?)
 }
 
-/// A saved result or study of ours.
-pub fn any(file: &str) -> Result<Saved, Faults> {
+/// Loads a saved result or study of fathom.
+pub fn load_saved(file: &str) -> Result<Saved, Faults> {
     Ok(archive::load_any_bytes(
         &read_file_bytes(file)?,
-        Path::new(&shown(file)),
+        Path::new(&display_name(file)),
     )?)
 }
 
-/// The bytes of a file, of standard input for `-`, of an entry of the history for `history:12`.
+/// Reads a file, standard input for `-`, or a history entry for `history:12`.
 fn read_file_bytes(file: &str) -> Result<Vec<u8>, Faults> {
     if history::is_entry(file) {
-        return history::document(file);
+        return history::load_document(file);
     }
     let read = match file {
         STDIN => user_file::read_limited(std::io::stdin().lock(), MAX_REPORT),
         file => user_file::read_bytes(Path::new(file), MAX_REPORT),
     };
-    read.map_err(|error| Faults::unreadable(Path::new(&shown(file)), &error))
+    read.map_err(|error| Faults::unreadable(Path::new(&display_name(file)), &error))
 }
 
-fn shown(file: &str) -> String {
+fn display_name(file: &str) -> String {
     if file == STDIN {
         "standard input".into()
     } else {
@@ -110,8 +110,8 @@ fn shown(file: &str) -> String {
     }
 }
 
-/// Reports a wrong text as an unreadable input, not as a wrong command line.
-fn unreadable(complaints: Vec<dialects::Diagnostic>) -> Faults {
+/// Reports invalid text as an unreadable input, not as a wrong command line.
+fn unreadable_faults(complaints: Vec<dialects::Diagnostic>) -> Faults {
     Faults::from(complaints).with(Exit::Refused)
 }
 
@@ -136,10 +136,10 @@ fn from_results(file: &str, results: &Results) -> Loaded {
     }
     Loaded {
         source: Source {
-            file: shown(file),
+            file: display_name(file),
             form: "a saved result of fathom".into(),
             host: host.map(|host| host.host.name.clone()),
-            started: results.hosts.first().map(|host| started(host.started_unix_ns)),
+            started: results.hosts.first().map(|host| format_time(host.started_unix_ns)),
             processors: host.map(|host| host.cpu.logical),
             commands: vec![results.plan.origin.arguments.join(" ")],
             origin: None,
@@ -152,7 +152,7 @@ fn from_results(file: &str, results: &Results) -> Loaded {
     }
 }
 
-fn started(unix_ns: u64) -> String {
+fn format_time(unix_ns: u64) -> String {
     let seconds = i64::try_from(unix_ns / 1_000_000_000).unwrap_or(0);
     jiff::Timestamp::from_second(seconds).map_or_else(|_| String::new(), |time| time.to_string())
 }

@@ -29,7 +29,7 @@ use crate::session::Session;
 use crate::silenced;
 use crate::user_file;
 
-/// Options that leave a preset the same test: they choose its target, its files and its logs.
+/// Options that do not change what a preset tests: its target, files and logs.
 const PRESET_NEUTRAL: [&str; 3] = ["target", "keep", "log"];
 
 /// Run a job file, or a test described by flags
@@ -84,15 +84,15 @@ pub(super) fn parse(flags: &[String]) -> Result<Args, clap::Error> {
 
 /// Runs a job file or the test that the flags describe.
 pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
-    let mut document = document(session, args)?;
+    let mut document = build_document(session, args)?;
     if !session.has_fleet() {
         fleet::expand_names_for_one_host(&mut document)?;
     }
-    let clauses = judged::clauses(&document)?;
+    let clauses = judged::read_clauses(&document)?;
     let mut plan = native::lower(&document)?;
     let permissions = permissions::from_args(&args.safety);
     let silenced = silenced::from_args(&args.output.silence)?;
-    let preflight = preflight::time(args.preflight.as_ref(), Nanos(0))?;
+    let preflight = preflight::parse_time(args.preflight.as_ref(), Nanos(0))?;
     let (metadata, quiet) = (args.metadata.metadata, args.output.measure.progress.quiet);
     let diagnosed = (args.confirm || metadata || args.limits.is_given() || !plan.limits.is_empty())
         .then(|| limits::from_args_and_machine(&args.limits, metadata, quiet, &plan))
@@ -101,7 +101,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let named = diagnosed.iter().flat_map(|known| &known.layers);
     limits::refuse_unused(
         &named.chain(&plan.limits).cloned().collect::<Vec<_>>(),
-        &limits::jobs_of(&plan),
+        &limits::list_jobs(&plan),
     )?;
     let confirmed = args.confirm.then(|| confirm::add_repetitions(&plan));
     if let Some(confirmed) = &confirmed {
@@ -146,12 +146,12 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let strict = args.output.strict;
     if clauses.is_empty() {
         let written = outputs.finish(&results, None);
-        args.output.keep(EntryKind::Run, &results, None);
+        args.output.record(EntryKind::Run, &results, None);
         written?;
         return Ok(Exit::from_results(&results, strict));
     }
     let judged = judged::judge(&results, &clauses);
-    let text = judged::report(&results) + &judged.text(&clauses);
+    let text = judged::render_report(&results) + &judged.text(&clauses);
     let json = judged.json(&results, &clauses);
     let page = match outputs.has_page() {
         true => html::file(&pages::run(&results, pages::worst_verdict(&judged, &clauses))),
@@ -159,16 +159,16 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     };
     let written = outputs.finish_with(&results, &[("text", &text), ("json", &json), (PAGE, &page)]);
     let verdict = Some(judged.outcome().word());
-    args.output.keep(EntryKind::Run, &results, verdict);
+    args.output.record(EntryKind::Run, &results, verdict);
     written?;
     Ok(Exit::from_verdict(&results, judged.outcome(), strict))
 }
 
-/// The jobs of a file or of flags.
-pub(super) fn document(session: &Session, args: &Args) -> Result<Document, Faults> {
+/// Builds the document of a job file, a preset or flags.
+pub(super) fn build_document(session: &Session, args: &Args) -> Result<Document, Faults> {
     let file = args.file.as_ref();
     let mut document = match &args.preset {
-        Some(name) => preset(name, file)?,
+        Some(name) => load_preset(name, file)?,
         None => load_document(file)?,
     };
     document.arguments.clone_from(&session.process.arguments);
@@ -180,16 +180,16 @@ pub(super) fn document(session: &Session, args: &Args) -> Result<Document, Fault
         document.objective = Some(line);
     }
     args.test.apply(&mut document, args.output.measure.seed)?;
-    record_preset_changes(&mut document, &args.test.load.given);
+    record_preset_changes(&mut document, &args.test.load.options);
     check_target_count(&document)?;
     Ok(document)
 }
 
 /// Records which flags changed a preset, so that the result lists them.
-pub(super) fn record_preset_changes(document: &mut Document, given: &[OptionWithValues]) {
+pub(super) fn record_preset_changes(document: &mut Document, options: &[OptionWithValues]) {
     let Some(used) = &mut document.preset else { return };
     let (before, set) = (&used.changed, |name: &str| {
-        given.iter().any(|(option, _)| option.name == name)
+        options.iter().any(|(option, _)| option.name == name)
     });
     let names = OPTIONS.iter().map(|option| option.name);
     let changed =
@@ -197,8 +197,8 @@ pub(super) fn record_preset_changes(document: &mut Document, given: &[OptionWith
     used.changed = changed.map(str::to_owned).collect();
 }
 
-/// Loads a preset. It is a job file itself, so a second one is refused.
-pub(super) fn preset(name: &str, file: Option<&String>) -> Result<Document, Faults> {
+/// Loads a preset. A preset is a job file itself, so a second job file is refused.
+pub(super) fn load_preset(name: &str, file: Option<&String>) -> Result<Document, Faults> {
     if let Some(file) = file {
         let fault = Fault::new(format!(
             "cannot run the job file `{file}` and the preset `{name}` together"
@@ -215,7 +215,7 @@ pub(super) fn preset(name: &str, file: Option<&String>) -> Result<Document, Faul
     Ok(preset.document())
 }
 
-/// Refuses a preset for several volumes if the number of targets differs.
+/// Checks that a preset for several volumes has the right number of targets.
 pub(super) fn check_target_count(document: &Document) -> Result<(), Faults> {
     let Some((about, wanted)) = document.about.as_ref().and_then(|about| Some((about, about.targets?))) else {
         return Ok(());
@@ -240,7 +240,7 @@ pub(super) fn check_target_count(document: &Document) -> Result<(), Faults> {
     }
 }
 
-/// The jobs of a file, or one job without any options.
+/// Loads the jobs of a file, or one job without options.
 pub(super) fn load_document(file: Option<&String>) -> Result<Document, Faults> {
     Ok(match file {
         Some(file) => {
@@ -278,9 +278,9 @@ const OTHER_TOOLS: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// What an existing file is by its extension, if it is a job file of another tool, and the command
+/// Detects a job file of another tool by its extension. Returns its description and the command
 /// that runs it.
-pub(super) fn other_tool(file: &str) -> Option<(&'static str, String)> {
+pub(super) fn detect_other_tool(file: &str) -> Option<(&'static str, String)> {
     let extension = Path::new(file)
         .extension()
         .map(|end| end.to_string_lossy().to_ascii_lowercase());
@@ -289,15 +289,16 @@ pub(super) fn other_tool(file: &str) -> Option<(&'static str, String)> {
     Some((what, help.replace("FILE", file)))
 }
 
-/// Refuses a job file of another tool: parsing it as ours would give misleading errors.
+/// Refuses a job file of another tool: parsing it as a native one would give misleading errors.
 fn refuse_other_tool(file: &str) -> Result<(), Faults> {
-    match other_tool(file) {
+    match detect_other_tool(file) {
         Some((what, help)) => Err(Faults::usage(Fault::new(format!("`{file}` is {what}")).help(help))),
         None => Ok(()),
     }
 }
 
-/// The jobs of a file of another tool. If there is only one, the settings that it lost are printed.
+/// Translates a file of another tool to jobs. If there is only one, prints the settings that it
+/// lost.
 pub(super) fn translate_document(session: &Session, file: &str) -> Result<Document, Faults> {
     let source = source::read(session, &[file.to_owned()])?;
     let (mut document, lost) = convert::to_native_document(&source.plan)?;
@@ -316,20 +317,20 @@ impl<S: Subset> TestArgs<S> {
         if self.name.is_some() {
             document.name.clone_from(&self.name);
         }
-        apply_options(document, &self.load.given, seed)
+        apply_options(document, &self.load.options, seed)
     }
 }
 
 /// Applies options to every job.
 pub(super) fn apply_options(
     document: &mut Document,
-    given: &[OptionWithValues],
+    options: &[OptionWithValues],
     seed: Option<u64>,
 ) -> Result<(), Faults> {
     document.seed = seed.or(document.seed);
     let mut complaints = Vec::new();
     for job in &mut document.jobs {
-        for (option, values) in given {
+        for (option, values) in options {
             if option.name == "target" {
                 job.targets.clear();
             }
@@ -355,8 +356,8 @@ pub(super) fn apply_options(
     }
 }
 
-/// Describes what a plan would do, whether the guard permits its targets, and what lint finds. With
-/// `hosts` it leaves the targets out: the same path on this host is another target.
+/// Describes a plan without running it: actions, decisions of the guard, findings. With `hosts` it
+/// omits the targets, because the same path on this host is another target.
 pub(super) fn dry_run(
     hosts: Option<u32>,
     shown: &Plan,
@@ -383,7 +384,7 @@ pub(super) fn dry_run(
     Ok((describe(shown, &decisions, silenced), exit))
 }
 
-/// The plan, for each target what would be done and whether the guard allows it, and findings.
+/// Formats the plan, the action and decision for each target, and findings.
 fn describe(plan: &Plan, decisions: &[TargetDecision], silenced: &[String]) -> String {
     let mut lines = words::plan(plan);
     for target in decisions {
@@ -404,7 +405,7 @@ fn describe(plan: &Plan, decisions: &[TargetDecision], silenced: &[String]) -> S
         }
     }
     lines.push(String::new());
-    let findings = lint::findings(plan, silenced);
+    let findings = lint::lint_plan(plan, silenced);
     if !findings.is_empty() {
         lines.push(lint::format_findings(&findings));
     }

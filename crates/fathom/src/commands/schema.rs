@@ -11,15 +11,15 @@ use crate::session::Session;
 /// Print the JSON Schema of a format
 #[derive(clap::Args)]
 pub struct Args {
-    #[arg(value_name = "FORMAT", help = explained(), value_parser = names())]
+    #[arg(value_name = "FORMAT", help = list_schemas(), value_parser = name_parser())]
     of: String,
 }
 
-fn names() -> PossibleValuesParser {
+fn name_parser() -> PossibleValuesParser {
     PossibleValuesParser::new(SCHEMAS.iter().map(|schema| schema.name))
 }
 
-fn explained() -> String {
+fn list_schemas() -> String {
     let lines = SCHEMAS
         .iter()
         .map(|schema| format!("{}: {}", schema.name, schema.about));

@@ -16,7 +16,7 @@ use crate::session::Session;
 /// Measure the limits of each engine, the clock and the timer
 #[derive(clap::Args)]
 pub struct Args {
-    /// Where the file for the engines is made, 64 MiB [default: the directory for temporary files]
+    /// Directory for the 64 MiB file of the engines [default: the directory for temporary files]
     #[arg(value_name = "DIRECTORY", value_hint = ValueHint::DirPath)]
     folder: Option<String>,
     /// Measured window of each row
@@ -27,9 +27,9 @@ pub struct Args {
     json: bool,
 }
 
-/// Measures the generator itself.
+/// Measures the limits of the load generator itself.
 pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
-    let length = length(&args.time)?;
+    let length = parse_length(&args.time)?;
     let folder = args
         .folder
         .clone()
@@ -60,13 +60,13 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     }
     let clock = clock.unwrap_or_default();
     if args.json {
-        let text = serde_json::to_string_pretty(&as_json(&ceilings, jitter.as_ref(), &clock));
+        let text = serde_json::to_string_pretty(&to_json(&ceilings, jitter.as_ref(), &clock));
         return screen::put(&format!("{}\n", text.expect("plain values are valid JSON")));
     }
-    screen::put(&table(&ceilings, jitter.as_ref(), &clock))
+    screen::put(&format_table(&ceilings, jitter.as_ref(), &clock))
 }
 
-fn length(text: &str) -> Result<Nanos, Faults> {
+fn parse_length(text: &str) -> Result<Nanos, Faults> {
     let mut job = JobSpec::default();
     let place = || dialects::Place {
         file: "command line".into(),
@@ -77,10 +77,10 @@ fn length(text: &str) -> Result<Nanos, Faults> {
     Ok(job.time.unwrap_or(Nanos::secs(1)))
 }
 
-fn table(ceilings: &[Ceiling], jitter: Option<&Jitter>, clock: &model::environment::Clock) -> String {
+fn format_table(ceilings: &[Ceiling], jitter: Option<&Jitter>, clock: &model::environment::Clock) -> String {
     let mut text = String::from(
         "The most that one worker of this machine can do without storage: 4 KiB random reads of a \
-         file in memory\n(null: without any I/O). If a test on a disk comes near these figures, \
+         file in memory\n(null: without any I/O). If a test of a disk approaches these figures, \
          this machine limits the test, not the disk.\n\n",
     );
     text += "  engine     depth         IOPS   CPU per operation   median latency\n";
@@ -114,7 +114,7 @@ fn table(ceilings: &[Ceiling], jitter: Option<&Jitter>, clock: &model::environme
     text
 }
 
-fn as_json(ceilings: &[Ceiling], jitter: Option<&Jitter>, clock: &model::environment::Clock) -> Value {
+fn to_json(ceilings: &[Ceiling], jitter: Option<&Jitter>, clock: &model::environment::Clock) -> Value {
     let rows: Vec<Value> = ceilings
         .iter()
         .map(|row| {

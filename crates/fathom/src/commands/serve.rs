@@ -25,7 +25,7 @@ use crate::{address, history, pages, running, screen};
     long_about = "Shows the history in a browser: a list with filters, the report of each entry, its saved file, and \
         comparisons. With a token you can also label and remove entries there. Ctrl-C stops it.\n\nOn the loopback \
         address every user of this machine may read; other addresses require a token: --token, or a random one that \
-        is printed with the address. There is no encryption: across a foreign network, keep the loopback address and \
+        is printed with the address. There is no encryption: across an untrusted network, keep the loopback address and \
         use `ssh -L 7744:127.0.0.1:7744 HOST`. To watch a run, use `fathom run --metrics PORT`.",
     after_help = "Examples:\n  fathom serve\n  fathom serve --listen 0.0.0.0:7744"
 )]
@@ -43,28 +43,31 @@ pub struct Args {
 pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let wanted = address::parse("--listen", &args.listen)?;
     let path = history::path()?;
-    let token = token(args.token.clone(), wanted)?;
+    let token = read_token(args.token.clone(), wanted)?;
     let (listener, bound) = address::bind("--listen", wanted)?;
-    screen::put(&format!("{}\npress Ctrl-C to stop\n", shown(bound, token.as_ref())))?;
-    let door = AuthGuard::new(bound, token);
+    screen::put(&format!(
+        "{}\npress Ctrl-C to stop\n",
+        format_address(bound, token.as_ref())
+    ))?;
+    let guard = AuthGuard::new(bound, token);
     engine::sys::signals::set_examining(false);
-    serve(listener, door, path, session)?;
+    serve(listener, guard, path, session)?;
     Ok(Exit::Done)
 }
 
-fn serve(listener: TcpListener, door: AuthGuard, path: std::path::PathBuf, session: &Session) -> Result<(), Faults> {
+fn serve(listener: TcpListener, guard: AuthGuard, path: std::path::PathBuf, session: &Session) -> Result<(), Faults> {
     let ended = serve::browse(
         listener,
-        door,
+        guard,
         path,
-        Arc::new(OurPages),
+        Arc::new(CommandPages),
         session.process.interrupt_flag(),
     );
     ended.map_err(|error| Faults::one(Fault::new(format!("the server ended: {error}")), Exit::Internal))
 }
 
-/// The address to open. No browser can open the address of all interfaces.
-fn shown(bound: SocketAddr, token: Option<&Token>) -> String {
+/// Formats the address to open: no browser can open the address of all interfaces.
+fn format_address(bound: SocketAddr, token: Option<&Token>) -> String {
     let query = token.map_or(String::new(), |token| format!("?token={}", token.word()));
     match bound.ip().is_unspecified() {
         false => format!("http://{bound}/{query}"),
@@ -75,7 +78,7 @@ fn shown(bound: SocketAddr, token: Option<&Token>) -> String {
     }
 }
 
-fn token(word: Option<String>, wanted: SocketAddr) -> Result<Option<Token>, Faults> {
+fn read_token(word: Option<String>, wanted: SocketAddr) -> Result<Option<Token>, Faults> {
     let word = word.or_else(|| std::env::var("FATHOM_TOKEN").ok().filter(|word| !word.is_empty()));
     match word {
         Some(word) => match Token::parse(&word) {
@@ -90,12 +93,12 @@ fn token(word: Option<String>, wanted: SocketAddr) -> Result<Option<Token>, Faul
             }
         },
         None if wanted.ip().is_loopback() => Ok(None),
-        None => random().map(Some),
+        None => random_token().map(Some),
     }
 }
 
-/// 128 random bits.
-fn random() -> Result<Token, Faults> {
+/// Creates a token of 128 random bits.
+fn random_token() -> Result<Token, Faults> {
     let mut bytes = [0; 16];
     let failed = |error| {
         let fault = Fault::new(format!("cannot get random numbers from the system: {error}"));
@@ -106,13 +109,13 @@ fn random() -> Result<Token, Faults> {
     Ok(Token::parse(&word).expect("32 digits are a token"))
 }
 
-/// The pages that the commands make.
-struct OurPages;
+/// Builds pages with the code of the commands.
+struct CommandPages;
 
-impl Pages for OurPages {
+impl Pages for CommandPages {
     fn entry_page(&self, entry: &Entry, saved: Saved) -> Option<Page> {
         let mut page = match saved {
-            Saved::Run(results) => pages::run(&results, verdict(entry, &results.plan.origin.arguments)),
+            Saved::Run(results) => pages::run(&results, saved_verdict(entry, &results.plan.origin.arguments)),
             Saved::Study(study) => pages::study(&study, MARGIN)?,
         };
         page.about
@@ -122,10 +125,10 @@ impl Pages for OurPages {
 
     fn comparison_page(&self, entries: &[u64], force: bool) -> Result<Page, Trouble> {
         let files: Vec<String> = entries.iter().map(|id| format!("history:{id}")).collect();
-        compare::page_with(&files, MARGIN, force).map_err(|faults| {
+        compare::build_page_of_files(&files, MARGIN, force).map_err(|faults| {
             let fault = faults.into_first();
-            // Instead of the option --force, the page has a link.
-            let forced = !force && compare::page_with(&files, MARGIN, true).is_ok();
+            // The page has a link in place of the option --force.
+            let forced = !force && compare::build_page_of_files(&files, MARGIN, true).is_ok();
             let ids: Vec<String> = entries.iter().map(u64::to_string).collect();
             Trouble {
                 status: 422,
@@ -145,7 +148,7 @@ impl Pages for OurPages {
     }
 
     fn running(&self) -> Vec<(String, String)> {
-        let runs = running::now().into_iter();
+        let runs = running::list().into_iter();
         runs.map(|run| {
             (
                 format!("http://{}/", run.address),
@@ -171,14 +174,15 @@ impl Pages for OurPages {
     }
 }
 
-/// The options of `verify` that describe what was promised; `report` has the same.
+/// The options of `verify` that state a promise; `report` has the same.
 const PROMISE_OPTIONS: [&str; 13] = [
     "--require", "--policy", "--catalogue", "--size", "--iops", "--mbps", "--tier", "--set", "--vm", "--disk",
     "--disks", "--replicas", "--hops",
 ];
 
-/// The verdict at the time of the measurement. The history keeps the command line, not the clauses.
-fn verdict(entry: &Entry, arguments: &[String]) -> Verdict {
+/// Describes the verdict at the time of the measurement. The history stores the command line, not
+/// the clauses.
+fn saved_verdict(entry: &Entry, arguments: &[String]) -> Verdict {
     let Some(word) = &entry.verdict else {
         return Verdict::default();
     };

@@ -44,7 +44,7 @@ pub struct ShowArgs {
 }
 
 impl ShowArgs {
-    /// The outputs for a run.
+    /// Parses the outputs for a run.
     pub fn outputs(&self, plan: &Plan) -> Result<Outputs, Faults> {
         Outputs::new(&self.spec, self.charts, self.save.clone(), None)?.open(plan)
     }
@@ -74,7 +74,7 @@ pub(super) fn show_file(file: &str, args: &ShowArgs) -> Result<Exit, Faults> {
             fault.help("--out json has all figures, --out csv every interval"),
         ));
     }
-    let found = match results::any(file)? {
+    let found = match results::load_saved(file)? {
         Saved::Run(found) => found,
         Saved::Study(study) => return show_study(file, &study, args),
     };

@@ -1,4 +1,4 @@
-//! Reads a test from a command line of a dialect, a job file, a profile or a saved result.
+//! Reads a test from a dialect command line, a file or a saved result.
 
 use std::io;
 use std::path::Path;
@@ -26,7 +26,7 @@ pub struct SourceArgs {
     pub source: Vec<String>,
 }
 
-/// A test, with settings that its parser could not keep.
+/// A test, with the settings that the plan could not represent.
 pub struct Source {
     /// The test.
     pub plan: Plan,
@@ -49,7 +49,8 @@ impl From<Plan> for Source {
     }
 }
 
-/// Reads a dialect's name with its arguments, or one file. Flags alone are those of `fathom run`.
+/// Reads a dialect's name with its arguments, or one file. Flags without a name are those of
+/// `fathom run`.
 ///
 /// # Errors
 /// Every fault of the source.
@@ -61,7 +62,7 @@ pub fn read(session: &Session, words: &[String]) -> Result<Source, Faults> {
         ("fio", line) => fio_plan(line),
         ("iometer", line) => read_iometer(line),
         ("vdbench", line) => read_vdbench(line),
-        // Both others are named first.
+        // A file or dialect must come before its options.
         (flag, _) if flag.starts_with("--") => read_flags(session, words).map(Source::from),
         (file, []) => read_file(file),
         (_, [second, ..]) => {
@@ -78,9 +79,10 @@ pub fn read(session: &Session, words: &[String]) -> Result<Source, Faults> {
 }
 
 fn read_flags(session: &Session, flags: &[String]) -> Result<Plan, Faults> {
-    let given = run::parse(flags)
-        .map_err(|error| Faults::usage(command_line::fault_of(&error).help("`fathom run --help` lists the flags")))?;
-    Ok(native::lower(&run::document(session, &given)?)?)
+    let args = run::parse(flags).map_err(|error| {
+        Faults::usage(command_line::fault_from_clap(&error).help("`fathom run --help` lists the flags"))
+    })?;
+    Ok(native::lower(&run::build_document(session, &args)?)?)
 }
 
 /// Reads a file by its extension: a profile, a job file, or else a saved result.
@@ -104,14 +106,14 @@ fn read_file(file: &str) -> Result<Source, Faults> {
         Some("xml") => {
             let text = LocalEnv::default().read_profile(file);
             let text = text.map_err(|why| Faults::usage(Fault::new(format!("cannot read {file}: {why}"))))?;
-            let profile = xml::read(&text).map_err(|error| refused(&error.lines()))?;
-            lowered(&profile)
+            let profile = xml::read(&text).map_err(|error| dialect_faults(&error.lines()))?;
+            lower_profile(&profile)
         }
         Some("icf") => read_iometer(&[file.to_owned()]),
         Some("fio" | "ini" | "job") => fio_plan(&[file.to_owned()]),
         Some("parm") => read_vdbench(&["-f".to_owned(), file.to_owned()]),
-        _ if history::is_entry(file) => Ok(results::saved(file)?.plan.into()),
-        _ => match results::saved(file) {
+        _ if history::is_entry(file) => Ok(results::load_results(file)?.plan.into()),
+        _ => match results::load_results(file) {
             Ok(results) => Ok(results.plan.into()),
             Err(faults) => {
                 let help = "a source is FILE.xml, FILE.toml, FILE.parm, FILE.icf, a saved result, or a dialect with its arguments";
@@ -152,7 +154,7 @@ fn read_diskspd(line: &[String]) -> Result<Source, Faults> {
                 fault.help("write it as for DiskSpd: `diskspd -b8K -d10 -c1G test.dat`"),
             ));
         }
-        Reading::End(end) => return Err(refused(&end.stderr)),
+        Reading::End(end) => return Err(dialect_faults(&end.stderr)),
     };
     let Request {
         profile,
@@ -160,7 +162,7 @@ fn read_diskspd(line: &[String]) -> Result<Source, Faults> {
         stderr: _,
         notes,
     } = request;
-    let mut source = lowered(&profile)?;
+    let mut source = lower_profile(&profile)?;
     let named = [
         ("-ys", &events.start),
         ("-yf", &events.finish),
@@ -180,7 +182,7 @@ fn read_diskspd(line: &[String]) -> Result<Source, Faults> {
     Ok(source)
 }
 
-fn lowered(profile: &diskspd::Profile) -> Result<Source, Faults> {
+fn lower_profile(profile: &diskspd::Profile) -> Result<Source, Faults> {
     let cpus = engine::sys::thread::usable_cpus();
     let env = diskspd::LowerEnv {
         cpus: &cpus,
@@ -196,8 +198,8 @@ fn lowered(profile: &diskspd::Profile) -> Result<Source, Faults> {
     })
 }
 
-/// DiskSpd's messages as faults.
-fn refused(lines: &[String]) -> Faults {
+/// Converts DiskSpd's messages to faults.
+fn dialect_faults(lines: &[String]) -> Faults {
     let fault = |line: &String| Fault::new(line.trim_start_matches("ERROR: "));
     Faults::many(lines.iter().map(fault).collect(), Exit::Usage)
 }

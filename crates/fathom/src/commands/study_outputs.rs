@@ -1,5 +1,5 @@
-//! The destinations of study reports. Studies have separate forms: text for people, JSON and CSV
-//! for programs.
+//! Writes study reports, each format to its destination: text for people, JSON and CSV for
+//! programs.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -31,18 +31,18 @@ pub struct StudyArgs {
 }
 
 impl StudyArgs {
-    /// The destinations of the reports. The command has the `known` forms.
+    /// Parses the destinations of the reports. The command has the `known` formats.
     pub fn outputs(&self, known: &[Form]) -> Result<StudyOutputs, Faults> {
         StudyOutputs::new(&self.output, self.save.clone(), known)
     }
 
     /// Records the study in the history.
-    pub fn keep(&self, kind: EntryKind, study: &Study) {
-        history::keep(&self.measure, self.save.as_ref(), kind, Subject::Study(study), None);
+    pub fn record(&self, kind: EntryKind, study: &Study) {
+        history::record(&self.measure, self.save.as_ref(), kind, Subject::Study(study), None);
     }
 }
 
-/// A form of report.
+/// A report format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     Text,
@@ -68,12 +68,12 @@ impl Form {
     }
 }
 
-/// All forms.
+/// The formats of most studies.
 pub const STUDY_FORMS: &[Form] = &[Form::Text, Form::Json, Form::Csv, Form::Html];
-/// The forms of a list, which has no page.
+/// The formats of a list, which has no page.
 pub const NO_PAGE: &[Form] = &[Form::Text, Form::Json, Form::Csv];
 
-/// A table as CSV: `columns` divided by commas, and a row for each record.
+/// Formats a table as CSV. `columns` is the comma-separated first row.
 pub fn csv_table(columns: &str, rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let mut table = csv::Writer::from_writer(Vec::new());
     let in_memory = "writing to memory does not fail";
@@ -84,7 +84,7 @@ pub fn csv_table(columns: &str, rows: impl IntoIterator<Item = Vec<String>>) -> 
     String::from_utf8_lossy(&table.into_inner().expect(in_memory)).into_owned()
 }
 
-/// A number of a table; empty if unknown.
+/// Formats a number of a CSV table; empty if unknown.
 pub fn csv_number(value: Option<f64>) -> String {
     value.map_or_else(String::new, |value| value.to_string())
 }
@@ -102,16 +102,16 @@ pub struct Contents<'a, T: Serialize> {
     pub text: String,
     /// For programs.
     pub json: &'a T,
-    /// The command's other forms, as passed to [`StudyOutputs::new`].
+    /// The command's other formats, as passed to [`StudyOutputs::new`].
     pub others: &'a [(Form, &'a dyn Fn() -> String)],
     /// The page for browsers, rendered only on request; absent if the study has none.
     pub page: Option<&'a dyn Fn() -> Page>,
-    /// What `--save` stores; absent if there is nothing new.
+    /// The study that `--save` stores; absent if there is nothing new.
     pub study: Option<&'a Study>,
 }
 
 impl StudyOutputs {
-    /// Parses the destinations of the reports. The command has the `known` forms.
+    /// Parses the destinations of the reports. The command has the `known` formats.
     ///
     /// # Errors
     /// [`Faults`] about each wrong option or unusable file.
@@ -125,7 +125,7 @@ impl StudyOutputs {
                 let names: Vec<&str> = known.iter().map(|form| form.name()).collect();
                 let fault =
                     Fault::new(format!("this command has no output format `{name}`")).at(format!("--out {one}"));
-                Faults::usage(fault.help(format!("there are {}", names.join(", "))))
+                Faults::usage(fault.help(format!("formats: {}", names.join(", "))))
             })?;
             if file == Some("") {
                 let fault = Fault::new("the file name is missing").at(format!("--out {one}"));
@@ -153,7 +153,7 @@ impl StudyOutputs {
         self.list.extend(file.map(|file| (form, Some(file))));
     }
 
-    /// Writes one form in place of another.
+    /// Writes one format in place of another.
     pub fn replace(&mut self, from: Form, to: Form) {
         for (form, _) in self.list.iter_mut().filter(|(form, _)| *form == from) {
             *form = to;
@@ -165,7 +165,7 @@ impl StudyOutputs {
         files.chain(self.save.as_deref())
     }
 
-    /// Checks that every file is writable and that none of them is a target of the test.
+    /// Checks that every file is writable, and none is a target of the test.
     ///
     /// # Errors
     /// [`Faults`] about each wrong option or unusable file.

@@ -17,11 +17,11 @@ pub struct Args {
     json: bool,
 }
 
-/// Lists what could be tested.
+/// Lists the disks and file systems that can be tested.
 pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     let list = list(&System::live());
     if args.json {
-        let value: Vec<Value> = list.iter().map(as_json).collect();
+        let value: Vec<Value> = list.iter().map(to_json).collect();
         let text = serde_json::to_string_pretty(&value).expect("plain values are valid JSON");
         return screen::put(&format!("{text}\n"));
     }
@@ -31,15 +31,15 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     text += "Disks and partitions\n";
     devices.iter().for_each(|one| text += &describe(one));
     if devices.is_empty() {
-        text += "  none that this user can see\n";
+        text += "  none visible to this user\n";
     }
-    text += "\nFile systems (fathom makes a file there and removes it)\n";
+    text += "\nFile systems (fathom creates a file there and removes it)\n";
     file_systems.iter().for_each(|one| text += &describe(one));
     screen::put(&text)
 }
 
 fn describe(one: &Listing) -> String {
-    let mut text = format!("  {}  {}, {}", one.path, one.size(), kind(one));
+    let mut text = format!("  {}  {}, {}", one.path, one.size(), describe_kind(one));
     if let (Listed::Device(_), [first, ..]) = (&one.what, &one.mounted_at[..]) {
         text += &format!(", mounted at {first}");
         if one.mounted_at.len() > 1 {
@@ -47,7 +47,7 @@ fn describe(one: &Listing) -> String {
         }
     }
     text += "\n";
-    let (may, reasons) = may(one);
+    let (may, reasons) = describe_permissions(one);
     text += &format!("      {may}\n");
     for reason in reasons {
         text += &format!("        {reason}\n");
@@ -55,7 +55,7 @@ fn describe(one: &Listing) -> String {
     text
 }
 
-fn kind(one: &Listing) -> String {
+fn describe_kind(one: &Listing) -> String {
     match &one.what {
         Listed::Device(device) => {
             let mut words = vec![device.kind.clone()];
@@ -74,8 +74,8 @@ fn kind(one: &Listing) -> String {
     }
 }
 
-/// The permitted tests, and reasons against the others.
-fn may(one: &Listing) -> (String, Vec<String>) {
+/// Describes the permitted tests, and the reasons against the others.
+fn describe_permissions(one: &Listing) -> (String, Vec<String>) {
     let read = match &one.no_reading {
         None => "may be read".to_owned(),
         Some(why) => {
@@ -96,7 +96,7 @@ fn may(one: &Listing) -> (String, Vec<String>) {
     }
 }
 
-fn as_json(one: &Listing) -> Value {
+fn to_json(one: &Listing) -> Value {
     let (write, reasons, help) = match &one.write {
         MayWrite::Yes => ("yes", Vec::new(), None),
         MayWrite::IfNamed(refusal) => ("if named", refusal.reasons.clone(), Some(refusal.help.clone())),

@@ -9,17 +9,17 @@ use report::html::page::Page;
 use report::html::run::repeat_command;
 use serde::Serialize;
 
-use super::ab::{MarginArgs, margin};
+use super::ab::{MarginArgs, parse_margin};
 use super::history::{FilterArgs, format_local_time, open_existing};
 use super::study_outputs::{Contents, Form, STUDY_FORMS, StudyOutputs, csv_table};
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::outputs::OutputSpec;
-use crate::screen::wrapped;
+use crate::screen::wrap_paragraph;
 use crate::session::Session;
 use crate::{history, pages};
 
-/// The figures of a trend.
+/// Figures whose trends are analysed.
 const FIGURES: [Figure; 3] = [Figure::Iops, Figure::Mean, Figure::Quantile(0.99)];
 /// Version of the JSON format.
 const FORMAT_VERSION: u32 = 1;
@@ -91,8 +91,8 @@ struct TrendRun {
     p99_ns: Option<f64>,
 }
 
-/// A line for each figure of each run.
-fn csv(trends: &Trends) -> String {
+/// Formats one CSV line per figure of each run.
+fn format_csv(trends: &Trends) -> String {
     let mut rows = Vec::new();
     for test in &trends.tests {
         for figure in &test.figures {
@@ -113,7 +113,7 @@ fn csv(trends: &Trends) -> String {
     csv_table("test,job,host,targets,entry,started_unix_ns,figure,value", rows)
 }
 
-fn page(trends: &Trends) -> Page {
+fn build_page(trends: &Trends) -> Page {
     let several = trends.tests.iter().any(|test| test.job != trends.tests[0].job);
     let tests: Vec<pages::Test<'_>> = trends
         .tests
@@ -126,8 +126,8 @@ fn page(trends: &Trends) -> Page {
             };
             pages::Test {
                 title: format!("{}{job} on {} ({})", test.name, test.targets.join(", "), test.host),
-                about: runs_words(test),
-                command: latest_command(test),
+                about: describe_runs(test),
+                command: read_latest_command(test),
                 figures: &test.figures,
             }
         })
@@ -135,21 +135,21 @@ fn page(trends: &Trends) -> Page {
     pages::trend(&tests, trends)
 }
 
-/// The command line of the latest run, from its saved result.
-fn latest_command(test: &TestTrend) -> Option<String> {
+/// Reads the command line of the latest run from its saved result.
+fn read_latest_command(test: &TestTrend) -> Option<String> {
     let saved = open_existing().ok()??.saved(test.runs.last()?.entry).ok()?;
     let Saved::Run(results) = saved else { return None };
     let arguments = &results.plan.origin.arguments;
     (!arguments.is_empty()).then(|| repeat_command(arguments, &[]))
 }
 
-/// Facts that describe the test.
+/// Names of the facts that describe the test.
 const SHOWN_FACTS: [&str; 8] = [
     "block size", "pattern", "reads", "in flight", "rate", "system's cache", "measured", "device",
 ];
 
 /// Describes the test, the number of runs and their dates.
-fn runs_words(test: &TestTrend) -> Vec<String> {
+fn describe_runs(test: &TestTrend) -> Vec<String> {
     let ends = test.runs.first().zip(test.runs.last());
     let facts = test.facts.iter().filter(|fact| SHOWN_FACTS.contains(&&*fact.name));
     let load: Vec<String> = facts.map(|fact| format!("{} {}", fact.name, fact.value)).collect();
@@ -164,8 +164,8 @@ fn runs_words(test: &TestTrend) -> Vec<String> {
 /// Prints the trends.
 pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     let outputs = StudyOutputs::new(&args.output, None, STUDY_FORMS)?;
-    let margin = margin(&args.margin)?;
-    let entries = entries(args)?;
+    let margin = parse_margin(&args.margin)?;
+    let entries = select_entries(args)?;
     outputs.check_files(&[])?;
     let mut tests: BTreeMap<(String, String), Vec<&Entry>> = BTreeMap::new();
     for entry in entries
@@ -184,34 +184,37 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
         .iter_mut()
         .for_each(|runs| runs.sort_by_key(|entry| (entry.started_unix_ns, entry.id)));
     let (mut followed, alone): (Vec<_>, Vec<_>) = series.into_iter().partition(|runs| runs.len() > 1);
-    // Without options, the trend is that of the test that ran last.
+    // Without options, only the test that ran last is shown.
     followed.sort_by_key(|runs| std::cmp::Reverse(runs.last().map(|entry| entry.started_unix_ns)));
     let trends = Trends {
         format_version: FORMAT_VERSION,
         kind: "trend",
         margin,
-        tests: followed.iter().flat_map(|runs| job_trends(runs, margin)).collect(),
+        tests: followed
+            .iter()
+            .flat_map(|runs| compute_job_trends(runs, margin))
+            .collect(),
         alone: alone.len(),
     };
     outputs.finish(&Contents {
-        text: text(&trends),
+        text: format_text(&trends),
         json: &trends,
-        others: &[(Form::Csv, &|| csv(&trends))],
-        page: Some(&|| page(&trends)),
+        others: &[(Form::Csv, &|| format_csv(&trends))],
+        page: Some(&|| build_page(&trends)),
         study: None,
     })?;
     Ok(Exit::Done)
 }
 
-/// The selected entries.
-fn entries(args: &Args) -> Result<Vec<Entry>, Faults> {
+/// Lists the selected entries.
+fn select_entries(args: &Args) -> Result<Vec<Entry>, Faults> {
     let mut wanted = args.filter.filter()?;
     let named = args.entry.as_deref();
     let Some(history) = open_existing()? else {
         return Ok(Vec::new());
     };
     if named.is_some() || (wanted == Filter::default() && !args.force) {
-        let id = history::number(&history, named.unwrap_or("last"))?;
+        let id = history::parse_entry(&history, named.unwrap_or("last"))?;
         let entry = history.get(id)?;
         let none = || {
             let fault = Fault::new(format!(
@@ -228,8 +231,8 @@ fn entries(args: &Args) -> Result<Vec<Entry>, Faults> {
     Ok(history.list(&wanted)?)
 }
 
-/// A series for each job that the latest run has.
-fn job_trends(runs: &[&Entry], margin: f64) -> Vec<TestTrend> {
+/// Computes the trends of each job of the latest run.
+fn compute_job_trends(runs: &[&Entry], margin: f64) -> Vec<TestTrend> {
     let Some(latest) = runs.last() else { return Vec::new() };
     let of_job = |number: usize| {
         let jobs: Vec<(&Entry, &EntryJob)> = runs
@@ -239,7 +242,7 @@ fn job_trends(runs: &[&Entry], margin: f64) -> Vec<TestTrend> {
         let figures = FIGURES.iter().filter_map(|figure| {
             let moments: Vec<RunRecord> = jobs
                 .iter()
-                .filter_map(|(entry, job)| moment(entry, job, value(*figure, job)?))
+                .filter_map(|(entry, job)| run_record(entry, job, figure_value(*figure, job)?))
                 .collect();
             compare::trend(*figure, &moments, margin)
         });
@@ -268,7 +271,7 @@ fn job_trends(runs: &[&Entry], margin: f64) -> Vec<TestTrend> {
     (0..latest.jobs.len()).map(of_job).collect()
 }
 
-fn value(figure: Figure, job: &EntryJob) -> Option<f64> {
+fn figure_value(figure: Figure, job: &EntryJob) -> Option<f64> {
     match figure {
         Figure::Iops => job.iops,
         Figure::Mean => job.mean_ns,
@@ -276,7 +279,7 @@ fn value(figure: Figure, job: &EntryJob) -> Option<f64> {
     }
 }
 
-fn moment(entry: &Entry, job: &EntryJob, value: f64) -> Option<RunRecord> {
+fn run_record(entry: &Entry, job: &EntryJob, value: f64) -> Option<RunRecord> {
     Some(RunRecord {
         entry: entry.id,
         unix_ns: entry.started_unix_ns,
@@ -286,25 +289,25 @@ fn moment(entry: &Entry, job: &EntryJob, value: f64) -> Option<RunRecord> {
     })
 }
 
-fn text(trends: &Trends) -> String {
+fn format_text(trends: &Trends) -> String {
     if trends.tests.is_empty() {
         let sentence = match trends.alone {
             0 => "The history has no runs: every command that measures adds one, unless the history is turned off.",
             1 => "This test ran once, but a trend needs at least two runs: repeat it.",
             _ => "Each test ran once, but a trend needs at least two runs.",
         };
-        return wrapped(sentence).trim_start().to_owned();
+        return wrap_paragraph(sentence).trim_start().to_owned();
     }
     let mut text = String::new();
     for (index, test) in trends.tests.iter().enumerate() {
         if index > 0 {
             text.push('\n');
         }
-        text += &head(test);
-        text += &table(test);
+        text += &format_head(test);
+        text += &format_table(test);
         text += "\nWhat this means\n";
         for sentence in pages::trend_sentences(&test.figures) {
-            text += &wrapped(&sentence);
+            text += &wrap_paragraph(&sentence);
         }
     }
     if trends.alone > 0 {
@@ -316,21 +319,21 @@ fn text(trends: &Trends) -> String {
     text
 }
 
-fn head(test: &TestTrend) -> String {
+fn format_head(test: &TestTrend) -> String {
     let job = if test.job == test.name {
         String::new()
     } else {
         format!(", {}", test.job)
     };
     let mut text = format!("{}{job}: {} on {}\n", test.name, test.targets.join(", "), test.host);
-    for line in runs_words(test) {
-        text += &wrapped(&line);
+    for line in describe_runs(test) {
+        text += &wrap_paragraph(&line);
     }
     text + "\n"
 }
 
-/// A line for each run, and a rule between levels.
-fn table(test: &TestTrend) -> String {
+/// Formats one line per run, and a rule between levels.
+fn format_table(test: &TestTrend) -> String {
     let mut text = format!(
         "  {:>7}  {:<16}  {:>10}  {:>10}  {:>10}\n",
         "entry", "started", "IOPS", "mean", "p99"

@@ -66,26 +66,25 @@ pub struct Args {
 }
 
 /// The range to read.
-struct Wanted {
+struct WantedRange {
     path: String,
     identity: String,
     from: u64,
     to: u64,
     plan: Plan,
-    /// If reading ends early, up to this many bytes before its end may be missing, because
-    /// operations were in flight.
+    /// Bytes before the end that may be unread if reading ends early: those in flight.
     in_flight: u64,
     buffered: bool,
 }
 
 /// Reads the target and records the range.
 pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
-    let store = store().ok_or_else(|| {
+    let store = open_store().ok_or_else(|| {
         let fault =
             Fault::new("cannot record the warmed range: neither FATHOM_STATE_DIR nor XDG_STATE_HOME nor HOME is set");
         Faults::usage(fault.help("set FATHOM_STATE_DIR to a directory"))
     })?;
-    let wanted = wanted(session, args)?;
+    let wanted = read_wanted(session, args)?;
     let mut screen = Screen::from_args(session, &args.progress, false)?;
     screen.begin(&wanted.plan, None);
     let results = session
@@ -93,7 +92,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         .run(&mut |event| screen.handle_event(&event));
     drop(screen);
     let results = results?;
-    let (read, to) = reached(&wanted, &results);
+    let (read, to) = measure_progress(&wanted, &results);
     let job = &results.steps[0].jobs[0];
     let exit = Exit::from_results(&results, false);
     let sound = matches!(exit, Exit::Done | Exit::Interrupted(_)) && to > wanted.from;
@@ -126,7 +125,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         });
         screen::put(&(serde_json::to_string_pretty(&value).expect("plain values are valid JSON") + "\n"))?;
     } else {
-        screen::put(&text(&wanted, read, to, job.measured(), marker.as_ref()))?;
+        screen::put(&format_text(&wanted, read, to, job.measured(), marker.as_ref()))?;
     }
     if marker.is_none() {
         let why = results
@@ -143,14 +142,14 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         ));
     }
     Ok(match exit {
-        // It used all of its time; the report says so.
+        // The time ran out, which the report mentions.
         Exit::Done if to < wanted.to => Exit::Partial,
         other => other,
     })
 }
 
-/// The bytes that were read, and the end of the range without a gap.
-fn reached(wanted: &Wanted, results: &Results) -> (u64, u64) {
+/// Computes the bytes read, and the end of the range without a gap.
+fn measure_progress(wanted: &WantedRange, results: &Results) -> (u64, u64) {
     let job = &results.steps[0].jobs[0];
     let read = job.total().bytes.0;
     let to = match job.ended {
@@ -163,7 +162,7 @@ fn reached(wanted: &Wanted, results: &Results) -> (u64, u64) {
     (read, to)
 }
 
-fn text(wanted: &Wanted, read: u64, to: u64, took: Nanos, marker: Option<&WarmMarker>) -> String {
+fn format_text(wanted: &WantedRange, read: u64, to: u64, took: Nanos, marker: Option<&WarmMarker>) -> String {
     let way = if wanted.buffered {
         "through the page cache"
     } else {
@@ -191,10 +190,11 @@ fn text(wanted: &Wanted, read: u64, to: u64, took: Nanos, marker: Option<&WarmMa
     text
 }
 
-fn wanted(session: &Session, args: &Args) -> Result<Wanted, Faults> {
+fn read_wanted(session: &Session, args: &Args) -> Result<WantedRange, Faults> {
     let path = args.target.clone();
-    let facts = examined(&path)?;
-    let identity = identity(Path::new(&path)).ok_or_else(|| unfit(&path, "it is neither a file nor a block device"))?;
+    let facts = examine_target(&path)?;
+    let identity =
+        identify(Path::new(&path)).ok_or_else(|| cannot_warm(&path, "it is neither a file nor a block device"))?;
     let mut job = JobSpec::default();
     let buffered = args.buffered;
     let settings = [
@@ -242,7 +242,7 @@ fn wanted(session: &Session, args: &Args) -> Result<Wanted, Faults> {
     plan.targets
         .iter_mut()
         .for_each(|target| target.prepare = Prepare::Existing);
-    Ok(Wanted {
+    Ok(WantedRange {
         path,
         identity,
         from,
@@ -254,11 +254,11 @@ fn wanted(session: &Session, args: &Args) -> Result<Wanted, Faults> {
 }
 
 /// Examines the target at a path.
-fn examined(path: &str) -> Result<TargetFacts, Faults> {
+fn examine_target(path: &str) -> Result<TargetFacts, Faults> {
     let one = Path::new(path);
     let meta = std::fs::metadata(one).map_err(|error| Faults::unreadable(one, &error))?;
     if meta.is_dir() {
-        return Err(unfit(
+        return Err(cannot_warm(
             path,
             "it is a directory, and a file created in it would be removed before the test",
         ));
@@ -271,14 +271,14 @@ fn examined(path: &str) -> Result<TargetFacts, Faults> {
         ..Document::default()
     };
     let facts = ::run::targets::survey(&native::lower(&document)?).into_iter().next();
-    let facts = facts.ok_or_else(|| unfit(path, "its properties are unknown"))?;
+    let facts = facts.ok_or_else(|| cannot_warm(path, "its properties are unknown"))?;
     match facts.size {
-        Bytes(0) => Err(unfit(path, "it is empty, or its size is unknown")),
+        Bytes(0) => Err(cannot_warm(path, "it is empty, or its size is unknown")),
         _ => Ok(facts),
     }
 }
 
-fn unfit(path: &str, why: &str) -> Faults {
+fn cannot_warm(path: &str, why: &str) -> Faults {
     let fault = Fault::new(format!("cannot warm {path}: {why}"));
     Faults::one(
         fault.help("name the file or block device that the test will read"),
@@ -286,8 +286,8 @@ fn unfit(path: &str, why: &str) -> Faults {
     )
 }
 
-/// The store for state that is valid until the machine restarts.
-fn store() -> Option<DocumentStore> {
+/// Opens the store for state that is valid until the machine restarts.
+fn open_store() -> Option<DocumentStore> {
     let set = |name: &str| {
         std::env::var_os(name)
             .filter(|value| !value.is_empty())
@@ -302,9 +302,9 @@ fn store() -> Option<DocumentStore> {
     Some(DocumentStore::new(state.join("warmed")))
 }
 
-/// Identity of a file or device, independent of its path: the serial number of a device, if known,
-/// else its numbers.
-fn identity(path: &Path) -> Option<String> {
+/// Identifies a file or device independently of its path. A device is identified by its serial
+/// number, or else by its major and minor numbers.
+fn identify(path: &Path) -> Option<String> {
     match identity_of(path)? {
         Identity::BlockDevice(number) => {
             let system = System::live();
@@ -323,10 +323,10 @@ fn identity(path: &Path) -> Option<String> {
     }
 }
 
-/// The saved state of each target of a plan, in plan order.
-pub fn remembered(plan: &Plan) -> Vec<Option<Warmed>> {
-    let Some(store) = store() else { return Vec::new() };
-    let of = |path: &str| WarmMarker::load(&store, &identity(Path::new(path))?).map(|marker| marker.warmed());
+/// Loads the warmed ranges of each target of a plan, in plan order.
+pub fn load_warmed(plan: &Plan) -> Vec<Option<Warmed>> {
+    let Some(store) = open_store() else { return Vec::new() };
+    let of = |path: &str| WarmMarker::load(&store, &identify(Path::new(path))?).map(|marker| marker.warmed());
     plan.targets
         .iter()
         .map(|target| match target.kind {

@@ -1,4 +1,4 @@
-//! Drop-in modes for other tools: the same command lines, outputs and exit codes.
+//! Drop-in modes for other tools, with their command lines, outputs and exit codes.
 //!
 //! A drop-in mode has no options of its own, because every argument belongs to the other tool.
 //! Environment variables add the rest: `FATHOM_NOTES=1` prints notes on stderr even if it is not a
@@ -40,12 +40,12 @@ pub enum Tool {
     Vdbench,
 }
 
-/// True if a host's name or address is that of this machine.
+/// True if a host name or address is that of this machine.
 fn is_this_machine(host: &str) -> bool {
     let own = engine::probe::host(&engine::probe::System::live()).name;
     let short = |name: &str| name.split('.').next().unwrap_or_default().to_ascii_lowercase();
     match host.parse::<IpAddr>() {
-        // Only own addresses can be bound to.
+        // Only addresses of this machine can be bound.
         Ok(address) => !address.is_unspecified() && UdpSocket::bind((address, 0)).is_ok(),
         Err(_) => host.eq_ignore_ascii_case("localhost") || !host.is_empty() && short(host) == short(&own),
     }
@@ -64,7 +64,7 @@ impl Tool {
 }
 
 /// Detects the tool by the program's name (a copy or link) or by the subcommand. Returns it with
-/// the number of arguments that its name takes.
+/// the number of leading arguments that name it.
 pub fn detect_tool(words: &[String]) -> Option<(Tool, usize)> {
     let program = words.first()?;
     // `fathom agent --stdio` starts an agent, even from a copy named `fio`.
@@ -87,8 +87,8 @@ fn note(text: &str) {
     print_notes(&[format!("note: {text}")]);
 }
 
-/// Prints lines that the other tool would not print, on a terminal or with `FATHOM_NOTES=1` only:
-/// some callers treat any output on stderr as a failure.
+/// Prints lines that the other tool would not print. They appear only on a terminal or with
+/// `FATHOM_NOTES=1`, because some callers treat any output on stderr as a failure.
 fn print_notes(lines: &[String]) {
     let is_enabled = std::env::var_os("FATHOM_NOTES").is_some_and(|value| value == "1");
     if is_enabled || std::io::stderr().is_terminal() {
@@ -96,8 +96,8 @@ fn print_notes(lines: &[String]) {
     }
 }
 
-/// A line for each host that was lost during the test: reports of the other tools have no place for
-/// them.
+/// Formats a line for each host that was lost during the test: reports of the other tools have no
+/// place for it.
 fn lost_host_lines(results: &Results) -> Vec<String> {
     let lost = results.findings.iter().filter(|finding| finding.rule == "HOST-LOST");
     let line = |finding: &Finding| {
@@ -152,8 +152,8 @@ fn text_mode(text: &str) -> String {
     }
 }
 
-/// False if `FATHOM_RESULT` names a file that cannot be written. Checked before anything is
-/// measured.
+/// Checks before the run whether the file of `FATHOM_RESULT` can be written. Prints an error if
+/// not.
 fn can_save_result() -> bool {
     let Some(path) = std::env::var_os("FATHOM_RESULT") else {
         return true;
@@ -172,11 +172,11 @@ fn can_save_result() -> bool {
     false
 }
 
-/// Refuses outputs of a run that would replace one of its inputs or targets: those named here,
-/// those of the plan, and the file of `FATHOM_RESULT`. The other tools overwrite them.
+/// Refuses outputs that would replace an input or target of the run. Checks `outputs`, those of the
+/// plan, and the file of `FATHOM_RESULT`. The other tools overwrite such files.
 ///
 /// # Errors
-/// What cannot be written, and why.
+/// A sentence about the output that cannot be written.
 fn check_outputs(outputs: &[(&str, &Path)], inputs: &[PathBuf], plan: &Plan) -> Result<(), String> {
     let result = std::env::var_os("FATHOM_RESULT").map(PathBuf::from);
     let of_jobs = plan.jobs().flat_map(|(_, job)| [&job.trace, &job.operation_log]);
@@ -202,8 +202,8 @@ fn check_outputs(outputs: &[(&str, &Path)], inputs: &[PathBuf], plan: &Plan) -> 
     Ok(())
 }
 
-/// Saves the native result and records it in the history, each if its variable is set. False if the
-/// result could not be saved; a failing history is only a warning.
+/// Saves and records the native result, each if its variable is set. Returns false if the result
+/// could not be saved; a failure of the history is only a warning.
 fn record_results(results: &Results, kind: EntryKind) -> bool {
     let saved = save_result(results);
     let file = std::env::var_os("FATHOM_RESULT").filter(|_| saved);
@@ -239,19 +239,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn own_names_and_addresses_are_this_machine() {
+    fn names_and_addresses_of_this_machine_are_recognised() {
         for host in ["localhost", "LOCALHOST", "127.0.0.1", "127.0.0.2"] {
             assert!(is_this_machine(host), "{host}");
         }
         for host in ["0.0.0.0", "", "no-such-machine"] {
             assert!(!is_this_machine(host), "{host}");
         }
-        // An address that is reserved for documents. Wine binds to any address.
+        // 192.0.2.7 is reserved for documentation. Wine binds to any address.
         assert!(cfg!(windows) || !is_this_machine("192.0.2.7"));
     }
 
     #[test]
-    fn the_tool_is_known_by_its_name() {
+    fn the_tool_is_detected_by_program_or_subcommand() {
         let check = |words: &[&str], expected: Option<(Tool, usize)>| {
             let words: Vec<String> = words.iter().map(ToString::to_string).collect();
             assert_eq!(detect_tool(&words), expected, "{words:?}");

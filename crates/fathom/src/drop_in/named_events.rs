@@ -1,5 +1,5 @@
-//! Named events: set once, visible to all processes, and removed with the last process that has
-//! them open.
+//! Named events, which are set once and are visible to all processes. An event disappears with the
+//! last process that has it open.
 //!
 //! Windows has them in the kernel. On Linux each is a small file in the folder of shared memory.
 //! Processes that have the event open hold a lock on the file; a second file marks the event as
@@ -32,10 +32,10 @@ impl NamedEvent {
     /// # Errors
     /// The file cannot be created or locked, or is not a regular file of this user.
     pub fn open_or_create(name: &str) -> io::Result<NamedEvent> {
-        let path = path_of(name);
+        let path = event_path(name);
         loop {
             let file = match open_own(&path) {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => match make(&path) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => match create_new(&path) {
                     // Another process created it first.
                     Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
                     made => made?,
@@ -43,12 +43,12 @@ impl NamedEvent {
                 found => found?,
             };
             if file.try_lock().is_ok() {
-                // The event is new, or a killed process left it behind.
-                remove(&mark_of(&path))?;
+                // The event is new, or left over from a killed process.
+                remove(&mark_path(&path))?;
                 file.unlock()?;
             }
             file.lock_shared()?;
-            // The last owner may have removed it in between.
+            // The last owner might have removed the file in between.
             if facts::identity_of_file(&file) == facts::identity_of(&path) {
                 let file = Arc::new(file);
                 return Ok(NamedEvent { path, file });
@@ -61,7 +61,7 @@ impl NamedEvent {
     /// # Errors
     /// The file that marks it as set cannot be created.
     pub fn set_existing(name: &str) -> io::Result<()> {
-        let path = path_of(name);
+        let path = event_path(name);
         match open_own(&path)?.try_lock() {
             Ok(()) => Err(io::ErrorKind::NotFound.into()),
             Err(fs::TryLockError::WouldBlock) => mark(&path),
@@ -77,36 +77,36 @@ impl NamedEvent {
         mark(&self.path)
     }
 
-    /// True once it is set.
+    /// True once the event is set.
     pub fn is_set(&self) -> bool {
-        open_own(&mark_of(&self.path)).is_ok()
+        open_own(&mark_path(&self.path)).is_ok()
     }
 
-    /// Waits until it is set, or until `enough` returns true.
-    pub fn wait(&self, enough: impl Fn() -> bool) {
-        while !self.is_set() && !enough() {
+    /// Waits until the event is set, or until `should_stop` returns true.
+    pub fn wait(&self, should_stop: impl Fn() -> bool) {
+        while !self.is_set() && !should_stop() {
             std::thread::sleep(POLL_INTERVAL);
         }
     }
 
-    /// Closes it. It is removed if no other process has it open.
+    /// Closes the event, and removes it if no other process has it open.
     pub fn close(&self) {
         let alone = self.file.unlock().is_ok() && self.file.try_lock().is_ok();
         if alone {
-            let _ = remove(&mark_of(&self.path));
+            let _ = remove(&mark_path(&self.path));
             let _ = remove(&self.path);
         }
     }
 }
 
 /// Creates a new file; fails if the path exists, even as a dangling link.
-fn make(path: &Path) -> io::Result<File> {
+fn create_new(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).write(true).create_new(true).open(path)
 }
 
 fn mark(path: &Path) -> io::Result<()> {
-    match make(&mark_of(path)) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => match open_own(&mark_of(path)) {
+    match create_new(&mark_path(path)) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => match open_own(&mark_path(path)) {
             // The owner has just closed the event.
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             found => found.map(drop),
@@ -115,8 +115,8 @@ fn mark(path: &Path) -> io::Result<()> {
     }
 }
 
-/// The file that marks an event as set. No event file has this name.
-fn mark_of(path: &Path) -> PathBuf {
+/// Returns the path of the file that marks an event as set. No event file has this name.
+fn mark_path(path: &Path) -> PathBuf {
     path.with_added_extension("%set")
 }
 
@@ -127,7 +127,7 @@ fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
-fn path_of(name: &str) -> PathBuf {
+fn event_path(name: &str) -> PathBuf {
     let shared = Path::new("/dev/shm");
     let folder = if shared.is_dir() {
         shared.to_owned()
@@ -146,13 +146,13 @@ fn path_of(name: &str) -> PathBuf {
 mod tests {
     use super::*;
 
-    /// A name that no other process has.
+    /// Builds a name that no other process uses.
     fn name(of: &str) -> String {
         format!(r"Global\test {}/{of}", std::process::id())
     }
 
     #[test]
-    fn an_event_is_seen_by_all_who_know_its_name_and_goes_with_the_last() {
+    fn an_event_is_shared_by_name_and_removed_with_the_last_owner() {
         let name = name("seen");
         assert!(NamedEvent::set_existing(&name).is_err());
         let made = NamedEvent::open_or_create(&name).unwrap();
@@ -170,15 +170,15 @@ mod tests {
         NamedEvent::set_existing(&name).unwrap();
         found.close();
         assert!(NamedEvent::set_existing(&name).is_err());
-        assert!(!path_of(&name).exists() && !mark_of(&path_of(&name)).exists());
+        assert!(!event_path(&name).exists() && !mark_path(&event_path(&name)).exists());
     }
 
     #[test]
-    fn what_a_killed_process_left_behind_is_no_event() {
+    fn files_left_by_a_killed_process_are_not_an_event() {
         let name = name("left");
         // A killed process releases the lock but leaves the files.
-        make(&path_of(&name)).unwrap();
-        mark(&path_of(&name)).unwrap();
+        create_new(&event_path(&name)).unwrap();
+        mark(&event_path(&name)).unwrap();
         assert!(NamedEvent::set_existing(&name).is_err());
         let made = NamedEvent::open_or_create(&name).unwrap();
         assert!(!made.is_set());
@@ -189,17 +189,17 @@ mod tests {
     /// Every user can create files in the folder, and a test may run as root.
     #[cfg(unix)]
     #[test]
-    fn what_a_stranger_has_put_there_is_neither_used_nor_changed() {
+    fn files_of_other_users_are_neither_used_nor_changed() {
         let folder = tempfile::tempdir().unwrap();
         let precious = folder.path().join("precious");
         fs::write(&precious, "precious").unwrap();
         let name = name("link");
-        let path = path_of(&name);
+        let path = event_path(&name);
         let unchanged = || assert_eq!(fs::read_to_string(&precious).unwrap(), "precious");
 
-        let lure = |at: &Path, to: &Path| std::os::unix::fs::symlink(to, at).unwrap();
+        let link_to = |at: &Path, to: &Path| std::os::unix::fs::symlink(to, at).unwrap();
         for to in [&precious, &folder.path().join("new")] {
-            lure(&path, to);
+            link_to(&path, to);
             let error = NamedEvent::open_or_create(&name).unwrap_err().to_string();
             assert!(error.contains("is a symbolic link"), "{error}");
             assert!(NamedEvent::set_existing(&name).is_err());
@@ -213,12 +213,12 @@ mod tests {
         fs::remove_dir(&path).unwrap();
 
         let made = NamedEvent::open_or_create(&name).unwrap();
-        lure(&mark_of(&path), &precious);
+        link_to(&mark_path(&path), &precious);
         assert!(made.set().is_err() && NamedEvent::set_existing(&name).is_err());
         assert!(!made.is_set());
         unchanged();
         made.close();
-        assert!(!path.exists() && !mark_of(&path).is_symlink());
+        assert!(!path.exists() && !mark_path(&path).is_symlink());
         unchanged();
     }
 }

@@ -38,14 +38,14 @@ impl NamedEvent {
         self.0.set()
     }
 
-    /// True once it is set.
+    /// True once the event is set.
     pub fn is_set(&self) -> bool {
         self.0.wait(Duration::ZERO)
     }
 
-    /// Waits until it is set, or until `enough` returns true.
-    pub fn wait(&self, enough: impl Fn() -> bool) {
-        while !self.0.wait(POLL_INTERVAL) && !enough() {}
+    /// Waits until the event is set, or until `should_stop` returns true.
+    pub fn wait(&self, should_stop: impl Fn() -> bool) {
+        while !self.0.wait(POLL_INTERVAL) && !should_stop() {}
     }
 
     /// Closes the event. The system removes it with its last handle, at the latest when the process
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_event_is_seen_by_all_who_know_its_name_and_goes_with_the_last() {
+    fn an_event_is_shared_by_name_and_removed_with_the_last_owner() {
         let name = format!("fathom-{}-seen", std::process::id());
         let missing = NamedEvent::set_existing(&name).unwrap_err();
         assert_eq!(missing.kind(), io::ErrorKind::NotFound);

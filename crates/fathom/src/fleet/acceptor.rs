@@ -1,4 +1,4 @@
-//! Performs handshakes of incoming connections, each on its own thread, so that a silent peer
+//! Performs handshakes of incoming connections. Each has its own thread, so that a silent peer
 //! delays no other.
 
 use std::collections::VecDeque;
@@ -13,10 +13,10 @@ use run::hosts::{Duplex, HandshakeError, Role};
 
 use super::link::{self, Link, Listener};
 
-/// Upper limit of concurrent handshakes. Another one cancels the oldest: a real handshake takes
+/// Maximum concurrent handshakes. A further one cancels the oldest: a real handshake takes
 /// milliseconds, a silent peer the whole timeout.
 const MAX_HANDSHAKES: usize = 64;
-/// Upper limit of handshake threads, including those that have not yet noticed their cancellation.
+/// Maximum handshake threads, including those that have not yet noticed their cancellation.
 const MAX_THREADS: usize = 2 * MAX_HANDSHAKES;
 /// How often the listener is polled for new connections.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
@@ -70,13 +70,13 @@ impl Acceptor {
     /// if there is none within [`POLL_INTERVAL`].
     ///
     /// # Errors
-    /// Those of the listener.
+    /// An error of the listener.
     pub fn poll(&mut self, listener: &Listener) -> io::Result<Option<Outcome>> {
         while self.begin_next(listener)? {}
         Ok(self.outcome_rx.recv_timeout(POLL_INTERVAL).ok())
     }
 
-    /// Starts a handshake if a connection waits and a thread is free. True if it did.
+    /// Starts a handshake if a connection waits and a thread is free. Returns true if it did.
     fn begin_next(&mut self, listener: &Listener) -> io::Result<bool> {
         let next = match self.next.take() {
             Some(next) => next,
@@ -110,7 +110,7 @@ impl Acceptor {
         );
         let shake = move || {
             let outcome = shared.handshake(&mut link, &flag);
-            // There is no receiver once all seats are taken.
+            // The receiver is dropped once all seats are taken.
             let _ = outcome_tx.send((from, outcome));
         };
         let thread = thread::Builder::new().name("handshake".into()).spawn(shake)?;

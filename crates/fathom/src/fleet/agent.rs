@@ -1,4 +1,4 @@
-//! Runs this process as an agent, whichever side opens the connection.
+//! Runs this process as an agent.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::process::Process;
 /// Pause after an error of the listener, such as too many open files.
 const ERROR_PAUSE: Duration = Duration::from_millis(20);
 
-/// Serves one coordinator after the other until a stop request; with `once` only the first.
+/// Serves coordinators in sequence until a stop request; with `once` only the first.
 pub fn serve_listener(process: &Process, listener: &Listener, token: &str, once: bool) -> Exit {
     listener.set_nonblocking();
     engine::sys::signals::set_examining(false);
@@ -30,7 +30,7 @@ pub fn serve_listener(process: &Process, listener: &Listener, token: &str, once:
     }
 }
 
-/// The next coordinator with the right token; `None` on a stop request.
+/// Waits for the next coordinator with the right token; `None` on a stop request.
 fn await_coordinator(process: &Process, listener: &Listener, token: &str) -> Option<(String, Duplex)> {
     let mut acceptor = Acceptor::new(Role::Agent, token, 1);
     while !process.is_interrupted() {

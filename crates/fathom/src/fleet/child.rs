@@ -10,7 +10,7 @@ use crate::process::start_thread;
 
 /// How long a process may take to exit after its stderr was closed.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(1);
-/// The number of last lines of stderr to report. The first lines may be a login banner.
+/// Maximum lines of stderr to report, from the end: the first may be a login banner.
 const MAX_LINES: usize = 10;
 
 /// A child process that connects a host.
@@ -25,13 +25,13 @@ pub struct HostProcess {
 #[derive(Debug, Default)]
 struct StderrLog {
     lines: Vec<String>,
-    /// Lines are forwarded at once.
-    is_forwarded: bool,
+    /// Lines are forwarded immediately, not collected.
+    forwards_lines: bool,
     is_closed: bool,
 }
 
 impl HostProcess {
-    /// Collects its stderr until it is needed.
+    /// Starts to collect the stderr of a child process.
     pub fn new(host: &str, mut child: Child) -> HostProcess {
         let stderr_log = Arc::new(Mutex::new(StderrLog::default()));
         match child.stderr.take() {
@@ -42,7 +42,7 @@ impl HostProcess {
                     for line in BufReader::new(stderr).split(b'\n').map_while(Result::ok) {
                         let line = String::from_utf8_lossy(&line).trim_end().to_owned();
                         let mut stderr_log = lock(&lines);
-                        match stderr_log.is_forwarded {
+                        match stderr_log.forwards_lines {
                             true => forward(&line),
                             false => stderr_log.lines.push(line),
                         }
@@ -64,19 +64,20 @@ impl HostProcess {
     /// Forwards stderr to the user from now on, because the host is connected.
     pub fn into_child(self) -> Child {
         let mut stderr_log = lock(&self.stderr_log);
-        stderr_log.is_forwarded = true;
+        stderr_log.forwards_lines = true;
         stderr_log.lines.drain(..).for_each(|line| forward(&line));
         drop(stderr_log);
         self.child
     }
 
-    /// Kills it.
+    /// Kills the process.
     pub fn kill(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 
-    /// Why it did not connect its host; `None` if it is for another host or still runs.
+    /// Explains why the process did not connect its host; `None` if it is for another host or still
+    /// runs.
     pub fn failure(&mut self, host: &str) -> Option<Fault> {
         if host != self.host || host == super::transport::LOCAL {
             return None;
@@ -101,11 +102,12 @@ impl HostProcess {
     }
 }
 
-/// Help if a host is unreachable.
+/// Help for an unreachable host.
 pub(super) const START_HELP: &str =
     "check FATHOM_SSH, the command that connects a host, and FATHOM_REMOTE, the path of fathom on that host";
 
-/// A shell exits with 127 if it does not find the program, ssh with 255 on its own errors.
+/// Selects help by the exit code: 127 is a shell that does not find the program, 255 an error of
+/// ssh.
 fn help_for_exit(ended: ExitStatus) -> &'static str {
     match ended.code() {
         Some(127) => {

@@ -1,5 +1,5 @@
-//! The journal: results that each host stores until the coordinator has them; `fathom recover`
-//! reads them.
+//! The journal: results that each host stores until the coordinator has them. `fathom recover`
+//! reads it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,12 +8,12 @@ use run::hosts::{Journal, JournalEntry};
 
 use crate::user_data;
 
-/// The folder of journals: the user's, or the one of `FATHOM_JOURNAL`; none if that is `off`.
+/// The folder of journals: the user's, or that of `FATHOM_JOURNAL`; `None` if that is `off`.
 #[derive(Clone, Debug)]
 pub struct JournalFolder(Option<PathBuf>);
 
 impl JournalFolder {
-    /// The folder according to the environment.
+    /// Chooses the folder by the environment.
     pub fn from_env() -> JournalFolder {
         JournalFolder(match std::env::var("FATHOM_JOURNAL") {
             Ok(text) if text == "off" => None,

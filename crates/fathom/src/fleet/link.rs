@@ -10,14 +10,14 @@ use std::time::{Duration, Instant};
 
 use run::hosts::{Duplex, HANDSHAKE_TIMEOUT, HandshakeError, Role, Session, accept_session, connect_session};
 
-/// How long an address may take to answer.
+/// Maximum time until an address answers.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Pause between two attempts to connect.
 const RETRY_PAUSE: Duration = Duration::from_millis(200);
 /// How often a handshake checks whether it is cancelled.
 const CANCEL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// The two directions of a connection.
+/// The reading and the writing half of a connection.
 pub type Halves = (Box<dyn Read + Send>, Box<dyn Write + Send>);
 
 /// A bidirectional connection.
@@ -28,7 +28,7 @@ pub trait Link: Read + Write + Send + std::fmt::Debug {
     /// The system refuses the timeout.
     fn set_timeout(&self, timeout: Option<Duration>) -> io::Result<()>;
 
-    /// Splits it into its two directions.
+    /// Splits the connection into its two directions.
     ///
     /// # Errors
     /// The descriptor cannot be duplicated.
@@ -138,7 +138,7 @@ fn seal(link: &impl Link, session: Session) -> Result<Duplex, HandshakeError> {
     Ok(Duplex::sealed(reader, writer, session))
 }
 
-/// Why there is no connection.
+/// Reason for a failed connection.
 #[derive(Debug)]
 pub enum ConnectError {
     /// Nothing answers at the address.
@@ -147,14 +147,14 @@ pub enum ConnectError {
     Handshake(HandshakeError),
 }
 
-/// How a process connects.
+/// Settings of an outgoing connection.
 #[derive(Clone, Copy, Debug)]
 pub struct Connector<'a> {
     pub role: Role,
     pub token: &'a str,
     /// The time limit for retries.
     pub timeout: Duration,
-    /// The listener may be started later than this process.
+    /// The listener might start later than this process.
     pub awaits_listener: bool,
     pub interrupt: &'a AtomicBool,
 }
@@ -163,7 +163,7 @@ impl Connector<'_> {
     /// Connects and performs the handshake; retries temporary failures.
     ///
     /// # Errors
-    /// The last handshake error, or why nothing answers.
+    /// The last handshake error, or the reason why nothing answers.
     pub fn connect<L: Link>(&self, connect: impl Fn() -> io::Result<L>) -> Result<Duplex, ConnectError> {
         let begun = Instant::now();
         let mut answered = None;
@@ -200,7 +200,7 @@ impl Connector<'_> {
 /// Connects to the first of these addresses that answers.
 ///
 /// # Errors
-/// Why the last one does not answer.
+/// The error of the last address.
 pub fn connect(addresses: &[SocketAddr]) -> io::Result<TcpStream> {
     let mut why = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
     for address in addresses {
@@ -226,7 +226,7 @@ impl Listener {
     /// Accepts a connection and returns its origin.
     ///
     /// # Errors
-    /// `WouldBlock` if none waits, or another I/O error.
+    /// `WouldBlock` if no connection waits, or another I/O error.
     pub fn accept(&self) -> io::Result<(Box<dyn Link>, String)> {
         match self {
             Listener::Network(listener) => {
@@ -241,7 +241,7 @@ impl Listener {
         }
     }
 
-    /// From now on [`Listener::accept`] does not block.
+    /// Makes [`Listener::accept`] return immediately if no connection waits.
     pub fn set_nonblocking(&self) {
         let _ = match self {
             Listener::Network(listener) => listener.set_nonblocking(true),
@@ -287,7 +287,7 @@ impl Drop for Listener {
 /// Listens on a Unix socket that only this user can access.
 ///
 /// # Errors
-/// The path is another file, another process listens there, or an I/O error.
+/// The path is a file of another kind, another process listens at it, or an I/O error.
 #[cfg(unix)]
 pub fn listen_at(path: &Path) -> io::Result<Listener> {
     use std::os::unix::fs::{FileTypeExt, PermissionsExt};
@@ -309,14 +309,14 @@ pub fn listen_at(path: &Path) -> io::Result<Listener> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     // Bind in a private folder, so that no other user can connect before the permissions are set.
     let hidden = tempfile::tempdir_in(folder.unwrap_or(Path::new(".")))?;
-    let there = hidden.path().join("socket");
-    let listener = UnixListener::bind(&there)?;
-    std::fs::set_permissions(&there, std::fs::Permissions::from_mode(0o600))?;
-    std::fs::rename(&there, path)?;
+    let socket_path = hidden.path().join("socket");
+    let listener = UnixListener::bind(&socket_path)?;
+    std::fs::set_permissions(&socket_path, std::fs::Permissions::from_mode(0o600))?;
+    std::fs::rename(&socket_path, path)?;
     Ok(Listener::Socket(listener, path.to_owned()))
 }
 
-/// This system has no Unix sockets.
+/// Fails: this system has no Unix sockets.
 ///
 /// # Errors
 /// Always.
@@ -337,7 +337,7 @@ pub fn connect_at(path: &Path) -> io::Result<Box<dyn Link>> {
     Ok(Box::new(std::os::unix::net::UnixStream::connect(path)?))
 }
 
-/// This system has no Unix sockets.
+/// Fails: this system has no Unix sockets.
 ///
 /// # Errors
 /// Always.

@@ -13,17 +13,17 @@ use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::process::Process;
 
-/// The variable with the address.
+/// Environment variable with the address of the first process.
 const HEAD_VARIABLE: &str = "FATHOM_HEAD";
 
-/// The first process becomes the coordinator, and the others connect to it.
+/// Joins over TCP: the first process coordinates, and the others connect to it.
 pub(super) fn join_over_tcp(process: &Process, rendezvous: &Rendezvous) -> Result<FleetRole, Faults> {
-    let token = transport::token()?;
+    let token = transport::read_token()?;
     let interrupt = process.interrupt_flag();
     let widened_from = engine::sys::thread::unbind_cpus();
     if rendezvous.number == 0 {
-        let everywhere = SocketAddr::from((Ipv4Addr::UNSPECIFIED, rendezvous.port));
-        let (listener, bound) = address::bind(HEAD_VARIABLE, everywhere)?;
+        let any_address = SocketAddr::from((Ipv4Addr::UNSPECIFIED, rendezvous.port));
+        let (listener, bound) = address::bind(HEAD_VARIABLE, any_address)?;
         let others = transport::ExpectedAgents {
             requested_by: HEAD_VARIABLE,
             count: rendezvous.size as usize - 1,

@@ -20,9 +20,9 @@ use crate::user_file;
 
 /// Host name of a local process.
 pub const LOCAL: &str = "local";
-/// The default of `FATHOM_SSH`. It must not prompt, because one ssh per host runs at the same time.
-const SSH: &str = "ssh -o BatchMode=yes";
-/// How long to wait for agents that connect to us, and how long they try to reach the coordinator.
+/// Default of `FATHOM_SSH`. ssh must not prompt, because one runs for each host at the same time.
+const DEFAULT_SSH: &str = "ssh -o BatchMode=yes";
+/// How long the coordinator waits for agents, and how long agents retry.
 const ARRIVAL_TIMEOUT: Duration = Duration::from_secs(300);
 const MIN_TOKEN_LENGTH: usize = 16;
 
@@ -111,7 +111,7 @@ fn spawn_agent(host: &str) -> Result<(HostProcess, Duplex), Faults> {
         command.args(["agent", "--stdio"]);
         command
     } else {
-        let words = variable("FATHOM_SSH", SSH);
+        let words = variable("FATHOM_SSH", DEFAULT_SSH);
         let mut words = words.split_whitespace();
         let mut command = Command::new(words.next().unwrap_or("ssh"));
         command.args(words).arg(host);
@@ -155,11 +155,11 @@ fn host_fault(host: &str, what: String, help: &str) -> Faults {
     Faults::one(fault, Exit::Refused)
 }
 
-/// The token that both sides must know.
+/// Reads the token that both sides must know.
 ///
 /// # Errors
 /// [`Faults`] if there is none, or a short one.
-pub fn token() -> Result<String, Faults> {
+pub fn read_token() -> Result<String, Faults> {
     let token = std::env::var("FATHOM_TOKEN").unwrap_or_default();
     if token.len() < MIN_TOKEN_LENGTH {
         let what = match token.is_empty() {
@@ -174,7 +174,7 @@ pub fn token() -> Result<String, Faults> {
 
 /// Connects to an agent that listens.
 fn connect_agent(host: &str, rest: &str, interrupt: &AtomicBool) -> Result<Duplex, Faults> {
-    let token = token()?;
+    let token = read_token()?;
     let port = rest.rsplit_once(':').map(|(_, port)| port.parse::<u16>());
     let Some(Ok(_)) = port else {
         let fault = Fault::new(format!("`{host}` has no port")).at("--hosts");
@@ -216,10 +216,10 @@ fn connect_agent(host: &str, rest: &str, interrupt: &AtomicBool) -> Result<Duple
     })
 }
 
-/// Help for different tokens.
+/// Help if the two sides have different tokens.
 const SAME_TOKEN: &str = "set FATHOM_TOKEN to the same text on both sides";
 
-/// Adds help to the fault of a handshake if the token is wrong.
+/// Adds help to a handshake fault if the token is wrong.
 pub fn with_token_help(fault: Fault, error: &HandshakeError) -> Fault {
     match error {
         HandshakeError::WrongToken => fault.help(SAME_TOKEN),
@@ -227,9 +227,9 @@ pub fn with_token_help(fault: Fault, error: &HandshakeError) -> Fault {
     }
 }
 
-/// Waits for agents that connect to us: `listen://ADDRESS*COUNT`.
+/// Waits for agents to connect to this process: `listen://ADDRESS*COUNT`.
 fn accept_agents(host: &str, rest: &str, interrupt: &AtomicBool) -> Result<Vec<Duplex>, Faults> {
-    let token = token()?;
+    let token = read_token()?;
     let wrong = || {
         let fault = Fault::new(format!("`{host}` has no number of agents")).at("--hosts");
         Faults::usage(fault.help("for example listen://0.0.0.0:7745*16"))
@@ -245,7 +245,7 @@ fn accept_agents(host: &str, rest: &str, interrupt: &AtomicBool) -> Result<Vec<D
     expected.wait_for_all((listener, bound), &token, interrupt)
 }
 
-/// Agents that are expected to connect to us.
+/// Agents that are expected to connect to this process.
 pub struct ExpectedAgents<'a> {
     /// The option or variable that expects them.
     pub requested_by: &'a str,
@@ -263,12 +263,12 @@ impl ExpectedAgents<'_> {
         interrupt: &AtomicBool,
     ) -> Result<Vec<Duplex>, Faults> {
         let failed = |error: io::Error| host_fault(self.requested_by, error.to_string(), "");
-        let workers = if self.count == 1 {
-            "1 worker".into()
+        let expected = if self.count == 1 {
+            "1 agent".into()
         } else {
             format!("{} agents", self.count)
         };
-        crate::screen::note(&format!("waiting for {workers} on {bound}"));
+        crate::screen::note(&format!("waiting for {expected} on {bound}"));
         let listener = Listener::Network(listener);
         listener.set_nonblocking();
         let mut acceptor = Acceptor::new(Role::Coordinator, token, self.count);
@@ -294,7 +294,7 @@ impl ExpectedAgents<'_> {
 /// Connects to the coordinator, which may start, or appear in DNS, after this process.
 ///
 /// # Errors
-/// Why it cannot be reached, after [`ARRIVAL_TIMEOUT`] or on a stop request.
+/// The coordinator cannot be reached within [`ARRIVAL_TIMEOUT`], or a stop request comes first.
 pub fn connect_to_coordinator(
     address: &str,
     token: &str,

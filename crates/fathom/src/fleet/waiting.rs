@@ -1,4 +1,4 @@
-//! Progress notice while waiting for other hosts, and its interruption.
+//! Reports that this process waits for other hosts, and that the wait was interrupted.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -11,7 +11,7 @@ use crate::process::start_thread;
 /// Hosts that arrive within this time are not reported.
 const NOTICE_DELAY: Duration = Duration::from_secs(2);
 
-/// A line on stderr, unless this value is dropped soon.
+/// A line on stderr that is printed unless this value is dropped soon.
 #[derive(Debug)]
 pub struct Notice {
     _cancel: Option<Sender<()>>,
@@ -34,10 +34,10 @@ impl Notice {
     }
 }
 
-/// The fault of a stop request while waiting for hosts; `None` without one.
+/// Converts a stop request during the wait to a fault; `None` without one.
 pub fn interrupted(flag: &AtomicBool) -> Option<Faults> {
-    let asked = flag.load(Ordering::Relaxed);
-    asked.then(|| {
+    let is_requested = flag.load(Ordering::Relaxed);
+    is_requested.then(|| {
         let signal = engine::sys::signals::stop_signal().unwrap_or(2);
         let fault = Fault::new("interrupted while waiting for other hosts: nothing was measured");
         Faults::one(fault, Exit::Interrupted(signal))

@@ -13,10 +13,10 @@ use report::html::run::{
 use report::numbers::{duration, local_time, rate, rough, throughput, time};
 use study::explain::{Explained, Explanation};
 
-/// The quantiles for sources with a whole distribution.
-const ASKED: [f64; 10] = [0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 0.9999];
+/// Quantiles of sources with a whole distribution.
+const SHOWN_QUANTILES: [f64; 10] = [0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 0.9999];
 
-/// The page of a result of another tool. `promised` describes the promise that judges it.
+/// Builds the page of a result of another tool. `promised` describes the promise that judges it.
 pub fn page(explanation: &Explanation, promised: &str) -> Page {
     let source = &explanation.source;
     let several = explanation.loads.len() > 1;
@@ -62,15 +62,15 @@ pub fn page(explanation: &Explanation, promised: &str) -> Page {
         }),
     );
     let mut page = Page {
-        title: title(explanation).unwrap_or_else(|| source.file.clone()),
+        title: describe_load(explanation).unwrap_or_else(|| source.file.clone()),
         charts: Vec::new(),
         about,
         verdict,
         lead: (!is_judged)
-            .then(|| worth(explanation))
+            .then(|| assess(explanation))
             .into_iter()
             .chain(explanation.loads.iter().take(4).map(|load| lead(load, several)))
-            .chain(is_judged.then(|| next(explanation)))
+            .chain(is_judged.then(|| advise_next_step(explanation)))
             .collect(),
         tiles: if several {
             Vec::new()
@@ -97,27 +97,29 @@ pub fn page(explanation: &Explanation, promised: &str) -> Page {
     page
 }
 
-/// The assessment without a promise, and the command that judges by one.
-fn worth(explanation: &Explanation) -> Lead {
+/// Assesses a result without a promise, and advises the command that judges by one.
+fn assess(explanation: &Explanation) -> Lead {
     let only = match &explanation.loads[..] {
         [only] => Some(&only.observation),
         _ => None,
     };
-    let usual = only.and_then(super::usual).unwrap_or_default();
-    let limits = only.and_then(|seen| Some(requirement_from_result(seen.total.iops?, quantiles(seen, 0.99))));
+    let comparison = only.and_then(super::compare_with_typical).unwrap_or_default();
+    let limits = only.and_then(|seen| Some(requirement_from_result(seen.total.iops?, find_quantiles(seen, 0.99))));
     let limits = limits.unwrap_or_else(|| "'iops>=4000,p99<=3ms'".into());
     let file = shell_word(&explanation.source.file);
     Lead {
         topic: "Is it good?".into(),
-        sentence: format!("{usual} No requirement was tested.").trim_start().to_owned(),
+        sentence: format!("{comparison} No requirement was tested.")
+            .trim_start()
+            .to_owned(),
         advice: vec![format!(
             "judge it by your own limits instead of these: `fathom report {file} --require {limits}`"
         )],
     }
 }
 
-/// A quantile with its name in requirements: of all operations, or else of each direction.
-fn quantiles(seen: &Observation, share: f64) -> Vec<(String, f64)> {
+/// Finds a quantile, with its name in requirements: of all operations, or else of each direction.
+fn find_quantiles(seen: &Observation, share: f64) -> Vec<(String, f64)> {
     let name = format!("p{}", (share * 1e8).round() / 1e6);
     let value = |flow: &Flow| flow.waited()?.quantile(share);
     match value(&seen.total) {
@@ -131,8 +133,8 @@ fn quantiles(seen: &Observation, share: f64) -> Vec<(String, f64)> {
     }
 }
 
-/// The requirement, as a command-line argument.
-fn requirement(explanation: &Explanation) -> String {
+/// Joins the requirement to a command-line argument.
+fn join_requirement(explanation: &Explanation) -> String {
     let verdicts = explanation.loads.iter().filter_map(|load| load.verdict.as_ref());
     let mut clauses: Vec<&str> = Vec::new();
     for one in verdicts.flat_map(|verdict| &verdict.clauses) {
@@ -143,11 +145,11 @@ fn requirement(explanation: &Explanation) -> String {
     shell_word(&clauses.join(",")).into_owned()
 }
 
-/// The next step after a verdict, with a command.
-fn next(explanation: &Explanation) -> Lead {
-    let require = requirement(explanation);
+/// Advises the next step after a verdict, with a command.
+fn advise_next_step(explanation: &Explanation) -> Lead {
+    let require = join_requirement(explanation);
     let measure = match &explanation.loads[..] {
-        [only] => load_words(&only.observation).map(|load| {
+        [only] => load_arguments(&only.observation).map(|load| {
             let note = overwrite_note(&only.observation);
             format!("`fathom verify {load} --require {require}`{note}")
         }),
@@ -177,8 +179,8 @@ fn next(explanation: &Explanation) -> Lead {
     }
 }
 
-/// Target, block size and mix of a load as words of a command line.
-fn load_words(seen: &Observation) -> Option<String> {
+/// Formats target, block size and mix of a load as arguments.
+fn load_arguments(seen: &Observation) -> Option<String> {
     let load = &seen.load;
     let [target] = &load.targets[..] else { return None };
     let block = load.block?.to_string().replace(' ', "");
@@ -190,7 +192,7 @@ fn load_words(seen: &Observation) -> Option<String> {
     ))
 }
 
-/// What a command needs in addition if it writes to a target of another tool.
+/// Names the permission that a command needs to write to a target of another tool.
 fn overwrite_note(seen: &Observation) -> String {
     match (&seen.load.targets[..], seen.load.read_percent) {
         ([target], Some(reads)) if reads < 100.0 => format!(
@@ -201,8 +203,8 @@ fn overwrite_note(seen: &Observation) -> String {
     }
 }
 
-/// Load and target, if there is a single load and the source has them.
-fn title(explanation: &Explanation) -> Option<String> {
+/// Describes load and target, if there is a single load and the source has them.
+fn describe_load(explanation: &Explanation) -> Option<String> {
     let [only] = &explanation.loads[..] else { return None };
     let load = &only.observation.load;
     let order = if load.random? { "random" } else { "sequential" };
@@ -227,7 +229,7 @@ fn lead(load: &Explained, several: bool) -> Lead {
         },
         sentence: report::diagnosis::sentence(&load.diagnosis.sentence),
         advice: {
-            let words = load_words(&load.observation);
+            let words = load_arguments(&load.observation);
             let depth = load.observation.load.depth;
             let depth = depth.map_or_else(String::new, |depth| format!(" --depth {depth}"));
             let note = overwrite_note(&load.observation);
@@ -274,7 +276,7 @@ fn tiles(seen: &Observation) -> Vec<Tile> {
             .map(|mean| tile("Mean latency", time(mean), in_flight.unwrap_or_default())),
     );
     // With separate figures for reads and writes, shows the slower ones.
-    let p99 = quantiles(seen, 0.99);
+    let p99 = find_quantiles(seen, 0.99);
     let slowest = p99.iter().max_by(|one, other| one.1.total_cmp(&other.1));
     tiles.extend(slowest.map(|(name, value)| {
         let note = match name.strip_suffix(".p99") {
@@ -389,11 +391,11 @@ fn percentiles(id: &str, seen: &Observation) -> Option<Chart> {
         .iter()
         .filter_map(|(direction, flow)| Some((format!("{}s", direction.word()), flow.as_ref()?)));
     let mut found: Vec<(String, Vec<(f64, f64)>)> = flows
-        .map(|(name, flow)| (name, stated(flow)))
+        .map(|(name, flow)| (name, list_quantiles(flow)))
         .filter(|(_, points)| points.len() > 1)
         .collect();
     if found.is_empty() {
-        found = vec![("all".into(), stated(&seen.total))];
+        found = vec![("all".into(), list_quantiles(&seen.total))];
     }
     let slowest = found
         .iter()
@@ -430,8 +432,9 @@ fn percentiles(id: &str, seen: &Observation) -> Option<Chart> {
     (!chart.is_empty()).then_some(chart)
 }
 
-/// The source's quantiles with enough operations beyond them, or those of its whole distribution.
-fn stated(flow: &Flow) -> Vec<(f64, f64)> {
+/// Lists the source's quantiles with enough operations beyond them, or those of its whole
+/// distribution.
+fn list_quantiles(flow: &Flow) -> Vec<(f64, f64)> {
     let Some(latency) = flow.waited() else {
         return Vec::new();
     };
@@ -442,7 +445,7 @@ fn stated(flow: &Flow) -> Vec<(f64, f64)> {
             let stated = latency.quantiles.iter();
             stated.filter(|(share, _)| is_supported(*share)).copied().collect()
         }
-        true => ASKED
+        true => SHOWN_QUANTILES
             .iter()
             .filter_map(|share| Some((*share, latency.quantile(*share)?)))
             .collect(),

@@ -18,23 +18,23 @@ use report::numbers::{count, rate, throughput, time};
 pub struct LogFile {
     /// Its path, as the user named it.
     pub file: String,
-    /// Facts from its name.
+    /// Facts that its name states.
     pub name: LogName,
     /// Its parsed lines.
     pub log: Log,
 }
 
-/// Larger times are Unix times in milliseconds (1973).
+/// Times from here on are Unix times in milliseconds (1973).
 const EPOCH_MS: u64 = 100_000_000_000;
-/// Curves of one chart.
+/// Maximum curves of one chart.
 const MAX_CURVES: usize = 8;
-/// Points of a curve; more are averaged.
+/// Maximum points of a curve; more are averaged.
 const MAX_POINTS: usize = 3600;
-/// Up to this many points are drawn as dots, else only the line.
+/// Maximum points that are drawn as dots; more are drawn as a line only.
 const MAX_DOTS: usize = 60;
-/// Upper limit of listed files that are no logs.
+/// Maximum number of listed files that are not logs.
 const MAX_NAMED: usize = 10;
-/// Logs that overlap by this share of their time ran at once.
+/// Share of their time by which logs must overlap to count as concurrent.
 const OVERLAP: f64 = 0.9;
 
 /// Kinds that are drawn over time: title, axis, and the option that writes them.
@@ -72,7 +72,7 @@ fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     (n > 0).then(|| sum / f64::from(n))
 }
 
-/// The mean of averages, each of the time since the one before.
+/// Computes the mean of averages, each weighted by the time since the previous one.
 fn mean_over_windows(points: &[(f64, Option<f64>)]) -> Option<f64> {
     let (mut start, mut length, mut sum) = (0.0, 0.0, 0.0);
     for (end, value) in points {
@@ -126,7 +126,7 @@ pub fn page(title: &str, logs: &[LogFile], others: &[String]) -> Page {
                 .into(),
             ..Verdict::default()
         },
-        findings: unread(logs, others),
+        findings: list_unread(logs, others),
         provenance: format!("{title}, read by fathom {}", env!("CARGO_PKG_VERSION")),
         ..Page::default()
     };
@@ -147,8 +147,8 @@ pub fn page(title: &str, logs: &[LogFile], others: &[String]) -> Page {
     page
 }
 
-/// Lines and files that are not shown.
-fn unread(logs: &[LogFile], others: &[String]) -> Vec<Finding> {
+/// Lists lines and files that are not shown.
+fn list_unread(logs: &[LogFile], others: &[String]) -> Vec<Finding> {
     let lines = logs.iter().filter(|one| one.log.unread > 0).map(|one| {
         let what = format!(
             "{} of {} lines could not be read",
@@ -189,9 +189,9 @@ fn section(prefix: &str, job: &str, files: &[&LogFile], origin: u64) -> Section 
         let parts = curves.chunks(MAX_CURVES).count();
         for (number, some) in curves.chunks(MAX_CURVES).enumerate() {
             let (id, title) = match parts {
-                1 => (format!("{prefix}{}", id_of(kind)), title.to_owned()),
+                1 => (format!("{prefix}{}", chart_id(kind)), title.to_owned()),
                 _ => (
-                    format!("{prefix}{}-{number}", id_of(kind)),
+                    format!("{prefix}{}-{number}", chart_id(kind)),
                     format!("{title} ({} of {parts})", number + 1),
                 ),
             };
@@ -216,7 +216,7 @@ fn section(prefix: &str, job: &str, files: &[&LogFile], origin: u64) -> Section 
     }
 }
 
-fn id_of(kind: LogKind) -> &'static str {
+fn chart_id(kind: LogKind) -> &'static str {
     match kind {
         LogKind::Bandwidth => "throughput",
         LogKind::Iops => "iops",
@@ -235,7 +235,7 @@ fn row(kind: LogKind, curve: &Curve) -> Option<Vec<String>> {
     };
     let mean = curve.mean()?;
     Some(vec![
-        format!("{}, {}", id_of(kind), curve.name),
+        format!("{}, {}", chart_id(kind), curve.name),
         count(curve.values().count() as u64),
         curve.each.clone(),
         words(mean),
@@ -259,7 +259,7 @@ fn curves(files: &[&LogFile], kind: LogKind, origin: u64) -> Vec<Curve> {
                 form,
                 each,
             };
-            let averages = |samples: &[dialects::import::logs::Sample]| averaged(samples, kind, origin);
+            let averages = |samples: &[dialects::import::logs::Sample]| points_of_averages(samples, kind, origin);
             let form = match () {
                 () if one.log.is_merged => Form::Dots,
                 () if lines.samples.len() <= MAX_DOTS => Form::Points,
@@ -278,7 +278,7 @@ fn curves(files: &[&LogFile], kind: LogKind, origin: u64) -> Vec<Curve> {
                     each.replace("average", "maximum"),
                 ));
             }
-            if let Some((points, each)) = counted(lines, &one.log, kind, origin) {
+            if let Some((points, each)) = points_of_intervals(lines, &one.log, kind, origin) {
                 curves.push(curve(name, points, Form::Steps, each));
             }
         }
@@ -288,8 +288,9 @@ fn curves(files: &[&LogFile], kind: LogKind, origin: u64) -> Vec<Curve> {
 
 type Points = (Vec<(f64, Option<f64>)>, String);
 
-/// Averages, each at the end of its window; neighbours are merged if there are too many.
-fn averaged(samples: &[dialects::import::logs::Sample], kind: LogKind, origin: u64) -> Points {
+/// Computes the points of averages, each at the end of its window; merges neighbours if there are
+/// too many.
+fn points_of_averages(samples: &[dialects::import::logs::Sample], kind: LogKind, origin: u64) -> Points {
     let factor = if kind == LogKind::Bandwidth { 1024.0 } else { 1.0 };
     let together = samples.len().div_ceil(MAX_POINTS).max(1);
     let point = |some: &[dialects::import::logs::Sample]| {
@@ -304,9 +305,9 @@ fn averaged(samples: &[dialects::import::logs::Sample], kind: LogKind, origin: u
     (samples.chunks(together).map(point).collect(), each)
 }
 
-/// Operations by interval: their rate or mean latency. The last interval of a log is incomplete, so
-/// it has no rate.
-fn counted(lines: &LogLines, log: &Log, kind: LogKind, origin: u64) -> Option<Points> {
+/// Computes the rate or mean latency of operations by interval. The last interval of a log is
+/// incomplete, so it has no rate.
+fn points_of_intervals(lines: &LogLines, log: &Log, kind: LogKind, origin: u64) -> Option<Points> {
     let (first, last) = (
         *lines.intervals.first_key_value()?.0,
         *lines.intervals.last_key_value()?.0,
@@ -408,7 +409,7 @@ fn over_time(id: String, title: String, kind: LogKind, curves: &[Curve]) -> Char
     }
 }
 
-/// The latencies of all workers: of the histogram logs, or else of single operations.
+/// Merges the latencies of all workers: of the histogram logs, or else of single operations.
 fn latencies<'a>(files: &[&'a LogFile]) -> Option<(LogKind, PerDirection<Histogram>, Vec<&'a Log>)> {
     [LogKind::Histogram, LogKind::Completion, LogKind::Latency]
         .into_iter()
@@ -446,7 +447,7 @@ fn percentiles(prefix: &str, files: &[&LogFile]) -> Option<Chart> {
     Some(chart)
 }
 
-/// Figures that the logs allow.
+/// Builds the tiles of the figures that the logs allow.
 fn tiles(files: &[&LogFile], origin: u64) -> Vec<Tile> {
     let sum = |kind: LogKind, name: &str, words: &dyn Fn(f64) -> String| {
         // Without a log of the rate, the lines of single operations in another log are counted.
@@ -457,17 +458,17 @@ fn tiles(files: &[&LogFile], origin: u64) -> Vec<Tile> {
         let ends: Vec<(u64, u64)> = logs.iter().filter_map(|log| log.times_ms).collect();
         let (start, end) = (ends.iter().map(|at| at.0).max()?, ends.iter().map(|at| at.1).min()?);
         let length = ends.iter().map(|at| at.1 - at.0).max()?;
-        let at_once = end.saturating_sub(start) as f64 >= OVERLAP * length as f64;
-        if !at_once || logs.iter().any(|log| log.is_merged) {
+        let are_concurrent = end.saturating_sub(start) as f64 >= OVERLAP * length as f64;
+        if !are_concurrent || logs.iter().any(|log| log.is_merged) {
             return None;
         }
         let lines = logs
             .iter()
             .flat_map(|log| log.directions.iter().map(move |(_, lines)| (log, lines)))
             .filter(|(_, lines)| !lines.samples.is_empty() || !lines.intervals.is_empty());
-        let means = lines.map(|(log, lines)| match counted(lines, log, kind, origin) {
+        let means = lines.map(|(log, lines)| match points_of_intervals(lines, log, kind, origin) {
             Some((points, _)) => mean(points.iter().filter_map(|point| point.1)),
-            None if source == kind => mean_over_windows(&averaged(&lines.samples, kind, origin).0),
+            None if source == kind => mean_over_windows(&points_of_averages(&lines.samples, kind, origin).0),
             None => None,
         });
         let value: f64 = means.sum::<Option<f64>>().filter(|value| *value > 0.0)?;
@@ -511,7 +512,7 @@ fn tiles(files: &[&LogFile], origin: u64) -> Vec<Tile> {
     tiles
 }
 
-/// The sources of the page, and what logs cannot show.
+/// Builds the section about the files of the page and what is missing from them.
 fn sources(logs: &[LogFile]) -> Section {
     let row = |one: &LogFile| {
         let worker = one
@@ -543,7 +544,7 @@ fn sources(logs: &[LogFile]) -> Section {
     blocks.push(Block::Text(
         "Throughput is in KiB/s in the logs and in MB/s (10^6 bytes) on this page. Latencies are \
         read as nanoseconds, as of fio 3; earlier versions wrote microseconds, and a log does not \
-        contain the version. The mean of averages weights each average equally, whatever its \
+        contain the version. The mean of averages weights each average equally, regardless of its \
         duration and number of operations: it is not the rate or the mean of the run. Columns after \
         the block size (offset, priority, submission time) are not shown."
             .into(),
@@ -569,7 +570,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_average_counts_by_the_length_of_its_window() {
+    fn an_average_is_weighted_by_the_length_of_its_window() {
         let points = [(0.5, Some(100.0)), (1.5, Some(400.0))];
         assert_eq!(mean_over_windows(&points), Some(300.0));
         assert_eq!(mean_over_windows(&[]), None);

@@ -30,27 +30,27 @@ pub use sides::{INTERVALS_CAVEAT, Sides, ab, changes_table, compared, headline, 
 pub use sweep::{csv as sweep_csv, page as sweep};
 pub use trend::{Test, page as trend, sentences as trend_sentences};
 
-/// The page of a run. `verdict` is the default if nothing was promised.
+/// Builds the page of a run. `verdict` is the default if nothing was promised.
 pub fn run(results: &Results, verdict: page::Verdict) -> Page {
-    let beside = PageContext {
+    let context = PageContext {
         verdict,
         comparison: Observation::from_results(results, 0, 0)
-            .and_then(|seen| usual(&seen))
+            .and_then(|seen| compare_with_typical(&seen))
             .unwrap_or_default(),
         diagnoses: diagnoses(results),
         changes: changes(results),
     };
-    run::page(results, &beside)
+    run::page(results, &context)
 }
 
-/// Longer operations transfer more than they wait.
-const MAX_USUAL_BLOCK: Bytes = Bytes::kib(64);
+/// Largest typical block: longer operations spend more time on the transfer than on waiting.
+const MAX_TYPICAL_BLOCK: Bytes = Bytes::kib(64);
 
 /// Compares the mean latency with typical ones: of cloud disks, from the catalogue, and of hard
 /// disks.
-fn usual(seen: &Observation) -> Option<String> {
+fn compare_with_typical(seen: &Observation) -> Option<String> {
     let load = &seen.load;
-    let is_small = load.block.is_some_and(|block| block <= MAX_USUAL_BLOCK);
+    let is_small = load.block.is_some_and(|block| block <= MAX_TYPICAL_BLOCK);
     if load.random != Some(true) || load.direct != Some(true) || !is_small {
         return None;
     }
@@ -76,11 +76,11 @@ fn usual(seen: &Observation) -> Option<String> {
     ))
 }
 
-/// The worst verdict of all jobs of a run, for the first screen of its page.
+/// Finds the worst verdict of a run, for the first screen of its page.
 pub fn worst_verdict(judged: &Judged, clauses: &[Clause]) -> page::Verdict {
     let worst = judged.outcome();
     match judged.verdicts().find(|verdict| verdict.outcome == worst) {
-        Some(found) => verdict(&promised(clauses), found, None),
+        Some(found) => verdict(&describe_promise(clauses), found, None),
         None => page::Verdict {
             word: worst.word().into(),
             tone: Tone::Unsure,
@@ -90,7 +90,7 @@ pub fn worst_verdict(judged: &Judged, clauses: &[Clause]) -> page::Verdict {
     }
 }
 
-/// What limited each job: the saved diagnosis, or else one from the results alone.
+/// Returns the saved diagnosis of each job, or else one from the results alone.
 fn diagnoses(results: &Results) -> Vec<JobDiagnosis> {
     match results.diagnoses.is_empty() {
         true => study::diagnosis::diagnoses(results, &KnownLimits::default(), None),
@@ -115,7 +115,7 @@ fn changes(results: &Results) -> Vec<Change> {
     found
 }
 
-/// The page of a study.
+/// Builds the page of a study.
 pub fn study(study: &Study, margin: f64) -> Option<Page> {
     match &study.question {
         Question::Sweep { .. } => {
@@ -130,14 +130,15 @@ pub fn study(study: &Study, margin: f64) -> Option<Page> {
     }
 }
 
-/// A verdict for the first screen. `promised` describes the promise, `length` that of the test.
+/// Describes a verdict for the first screen. `promised` describes the promise; `length` is that of
+/// the test.
 pub fn verdict(promised: &str, verdict: &Verdict, length: Option<TestLength>) -> page::Verdict {
     let reasons = verdict
         .reasons
         .iter()
         .map(|reason| report::diagnosis::sentence(&reason.what));
     let notes = verdict.notes.iter().map(|note| report::diagnosis::sentence(note));
-    let deciding = deciding(verdict);
+    let deciding = describe_deciding(verdict);
     let unproven = verdict.clauses.iter().filter(|one| one.outcome != Outcome::Pass);
     let unproven: Vec<String> = unproven.map(|one| one.clause.to_string()).collect();
     page::Verdict {
@@ -151,7 +152,7 @@ pub fn verdict(promised: &str, verdict: &Verdict, length: Option<TestLength>) ->
             Outcome::Pass if !unproven.is_empty() => {
                 format!("The storage {deciding}. Not shown: {}.", unproven.join(", "))
             }
-            outcome => format!("{} {promised}", meaning(outcome)),
+            outcome => format!("{} {promised}", sentence_start(outcome)),
         },
         headline: deciding,
         clauses: clauses(verdict),
@@ -160,27 +161,29 @@ pub fn verdict(promised: &str, verdict: &Verdict, length: Option<TestLength>) ->
             let shared = shared.iter().map(|shared| report::diagnosis::sentence(shared));
             shared.chain(reasons).chain(notes).collect()
         },
-        options: options(&verdict.clauses),
+        options: advised_options(&verdict.clauses),
     }
 }
 
-/// A short description of the clauses that decide a verdict: broken ones with their shortfall, or
-/// kept ones, or undecided ones. Empty if the test as a whole decides.
-fn deciding(verdict: &Verdict) -> String {
+/// Describes the clauses that decide a verdict: the missed ones with their shortfall, the met ones,
+/// or the undecided ones. Empty if the test as a whole decides.
+fn describe_deciding(verdict: &Verdict) -> String {
     let clauses = verdict.clauses.iter().filter(|one| one.outcome == verdict.outcome);
-    let words: Vec<String> = clauses.map(|one| format!("{}{}", one.clause, shortfall(one))).collect();
+    let words: Vec<String> = clauses
+        .map(|one| format!("{}{}", one.clause, format_shortfall(one)))
+        .collect();
     let verb = match verdict.outcome {
         _ if words.is_empty() => return String::new(),
         Outcome::Fail => "misses",
-        Outcome::Pass => "keeps",
+        Outcome::Pass => "meets",
         Outcome::Inconclusive => "undecided about",
         Outcome::Consistent => return String::new(),
     };
     format!("{verb} {}", words.join(" and "))
 }
 
-/// By how much a figure breaks its promise: ` by 20 %`, ` by a factor of 24`.
-fn shortfall(one: &ClauseVerdict) -> String {
+/// Formats the distance of a figure from its promise: ` by 20 %`, ` by a factor of 24`.
+fn format_shortfall(one: &ClauseVerdict) -> String {
     let (value, target) = match one.value.filter(|_| one.outcome == Outcome::Fail) {
         Some(value) if value > 0.0 && one.clause.target > 0.0 => (value, one.clause.target),
         _ => return String::new(),
@@ -199,12 +202,13 @@ fn shortfall(one: &ClauseVerdict) -> String {
     }
 }
 
-/// A shorter repetition might decide a clause, but the checks would warn of its length.
+/// Shortest advised repetition: a shorter one might decide a clause, but the checks would warn of
+/// it.
 const MIN_REPEATED_SECS: f64 = 60.0;
 const MIN_REPEATED_TIME: &str = "60s";
 
-/// The options of the clauses' actions, with their values; for several times the longest.
-fn options(clauses: &[ClauseVerdict]) -> Vec<(String, String)> {
+/// Collects the options that the clauses advise, with their values; of several times the longest.
+fn advised_options(clauses: &[ClauseVerdict]) -> Vec<(String, String)> {
     let number = |value: &str| {
         value
             .trim_end_matches(char::is_alphabetic)
@@ -232,12 +236,12 @@ fn options(clauses: &[ClauseVerdict]) -> Vec<(String, String)> {
     found
 }
 
-/// Explains the word of a verdict.
-fn meaning(outcome: Outcome) -> &'static str {
+/// Returns the start of the sentence about a verdict.
+fn sentence_start(outcome: Outcome) -> &'static str {
     match outcome {
-        Outcome::Pass => "The storage keeps",
-        Outcome::Fail => "The storage does not keep",
-        Outcome::Inconclusive => "This test cannot tell whether the storage keeps",
+        Outcome::Pass => "The storage meets",
+        Outcome::Fail => "The storage does not meet",
+        Outcome::Inconclusive => "This test cannot tell whether the storage meets",
         Outcome::Consistent => "The figures do not contradict",
     }
 }
@@ -251,7 +255,7 @@ fn tone(outcome: Outcome) -> Tone {
     }
 }
 
-/// The clauses of a verdict, each with figures, reason and advice.
+/// Describes the clauses of a verdict, each with figures, reason and advice.
 fn clauses(verdict: &Verdict) -> Vec<page::Clause> {
     let words = verdict.words().clauses;
     let each = verdict.clauses.iter().zip(words);
@@ -259,7 +263,7 @@ fn clauses(verdict: &Verdict) -> Vec<page::Clause> {
         promised: one.clause.to_string(),
         word: one.outcome.word().into(),
         tone: tone(one.outcome),
-        sentence: reason_words(&reason, action.as_deref()),
+        sentence: format_reason(&reason, action.as_deref()),
         line: match one.clause.metric {
             Metric::Iops => Some(Line::Iops(one.clause.target)),
             Metric::Throughput => Some(Line::Throughput(one.clause.target)),
@@ -270,14 +274,14 @@ fn clauses(verdict: &Verdict) -> Vec<page::Clause> {
     .collect()
 }
 
-/// A reason as a sentence, with advice.
-fn reason_words(reason: &str, action: Option<&str>) -> String {
+/// Formats a reason as a sentence, with advice.
+fn format_reason(reason: &str, action: Option<&str>) -> String {
     let action = action.map(|action| format!(" What to do: {action}."));
     report::diagnosis::sentence(reason) + &action.unwrap_or_default()
 }
 
-/// Clauses in one line.
-pub fn promised(clauses: &[Clause]) -> String {
+/// Describes the clauses of a promise in one line.
+pub fn describe_promise(clauses: &[Clause]) -> String {
     let words: Vec<String> = clauses.iter().map(ToString::to_string).collect();
     format!("the requirement: {}.", words.join(", "))
 }

@@ -5,7 +5,7 @@ use report::html::page::{self, Block, Download, Lead, Page, Section, Table, Verd
 use report::numbers::{rate, throughput, time};
 use study::precondition::Report;
 
-/// The page of a preconditioning.
+/// Builds the page of a preconditioning.
 pub fn page(report: &Report) -> Page {
     let verdict = match report.steady {
         true => (
@@ -75,8 +75,8 @@ pub fn page(report: &Report) -> Page {
     }
 }
 
-/// The steady-state plot of the specification: the rounds, the window, its mean, the lines at ±10
-/// %, and its slope.
+/// Builds the steady-state plot of the specification: the rounds, the window, its mean, the lines
+/// at ±10 %, and its slope.
 fn chart(report: &Report) -> Chart {
     let tracked = report
         .rounds

@@ -1,4 +1,4 @@
-//! Pages of comparisons: interleaved A and B, and saved results.
+//! Pages of comparisons: alternating runs of A and B, and saved results.
 
 mod ab;
 
@@ -13,11 +13,11 @@ use serde::Serialize;
 
 pub use ab::ab;
 
-/// What the intervals of a comparison of single runs do not cover.
+/// Caveat about the intervals of a comparison of single runs.
 pub const INTERVALS_CAVEAT: &str =
     "The intervals cover variation within each run, not from run to run: `fathom ab` measures that.";
 
-/// Lines that the heads of all results share.
+/// Lists the lines that the heads of all results share.
 fn common_lines(heads: &[Head]) -> Vec<String> {
     let has_all = |line: &&String| heads.iter().all(|head| head.about.contains(line));
     let first = heads.first().map_or(&[][..], |head| &head.about[..]);
@@ -27,10 +27,10 @@ fn common_lines(heads: &[Head]) -> Vec<String> {
 /// The variation that the intervals of single runs include.
 const WITHIN_RUNS: &str = "the variation within each run";
 
-/// Better, same or worse on the first screen. `beyond` is what the difference exceeds.
-fn word((word, changes): (Judgement, &[Change]), what: &str, than: &str, beyond: &str) -> Verdict {
+/// Describes better, same or worse for the first screen. `beyond` is what the difference exceeds.
+fn judgement_verdict((word, changes): (Judgement, &[Change]), what: &str, than: &str, beyond: &str) -> Verdict {
     let contrary = compare::contrary(word, changes);
-    let (said, tone, sentence) = match word {
+    let (label, tone, sentence) = match word {
         _ if contrary.is_some() => (
             "MIXED",
             page::Tone::Unsure,
@@ -63,14 +63,14 @@ fn word((word, changes): (Judgement, &[Change]), what: &str, than: &str, beyond:
         ),
     };
     Verdict {
-        word: said.into(),
+        word: label.into(),
         tone,
         sentence,
         ..Verdict::default()
     }
 }
 
-/// Charts and tables of the change of each figure from the first result to the others.
+/// Builds charts and tables of the changes from the first result to each other one.
 fn pairs_of(prefix: &str, names: &[String], changes: &[&[Change]], margin: f64) -> Vec<Block> {
     let of = |(number, to): (usize, &&[Change])| {
         let id = match number {
@@ -84,7 +84,7 @@ fn pairs_of(prefix: &str, names: &[String], changes: &[&[Change]], margin: f64) 
     changes.iter().enumerate().flat_map(of).collect()
 }
 
-/// Latencies of each side as bars.
+/// Builds the chart of the latencies of each side.
 fn latencies(prefix: &str, names: &[String], changes: &[&[Change]]) -> Option<Chart> {
     let is_latency = |change: &&Change| change.figure != Figure::Iops;
     let first: Vec<&Change> = changes.first()?.iter().filter(is_latency).collect();
@@ -119,7 +119,7 @@ fn latencies(prefix: &str, names: &[String], changes: &[&[Change]]) -> Option<Ch
     })
 }
 
-/// A chart of the change of each figure, with its interval.
+/// Builds a chart of the change of each figure, with its interval.
 fn effects(id: String, from: &str, name: &str, to: &[Change], margin: f64) -> Chart {
     let percent = |ratio: f64| 100.0 * (ratio - 1.0);
     let mut series = Series::over_names(
@@ -154,7 +154,7 @@ fn effects(id: String, from: &str, name: &str, to: &[Change], margin: f64) -> Ch
     }
 }
 
-/// A table of the change of each figure.
+/// Builds a table of the change of each figure.
 pub fn changes_table(from: &str, to: &str, changes: &[Change]) -> Table {
     let row = |change: &Change| {
         vec![
@@ -172,8 +172,8 @@ pub fn changes_table(from: &str, to: &str, changes: &[Change]) -> Table {
     }
 }
 
-/// The title of a ranking: results of different loads are not better or worse.
-fn order(ranking: &[Ranked]) -> &'static str {
+/// Returns the title of a ranking: results of different loads are not better or worse.
+fn ranking_title(ranking: &[Ranked]) -> &'static str {
     match has_different_loads(ranking) {
         true => "Sorted by their figures, although the loads differ",
         false => "From the best to the worst",
@@ -187,15 +187,15 @@ fn has_different_loads(ranking: &[Ranked]) -> bool {
         .any(|change| change.word == Judgement::DifferentLoad)
 }
 
-/// A name for the first result.
-fn first_word(ranking: &[Ranked]) -> &'static str {
+/// Returns a name for the first result of a ranking.
+fn name_first(ranking: &[Ranked]) -> &'static str {
     match has_different_loads(ranking) {
         true => "the first",
         false => "the best",
     }
 }
 
-/// A table of results from the best to the worst, each compared with the best.
+/// Builds a table of results from best to worst, each compared with the best.
 pub fn ranking_table(files: &[String], ranking: &[Ranked]) -> Table {
     let with_interval = |one: &Ranked| {
         let decisive = &one.figures[0];
@@ -217,7 +217,7 @@ pub fn ranking_table(files: &[String], ranking: &[Ranked]) -> Table {
             found.map_or("-".to_owned(), |shown| figure.words(shown.value))
         });
         let (change, word) = match &one.to_best {
-            None => (first_word(ranking).to_owned(), String::new()),
+            None => (name_first(ranking).to_owned(), String::new()),
             Some(change) => (change.words(), change.word.word().to_owned()),
         };
         std::iter::once(format!("{}. {}", place + 1, files[one.index]))
@@ -231,16 +231,16 @@ pub fn ranking_table(files: &[String], ranking: &[Ranked]) -> Table {
         _ => figure.name(),
     });
     Table {
-        caption: order(ranking).into(),
+        caption: ranking_title(ranking).into(),
         head: std::iter::once(String::new())
             .chain(head)
-            .chain([format!("against {} (95 %)", first_word(ranking)), "it is".into()])
+            .chain([format!("against {} (95 %)", name_first(ranking)), "it is".into()])
             .collect(),
         rows: ranking.iter().enumerate().map(row).collect(),
     }
 }
 
-/// A chart of the deciding figure, with a row and interval for each result.
+/// Builds a chart of the deciding figure, with a row and interval for each result.
 fn intervals(prefix: &str, files: &[String], ranking: &[Ranked], margin: f64) -> Option<Chart> {
     let best = ranking.first()?.figures.first()?;
     let (unit, scale, title) = match best.figure {
@@ -268,13 +268,13 @@ fn intervals(prefix: &str, files: &[String], ranking: &[Ranked], margin: f64) ->
             format!(
                 "{}, {}",
                 shown.figure.words(shown.value),
-                to_best.unwrap_or_else(|| first_word(ranking).into())
+                to_best.unwrap_or_else(|| name_first(ranking).into())
             )
         })
         .collect();
     Some(Chart {
         id: format!("{prefix}intervals"),
-        title: format!("{title}: {}", order(ranking).to_lowercase()),
+        title: format!("{title}: {}", ranking_title(ranking).to_lowercase()),
         about: "Each point is a result, with its 95 % interval from the variation within the run, \
             and its change from the best result with the interval of that change."
             .into(),
@@ -285,14 +285,14 @@ fn intervals(prefix: &str, files: &[String], ranking: &[Ranked], margin: f64) ->
             across: Across::Y,
             at: best.value / scale * (1.0 - margin),
             to: Some(best.value / scale * (1.0 + margin)),
-            words: format!("counts as the same as {}", first_word(ranking)),
+            words: format!("counts as the same as {}", name_first(ranking)),
             tone: Tone::Other,
         }],
         ..Chart::default()
     })
 }
 
-/// One job of several results that are compared.
+/// A job that all compared results have.
 pub struct Sides<'a> {
     /// Its name.
     pub job: &'a str,
@@ -308,7 +308,7 @@ pub struct Sides<'a> {
     pub sentences: &'a [String],
 }
 
-/// The page of saved results that are compared; each has a head.
+/// Builds the page of a comparison of saved results; each has a head.
 pub fn compared<T: Serialize>(files: &[String], heads: &[Head], jobs: &[Sides<'_>], margin: f64, document: &T) -> Page {
     let mut sections = Vec::new();
     for (number, job) in jobs.iter().enumerate() {
@@ -327,8 +327,8 @@ pub fn compared<T: Serialize>(files: &[String], heads: &[Head], jobs: &[Sides<'_
             true => blocks.push(Block::Table(ranking_table(files, job.ranking))),
             false => blocks.extend(pairs.iter().cloned()),
         }
-        blocks.push(differing(files, job.differences));
-        blocks.extend(tested(job.facts));
+        blocks.push(differences_block(files, job.differences));
+        blocks.extend(shared_facts(job.facts));
         sections.push(Section {
             title: match jobs.len() {
                 1 => "Compared results".into(),
@@ -350,7 +350,7 @@ pub fn compared<T: Serialize>(files: &[String], heads: &[Head], jobs: &[Sides<'_
     let verdict = match jobs {
         [only] => Verdict {
             notes: vec![INTERVALS_CAVEAT.into()],
-            ..judged(files, only)
+            ..judge(files, only)
         },
         _ => Verdict::default(),
     };
@@ -386,7 +386,7 @@ pub fn compared<T: Serialize>(files: &[String], heads: &[Head], jobs: &[Sides<'_
     page
 }
 
-/// What the checks of each result warned of, if of anything.
+/// Lists the warnings of each result, if any.
 pub fn warnings(files: &[String], heads: &[Head]) -> Option<String> {
     let warned = files.iter().zip(heads).filter(|(_, head)| !head.warnings.is_empty());
     let warned: Vec<String> = warned
@@ -400,7 +400,7 @@ pub fn warnings(files: &[String], heads: &[Head]) -> Option<String> {
     (!warned.is_empty()).then(|| format!("{}. Read them in the report of each result.", warned.join("; ")))
 }
 
-/// Title and first lines: what all results have in common, then each result.
+/// Builds title and first lines: what all results have in common, then each result.
 pub fn headline(files: &[String], heads: &[Head]) -> (String, Vec<String>) {
     let mut about = common_lines(heads);
     let common = about.len();
@@ -422,13 +422,13 @@ pub fn headline(files: &[String], heads: &[Head]) -> (String, Vec<String>) {
     }
 }
 
-/// The verdict of a comparison: for two results by the deciding figure, for more by how the others
-/// compare with the best.
-fn judged(files: &[String], job: &Sides<'_>) -> Verdict {
+/// Judges a comparison: two results by the deciding figure, more by how the others compare with the
+/// best.
+fn judge(files: &[String], job: &Sides<'_>) -> Verdict {
     if let [to] = &job.changes[..] {
         let decisive = to.iter().find(|change| change.figure == Figure::Iops);
         return decisive.map_or_else(Verdict::default, |change| {
-            word((change.word, to), &files[1], &files[0], WITHIN_RUNS)
+            judgement_verdict((change.word, to), &files[1], &files[0], WITHIN_RUNS)
         });
     }
     let Some((best, others)) = job.ranking.split_first() else {
@@ -450,7 +450,7 @@ fn judged(files: &[String], job: &Sides<'_>) -> Verdict {
             .join(", ")
     };
     let all = |wanted: Judgement| words.iter().all(|word| *word == wanted);
-    let (said, tone, sentence) = if words.contains(&Judgement::DifferentLoad) {
+    let (label, tone, sentence) = if words.contains(&Judgement::DifferentLoad) {
         (
             "DIFFERENT LOADS",
             page::Tone::Plain,
@@ -490,14 +490,14 @@ fn judged(files: &[String], job: &Sides<'_>) -> Verdict {
         )
     };
     Verdict {
-        word: said.into(),
+        word: label.into(),
         tone,
         sentence,
         ..Verdict::default()
     }
 }
 
-/// What to do after a comparison.
+/// Advises what to do after a comparison.
 pub fn next(files: &[String], heads: &[Head], jobs: &[Sides<'_>]) -> Lead {
     let changes = || jobs.iter().flat_map(|job| &job.changes).flat_map(|to| to.iter());
     let decided = changes()
@@ -535,7 +535,7 @@ pub fn next(files: &[String], heads: &[Head], jobs: &[Sides<'_>]) -> Lead {
     let longer_time = measured
         .filter(|_| longer)
         .map(|seconds| format!("{:.0}s", 4.0 * seconds));
-    // The results that are compared stay as they are.
+    // A repetition must not overwrite the compared results.
     let mut compared: Vec<String> = files.to_vec();
     let mut advice = Vec::new();
     for (number, head) in heads
@@ -569,7 +569,7 @@ pub fn next(files: &[String], heads: &[Head], jobs: &[Sides<'_>]) -> Lead {
     }
 }
 
-/// Seconds of the measured window among facts.
+/// Reads the seconds of the measured window from facts.
 fn measured_secs(facts: &[Fact]) -> Option<f64> {
     let measured = facts.iter().find(|fact| fact.name == "measured")?;
     let (number, unit) = measured.value.split_once(' ')?;
@@ -582,8 +582,8 @@ fn measured_secs(facts: &[Fact]) -> Option<f64> {
     }
 }
 
-/// Differences in the environment.
-fn differing(files: &[String], differences: &[Difference]) -> Block {
+/// Builds the table of differences in the environment.
+fn differences_block(files: &[String], differences: &[Difference]) -> Block {
     let rows = differences.iter().map(|difference| {
         let values = difference.values.iter();
         let values = values.map(|value| value.clone().unwrap_or_else(|| "not known".into()));
@@ -593,18 +593,18 @@ fn differing(files: &[String], differences: &[Difference]) -> Block {
     match rows.is_empty() {
         true => Block::Text("The environments of the results do not differ.".into()),
         false => Block::Table(Table {
-            caption: "What differs around the results".into(),
+            caption: "Differences between the environments".into(),
             head: std::iter::once(String::new()).chain(files.iter().cloned()).collect(),
             rows,
         }),
     }
 }
 
-/// Exact forms of other facts, shown only if they differ.
+/// Facts that state others more exactly, shown only if they differ.
 const EXACT_FACTS: [&str; 5] = ["positions", "block sizes", "mix", "caches", "pacing"];
 
-/// Facts about the test that all results share.
-fn tested(facts: &[Vec<Fact>]) -> Option<Block> {
+/// Builds the table of facts that all results share.
+fn shared_facts(facts: &[Vec<Fact>]) -> Option<Block> {
     let first = facts.first()?;
     let is_shared = |fact: &&Fact| !EXACT_FACTS.contains(&&*fact.name) && facts.iter().all(|side| side.contains(fact));
     let rows = first.iter().filter(is_shared);
@@ -613,10 +613,10 @@ fn tested(facts: &[Vec<Fact>]) -> Option<Block> {
     (!table.rows.is_empty()).then_some(Block::Table(table))
 }
 
-/// How each result was made.
+/// Builds the section with the command line of each result.
 fn commands(files: &[String], heads: &[Head]) -> Option<Section> {
-    let called = files.iter().zip(heads).filter(|(_, head)| !head.arguments.is_empty());
-    let code = called.map(|(file, head)| Block::Code {
+    let with_command = files.iter().zip(heads).filter(|(_, head)| !head.arguments.is_empty());
+    let code = with_command.map(|(file, head)| Block::Code {
         title: file.clone(),
         text: with_options(&head.arguments, &[]),
         notes: Vec::new(),
@@ -643,9 +643,9 @@ fn json<T: Serialize>(name: &str, document: &T) -> Vec<Download> {
 mod tests {
     use super::*;
 
-    /// What is advised must not overwrite what was compared.
+    /// Advised commands must not overwrite the compared results.
     #[test]
-    fn a_repetition_is_saved_beside_its_result() {
+    fn a_repetition_does_not_overwrite_its_result() {
         let head = |file: &str| Head {
             arguments: ["fathom", "run", "a.toml", "--save", file].map(str::to_owned).to_vec(),
             ..Head::default()
@@ -665,7 +665,7 @@ mod tests {
     }
 
     #[test]
-    fn warnings_of_the_results_are_carried_into_the_comparison() {
+    fn a_comparison_lists_the_warnings_of_its_results() {
         let head = |rules: &[&str]| Head {
             warnings: rules.iter().map(|rule| (*rule).to_owned()).collect(),
             ..Head::default()

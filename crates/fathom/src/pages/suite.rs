@@ -13,17 +13,17 @@ use study::suite::worst;
 
 use crate::judged;
 
-/// The loads of more workloads are only in the table.
+/// Maximum number of workloads whose loads are in the head; beyond it, loads are only in the table.
 const MAX_LOADS_IN_HEAD: usize = 4;
 
-/// A workload with its last attempt.
-struct Held<'a> {
+/// A workload with the results of its last attempt.
+struct JudgedWorkload<'a> {
     of: &'a RequiredOf,
     run: Option<&'a StudyRun>,
     verdict: Option<Verdict>,
 }
 
-impl Held<'_> {
+impl JudgedWorkload<'_> {
     fn outcome(&self) -> Outcome {
         self.verdict
             .as_ref()
@@ -35,21 +35,24 @@ impl Held<'_> {
     }
 }
 
-/// The page of a suite. Judges the measurements by the requirements again.
-pub fn page(study: &Study, workloads: &[RequiredOf]) -> Page {
-    let held: Vec<Held<'_>> = workloads.iter().map(|of| hold(study, of)).collect();
-    let overall = worst(held.iter().map(Held::outcome));
+/// Builds the page of a suite. Judges the measurements by the requirements again.
+pub fn page(study: &Study, required: &[RequiredOf]) -> Page {
+    let workloads: Vec<JudgedWorkload<'_>> = required.iter().map(|of| judge_workload(study, of)).collect();
+    let overall = worst(workloads.iter().map(JudgedWorkload::outcome));
     let first = study.runs.first().map(|run| &run.results);
     Page {
         title: study.name.clone(),
-        about: about(study, &held),
-        verdict: verdict(&held, overall),
-        lead: limits(&held).into_iter().chain(next(study, &held, overall)).collect(),
-        charts: [against_limits(&held), latencies(&held)]
+        about: about(study, &workloads),
+        verdict: verdict(&workloads, overall),
+        lead: limits(&workloads)
+            .into_iter()
+            .chain(advise_next_step(study, &workloads, overall))
+            .collect(),
+        charts: [against_limits(&workloads), latencies(&workloads)]
             .into_iter()
             .flatten()
             .collect(),
-        sections: std::iter::once(figures(&held))
+        sections: std::iter::once(figures(&workloads))
             .chain(first.and_then(command_block).map(|block| Section {
                 title: "Method".into(),
                 blocks: vec![block],
@@ -61,7 +64,7 @@ pub fn page(study: &Study, workloads: &[RequiredOf]) -> Page {
     }
 }
 
-fn hold<'a>(study: &'a Study, of: &'a RequiredOf) -> Held<'a> {
+fn judge_workload<'a>(study: &'a Study, of: &'a RequiredOf) -> JudgedWorkload<'a> {
     let is = |run: &&StudyRun| {
         run.settings
             .iter()
@@ -70,21 +73,21 @@ fn hold<'a>(study: &'a Study, of: &'a RequiredOf) -> Held<'a> {
     let run = study.runs.iter().rfind(is);
     let clauses = analysis::requirement::parse(&of.required).unwrap_or_default();
     let verdict = run.and_then(|run| judged::judge(&run.results, &clauses).only());
-    Held { of, run, verdict }
+    JudgedWorkload { of, run, verdict }
 }
 
-fn about(study: &Study, held: &[Held<'_>]) -> Vec<String> {
+fn about(study: &Study, workloads: &[JudgedWorkload<'_>]) -> Vec<String> {
     let head = study.runs.first().map(|run| Head::from_results(&run.results));
     // The load is that of the first workload only.
-    let loads: Vec<String> = held.iter().filter_map(Held::load).collect();
+    let loads: Vec<String> = workloads.iter().filter_map(JudgedWorkload::load).collect();
     let is_load = |line: &String| loads.iter().any(|load| line.starts_with(load.as_str()));
     let mut lines = vec![format!(
         "A suite of {}, run in sequence",
-        report::numbers::pluralize(held.len() as u64, "workload")
+        report::numbers::pluralize(workloads.len() as u64, "workload")
     )];
     lines.extend(head.unwrap_or_default().about.into_iter().filter(|line| !is_load(line)));
-    if held.len() <= MAX_LOADS_IN_HEAD {
-        let with_load = held
+    if workloads.len() <= MAX_LOADS_IN_HEAD {
+        let with_load = workloads
             .iter()
             .filter_map(|one| Some(format!("{}: {}", one.of.workload, one.load()?)));
         lines.extend(with_load);
@@ -95,8 +98,8 @@ fn about(study: &Study, held: &[Held<'_>]) -> Vec<String> {
     lines
 }
 
-impl Held<'_> {
-    /// Its operations and how they were issued.
+impl JudgedWorkload<'_> {
+    /// Describes its operations and how they were issued.
     fn load(&self) -> Option<String> {
         let summary = Summary::from_results(&self.run?.results);
         let job = summary.jobs.first()?;
@@ -104,18 +107,21 @@ impl Held<'_> {
     }
 }
 
-fn verdict(held: &[Held<'_>], overall: Outcome) -> page::Verdict {
-    let deciding: Vec<&Held<'_>> = held.iter().filter(|one| one.outcome() == overall).collect();
+fn verdict(workloads: &[JudgedWorkload<'_>], overall: Outcome) -> page::Verdict {
+    let deciding: Vec<&JudgedWorkload<'_>> = workloads.iter().filter(|one| one.outcome() == overall).collect();
     let names: Vec<&str> = deciding.iter().map(|one| one.of.workload.as_str()).collect();
-    let share = format!("{} of {} workloads", names.len(), held.len());
+    let share = format!("{} of {} workloads", names.len(), workloads.len());
     let (headline, sentence) = match overall {
         Outcome::Pass => (
             "all workloads meet their requirements".to_owned(),
-            format!("The storage meets the requirements of all {} workloads.", held.len()),
+            format!(
+                "The storage meets the requirements of all {} workloads.",
+                workloads.len()
+            ),
         ),
         Outcome::Fail => {
             let missed = deciding.iter().filter_map(|one| {
-                let missed = super::deciding(one.verdict.as_ref()?);
+                let missed = super::describe_deciding(one.verdict.as_ref()?);
                 (!missed.is_empty()).then(|| format!("{} {missed}", one.of.workload))
             });
             let missed: Vec<String> = missed.collect();
@@ -141,20 +147,20 @@ fn verdict(held: &[Held<'_>], overall: Outcome) -> page::Verdict {
         headline,
         tone: super::tone(overall),
         sentence,
-        clauses: held.iter().map(clause).collect(),
+        clauses: workloads.iter().map(clause).collect(),
         ..page::Verdict::default()
     }
 }
 
-/// A workload in a line: its word, and why.
-fn clause(one: &Held<'_>) -> Clause {
+/// Describes a workload in a line: its outcome and the reasons.
+fn clause(one: &JudgedWorkload<'_>) -> Clause {
     let sentence = match &one.verdict {
         None => "Nothing was measured, so there is nothing to judge.".into(),
         Some(verdict) => {
             let words = verdict.words();
             let clauses = verdict.clauses.iter().zip(&words.clauses);
             let clauses = clauses.filter(|(one, _)| one.outcome == verdict.outcome);
-            let reasons = clauses.map(|(_, (reason, action))| super::reason_words(reason, action.as_deref()));
+            let reasons = clauses.map(|(_, (reason, action))| super::format_reason(reason, action.as_deref()));
             let of_test = verdict.reasons.iter().map(|reason| &reason.what);
             let of_test = words
                 .shared
@@ -162,7 +168,7 @@ fn clause(one: &Held<'_>) -> Clause {
                 .chain(of_test)
                 .map(|what| report::diagnosis::sentence(what));
             let reasons: Vec<String> = reasons.chain(of_test).collect();
-            match super::deciding(verdict).as_str() {
+            match super::describe_deciding(verdict).as_str() {
                 "" => reasons.join(" "),
                 deciding => format!("{deciding}. {}", reasons.join(" ")),
             }
@@ -177,9 +183,9 @@ fn clause(one: &Held<'_>) -> Clause {
     }
 }
 
-/// What limits those that do not pass.
-fn limits(held: &[Held<'_>]) -> Vec<Lead> {
-    let failed = held.iter().filter(|one| {
+/// Describes what limits the workloads that do not pass.
+fn limits(workloads: &[JudgedWorkload<'_>]) -> Vec<Lead> {
+    let failed = workloads.iter().filter(|one| {
         one.verdict
             .as_ref()
             .is_some_and(|verdict| verdict.outcome != Outcome::Pass)
@@ -199,11 +205,11 @@ fn limits(held: &[Held<'_>]) -> Vec<Lead> {
         .collect()
 }
 
-/// What to do after it, with the command that does it.
-fn next(study: &Study, held: &[Held<'_>], overall: Outcome) -> Option<Lead> {
+/// Advises what to do next, with the command that does it.
+fn advise_next_step(study: &Study, workloads: &[JudgedWorkload<'_>], overall: Outcome) -> Option<Lead> {
     let arguments = &study.runs.first()?.results.plan.origin.arguments;
-    let undecided: Vec<ClauseVerdict> = held.iter().flat_map(Held::clauses).cloned().collect();
-    let mut options = super::options(&undecided);
+    let undecided: Vec<ClauseVerdict> = workloads.iter().flat_map(JudgedWorkload::clauses).cloned().collect();
+    let mut options = super::advised_options(&undecided);
     options.retain(|(name, _)| name == "--time");
     let sentence = match overall {
         Outcome::Pass => KEEP_AND_REPEAT,
@@ -217,10 +223,10 @@ fn next(study: &Study, held: &[Held<'_>], overall: Outcome) -> Option<Lead> {
     })
 }
 
-/// The distance of each promise from its limit.
-fn against_limits(held: &[Held<'_>]) -> Option<Chart> {
+/// Builds the chart of the distance of each promise from its limit.
+fn against_limits(workloads: &[JudgedWorkload<'_>]) -> Option<Chart> {
     let judged = || {
-        let clauses = held
+        let clauses = workloads
             .iter()
             .flat_map(|one| one.clauses().iter().map(move |clause| (one, clause)));
         clauses.filter_map(|(one, judged)| {
@@ -248,7 +254,7 @@ fn against_limits(held: &[Held<'_>]) -> Option<Chart> {
     let chart = Chart {
         id: "limits".into(),
         title: "Each promise against its limit".into(),
-        about: "100 % is the limit: a promise is kept on its left, broken on its right. For a rate, \
+        about: "100 % is the limit: a promise is met on its left, missed on its right. For a rate, \
             the value is the required rate in percent of the measured one."
             .into(),
         x: Axis::names("promise"),
@@ -258,7 +264,7 @@ fn against_limits(held: &[Held<'_>]) -> Option<Chart> {
             across: Across::Y,
             at: 0.0,
             to: Some(100.0),
-            words: "kept".into(),
+            words: "met".into(),
             tone: Tone::Trim,
         }],
         ..Chart::default()
@@ -266,9 +272,9 @@ fn against_limits(held: &[Held<'_>]) -> Option<Chart> {
     (!chart.is_empty()).then_some(chart)
 }
 
-/// Workloads that were measured, with their names.
-fn seen(held: &[Held<'_>]) -> Vec<(String, Observation)> {
-    let seen = held.iter().filter_map(|one| {
+/// Lists the measured workloads by name.
+fn list_measured(workloads: &[JudgedWorkload<'_>]) -> Vec<(String, Observation)> {
+    let seen = workloads.iter().filter_map(|one| {
         Some((
             one.of.workload.clone(),
             Observation::from_results(&one.run?.results, 0, 0)?,
@@ -285,9 +291,9 @@ fn p99(seen: &Observation) -> Option<f64> {
     seen.total.waited()?.quantile(0.99)
 }
 
-/// How long operations of each workload took.
-fn latencies(held: &[Held<'_>]) -> Option<Chart> {
-    let seen = seen(held);
+/// Builds the chart of the latencies of each workload.
+fn latencies(workloads: &[JudgedWorkload<'_>]) -> Option<Chart> {
+    let seen = list_measured(workloads);
     let slowest = seen.iter().filter_map(|(_, seen)| p99(seen)).fold(0.0, f64::max);
     let (unit, ns) = time_unit(slowest / 4.0);
     let bars = |name: &str, figure: fn(&Observation) -> Option<f64>| {
@@ -308,8 +314,8 @@ fn latencies(held: &[Held<'_>]) -> Option<Chart> {
     (!chart.is_empty()).then_some(chart)
 }
 
-fn figures(held: &[Held<'_>]) -> Section {
-    let row = |one: &Held<'_>| {
+fn figures(workloads: &[JudgedWorkload<'_>]) -> Section {
+    let row = |one: &JudgedWorkload<'_>| {
         let seen = one.run.and_then(|run| Observation::from_results(&run.results, 0, 0));
         let cell = |figure: Option<f64>, words: fn(f64) -> String| figure.map_or("-".into(), words);
         let total = |figure: fn(&Observation) -> Option<f64>| seen.as_ref().and_then(figure);
@@ -323,7 +329,7 @@ fn figures(held: &[Held<'_>]) -> Section {
             cell(total(p99), time),
         ]
     };
-    let promises = held.iter().flat_map(|one| {
+    let promises = workloads.iter().flat_map(|one| {
         one.clauses().iter().map(move |judged| {
             vec![
                 format!("{}: {}", one.of.workload, judged.clause),
@@ -345,7 +351,7 @@ fn figures(held: &[Held<'_>]) -> Section {
             table(
                 "Every workload",
                 &["workload", "verdict", "load", "IOPS", "MB/s", "mean", "p99"],
-                held.iter().map(row).collect(),
+                workloads.iter().map(row).collect(),
             ),
             table("Every promise", &["promise", "verdict", "why"], promises.collect()),
         ],

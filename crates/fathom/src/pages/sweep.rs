@@ -17,15 +17,15 @@ use study::sweep::{Curve, Report, Row, format_settings};
 pub use points::csv;
 use points::{caveats, downloads, omitted, table, warnings};
 
-/// From this ratio of the last to the first load on, loads are spread by their logarithm.
-const WIDE: f64 = 8.0;
+/// Smallest ratio of the last to the first load for a logarithmic axis.
+const MIN_LOG_RATIO: f64 = 8.0;
 
-/// This share of the highest rate counts as the highest, because repeats differ by as much.
+/// Share of the highest rate that counts as the highest: repetitions differ by as much.
 const FULL_RATE_SHARE: f64 = 0.98;
-/// With more points, not every point has a tick.
+/// Maximum points that each have a tick on the axis.
 const MAX_TICKS: usize = 16;
 
-/// The page of a sweep.
+/// Builds the page of a sweep.
 pub fn page(report: &Report, study: &Study) -> Page {
     let first = study.runs.first().map(|run| &run.results);
     let summary = first.map(Summary::from_results);
@@ -44,14 +44,14 @@ pub fn page(report: &Report, study: &Study) -> Page {
         title: title_of(report, summary.as_ref()),
         charts: Vec::new(),
         about: about(report, first, summary.as_ref()),
-        verdict: limit_words(report),
+        verdict: limit_verdict(report),
         lead: report
             .curves
             .iter()
             .map(|curve| lead(curve, report))
             .chain(caveats(report, study))
-            .chain(worth(report, study))
-            .chain(next(report, study, summary.as_ref()))
+            .chain(assess(report, study))
+            .chain(advise_next_step(report, study, summary.as_ref()))
             .collect(),
         findings: warnings(report, study),
         tiles: Vec::new(),
@@ -73,7 +73,7 @@ pub fn page(report: &Report, study: &Study) -> Page {
     page
 }
 
-/// The name that a user gave; else load, what was varied, and target.
+/// Returns the name from the user, or else load, varied parameters and target.
 fn title_of(report: &Report, summary: Option<&Summary>) -> String {
     let job = summary.and_then(|summary| summary.jobs.first());
     let target = summary.and_then(|summary| summary.targets.first());
@@ -87,9 +87,9 @@ fn title_of(report: &Report, summary: Option<&Summary>) -> String {
     }
 }
 
-/// Whether the recommended load is good, as far as that is known, and how to find the most load
-/// that keeps a latency where none was named.
-fn worth(report: &Report, study: &Study) -> Option<Lead> {
+/// Assesses the recommended load. Advises how to find the highest load within a latency limit.
+/// `None` if the sweep has a limit.
+fn assess(report: &Report, study: &Study) -> Option<Lead> {
     let arguments = &study.runs.first()?.results.plan.origin.arguments;
     if report.limit.is_some() || report.curves.is_empty() || arguments.get(1).is_none_or(|word| word != "sweep") {
         return None;
@@ -103,11 +103,11 @@ fn worth(report: &Report, study: &Study) -> Option<Lead> {
         None => arguments.clone(),
     };
     let limit = [("--slo".to_owned(), "p99<=5ms".to_owned())];
-    let usual = recommended(report, study)
-        .and_then(|seen| super::usual(&seen))
+    let comparison = recommended_observation(report, study)
+        .and_then(|seen| super::compare_with_typical(&seen))
         .unwrap_or_default();
     let sentence = format!(
-        "{usual} The right load depends on the latency that your programs tolerate: set it, and \
+        "{comparison} The right load depends on the latency that your programs tolerate: set it, and \
         this command finds the highest load that meets it."
     );
     Some(Lead {
@@ -120,9 +120,9 @@ fn worth(report: &Report, study: &Study) -> Option<Lead> {
     })
 }
 
-/// The next command: higher loads if the last point was not the limit, else a longer test of the
-/// recommended load.
-fn next(report: &Report, study: &Study, summary: Option<&Summary>) -> Option<Lead> {
+/// Advises the next command: higher loads if the last point was not the limit, else a longer test
+/// of the recommended load.
+fn advise_next_step(report: &Report, study: &Study, summary: Option<&Summary>) -> Option<Lead> {
     let ([curve], [_]) = (&report.curves[..], &report.varied[..]) else {
         return None;
     };
@@ -134,7 +134,7 @@ fn next(report: &Report, study: &Study, summary: Option<&Summary>) -> Option<Lea
         AdviceKind::StillRising | AdviceKind::LimitNotReached | AdviceKind::AllDelivered
             if arguments.get(1).is_some_and(|word| word == "sweep") =>
         {
-            let higher = format!("{parameter}={}..{}", plain(last), plain(4.0 * last));
+            let higher = format!("{parameter}={}..{}", format_setting(last), format_setting(4.0 * last));
             (
                 "Measure higher loads to find the limit.".to_owned(),
                 repeat_command(arguments, &[("--over".to_owned(), higher)]),
@@ -146,7 +146,7 @@ fn next(report: &Report, study: &Study, summary: Option<&Summary>) -> Option<Lea
                 .points
                 .iter()
                 .position(|point| Some(point.load) == curve.knee.advice.load)?;
-            let setting = plain(*curve.settings.get(at)?);
+            let setting = format_setting(*curve.settings.get(at)?);
             (
                 format!("Confirm the recommended load, {parameter} {setting}, with a longer test."),
                 format!("{} --{parameter} {setting} --time 5m", run_command(results, summary?)?),
@@ -160,8 +160,8 @@ fn next(report: &Report, study: &Study, summary: Option<&Summary>) -> Option<Lea
     })
 }
 
-/// What was measured at the recommended load of the only curve, on storage that is real.
-fn recommended(report: &Report, study: &Study) -> Option<Observation> {
+/// Finds the measurement at the recommended load of the only curve; `None` on simulated storage.
+fn recommended_observation(report: &Report, study: &Study) -> Option<Observation> {
     let [curve] = &report.curves[..] else { return None };
     let load = curve.knee.advice.load?;
     let at = curve.knee.points.iter().position(|point| point.load == load)?;
@@ -179,7 +179,7 @@ fn about(report: &Report, first: Option<&Results>, summary: Option<&Summary>) ->
         names.join(" and "),
         report.rows.len()
     )];
-    // The load of the first point is that of all but for what was varied.
+    // Except for the varied parameters, all points have the load of the first.
     let job = summary.and_then(|summary| summary.jobs.first());
     let load = job.map(|job| {
         let measured = report::numbers::duration(job.measured_ns);
@@ -195,7 +195,7 @@ fn about(report: &Report, first: Option<&Results>, summary: Option<&Summary>) ->
     lines
 }
 
-fn limit_words(report: &Report) -> Verdict {
+fn limit_verdict(report: &Report) -> Verdict {
     let Some(limit) = &report.limit else {
         return Verdict::default();
     };
@@ -231,28 +231,28 @@ fn limit_words(report: &Report) -> Verdict {
 
 fn lead(curve: &Curve, report: &Report) -> Lead {
     Lead {
-        advice: choices(curve, report),
+        advice: list_choices(curve, report),
         topic: match curve.fixed.is_empty() {
             true => "Result of the curve".into(),
             false => format!("Result of the curve for {}", format_settings(&curve.fixed)),
         },
-        sentence: in_short(curve).0,
+        sentence: split_advice(curve).0,
     }
 }
 
-/// The recommendation, and the rest of the advice.
-fn in_short(curve: &Curve) -> (String, String) {
+/// Splits the advice into the recommendation and the rest.
+fn split_advice(curve: &Curve) -> (String, String) {
     let sentence = &curve.knee.advice.sentence;
     let ends = sentence.match_indices(". ").nth(1).map(|(at, _)| at + 1);
     let (first, rest) = sentence.split_at(ends.unwrap_or(sentence.len()));
     (first.to_owned(), rest.trim_start().to_owned())
 }
 
-/// The two loads between which a reader chooses: the one with the most rate for its latency, and
-/// the one with the most rate.
-fn choices(curve: &Curve, report: &Report) -> Vec<String> {
+/// Lists the loads to choose from: the one with the most rate for its latency, and the one with the
+/// most rate.
+fn list_choices(curve: &Curve, report: &Report) -> Vec<String> {
     let knee = &curve.knee;
-    // A higher load with hardly more rate is no alternative.
+    // A higher load with hardly more rate is not an alternative.
     let most = knee.points.iter().map(|point| point.iops).fold(0.0, f64::max);
     let fastest = knee
         .points
@@ -267,7 +267,7 @@ fn choices(curve: &Curve, report: &Report) -> Vec<String> {
         let (point, setting) = (&knee.points[at], curve.settings.get(at)?);
         let row = rows_of(curve, report).get(at).and_then(|row| row.p99_ns);
         let p99 = row.map_or_else(String::new, |p99| format!(", p99 {}", time(p99)));
-        let (parameter, value) = (curve.parameter.name(), plain(*setting));
+        let (parameter, value) = (curve.parameter.name(), format_setting(*setting));
         Some(format!(
             "{name}: {parameter} {value} with {} IOPS, mean {}{p99}",
             rate(point.iops),
@@ -304,18 +304,18 @@ fn title(parameter: Parameter) -> &'static str {
     }
 }
 
-/// The axis of loads, logarithmic for a wide range.
+/// Builds the axis of loads, logarithmic for a wide range.
 fn axis_of(curve: &Curve) -> Axis {
     let (least, most) = ends(curve);
     let unit = if curve.parameter == Parameter::Rate { "IOPS" } else { "" };
-    let axis = match most / least >= WIDE {
+    let axis = match most / least >= MIN_LOG_RATIO {
         true => Axis::log(curve.parameter.name(), unit),
         false => Axis::linear(curve.parameter.name(), unit),
     };
     let few = curve.settings.len() <= MAX_TICKS;
     let ticks = curve.settings.iter().filter(|_| few).map(|setting| Tick {
         at: *setting,
-        words: plain(*setting),
+        words: format_setting(*setting),
     });
     Axis {
         ticks: ticks.collect(),
@@ -323,8 +323,8 @@ fn axis_of(curve: &Curve) -> Axis {
     }
 }
 
-/// A setting without needless digits.
-fn plain(setting: f64) -> String {
+/// Formats a setting without needless digits.
+fn format_setting(setting: f64) -> String {
     if setting.fract() == 0.0 {
         format!("{setting:.0}")
     } else {
@@ -345,7 +345,7 @@ fn curve_section(number: usize, curve: &Curve, report: &Report, study: &Study) -
         format!(", {}", format_settings(&curve.fixed))
     };
     let mut blocks = vec![
-        Block::Chart(Box::new(rates(number, curve, &of))),
+        Block::Chart(Box::new(rate_chart(number, curve, &of))),
         Block::Chart(Box::new(latencies(number, curve, report, &of))),
     ];
     let points: Vec<PlanePoint> = curve
@@ -362,17 +362,17 @@ fn curve_section(number: usize, curve: &Curve, report: &Report, study: &Study) -
         .collect();
     let title = format!("Rate and latency{of}");
     blocks.extend(Block::chart(plane(&format!("plane-{number}"), &title, &points)));
-    blocks.extend(Block::chart(busy(number, curve, study, &of)));
-    blocks.push(Block::Table(readings(curve)));
+    blocks.extend(Block::chart(device_chart(number, curve, study, &of)));
+    blocks.push(Block::Table(analyses_table(curve)));
     Section {
         title: format!("{}{of}", self::title(curve.parameter)),
-        about: in_short(curve).1,
+        about: split_advice(curve).1,
         blocks,
         ..Section::default()
     }
 }
 
-fn rates(number: usize, curve: &Curve, of: &str) -> Chart {
+fn rate_chart(number: usize, curve: &Curve, of: &str) -> Chart {
     let knee = &curve.knee;
     let points: Vec<(f64, f64)> = curve
         .settings
@@ -412,8 +412,8 @@ fn rates(number: usize, curve: &Curve, of: &str) -> Chart {
     if let Some(bounds) = &knee.bounds {
         let roof = curve.settings.iter().map(|setting| (*setting, bounds.most_iops));
         series.push(Series::new("highest measured rate", Form::Guide, roof).tone(Tone::Limit));
-        // One operation after the other takes the time of one alone: N / R0.
-        let alone = between(curve).map(|(setting, load)| (setting, load * 1e9 / bounds.alone_ns));
+        // If no operation waits, each takes the time of one alone: N / R0.
+        let alone = interpolate(curve).map(|(setting, load)| (setting, load * 1e9 / bounds.alone_ns));
         let alone = alone.filter(|(_, iops)| *iops <= 1.5 * bounds.most_iops);
         series.push(Series::new("if no operation waited", Form::Guide, alone).tone(Tone::Other));
     }
@@ -438,8 +438,8 @@ fn rates(number: usize, curve: &Curve, of: &str) -> Chart {
     }
 }
 
-/// Settings close enough for a smooth line, with their loads.
-fn between(curve: &Curve) -> impl Iterator<Item = (f64, f64)> {
+/// Interpolates settings for a smooth line, with their loads.
+fn interpolate(curve: &Curve) -> impl Iterator<Item = (f64, f64)> {
     const STEPS: u32 = 60;
     let per_setting = loads_per_setting(curve);
     let (least, most) = ends(curve);
@@ -456,10 +456,12 @@ fn loads_per_setting(curve: &Curve) -> f64 {
 
 fn fitted(curve: &Curve, law: &Scalability) -> Vec<(f64, f64)> {
     let rate = |n: f64| law.lambda * n / (1.0 + law.alpha * (n - 1.0) + law.beta * n * (n - 1.0));
-    between(curve).map(|(setting, load)| (setting, rate(load))).collect()
+    interpolate(curve)
+        .map(|(setting, load)| (setting, rate(load)))
+        .collect()
 }
 
-/// The loads that the curve's readings name.
+/// Builds the marks of the loads that the analyses name.
 fn marks(curve: &Curve) -> Vec<Mark> {
     let knee = &curve.knee;
     let at = |load: f64, words: &str, tone: Tone| Mark {
@@ -470,8 +472,7 @@ fn marks(curve: &Curve) -> Vec<Mark> {
         tone,
     };
     let mut marks = Vec::new();
-    // Without a knee the rate still rises, and where the bounds meet depends on where the sweep
-    // ended.
+    // Without a knee the rate still rises, so the end of the sweep decides where the bounds meet.
     marks.extend(
         knee.bounds
             .as_ref()
@@ -550,7 +551,7 @@ fn latencies(number: usize, curve: &Curve, report: &Report, of: &str) -> Chart {
     }
 }
 
-/// Rows of the table that are the points of a curve, in its order.
+/// Finds the rows that are the points of a curve, in its order.
 fn rows_of<'a>(curve: &Curve, report: &'a Report) -> Vec<&'a Row> {
     let is_here = |row: &&Row| curve.fixed.iter().all(|setting| row.settings.contains(setting));
     let at = |row: &&Row, value: f64| {
@@ -565,8 +566,8 @@ fn rows_of<'a>(curve: &Curve, report: &'a Report) -> Vec<&'a Row> {
     curve.settings.iter().filter_map(find).collect()
 }
 
-/// The device's utilisation and its requests in flight, by the kernel's count.
-fn busy(number: usize, curve: &Curve, study: &Study, of: &str) -> Option<Chart> {
+/// Builds the chart of the device's utilisation and requests in flight, by the kernel's count.
+fn device_chart(number: usize, curve: &Curve, study: &Study, of: &str) -> Option<Chart> {
     let is_here = |settings: &[Setting]| curve.fixed.iter().all(|setting| settings.contains(setting));
     let mut points: Vec<(f64, f64, f64)> = study
         .runs
@@ -606,8 +607,8 @@ fn busy(number: usize, curve: &Curve, study: &Study, of: &str) -> Option<Chart> 
     })
 }
 
-/// Every way of reading the curve.
-fn readings(curve: &Curve) -> Table {
+/// Builds the table of all analyses of the curve.
+fn analyses_table(curve: &Curve) -> Table {
     let knee = &curve.knee;
     let mut pairs = Vec::new();
     if let Some(bounds) = &knee.bounds {
@@ -640,7 +641,7 @@ fn readings(curve: &Curve) -> Table {
     Table::from_pairs("Readings of the curve", pairs)
 }
 
-/// Rates over two parameters.
+/// Builds the heat maps of rates over two parameters.
 fn heat(report: &Report) -> Option<Section> {
     let [across, up] = report.varied[..] else {
         return None;

@@ -6,24 +6,24 @@ use report::html::page::{self, Block, Download, Lead, Page, Section, Verdict};
 use report::html::run::KEEP_AND_REPEAT;
 use serde::Serialize;
 
-/// Ticks at most.
+/// Maximum ticks of the axis.
 const MAX_TICKS: usize = 12;
-/// Runs among which only a larger change would show cannot be called unchanged.
+/// If only a larger change would show, the runs are unclear, not unchanged.
 const MAX_CLEAR_STEP: f64 = 0.3;
 
 /// One job of a test over its runs.
 pub struct Test<'a> {
-    /// What it is called, and where it ran.
+    /// Its name, and where it ran.
     pub title: String,
-    /// Which runs there are, and how one more is made.
+    /// Its load, and the number and dates of its runs.
     pub about: Vec<String>,
-    /// The command line of its latest run, where it is known.
+    /// The command line of its latest run, if known.
     pub command: Option<String>,
     /// Its figures.
     pub figures: &'a [Trend],
 }
 
-/// The page of trends.
+/// Builds the page of trends.
 pub fn page<T: Serialize>(tests: &[Test<'_>], document: &T) -> Page {
     let section = |(number, test): (usize, &Test<'_>)| {
         let charts = test.figures.iter().enumerate();
@@ -44,8 +44,11 @@ pub fn page<T: Serialize>(tests: &[Test<'_>], document: &T) -> Page {
         ),
     };
     let lead = match tests {
-        [only] => sureness(only.figures).into_iter().chain([next(only)]).collect(),
-        several => several.iter().take(4).map(|test| next_of_several(test)).collect(),
+        [only] => describe_sensitivity(only.figures)
+            .into_iter()
+            .chain([advise_next_step(only)])
+            .collect(),
+        several => several.iter().take(4).map(|test| describe_test(test)).collect(),
     };
     let mut page = Page {
         title,
@@ -69,17 +72,17 @@ pub fn page<T: Serialize>(tests: &[Test<'_>], document: &T) -> Page {
     page
 }
 
-/// One of several tests: what it did, and what to do next.
-fn next_of_several(test: &Test<'_>) -> Lead {
+/// Describes one of several tests: its trend, and what to do next.
+fn describe_test(test: &Test<'_>) -> Lead {
     Lead {
         topic: test.title.clone(),
-        sentence: format!("{} {}", judge(test.figures).sentence, next(test).sentence),
-        advice: next(test).advice,
+        sentence: format!("{} {}", judge(test.figures).sentence, advise_next_step(test).sentence),
+        advice: advise_next_step(test).advice,
     }
 }
 
-/// Which changes would have been noticed.
-fn sureness(figures: &[Trend]) -> Option<Lead> {
+/// Describes the smallest change that the runs would show.
+fn describe_sensitivity(figures: &[Trend]) -> Option<Lead> {
     let steps = figures.iter().map(|trend| {
         let step = trend.detectable_step?;
         Some(format!("about {:.0} % ({})", (100.0 * step).ceil(), trend.name))
@@ -95,9 +98,9 @@ fn sureness(figures: &[Trend]) -> Option<Lead> {
     })
 }
 
-/// What to do after a trend, with the command that does it.
-fn next(test: &Test<'_>) -> Lead {
-    let change = decisive(test.figures).and_then(|trend| trend.changes.last());
+/// Advises what to do after a trend, with the command that does it.
+fn advise_next_step(test: &Test<'_>) -> Lead {
+    let change = find_decisive(test.figures).and_then(|trend| trend.changes.last());
     let (sentence, command) = match change {
         Some(change) => {
             let names: Vec<&str> = change.differences.iter().map(|one| one.name.as_str()).collect();
@@ -129,7 +132,8 @@ fn next(test: &Test<'_>) -> Lead {
     }
 }
 
-/// What the figures of a test did; what holds for all of them is said once, at the end.
+/// Lists the sentences about the figures of a test. A sentence about several figures comes once, at
+/// the end.
 pub fn sentences(figures: &[Trend]) -> Vec<String> {
     let all: Vec<&String> = figures.iter().flat_map(|trend| &trend.sentences).collect();
     let is_last = |(at, sentence): &(usize, &&String)| !all[at + 1..].contains(sentence);
@@ -144,7 +148,7 @@ fn run_count(figures: &[Trend]) -> usize {
     figures.iter().map(|trend| trend.points.len()).max().unwrap_or_default()
 }
 
-/// Better, worse or the same since the history began, by the last change of each figure.
+/// Judges the tests by the last change of each figure.
 fn verdict(tests: &[Test<'_>]) -> Verdict {
     let figures: Vec<Trend> = tests.iter().flat_map(|test| test.figures).cloned().collect();
     let found = judge(&figures);
@@ -163,8 +167,8 @@ fn is_worse(trend: &Trend) -> bool {
     last.is_some_and(|change| change.judgement == Judgement::Worse)
 }
 
-/// The figure that decides: the first that became worse, else the first that changed.
-fn decisive(figures: &[Trend]) -> Option<&Trend> {
+/// Finds the deciding figure: the first that became worse, else the first that changed.
+fn find_decisive(figures: &[Trend]) -> Option<&Trend> {
     let mut changed = figures.iter().filter(|trend| !trend.changes.is_empty());
     let first = changed.clone().next();
     changed.find(|trend| is_worse(trend)).or(first)
@@ -172,7 +176,7 @@ fn decisive(figures: &[Trend]) -> Option<&Trend> {
 
 fn judge(figures: &[Trend]) -> Verdict {
     let changed: Vec<&Trend> = figures.iter().filter(|trend| !trend.changes.is_empty()).collect();
-    let decisive = decisive(figures);
+    let decisive = find_decisive(figures);
     let few = figures.iter().any(|trend| trend.detectable_step.is_none());
     let steps = figures.iter().filter_map(|trend| trend.detectable_step);
     let step = steps.fold(f64::INFINITY, f64::min);
@@ -223,7 +227,7 @@ fn judge(figures: &[Trend]) -> Verdict {
                 };
                 Some(format!("{} from {from} to {to} ({percent:+.0} %){since}", trend.name))
             });
-            let since = format!("entry {} ({})", change.after, day(change.unix_ns));
+            let since = format!("entry {} ({})", change.after, format_day(change.unix_ns));
             (
                 format!("{} {:+.0} % since {since}", trend.name, 100.0 * (change.ratio - 1.0)),
                 format!(
@@ -269,7 +273,7 @@ fn chart(id: &str, trend: &Trend) -> Chart {
     runs.words = trend
         .points
         .iter()
-        .map(|point| format!("entry {}, {}", point.entry, day(point.unix_ns)))
+        .map(|point| format!("entry {}, {}", point.entry, format_day(point.unix_ns)))
         .collect();
     let levels = trend.levels.iter().enumerate().map(|(number, level)| {
         let ends = [level.first, level.last].map(|entry| (place(entry), level.median / per_unit));
@@ -286,12 +290,12 @@ fn chart(id: &str, trend: &Trend) -> Chart {
     let is_one_day = trend
         .points
         .iter()
-        .all(|point| day(point.unix_ns) == day(trend.points[0].unix_ns));
+        .all(|point| format_day(point.unix_ns) == format_day(trend.points[0].unix_ns));
     let ticks = trend.points.iter().step_by(each).map(|point| Tick {
         at: place(point.entry),
         words: match is_one_day {
             true => point.entry.to_string(),
-            false => day(point.unix_ns),
+            false => format_day(point.unix_ns),
         },
     });
     Chart {
@@ -311,7 +315,7 @@ fn chart(id: &str, trend: &Trend) -> Chart {
     }
 }
 
-fn day(unix_ns: u64) -> String {
+fn format_day(unix_ns: u64) -> String {
     let moment = jiff::Timestamp::from_second((unix_ns / 1_000_000_000) as i64);
     moment
         .map(|moment| moment.strftime("%Y-%m-%d").to_string())
@@ -336,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_that_would_hide_a_large_change_are_not_called_unchanged() {
+    fn runs_too_noisy_for_a_change_are_unclear_not_unchanged() {
         assert_eq!(judge(&[unchanged(0.12), unchanged(3.26)]).word, "UNCHANGED");
         let unclear = judge(&[unchanged(0.71), unchanged(3.26)]);
         assert_eq!(unclear.word, "UNCLEAR");

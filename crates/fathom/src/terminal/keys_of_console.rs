@@ -21,11 +21,11 @@ impl Keys {
         if !event::poll(at_most)? {
             return Ok(None);
         }
-        Ok(meaning(&event::read()?))
+        Ok(parse_key(&event::read()?))
     }
 }
 
-fn meaning(event: &Event) -> Option<Key> {
+fn parse_key(event: &Event) -> Option<Key> {
     let Event::Key(key) = event else {
         return None;
     };
@@ -46,10 +46,10 @@ mod tests {
     use ratatui_crossterm::crossterm::event::KeyEvent;
 
     #[test]
-    fn keys_mean_what_they_say_when_they_are_pressed() {
+    fn keys_have_actions_when_they_are_pressed() {
         let (none, shift, control) = (KeyModifiers::NONE, KeyModifiers::SHIFT, KeyModifiers::CONTROL);
         let check = |code: KeyCode, modifiers: KeyModifiers, expected: Option<Key>| {
-            let meaning_of = |kind| meaning(&Event::Key(KeyEvent::new_with_kind(code, modifiers, kind)));
+            let meaning_of = |kind| parse_key(&Event::Key(KeyEvent::new_with_kind(code, modifiers, kind)));
             assert_eq!(meaning_of(KeyEventKind::Press), expected, "{code:?} {modifiers:?}");
             assert_eq!(meaning_of(KeyEventKind::Release), None, "{code:?} {modifiers:?}");
         };
@@ -63,6 +63,6 @@ mod tests {
         // Windows has no job control.
         check(KeyCode::Char('z'), control, None);
         check(KeyCode::Esc, none, None);
-        assert_eq!(meaning(&Event::Resize(80, 25)), None);
+        assert_eq!(parse_key(&Event::Resize(80, 25)), None);
     }
 }

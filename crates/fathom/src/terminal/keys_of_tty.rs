@@ -29,13 +29,14 @@ impl Keys {
         let mut typed = [0; 64];
         match self.0.read(&mut typed)? {
             0 => Err(io::ErrorKind::UnexpectedEof.into()),
-            count => Ok(meaning(&typed[..count])),
+            count => Ok(parse_key(&typed[..count])),
         }
     }
 }
 
-/// Ignores escape sequences such as arrow keys: their letters are not keys.
-fn meaning(typed: &[u8]) -> Option<Key> {
+/// Finds the first key with an action. Ignores escape sequences such as arrow keys, whose letters
+/// are not keys.
+fn parse_key(typed: &[u8]) -> Option<Key> {
     let plain = typed.iter().take_while(|byte| **byte != 0x1b);
     let key = |byte: &u8| match byte {
         b'q' | b'Q' => Some(Key::Quit),
@@ -52,14 +53,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_mean_what_they_say_and_escapes_nothing() {
-        assert_eq!(meaning(b"q"), Some(Key::Quit));
-        assert_eq!(meaning(b"xyQ"), Some(Key::Quit));
-        assert_eq!(meaning(b"\x03"), Some(Key::Interrupt));
-        assert_eq!(meaning(b"\x1a"), Some(Key::Suspend));
-        assert_eq!(meaning(b"\x0c"), Some(Key::Redraw));
+    fn keys_have_actions_and_escape_sequences_none() {
+        assert_eq!(parse_key(b"q"), Some(Key::Quit));
+        assert_eq!(parse_key(b"xyQ"), Some(Key::Quit));
+        assert_eq!(parse_key(b"\x03"), Some(Key::Interrupt));
+        assert_eq!(parse_key(b"\x1a"), Some(Key::Suspend));
+        assert_eq!(parse_key(b"\x0c"), Some(Key::Redraw));
         // The 1 of a keypad in application mode.
-        assert_eq!(meaning(b"\x1bOq"), None);
-        assert_eq!(meaning("ä\n".as_bytes()), None);
+        assert_eq!(parse_key(b"\x1bOq"), None);
+        assert_eq!(parse_key("ä\n".as_bytes()), None);
     }
 }

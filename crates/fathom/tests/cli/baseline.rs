@@ -19,7 +19,7 @@ fn figures_are_kept_and_compared_with() {
         line.extend(words);
         finish(command(&line).env("FATHOM_DATA", &kept))
     };
-    baseline(&["list"]).expect(0, &["there are none yet"]);
+    baseline(&["list"]).expect(0, &["no baselines yet"]);
     let report = data("diskspd/legacy/report.txt");
     baseline(&["import", &report, "--name", "disk-a"]).expect(0, &["disk-a: 1 load", "disk-a.json"]);
     baseline(&["import", &report, "--name", "disk-a"]).expect(3, &["baseline `disk-a` already exists", "--replace"]);
@@ -46,7 +46,7 @@ fn figures_are_kept_and_compared_with() {
 
     let other = baseline(&["compare", "disk-a", &data("figures/azure-stack-hci.toml")]);
     other.expect(0, &["different: block size: 4 KiB, in the baseline 64 KiB"]);
-    baseline(&["compare", "disk-b", &report]).expect(4, &["no baseline is named `disk-b`", "there are disk-a"]);
+    baseline(&["compare", "disk-b", &report]).expect(4, &["no baseline is named `disk-b`", "baselines: disk-a"]);
     baseline(&["remove", "disk-a"]).expect(0, &["removed disk-a"]);
     baseline(&["remove", "disk-a"]).expect(4, &["no baseline is named"]);
 }

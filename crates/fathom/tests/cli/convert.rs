@@ -274,5 +274,5 @@ fn reports_of_lint_agree() {
         assert_eq!(junit.matches("<testcase").count(), rules.len());
         assert_eq!(junit.contains("<failure"), code == 1, "{junit}");
     }
-    lint(&["--out", "html"]).expect(4, &["there are text, json, sarif, junit"]);
+    lint(&["--out", "html"]).expect(4, &["formats: text, json, sarif, junit"]);
 }

@@ -176,12 +176,12 @@ fn mistakes_are_reported_before_anything_is_written() {
     let check = |more: &[&str], part: &str| {
         fathom(&[&["precondition", text(&job)][..], more].concat()).expect(4, &[part]);
     };
-    check(&["--round", "0s"], "a round takes some time");
+    check(&["--round", "0s"], "the time must be above 0");
     check(&["--round", "soon"], "for example --round 60s");
     check(&["--rounds", "4"], "4 is not in 5..");
     check(&["--matrix", "--block", "8k"], "cannot be used with");
     check(&["--time", "5s"], "unexpected argument '--time'");
-    check(&["--out", "xml"], "there are text, json, csv");
+    check(&["--out", "xml"], "formats: text, json, csv");
     let ends = folder.path().join("ends.toml");
     fs::write(&ends, "[[job]]\ntarget = \"null\"\nwrite = 100\noperations = 5\n").unwrap();
     fathom(&["precondition", text(&ends)]).expect(4, &["sets its own end", "set the length with --round"]);

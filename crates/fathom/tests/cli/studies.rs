@@ -273,7 +273,7 @@ fn mistakes_in_a_sweep_are_reported_before_anything_is_measured() {
     check(&["--over", "depth=4..1"], "empty");
     check(&["--over", "depth=1", "--over", "qd=2"], "varied twice");
     check(&["--slo", "p99=3ms"], "p99<=3ms");
-    check(&["--out", "xml"], "there are text, json, csv");
+    check(&["--out", "xml"], "formats: text, json, csv");
     check(&["--over", "targets=1,2", "--all-points"], "name each with --target");
     fathom(&["sweep"]).expect(4, &["no target"]);
 }

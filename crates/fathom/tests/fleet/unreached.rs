@@ -84,7 +84,7 @@ fn waiting_for_hosts_is_reported_and_can_be_interrupted() {
     let hanging = with_ssh(&ground, "exec sleep 50", "db1,db2", &[]);
     interrupted(hanging, "waiting for db1, db2");
     let listening = with_ssh(&ground, "", "listen://127.0.0.1:0*1", &[]);
-    interrupted(listening, "waiting for 1 worker on 127.0.0.1:");
+    interrupted(listening, "waiting for 1 agent on 127.0.0.1:");
     // No process listens at a port that was just closed.
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = free.local_addr().unwrap().to_string();

@@ -2,7 +2,7 @@
 
 use study::anti_patterns::{ANTI_PATTERNS, AntiPattern, find};
 
-use super::document;
+use super::to_json;
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::screen;
@@ -14,21 +14,22 @@ pub(super) fn print(names: &[String], json: bool) -> Result<Exit, Faults> {
     } else {
         let known = || ANTI_PATTERNS.iter().map(|one| one.name).collect::<Vec<_>>().join(", ");
         let unknown = |name: &str| {
-            let fault = Fault::new(format!("unknown anti-pattern `{name}`")).help(format!("there are {}", known()));
+            let fault =
+                Fault::new(format!("unknown anti-pattern `{name}`")).help(format!("anti-patterns: {}", known()));
             Faults::usage(fault)
         };
         let found = names.iter().map(|name| find(name).ok_or_else(|| unknown(name)));
         found.collect::<Result<_, Faults>>()?
     };
     if json {
-        return screen::put(&document(&list));
+        return screen::put(&to_json(&list));
     }
     let mut text = String::from("Common tests that do not test storage\n");
     for one in list {
         text += &format!("\n{}\n", one.name);
-        text += &screen::wrapped(one.what);
-        text += &screen::wrapped(one.why);
-        text += &screen::wrapped(&format!("Instead: {}", one.instead));
+        text += &screen::wrap_paragraph(one.what);
+        text += &screen::wrap_paragraph(one.why);
+        text += &screen::wrap_paragraph(&format!("Instead: {}", one.instead));
     }
     screen::put(&text)
 }

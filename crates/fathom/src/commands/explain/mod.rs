@@ -1,7 +1,7 @@
 //! `fathom explain`.
 
 mod anti_patterns;
-mod asked;
+mod promise_args;
 mod text;
 
 use clap::ValueHint;
@@ -15,9 +15,9 @@ use crate::limits::{self, Storage};
 use crate::screen;
 use crate::session::Session;
 
-pub use asked::{PromiseArgs, read as asked};
+pub use promise_args::{PromiseArgs, read_context};
 
-/// The argument that prints commands that do not test storage. For a file of that name write
+/// Argument that selects the description of anti-patterns. A file of that name is
 /// `./anti-patterns`.
 const ANTI_PATTERNS: &str = "anti-patterns";
 
@@ -58,33 +58,33 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     {
         return anti_patterns::print(names, json);
     }
-    let asked = asked::read(&args.promise)?;
+    let context = read_context(&args.promise)?;
     let storage = args.promise.storage()?;
     let mut explanations = Vec::new();
     for file in &args.file {
-        explanations.push(explain(results::read(file)?, &asked, &storage)?);
+        explanations.push(explain(results::read(file)?, &context, &storage)?);
     }
-    screen::put(&shown(&explanations, json))?;
-    Ok(exit(&explanations, args.strict))
+    screen::put(&render(&explanations, json))?;
+    Ok(exit_of_all(&explanations, args.strict))
 }
 
 /// Explains a loaded result.
 ///
 /// # Errors
 /// It has no load, or lacks a job that `storage` or a limit names.
-pub fn explain(mut found: Loaded, asked: &ExplainContext, storage: &Storage) -> Result<Explanation, Faults> {
+pub fn explain(mut found: Loaded, context: &ExplainContext, storage: &Storage) -> Result<Explanation, Faults> {
     storage.apply_to_loads(&mut found.loads)?;
     let jobs: Vec<_> = found
         .loads
         .iter()
         .map(|load| (load.name.as_str(), &load.load.storage))
         .collect();
-    limits::refuse_unused(&asked.layers, &jobs)?;
-    let named = asked.layers.iter().cloned();
-    let asked = ExplainContext {
+    limits::refuse_unused(&context.layers, &jobs)?;
+    let named = context.layers.iter().cloned();
+    let context = ExplainContext {
         not_admissible: found.not_admissible,
         layers: named.chain(found.limits).collect(),
-        ..asked.clone()
+        ..context.clone()
     };
     if found.loads.is_empty() {
         let fault = Fault::new(format!("{} contains no measured load", found.source.file));
@@ -93,35 +93,36 @@ pub fn explain(mut found: Loaded, asked: &ExplainContext, storage: &Storage) -> 
             Exit::Refused,
         ));
     }
-    Ok(explain::explain(found.source, found.remarks, found.loads, &asked))
+    Ok(explain::explain(found.source, found.remarks, found.loads, &context))
 }
 
-/// The exit code of one explanation.
+/// Returns the exit code of one explanation.
 pub fn exit_code(explanation: &Explanation) -> Exit {
-    exit(std::slice::from_ref(explanation), false)
+    exit_of_all(std::slice::from_ref(explanation), false)
 }
 
-fn shown(explanations: &[Explanation], json: bool) -> String {
+fn render(explanations: &[Explanation], json: bool) -> String {
     let texts: Vec<String> = match (json, explanations) {
-        (true, [one]) => vec![document(one)],
-        (true, many) => vec![document(&many)],
+        (true, [one]) => vec![to_json(one)],
+        (true, many) => vec![to_json(&many)],
         (false, many) => many.iter().map(text::render).collect(),
     };
     texts.join("\n")
 }
 
-fn document<T: serde::Serialize + ?Sized>(value: &T) -> String {
+fn to_json<T: serde::Serialize + ?Sized>(value: &T) -> String {
     serde_json::to_string_pretty(value).expect("an explanation is plain JSON") + "\n"
 }
 
-/// The worst verdict decides the exit code; without verdicts errors do, and with `strict` warnings.
-fn exit(explanations: &[Explanation], strict: bool) -> Exit {
+/// Chooses the exit code by the worst verdict; without verdicts by errors, and with `strict` also
+/// by warnings.
+fn exit_of_all(explanations: &[Explanation], strict: bool) -> Exit {
     let loads = || explanations.iter().flat_map(|explanation| &explanation.loads);
     let verdicts: Vec<_> = loads()
         .filter_map(|load| load.verdict.as_ref())
         .map(|verdict| verdict.outcome)
         .collect();
-    if let Some(exit) = asked::exit(&verdicts) {
+    if let Some(exit) = promise_args::exit_of_verdicts(&verdicts) {
         return exit;
     }
     let bad = if strict { Severity::Warning } else { Severity::Error };

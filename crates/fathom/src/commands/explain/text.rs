@@ -1,4 +1,4 @@
-//! An explanation for people.
+//! Formats an explanation as text.
 
 use analysis::diagnosis::Answer;
 use analysis::identities::{PercentileValue, Trust};
@@ -12,7 +12,7 @@ use study::verify::headline;
 
 use crate::screen;
 
-/// The whole text.
+/// Formats the whole explanation.
 pub(super) fn render(explanation: &Explanation) -> String {
     let source = &explanation.source;
     let mut text = format!("{}: {}\n", source.file, source.form);
@@ -26,7 +26,7 @@ pub(super) fn render(explanation: &Explanation) -> String {
     ];
     let facts: Vec<String> = facts.into_iter().flatten().collect();
     if !facts.is_empty() {
-        text += &screen::wrapped(&facts.join(", "));
+        text += &screen::wrap_paragraph(&facts.join(", "));
     }
     for command in source.commands.iter().filter(|command| !command.is_empty()) {
         text += &format!("  $ {command}\n");
@@ -37,7 +37,7 @@ pub(super) fn render(explanation: &Explanation) -> String {
     }
     for table in &explanation.shared_limits {
         text += &format!("\n{}\n", diagnosis::table_title(table));
-        text += &shared_limits(table);
+        text += &format_shared_limits(table);
     }
     let findings: Vec<Finding> = explanation.findings().cloned().collect();
     if !findings.is_empty() {
@@ -45,7 +45,7 @@ pub(super) fn render(explanation: &Explanation) -> String {
         text += &format_findings(&findings);
     }
     text += "\n";
-    text += &screen::wrapped(
+    text += &screen::wrap_paragraph(
         "A synthetic load never equals that of a real program: compare these figures with others of the same load.",
     );
     text
@@ -60,11 +60,11 @@ fn format_findings(findings: &[Finding]) -> String {
 fn format_load(load: &Explained) -> String {
     let mut text = String::new();
     for sentence in &load.sentences {
-        text += &screen::wrapped(sentence);
+        text += &screen::wrap_paragraph(sentence);
     }
-    text += &percentiles(load);
-    text += &limits(&load.limits);
-    text += &what_limits(load);
+    text += &format_percentiles(load);
+    text += &format_limits(&load.limits);
+    text += &format_diagnosis(load);
     if let Some(verdict) = &load.verdict {
         text += &format!("\n  {}\n", headline(verdict.outcome, &verdict.clauses, load.length));
         text += &format_verdict(verdict);
@@ -72,8 +72,8 @@ fn format_load(load: &Explained) -> String {
     text
 }
 
-/// A table with a column for each direction.
-fn percentiles(load: &Explained) -> String {
+/// Formats the percentiles, with a column for each direction.
+fn format_percentiles(load: &Explained) -> String {
     let observation = &load.observation;
     let mixed = observation.directions.read.is_some() && observation.directions.write.is_some();
     let titles: &[&str] = if mixed { &["read", "write", "all"] } else { &["all"] };
@@ -101,7 +101,10 @@ fn percentiles(load: &Explained) -> String {
     for row in &load.percentiles {
         let values = [row.read, row.write, row.total];
         let values = if mixed { &values[..] } else { &values[2..] };
-        rows.push((row.name.clone(), values.iter().map(|value| cell(*value)).collect()));
+        rows.push((
+            row.name.clone(),
+            values.iter().map(|value| format_cell(*value)).collect(),
+        ));
     }
     if load.percentiles.is_empty() {
         return String::new();
@@ -138,7 +141,7 @@ fn percentiles(load: &Explained) -> String {
     text
 }
 
-fn cell(value: Option<PercentileValue>) -> String {
+fn format_cell(value: Option<PercentileValue>) -> String {
     let Some(value) = value else { return "-".into() };
     let sign = match value.mark {
         Trust::Good | Trust::Unknown => "",
@@ -148,7 +151,7 @@ fn cell(value: Option<PercentileValue>) -> String {
     format!("{sign}{}", numbers::time(value.ns))
 }
 
-fn limits(limits: &[LimitUse]) -> String {
+fn format_limits(limits: &[LimitUse]) -> String {
     if limits.is_empty() {
         return String::new();
     }
@@ -170,8 +173,8 @@ fn limits(limits: &[LimitUse]) -> String {
     text
 }
 
-/// Shared limits in columns, and conclusions.
-fn shared_limits(table: &LimitTable) -> String {
+/// Formats shared limits in columns, and the conclusions.
+fn format_shared_limits(table: &LimitTable) -> String {
     let mut bytes = Vec::new();
     diagnosis::write_rows(&diagnosis::job_rows(table), &mut bytes).expect("writing to memory does not fail");
     bytes.push(b'\n');
@@ -179,22 +182,22 @@ fn shared_limits(table: &LimitTable) -> String {
     let mut text = String::from_utf8_lossy(&bytes).into_owned();
     text.push('\n');
     for sentence in &table.sentences {
-        text += &screen::wrapped(sentence);
+        text += &screen::wrap_paragraph(sentence);
     }
     text
 }
 
-/// The diagnosis, unless the sentences above contain it.
-fn what_limits(load: &Explained) -> String {
+/// Formats the diagnosis, unless the sentences above contain it.
+fn format_diagnosis(load: &Explained) -> String {
     let found = &load.diagnosis;
-    let said = found.answer == Answer::Cap && load.limits.iter().any(|standing| standing.met);
-    if said || found.answer == Answer::Undetermined && load.limits.is_empty() {
+    let is_covered = found.answer == Answer::Cap && load.limits.iter().any(|standing| standing.met);
+    if is_covered || found.answer == Answer::Undetermined && load.limits.is_empty() {
         return String::new();
     }
     let mut text = String::from("\n  What limited it\n");
-    text += &screen::wrapped(&found.sentence);
+    text += &screen::wrap_paragraph(&found.sentence);
     for advice in &found.advice {
-        text += &screen::wrapped(advice);
+        text += &screen::wrap_paragraph(advice);
     }
     text
 }
@@ -202,17 +205,17 @@ fn what_limits(load: &Explained) -> String {
 fn format_verdict(verdict: &Verdict) -> String {
     let mut text = String::new();
     for reason in &verdict.reasons {
-        text += &screen::wrapped(&reason.what);
+        text += &screen::wrap_paragraph(&reason.what);
     }
     let words = verdict.words();
     for (clause, (reason, _)) in verdict.clauses.iter().zip(&words.clauses) {
-        text += &screen::wrapped(&format!("{} {}: {reason}", clause.outcome.word(), clause.clause));
+        text += &screen::wrap_paragraph(&format!("{} {}: {reason}", clause.outcome.word(), clause.clause));
     }
     for shared in &words.shared {
-        text += &screen::wrapped(shared);
+        text += &screen::wrap_paragraph(shared);
     }
     for note in &verdict.notes {
-        text += &screen::wrapped(note);
+        text += &screen::wrap_paragraph(note);
     }
     text
 }

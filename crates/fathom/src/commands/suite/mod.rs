@@ -28,15 +28,15 @@ use crate::permissions::{self, SafetyArgs};
 use crate::screen::{self, Screen};
 use crate::session::Session;
 use crate::{history, judged, pages, user_file};
-use workloads::{Ready, all_ready, describe_load, left_out};
+use workloads::{Ready, describe_load, prepare_workloads, without_result};
 
 /// Load options that are also flags of this command: target, size and length.
 const FLAGS: [&str; 4] = ["target", "size", "time", "warm-up"];
 
-/// [`FLAGS`].
-pub struct OfWorkloads;
+/// The options of [`FLAGS`].
+pub struct WorkloadOptions;
 
-impl Subset for OfWorkloads {
+impl Subset for WorkloadOptions {
     fn has(name: &str) -> bool {
         FLAGS.contains(&name)
     }
@@ -65,7 +65,7 @@ pub struct Args {
     #[arg(long, conflicts_with = "file")]
     example: bool,
     #[command(flatten)]
-    load: LoadOptions<OfWorkloads>,
+    load: LoadOptions<WorkloadOptions>,
     /// Write a Markdown page to sign: requirements, results, method and system
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Output")]
     sign_off: Option<PathBuf>,
@@ -116,7 +116,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         .map_err(|error| Faults::unreadable(Path::new(file), &error))?;
     let read = read_suite(file, &text)?;
     let outputs = args.outputs()?;
-    let ready = all_ready(session, args, file, &read)?;
+    let ready = prepare_workloads(session, args, file, &read)?;
     let permissions = permissions::from_args(&args.safety);
     let plans = ready
         .iter()
@@ -131,12 +131,12 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     }
     // With --hosts, each host checks its own targets when a workload begins.
     if !session.has_fleet() {
-        refuse(&plans, &permissions)?;
+        refuse_forbidden_targets(&plans, &permissions)?;
     }
     let targets: Vec<Target> = plans.iter().flat_map(|plan| plan.targets.iter().cloned()).collect();
     outputs.check_files(&targets)?;
     let started = Zoned::now();
-    let mut errand = SuiteRunner {
+    let mut runner = SuiteRunner {
         session,
         permissions,
         shared_files: SharedFiles::default(),
@@ -146,22 +146,26 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         runs: Vec::new(),
         exits: Vec::new(),
     };
-    let mut held = Vec::new();
+    let mut workloads = Vec::new();
     for (number, one) in ready.iter().enumerate() {
-        held.push(errand.hold(one, number + 1, ready.len()));
+        workloads.push(runner.run_workload(one, number + 1, ready.len()));
         if session.process.is_interrupted() {
             break;
         }
     }
-    let (runs, exits) = (std::mem::take(&mut errand.runs), std::mem::take(&mut errand.exits));
-    drop(errand);
-    let left_out = ready.iter().skip(held.len()).map(left_out).collect::<Vec<_>>();
-    held.extend(left_out);
+    let (runs, exits) = (std::mem::take(&mut runner.runs), std::mem::take(&mut runner.exits));
+    drop(runner);
+    let left_out = ready
+        .iter()
+        .skip(workloads.len())
+        .map(without_result)
+        .collect::<Vec<_>>();
+    workloads.extend(left_out);
     let seen = runs.first().map(|run| &run.results);
-    let report = report::document(&read, file, &started, held, seen);
-    let study = report::study(&report, runs, session.process.is_interrupted());
-    finish(&outputs, &report, &study, &started)?;
-    Ok(exit(&report, exits))
+    let report = report::build_report(&read, file, &started, workloads, seen);
+    let study = report::build_study(&report, runs, session.process.is_interrupted());
+    write_reports(&outputs, &report, &study, &started)?;
+    Ok(exit_code(&report, exits))
 }
 
 fn dry_run(session: &Session, ready: &[Ready], plans: &[Plan], permissions: &Permissions) -> Result<Exit, Faults> {
@@ -176,8 +180,8 @@ fn dry_run(session: &Session, ready: &[Ready], plans: &[Plan], permissions: &Per
     Ok(if refused { Exit::Refused } else { Exit::Done })
 }
 
-/// Reports a workload that the guard refuses before the first one runs, not after an hour.
-fn refuse(plans: &[Plan], permissions: &Permissions) -> Result<(), Faults> {
+/// Reports refusals of the guard before the first workload runs, not after an hour.
+fn refuse_forbidden_targets(plans: &[Plan], permissions: &Permissions) -> Result<(), Faults> {
     let mut refusals: Vec<Refusal> = Vec::new();
     for plan in plans {
         for one in ::run::targets::judge(plan, permissions)? {
@@ -192,14 +196,14 @@ fn refuse(plans: &[Plan], permissions: &Permissions) -> Result<(), Faults> {
     }
 }
 
-/// What the commands need to run the workloads.
+/// Runs the workloads of a suite.
 struct SuiteRunner<'a> {
     session: &'a Session,
     permissions: Permissions,
     shared_files: SharedFiles,
     screen: Screen,
     args: &'a Args,
-    /// Its name.
+    /// Name of the suite.
     suite: &'a str,
     /// Every run of every workload.
     runs: Vec<StudyRun>,
@@ -207,19 +211,19 @@ struct SuiteRunner<'a> {
 }
 
 impl SuiteRunner<'_> {
-    fn hold(&mut self, one: &Ready, number: usize, of: usize) -> Held {
-        let mut held = left_out(one);
-        match self.attempts(one, &mut held, &format!("[{number}/{of}]")) {
+    fn run_workload(&mut self, one: &Ready, number: usize, of: usize) -> Held {
+        let mut workload = without_result(one);
+        match self.run_attempts(one, &mut workload, &format!("[{number}/{of}]")) {
             Ok(results) => {
                 self.exits.push(Exit::from_results(&results, false));
-                held.findings.clone_from(&results.findings);
-                if held.verdict.is_none() {
-                    held.failure = Some(judged::nothing_to_judge(&results).what);
+                workload.findings.clone_from(&results.findings);
+                if workload.verdict.is_none() {
+                    workload.failure = Some(judged::nothing_to_judge(&results).what);
                 } else {
-                    held.failure = None;
+                    workload.failure = None;
                 }
                 let name = format!("{}: {}", self.suite, one.name);
-                let verdict = held.verdict.as_ref().map(|verdict| verdict.outcome.word());
+                let verdict = workload.verdict.as_ref().map(|verdict| verdict.outcome.word());
                 history::record_as(
                     &self.args.study.measure,
                     self.args.study.save.as_ref(),
@@ -231,25 +235,25 @@ impl SuiteRunner<'_> {
             }
             Err(faults) => {
                 self.exits.push(faults.exit());
-                held.failure = Some(faults.first());
+                workload.failure = Some(faults.first());
             }
         }
-        held
+        workload
     }
 
     /// Runs a workload, and repeats it if operations had to wait for a free slot.
-    fn attempts(&mut self, one: &Ready, held: &mut Held, place: &str) -> Result<Results, Faults> {
+    fn run_attempts(&mut self, one: &Ready, workload: &mut Held, place: &str) -> Result<Results, Faults> {
         let mut search = Search::default();
         loop {
-            let attempt = one.attempt(&search);
+            let attempt = one.next_attempt(&search);
             let number = attempt.map_or(1, |attempt| attempt.number);
             let mut plan = one.plan(attempt.as_ref(), self.session.ranks())?;
-            held.load = describe_load(&plan);
-            held.settings = convert::to_native(&plan).text;
+            workload.load = describe_load(&plan);
+            workload.settings = convert::to_native(&plan).text;
             self.session.prepare_shared_files(&mut self.shared_files, &mut plan)?;
             let again = if number > 1 { ", again, with more slots" } else { "" };
             self.screen
-                .print(&format!("{place} {}: {}{again}", one.name, held.load));
+                .print(&format!("{place} {}: {}{again}", one.name, workload.load));
             self.screen.begin(&plan, Some(format!("{place} {}", one.name)));
             let (shared_files, screen) = (&mut self.shared_files, &mut self.screen);
             let results = self.session.execution(plan, &self.permissions).run(&mut |event| {
@@ -257,13 +261,14 @@ impl SuiteRunner<'_> {
                 screen.handle_event(&event);
             });
             let results = results?;
-            held.verdict = judged::judge(&results, &one.clauses).only();
-            if let (Some(paced), Some(attempt), Some(verdict)) = (&one.paced, &attempt, &held.verdict)
+            workload.verdict = judged::judge(&results, &one.clauses).only();
+            if let (Some(paced), Some(attempt), Some(verdict)) = (&one.paced, &attempt, &workload.verdict)
                 && let Some(observed) = Observation::from_results(&results, 0, 0)
             {
                 paced.record_window(&mut search, attempt, verdict, &observed);
             }
-            let again = held.verdict.is_some() && !Exit::is_cut_short(&results) && one.attempt(&search).is_some();
+            let again =
+                workload.verdict.is_some() && !Exit::is_cut_short(&results) && one.next_attempt(&search).is_some();
             self.runs.push(StudyRun {
                 settings: report::settings(&one.name, Some(number)),
                 role: Role::Point,
@@ -276,13 +281,13 @@ impl SuiteRunner<'_> {
     }
 }
 
-fn finish(outputs: &StudyOutputs, report: &SuiteReport, study: &Study, started: &Zoned) -> Result<(), Faults> {
-    let text = report::text(report);
+fn write_reports(outputs: &StudyOutputs, report: &SuiteReport, study: &Study, started: &Zoned) -> Result<(), Faults> {
+    let text = report::format_text(report);
     outputs.finish(&Contents {
         text: text.clone(),
         json: report,
         others: &[
-            (Form::Csv, &|| report::csv(report, &study.runs)),
+            (Form::Csv, &|| report::format_csv(report, &study.runs)),
             (Form::Markdown, &|| ::study::suite::sign_off(report)),
             (Form::Junit, &|| {
                 ::report::junit::document(&report::junit_suite(report, started, &text))
@@ -293,8 +298,8 @@ fn finish(outputs: &StudyOutputs, report: &SuiteReport, study: &Study, started: 
     })
 }
 
-/// The exit code of the worst problem of the runs themselves, else that of the verdict.
-fn exit(report: &SuiteReport, mut exits: Vec<Exit>) -> Exit {
+/// Returns the exit code of the worst run, else that of the verdict.
+fn exit_code(report: &SuiteReport, mut exits: Vec<Exit>) -> Exit {
     let rank = |exit: &Exit| match exit {
         Exit::Interrupted(_) => 7,
         Exit::Internal => 6,

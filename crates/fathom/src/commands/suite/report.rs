@@ -17,8 +17,8 @@ use study::suite;
 use super::super::study_outputs::{csv_number, csv_table};
 use crate::screen;
 
-/// All results of a suite.
-pub(super) fn document(
+/// Builds the report of a suite.
+pub(super) fn build_report(
     suite: &Suite,
     file: &str,
     started: &Zoned,
@@ -72,7 +72,7 @@ pub(super) fn document(
     SuiteReport {
         format_version: FORMAT_VERSION,
         kind: SuiteKind::Suite,
-        tool: seen.map_or_else(tool, |results| results.tool.clone()),
+        tool: seen.map_or_else(this_tool, |results| results.tool.clone()),
         name: suite.name.clone().or(stem).unwrap_or_else(|| "suite".into()),
         objective: suite.objective.clone(),
         started: now(started),
@@ -83,9 +83,9 @@ pub(super) fn document(
     }
 }
 
-/// All measurements, for `--save`.
-pub(super) fn study(report: &SuiteReport, runs: Vec<StudyRun>, interrupted: bool) -> Study {
-    let not_run = |held: &&Held| held.failure.is_some();
+/// Builds the study with all measurements, for `--save`.
+pub(super) fn build_study(report: &SuiteReport, runs: Vec<StudyRun>, interrupted: bool) -> Study {
+    let not_run = |workload: &&Held| workload.failure.is_some();
     Study {
         format_version: model::results::FORMAT_VERSION,
         kind: StudyKind::Study,
@@ -95,9 +95,9 @@ pub(super) fn study(report: &SuiteReport, runs: Vec<StudyRun>, interrupted: bool
             workloads: report
                 .workloads
                 .iter()
-                .map(|held| RequiredOf {
-                    workload: held.name.clone(),
-                    required: held.required.clone(),
+                .map(|workload| RequiredOf {
+                    workload: workload.name.clone(),
+                    required: workload.required.clone(),
                 })
                 .collect(),
         },
@@ -106,16 +106,16 @@ pub(super) fn study(report: &SuiteReport, runs: Vec<StudyRun>, interrupted: bool
             .workloads
             .iter()
             .filter(not_run)
-            .map(|held| LeftOut {
-                settings: settings(&held.name, None),
-                why: held.failure.clone().unwrap_or_default(),
+            .map(|workload| LeftOut {
+                settings: settings(&workload.name, None),
+                why: workload.failure.clone().unwrap_or_default(),
             })
             .collect(),
         interrupted,
     }
 }
 
-/// The facts that distinguish the runs of a suite.
+/// Builds the settings that distinguish the runs of a suite.
 pub(super) fn settings(workload: &str, attempt: Option<u32>) -> Vec<Setting> {
     let attempt = attempt.map(|attempt| Setting {
         name: "attempt".into(),
@@ -130,7 +130,7 @@ pub(super) fn settings(workload: &str, attempt: Option<u32>) -> Vec<Setting> {
     [workload].into_iter().chain(attempt).collect()
 }
 
-fn tool() -> model::results::Tool {
+fn this_tool() -> model::results::Tool {
     model::results::Tool {
         name: "fathom".into(),
         version: env!("CARGO_PKG_VERSION").into(),
@@ -138,8 +138,8 @@ fn tool() -> model::results::Tool {
     }
 }
 
-/// The table, for people.
-pub(super) fn text(report: &SuiteReport) -> String {
+/// Formats the report as text.
+pub(super) fn format_text(report: &SuiteReport) -> String {
     let (lines, notes) = suite::table(report);
     let mut text = format!("{}, {}\n", report.name, report.started);
     if let Some(objective) = &report.objective {
@@ -154,18 +154,18 @@ pub(super) fn text(report: &SuiteReport) -> String {
     }
     text += &format!("\n{}\n", report.outcome.word());
     for note in notes {
-        text += &screen::wrapped(&note);
+        text += &screen::wrap_paragraph(&note);
     }
     text
 }
 
-/// A row for each workload, with the figures of its last run.
-pub(super) fn csv(report: &SuiteReport, runs: &[StudyRun]) -> String {
-    let row = |held: &Held| {
+/// Formats one CSV row per workload, with the figures of its last run.
+pub(super) fn format_csv(report: &SuiteReport, runs: &[StudyRun]) -> String {
+    let row = |workload: &Held| {
         let is = |run: &&StudyRun| {
             run.settings
                 .iter()
-                .any(|one| one.name == "workload" && one.value == held.name)
+                .any(|one| one.name == "workload" && one.value == workload.name)
         };
         let found = runs
             .iter()
@@ -177,19 +177,22 @@ pub(super) fn csv(report: &SuiteReport, runs: &[StudyRun]) -> String {
             let is_supported = |latency: &&Latency| support(share, latency.samples.unwrap_or(0)) != Support::None;
             csv_number(latency.filter(is_supported).and_then(|latency| latency.quantile(share)))
         };
-        let of_clauses = held.verdict.iter().flat_map(|verdict| &verdict.clauses);
-        let reasons: Vec<String> = of_clauses.map(|one| one.reason.clone()).chain(held.reasons()).collect();
+        let of_clauses = workload.verdict.iter().flat_map(|verdict| &verdict.clauses);
+        let reasons: Vec<String> = of_clauses
+            .map(|one| one.reason.clone())
+            .chain(workload.reasons())
+            .collect();
         vec![
-            held.name.clone(),
-            held.outcome().word().into(),
-            held.required.clone(),
+            workload.name.clone(),
+            workload.outcome().word().into(),
+            workload.required.clone(),
             csv_number(total.and_then(|total| total.iops)),
             csv_number(total.and_then(|total| total.bytes_per_sec)),
             csv_number(latency.and_then(|latency| latency.mean_ns)),
             quantile(0.5),
             quantile(0.99),
             quantile(0.999),
-            held.load.clone(),
+            workload.load.clone(),
             reasons.join("; "),
         ]
     };
@@ -207,16 +210,16 @@ pub(super) fn junit_suite(report: &SuiteReport, started: &Zoned, text: &str) -> 
         Outcome::Consistent => CaseOutcome::Skipped,
     };
     let mut cases = Vec::new();
-    for held in &report.workloads {
-        let clauses = held.verdict.iter().flat_map(|verdict| &verdict.clauses);
+    for workload in &report.workloads {
+        let clauses = workload.verdict.iter().flat_map(|verdict| &verdict.clauses);
         cases.extend(clauses.map(|one| Case {
-            name: format!("{}: {}", held.name, one.clause),
+            name: format!("{}: {}", workload.name, one.clause),
             outcome: outcome(one.outcome),
             message: one.reason.clone(),
         }));
-        let reasons = held.verdict.iter().flat_map(|verdict| &verdict.reasons);
+        let reasons = workload.verdict.iter().flat_map(|verdict| &verdict.reasons);
         let as_a_whole = |outcome: CaseOutcome, message: String| Case {
-            name: format!("{}: the test as a whole", held.name),
+            name: format!("{}: the test as a whole", workload.name),
             outcome,
             message,
         };
@@ -229,7 +232,8 @@ pub(super) fn junit_suite(report: &SuiteReport, started: &Zoned, text: &str) -> 
             as_a_whole(outcome, reason.what.clone())
         }));
         cases.extend(
-            held.failure
+            workload
+                .failure
                 .iter()
                 .map(|why| as_a_whole(CaseOutcome::Undecided, why.clone())),
         );

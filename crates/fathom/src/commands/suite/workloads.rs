@@ -26,13 +26,13 @@ pub(super) struct Ready {
     pub(super) document: Document,
     pub(super) required: String,
     pub(super) clauses: Vec<Clause>,
-    /// How to issue it at the required rate.
+    /// Paces the workload at its required rate; `None` without one.
     pub(super) paced: Option<Verification>,
 }
 
 impl Ready {
-    /// The document of an attempt; `None` for a workload without a rate.
-    fn document(&self, attempt: Option<&Attempt>) -> Document {
+    /// Builds the document of an attempt; `attempt` is `None` for a workload without a rate.
+    fn build_document(&self, attempt: Option<&Attempt>) -> Document {
         let mut document = self.document.clone();
         if let Some((paced, attempt)) = self.paced.as_ref().zip(attempt) {
             let issued = paced.issued(attempt);
@@ -47,9 +47,9 @@ impl Ready {
         document
     }
 
-    /// The next attempt at a workload with a rate. A workload that requires only a rate gets no
-    /// probes here; it is judged at its own depth.
-    pub(super) fn attempt(&self, search: &Search) -> Option<Attempt> {
+    /// Chooses the next attempt at a workload with a rate. There are no probes: a workload that
+    /// requires only a rate is judged at its own depth.
+    pub(super) fn next_attempt(&self, search: &Search) -> Option<Attempt> {
         let next = self.paced.as_ref()?.next(search)?;
         Some(Attempt {
             is_probe: false,
@@ -57,9 +57,9 @@ impl Ready {
         })
     }
 
-    /// With several hosts, all of them together issue the rate.
+    /// Lowers an attempt to a plan. Several hosts together issue the rate.
     pub(super) fn plan(&self, attempt: Option<&Attempt>, hosts: Option<u32>) -> Result<Plan, Faults> {
-        let plan = native::lower(&self.document(attempt))?;
+        let plan = native::lower(&self.build_document(attempt))?;
         Ok(match &self.paced {
             Some(_) => divide_among_hosts(hosts, plan),
             None => plan,
@@ -68,13 +68,24 @@ impl Ready {
 }
 
 /// Prepares every workload with its requirement before any of them runs.
-pub(super) fn all_ready(session: &Session, args: &Args, file: &str, suite: &Suite) -> Result<Vec<Ready>, Faults> {
+pub(super) fn prepare_workloads(
+    session: &Session,
+    args: &Args,
+    file: &str,
+    suite: &Suite,
+) -> Result<Vec<Ready>, Faults> {
     let folder = Path::new(file).parent().unwrap_or(Path::new(""));
-    let one = |workload: &Workload| ready(session, args, folder, suite, workload);
+    let one = |workload: &Workload| prepare_workload(session, args, folder, suite, workload);
     suite.workloads.iter().map(one).collect()
 }
 
-fn ready(session: &Session, args: &Args, folder: &Path, suite: &Suite, workload: &Workload) -> Result<Ready, Faults> {
+fn prepare_workload(
+    session: &Session,
+    args: &Args,
+    folder: &Path,
+    suite: &Suite,
+    workload: &Workload,
+) -> Result<Ready, Faults> {
     let at = format!("{}:{}  {}", workload.at.file, workload.at.line, workload.at.text);
     let fault = |what: String, help: &str| Faults::usage(Fault::new(what).at(&*at).help(help));
     let of_file = match &workload.base {
@@ -83,8 +94,8 @@ fn ready(session: &Session, args: &Args, folder: &Path, suite: &Suite, workload:
     };
     let mut document = workload.document(suite, of_file)?;
     document.arguments.clone_from(&session.process.arguments);
-    apply_options(&mut document, &args.load.given, args.study.measure.seed)?;
-    record_preset_changes(&mut document, &args.load.given);
+    apply_options(&mut document, &args.load.options, args.study.measure.seed)?;
+    record_preset_changes(&mut document, &args.load.options);
     check_target_count(&document)?;
     if document.jobs.len() != 1 {
         let what = format!(
@@ -99,7 +110,7 @@ fn ready(session: &Session, args: &Args, folder: &Path, suite: &Suite, workload:
         let what = format!("the workload `{}` has no requirement", workload.name);
         return Err(fault(what, "add one, for example require = \"iops>=4000,p99<=3ms\""));
     };
-    let clauses = judged::parsed(&required, &at)?;
+    let clauses = judged::parse_clauses(&required, &at)?;
     let job = &document.jobs[0];
     let paced = match workload
         .pace
@@ -114,7 +125,7 @@ fn ready(session: &Session, args: &Args, folder: &Path, suite: &Suite, workload:
             return Err(fault(what, "remove `rate` or `pace`"));
         }
         true => {
-            let paced = suite::pacing(&clauses, load(job, &document, |name| workload.sets(name)));
+            let paced = suite::pacing(&clauses, read_load(job, &document, |name| workload.sets(name)));
             Some(paced.map_err(|Unverifiable { what, .. }| {
                 fault(what, "add iops>=… or mbps>=… to the requirement, or remove `pace`")
             })?)
@@ -129,7 +140,7 @@ fn ready(session: &Session, args: &Args, folder: &Path, suite: &Suite, workload:
     })
 }
 
-fn load(job: &JobSpec, document: &Document, sets: impl Fn(&str) -> bool) -> Load {
+fn read_load(job: &JobSpec, document: &Document, sets: impl Fn(&str) -> bool) -> Load {
     let parts = if job.parts.is_empty() {
         std::slice::from_ref(&job.part)
     } else {
@@ -151,7 +162,7 @@ fn load(job: &JobSpec, document: &Document, sets: impl Fn(&str) -> bool) -> Load
     }
 }
 
-/// Average bytes of an operation.
+/// Returns the average bytes of an operation.
 fn mean_size(sizes: &BlockSizes) -> f64 {
     match sizes {
         BlockSizes::Fixed { size } => size.0 as f64,
@@ -180,8 +191,8 @@ pub(super) fn describe_load(plan: &Plan) -> String {
     )
 }
 
-/// A workload without any result yet.
-pub(super) fn left_out(one: &Ready) -> Held {
+/// Returns a workload without any result yet.
+pub(super) fn without_result(one: &Ready) -> Held {
     Held {
         name: one.name.clone(),
         objective: one.document.objective.clone(),

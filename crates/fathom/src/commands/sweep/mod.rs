@@ -33,7 +33,7 @@ use crate::permissions::{self, SafetyArgs};
 use crate::screen::{self, Screen};
 use crate::session::Session;
 
-/// The heading of sweep options.
+/// Help heading of sweep options.
 const HEADING: &str = "Sweep";
 
 /// Vary depth, block size, rate, …; find the knee
@@ -42,7 +42,7 @@ const HEADING: &str = "Sweep";
     long_about = "Repeats one load while varying one or more parameters, and reports where more load stops paying: \
         bounds, knee, the highest load within a limit, scalability, and one recommendation.\n\nThe order of the \
         points is random, so that drift scatters the points instead of bending the curve. The first point is \
-        measured again at the end, and points are added beside the knee. Points that would show nothing new are \
+        measured again at the end, and points are added near the knee. Points that would show nothing new are \
         skipped: the rate has stopped rising and only the latency grows, a latency is four times its limit, or more \
         is in flight than the device's queue holds. The target is prepared once.\n\nEach point warms up for 5 s and \
         measures for at least 20 s and 10,000 operations; --time sets a fixed length.",
@@ -70,10 +70,10 @@ pub struct Args {
     /// Find the highest load within this limit: 'p99<=3ms', 'mean<=500us'
     #[arg(long, value_name = "LATENCY<=TIME", help_heading = HEADING)]
     slo: Option<String>,
-    /// Skip no point, whatever the others show
+    /// Measure every point, even if it shows nothing new
     #[arg(long, help_heading = HEADING)]
     all_points: bool,
-    /// Add no points beside the knee and do not repeat the first
+    /// Add no points near the knee and do not repeat the first
     #[arg(long, help_heading = HEADING)]
     grid_only: bool,
     /// Report a saved sweep again, with another --slo if given
@@ -91,21 +91,21 @@ pub struct Args {
 /// Runs a sweep.
 pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let outputs = args.study.outputs(study_outputs::STUDY_FORMS)?;
-    let limit = limit(args)?;
+    let limit = parse_limit(args)?;
     if let Some(file) = &args.from {
-        show(file, &results::study(file)?, limit, &outputs)?;
+        show(file, &results::load_study(file)?, limit, &outputs)?;
         return Ok(Exit::Done);
     }
-    let mut document = document(session, args)?;
+    let mut document = load_document(session, args)?;
     if !session.has_fleet() {
         fleet::expand_names_for_one_host(&mut document)?;
     }
-    let asked = asked(args, &mut document, limit)?;
-    try_settings(&document, &asked)?;
+    let sweep_settings = read_settings(args, &mut document, limit)?;
+    try_settings(&document, &sweep_settings)?;
     let base = native::lower(&document)?;
     let permissions = permissions::from_args(&args.safety);
     if args.test.dry.dry_run {
-        return dry_run(session, &document, asked, &base, &permissions);
+        return dry_run(session, &document, sweep_settings, &base, &permissions);
     }
     outputs.check_files(&base.targets)?;
     let name = document.name.clone().unwrap_or_else(|| "sweep".into());
@@ -116,7 +116,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         shared_files: SharedFiles::default(),
         screen: Screen::from_args(session, &args.study.measure.progress, false)?,
     };
-    let mut sweep = Sweep::new(asked);
+    let mut sweep = Sweep::new(sweep_settings);
     let mut failed = false;
     while let Some(next) = sweep.next_run() {
         match runner.measure(&next) {
@@ -142,10 +142,10 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         Faults::one(Fault::new("nothing was measured").help(help), Exit::Failed)
     })?;
     let report = Report::from_study(&study, limit).expect("a sweep ran here");
-    let written = finish(&outputs, &report, &study);
-    args.study.keep(EntryKind::Sweep, &study);
+    let written = write_reports(&outputs, &report, &study);
+    args.study.record(EntryKind::Sweep, &study);
     written?;
-    Ok(exit(&study.runs, failed, session))
+    Ok(exit_code(&study.runs, failed, session))
 }
 
 /// Reports a saved sweep again.
@@ -160,23 +160,22 @@ pub(super) fn show(
         Faults::usage(fault.help("`fathom ab --from` shows comparisons of A and B"))
     })?;
     outputs.check_files(&[])?;
-    finish(outputs, &report, study)
+    write_reports(outputs, &report, study)
 }
 
-/// The exit code of all runs: that of the first failed one. `failed` is true if some runs could not
-/// start.
-pub(super) fn exit(runs: &[model::study::StudyRun], failed: bool, session: &Session) -> Exit {
+/// Returns the exit code of the first failed run. `failed` is true if some runs could not start.
+pub(super) fn exit_code(runs: &[model::study::StudyRun], failed: bool, session: &Session) -> Exit {
     if session.process.is_interrupted() {
         return Exit::Interrupted(engine::sys::signals::stop_signal().unwrap_or(2));
     }
     let mut each = runs.iter().map(|run| Exit::from_results(&run.results, false));
-    let usual = if failed { Exit::Partial } else { Exit::Done };
-    each.find(|exit| *exit != Exit::Done).unwrap_or(usual)
+    let default_exit = if failed { Exit::Partial } else { Exit::Done };
+    each.find(|exit| *exit != Exit::Done).unwrap_or(default_exit)
 }
 
-fn finish(outputs: &StudyOutputs, report: &Report, study: &model::study::Study) -> Result<(), Faults> {
+fn write_reports(outputs: &StudyOutputs, report: &Report, study: &model::study::Study) -> Result<(), Faults> {
     outputs.finish(&Contents {
-        text: text::report(report, &study.runs[0].results),
+        text: text::format_report(report, &study.runs[0].results),
         json: report,
         others: &[(Form::Csv, &|| pages::sweep_csv(report))],
         page: Some(&|| pages::sweep(report, study)),
@@ -184,7 +183,7 @@ fn finish(outputs: &StudyOutputs, report: &Report, study: &model::study::Study) 
     })
 }
 
-fn limit(args: &Args) -> Result<Option<Limit>, Faults> {
+fn parse_limit(args: &Args) -> Result<Option<Limit>, Faults> {
     let limit = args.slo.as_ref().map(|text| {
         text.parse::<Limit>()
             .map_err(|error| Faults::usage(Fault::new(error.to_string()).at("--slo").help(error.help)))
@@ -192,12 +191,12 @@ fn limit(args: &Args) -> Result<Option<Limit>, Faults> {
     limit.transpose()
 }
 
-/// The one job that is varied.
-fn document(session: &Session, args: &Args) -> Result<Document, Faults> {
+/// Loads the document with the one job that is varied.
+fn load_document(session: &Session, args: &Args) -> Result<Document, Faults> {
     let what = args.what.as_ref();
     let mut document = match what {
         Some(file) if file.ends_with(".toml") => run::load_document(what)?,
-        Some(file) if run::other_tool(file).is_some() => run::translate_document(session, file)?,
+        Some(file) if run::detect_other_tool(file).is_some() => run::translate_document(session, file)?,
         None => run::load_document(None)?,
         Some(target) => {
             let mut document = run::load_document(None)?;
@@ -207,12 +206,12 @@ fn document(session: &Session, args: &Args) -> Result<Document, Faults> {
     };
     document.arguments.clone_from(&session.process.arguments);
     args.test.apply(&mut document, args.study.measure.seed)?;
-    one_job(&document, "a sweep varies")?;
+    require_one_job(&document, "a sweep varies")?;
     Ok(document)
 }
 
 /// Refuses documents with several jobs: a study varies one load.
-pub(super) fn one_job(document: &Document, who: &str) -> Result<(), Faults> {
+pub(super) fn require_one_job(document: &Document, who: &str) -> Result<(), Faults> {
     if document.jobs.len() == 1 {
         return Ok(());
     }
@@ -221,17 +220,21 @@ pub(super) fn one_job(document: &Document, who: &str) -> Result<(), Faults> {
     }
     let file = document.file.clone().unwrap_or_else(|| "command line".into());
     let fault = Fault::new(format!("{who} one job, but here are {}", document.jobs.len())).at(file);
-    let keep_one = match document.file.as_deref().filter(|file| run::other_tool(file).is_some()) {
+    let keep_one = match document
+        .file
+        .as_deref()
+        .filter(|file| run::detect_other_tool(file).is_some())
+    {
         Some(file) => format!("`fathom convert --to native {file}` prints them: keep one in a job file (.toml)"),
         None => "write a job file with only one job".into(),
     };
     Err(Faults::usage(fault.help(keep_one)))
 }
 
-fn asked(args: &Args, document: &mut Document, limit: Option<Limit>) -> Result<SweepSettings, Faults> {
-    let usual = args.over.is_empty().then_some(sweep::DEFAULT_OVER);
+fn read_settings(args: &Args, document: &mut Document, limit: Option<Limit>) -> Result<SweepSettings, Faults> {
+    let default_over = args.over.is_empty().then_some(sweep::DEFAULT_OVER);
     let mut varied = Vec::new();
-    for text in args.over.iter().map(String::as_str).chain(usual) {
+    for text in args.over.iter().map(String::as_str).chain(default_over) {
         let fault = |why: String| Faults::usage(Fault::new(why).at(format!("--over {text}")));
         let one = sweep::parse_varied(text).map_err(fault)?;
         if varied.iter().any(|other: &Varied| other.parameter == one.parameter) {
@@ -241,7 +244,7 @@ fn asked(args: &Args, document: &mut Document, limit: Option<Limit>) -> Result<S
     }
     let varies = |parameter: Parameter| varied.iter().any(|varied| varied.parameter == parameter);
     let job = &mut document.jobs[0];
-    // A paced sweep needs slots for all operations in flight; a depth of the user's is kept.
+    // A paced sweep needs slots for all operations in flight, unless the user sets a depth.
     let opens = varies(Parameter::Rate) && !varies(Parameter::Depth) && job.depth.is_none();
     let slots_max = opens.then(|| verify::slots_max(largest_block(job, &varied)));
     let counted = job.operations.is_some() || job.bytes.is_some() || job.passes.is_some();
@@ -268,7 +271,7 @@ fn asked(args: &Args, document: &mut Document, limit: Option<Limit>) -> Result<S
     })
 }
 
-/// The largest block of all points.
+/// Returns the largest block of all points.
 fn largest_block(job: &JobSpec, varied: &[Varied]) -> Bytes {
     let parts = match job.parts.is_empty() {
         true => std::slice::from_ref(&job.part),
@@ -282,7 +285,7 @@ fn largest_block(job: &JobSpec, varied: &[Varied]) -> Bytes {
 }
 
 /// Sets a parameter of a job.
-fn set(job: &mut JobSpec, setting: &Setting) -> Result<(), Faults> {
+fn set_parameter(job: &mut JobSpec, setting: &Setting) -> Result<(), Faults> {
     let text = format!("--over {}={}", setting.name, setting.value);
     if setting.name == Parameter::Targets.name() {
         let wanted = setting.number.unwrap_or(0.0) as usize;
@@ -300,19 +303,18 @@ fn set(job: &mut JobSpec, setting: &Setting) -> Result<(), Faults> {
     native::apply(job, &setting.name, &setting.value, place).map_err(|complaint| Faults::from(vec![complaint]))
 }
 
-/// Checks every value before anything is measured, so that a mistake in the last one does not end
-/// the sweep after an hour.
-fn try_settings(document: &Document, asked: &SweepSettings) -> Result<(), Faults> {
-    let mut settings = asked.varied.iter().flat_map(|varied| &varied.values);
-    settings.try_for_each(|setting| set(&mut document.jobs[0].clone(), setting))
+/// Checks every value before the sweep. A mistake in the last one must not end it after an hour.
+fn try_settings(document: &Document, sweep_settings: &SweepSettings) -> Result<(), Faults> {
+    let mut settings = sweep_settings.varied.iter().flat_map(|varied| &varied.values);
+    settings.try_for_each(|setting| set_parameter(&mut document.jobs[0].clone(), setting))
 }
 
-/// The plan of a point.
-fn plan(document: &Document, next: &NextRun) -> Result<Plan, Faults> {
+/// Builds the plan of a point.
+fn build_plan(document: &Document, next: &NextRun) -> Result<Plan, Faults> {
     let mut document = document.clone();
     let job = &mut document.jobs[0];
     for setting in &next.settings {
-        set(job, setting)?;
+        set_parameter(job, setting)?;
     }
     job.name = Some(sweep::format_settings(&next.settings));
     if let Some(slots) = next.slots {
@@ -335,7 +337,7 @@ struct SweepRunner<'a> {
 
 impl SweepRunner<'_> {
     fn measure(&mut self, next: &NextRun) -> Result<Results, Faults> {
-        let mut plan = plan(&self.document, next)?;
+        let mut plan = build_plan(&self.document, next)?;
         self.session.prepare_shared_files(&mut self.shared_files, &mut plan)?;
         let slots = next.slots.map(|slots| format!(", up to {slots} in flight"));
         self.screen.print(&format!(
@@ -359,7 +361,7 @@ impl SweepRunner<'_> {
     }
 
     fn print_run(&mut self, next: &NextRun, results: &Results) {
-        if let Some(line) = text::line(&next.settings, results) {
+        if let Some(line) = text::format_run(&next.settings, results) {
             self.screen.print(&line);
         }
     }
@@ -368,13 +370,13 @@ impl SweepRunner<'_> {
 fn dry_run(
     session: &Session,
     document: &Document,
-    asked: SweepSettings,
+    sweep_settings: SweepSettings,
     base: &Plan,
     permissions: &Permissions,
 ) -> Result<Exit, Faults> {
-    let mut sweep = Sweep::new(asked.clone());
+    let mut sweep = Sweep::new(sweep_settings.clone());
     let first = sweep.next_run().expect("a sweep has a point");
-    let shown = plan(document, &first)?;
+    let shown = build_plan(document, &first)?;
     ::run::check(&shown).map_err(|error| Faults::from(::run::RunError::Plan(error)))?;
     let (described, exit) = run::dry_run(
         session.ranks(),
@@ -388,7 +390,7 @@ fn dry_run(
         first.expected_total,
         duration(first.time_left)
     );
-    for varied in &asked.varied {
+    for varied in &sweep_settings.varied {
         let values: Vec<&str> = varied.values.iter().map(|setting| &*setting.value).collect();
         text += &format!("  {}: {}\n", varied.parameter.name(), values.join(", "));
     }

@@ -1,4 +1,4 @@
-//! The report of a sweep, for people and as a table for programs.
+//! Formats the report of a sweep, for people.
 
 use analysis::knee::{Axis, Bounds, Knee, Scalability};
 use model::results::Results;
@@ -7,26 +7,26 @@ use report::numbers::{rate, rough, throughput, time};
 use report::{Summary, formats};
 use study::sweep::{Curve, Report, Row, format_settings};
 
-use crate::screen::wrapped;
+use crate::screen::wrap_paragraph;
 
-/// The whole report. `first` is any of the runs: tool, machine and targets are the same in all.
-pub(super) fn report(report: &Report, first: &Results) -> String {
-    let mut text = head(report, first);
-    text += &table(report);
-    text += &heat(report);
+/// Formats the whole report. `first` may be any run: tool, machine and targets are the same in all.
+pub(super) fn format_report(report: &Report, first: &Results) -> String {
+    let mut text = format_head(report, first);
+    text += &format_table(report);
+    text += &format_heat_map(report);
     for curve in &report.curves {
-        text += &advice(report, curve);
+        text += &format_advice(report, curve);
     }
     if !report.left_out.is_empty() {
         text += "\nLeft out\n";
         for left in &report.left_out {
-            text += &wrapped(&format!("{}: {}.", format_settings(&left.settings), left.why));
+            text += &wrap_paragraph(&format!("{}: {}.", format_settings(&left.settings), left.why));
         }
     }
     if !report.notes.is_empty() {
         text += "\nCaveats\n";
         for note in &report.notes {
-            text += &wrapped(note);
+            text += &wrap_paragraph(note);
         }
     }
     if report.interrupted {
@@ -35,7 +35,7 @@ pub(super) fn report(report: &Report, first: &Results) -> String {
     text
 }
 
-fn head(report: &Report, first: &Results) -> String {
+fn format_head(report: &Report, first: &Results) -> String {
     let mut bytes = Vec::new();
     let mut summary = Summary::from_results(first);
     summary.name.clone_from(&report.name);
@@ -43,7 +43,7 @@ fn head(report: &Report, first: &Results) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-fn table(report: &Report) -> String {
+fn format_table(report: &Report) -> String {
     let names: Vec<&str> = report.varied.iter().map(|parameter| parameter.name()).collect();
     let width = |index: usize, name: &str| {
         let values = report.rows.iter().filter_map(|row| row.settings.get(index));
@@ -71,7 +71,7 @@ fn table(report: &Report) -> String {
         for (setting, width) in row.settings.iter().zip(&widths) {
             text += &format!("{:>width$}", setting.value);
         }
-        text += &figures(row);
+        text += &format_figures(row);
     }
     if report
         .rows
@@ -83,7 +83,7 @@ fn table(report: &Report) -> String {
     text
 }
 
-fn figures(row: &Row) -> String {
+fn format_figures(row: &Row) -> String {
     let share = row
         .iops_half_width
         .map_or("-".into(), |half| format!("{:.1} %", 100.0 * half / row.iops));
@@ -102,8 +102,8 @@ fn figures(row: &Row) -> String {
     )
 }
 
-/// A row for the run that has just ended, for stderr.
-pub(super) fn line(settings: &[Setting], results: &Results) -> Option<String> {
+/// Formats a line about a finished run, for stderr.
+pub(super) fn format_run(settings: &[Setting], results: &Results) -> Option<String> {
     let found = model::observation::Observation::from_results(results, 0, 0)?;
     let latency = found.total.waited()?;
     Some(format!(
@@ -115,8 +115,8 @@ pub(super) fn line(settings: &[Setting], results: &Results) -> Option<String> {
     ))
 }
 
-/// A table over two parameters with a bar for each rate; empty unless two were varied.
-fn heat(report: &Report) -> String {
+/// Formats a table over two parameters with a bar for each rate; empty unless two were varied.
+fn format_heat_map(report: &Report) -> String {
     const SHADES: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let [first, second] = report.varied[..] else {
         return String::new();
@@ -154,7 +154,7 @@ fn heat(report: &Report) -> String {
     text
 }
 
-fn advice(report: &Report, curve: &Curve) -> String {
+fn format_advice(report: &Report, curve: &Curve) -> String {
     let fixed = if curve.fixed.is_empty() {
         String::new()
     } else {
@@ -166,7 +166,7 @@ fn advice(report: &Report, curve: &Curve) -> String {
         let setting = curve.setting_at(load)?;
         (setting != load).then(|| format!(" That is {} {setting}.", curve.parameter.name()))
     });
-    text += &wrapped(&format!("{}{}", advice.sentence, setting.unwrap_or_default()));
+    text += &wrap_paragraph(&format!("{}{}", advice.sentence, setting.unwrap_or_default()));
     let axis = match curve.parameter {
         Parameter::Rate => Axis::Rate,
         Parameter::Targets => Axis::Targets,
@@ -175,7 +175,7 @@ fn advice(report: &Report, curve: &Curve) -> String {
     text + &describe_analyses(&curve.knee, axis, report.limit.is_some())
 }
 
-/// The analyses of a curve, a line for each method.
+/// Formats the analyses of a curve, one line per method.
 pub(in crate::commands) fn describe_analyses(knee: &Knee, axis: Axis, limited: bool) -> String {
     let mut text = String::new();
     let unit = match axis {
@@ -183,17 +183,17 @@ pub(in crate::commands) fn describe_analyses(knee: &Knee, axis: Axis, limited: b
         Axis::InFlight | Axis::Rate => "in flight",
     };
     if let Some(bounds) = &knee.bounds {
-        text += &wrapped(&format_bounds(bounds, unit));
+        text += &wrap_paragraph(&format_bounds(bounds, unit));
     }
     if knee.bounds.is_some() && !limited {
         let at = knee.kneedle.map_or("none".to_owned(), |at| format!("{at} {unit}"));
         let power = knee.power.map_or("none".to_owned(), |at| format!("{at} {unit}"));
-        text += &wrapped(&format!(
+        text += &wrap_paragraph(&format!(
             "knee by curvature (Kneedle): {at}; best rate per latency (power): {power}"
         ));
     }
     if let Some(usl) = &knee.usl {
-        text += &wrapped(&format_usl(usl, unit, knee));
+        text += &wrap_paragraph(&format_usl(usl, unit, knee));
     }
     text
 }

@@ -1,4 +1,4 @@
-//! The command line of `fathom verify`, resolved against the catalogue and the targets.
+//! Resolves the command line of `fathom verify` against the catalogue and the targets.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ use study::diagnosis::KnownLimits;
 use study::verify::{FULL_TIME_SECS, Promise, QUICK_TIME, QUICK_WARM_UP, Unverifiable, Verification};
 
 use super::targets::Targets;
-use crate::catalogue::{CatalogueArgs, InputArgs, catalogue, inputs, today};
+use crate::catalogue::{CatalogueArgs, InputArgs, load_catalogue, parse_inputs, today};
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::limits::{self, CapArgs, MetadataArgs, Storage, StorageArgs};
@@ -22,10 +22,10 @@ use crate::outputs::OutputArgs;
 use crate::permissions::SafetyArgs;
 use crate::session::Session;
 
-/// The heading of options that replace parts of the policy's load.
-const LOAD: &str = "Load";
-/// The heading of options that describe the machine and its disks.
-const ENVIRONMENT: &str = "Machine and disks around it";
+/// Help heading of options that replace parts of the policy's load.
+const LOAD_HEADING: &str = "Load";
+/// Help heading of options that describe the machine and its disks.
+const ENVIRONMENT_HEADING: &str = "Machine and disks around it";
 
 /// Test whether storage meets an SLA: PASS or FAIL, and why
 #[derive(clap::Args)]
@@ -57,49 +57,49 @@ pub struct Args {
     #[command(flatten)]
     catalogue: CatalogueArgs,
     /// Test for only 30 s: finds a limit, but not whether the rate lasts
-    #[arg(long, help_heading = LOAD)]
+    #[arg(long, help_heading = LOAD_HEADING)]
     pub(super) quick: bool,
     /// Measured window, instead of the policy's
-    #[arg(long, value_name = "TIME", help_heading = LOAD)]
+    #[arg(long, value_name = "TIME", help_heading = LOAD_HEADING)]
     time: Option<String>,
     /// Warm-up before it, instead of the policy's
-    #[arg(long, value_name = "TIME", help_heading = LOAD)]
+    #[arg(long, value_name = "TIME", help_heading = LOAD_HEADING)]
     warm_up: Option<String>,
     /// Block size, instead of the policy's [without a policy: 4KiB]
-    #[arg(long, value_name = "SIZE", help_heading = LOAD)]
+    #[arg(long, value_name = "SIZE", help_heading = LOAD_HEADING)]
     block: Option<String>,
     /// Percentage of reads, instead of the policy's [without a policy: 100]
-    #[arg(long, value_name = "PERCENT", help_heading = LOAD)]
+    #[arg(long, value_name = "PERCENT", help_heading = LOAD_HEADING)]
     read: Option<String>,
-    /// Sequential positions, whatever the policy says
-    #[arg(long, help_heading = LOAD)]
+    /// Use sequential positions, even if the policy uses random ones
+    #[arg(long, help_heading = LOAD_HEADING)]
     sequential: bool,
     /// Operations per second to issue, instead of the promised rate
-    #[arg(long, value_name = "IOPS", help_heading = LOAD)]
+    #[arg(long, value_name = "IOPS", help_heading = LOAD_HEADING)]
     rate: Option<String>,
     /// Operations in flight over all workers [default: found by probes]
-    #[arg(long, value_name = "NUMBER", help_heading = LOAD, value_parser = value_parser!(u32).range(1..=65_536))]
+    #[arg(long, value_name = "NUMBER", help_heading = LOAD_HEADING, value_parser = value_parser!(u32).range(1..=65_536))]
     depth: Option<u32>,
     /// Threads [default: auto, as many as needed]
-    #[arg(long, value_name = "NUMBER|auto", help_heading = LOAD, value_parser = parse_workers)]
+    #[arg(long, value_name = "NUMBER|auto", help_heading = LOAD_HEADING, value_parser = parse_workers)]
     workers: Option<Workers>,
     /// Size of the created file [default: twice the memory, at most half of the space]
-    #[arg(long, value_name = "SIZE", help_heading = LOAD)]
+    #[arg(long, value_name = "SIZE", help_heading = LOAD_HEADING)]
     file_size: Option<String>,
     /// Size of the virtual machine, such as Standard_B2ms
-    #[arg(long, value_name = "NAME", help_heading = ENVIRONMENT)]
+    #[arg(long, value_name = "NAME", help_heading = ENVIRONMENT_HEADING)]
     vm: Option<String>,
     /// Disk under the target, such as P30 or aws/gp3:size=500GiB,iops=6000
-    #[arg(long, value_name = "NAME", help_heading = ENVIRONMENT)]
+    #[arg(long, value_name = "NAME", help_heading = ENVIRONMENT_HEADING)]
     disk: Vec<String>,
     /// Number of each of these disks
-    #[arg(long, value_name = "NUMBER", help_heading = ENVIRONMENT, default_value = "1")]
+    #[arg(long, value_name = "NUMBER", help_heading = ENVIRONMENT_HEADING, default_value = "1")]
     #[arg(value_parser = value_parser!(u32).range(1..=1024))]
     disks: u32,
     /// Treat the target as cached by the host
-    #[arg(long, help_heading = ENVIRONMENT)]
+    #[arg(long, help_heading = ENVIRONMENT_HEADING)]
     host_cache: bool,
-    #[command(flatten, next_help_heading = ENVIRONMENT)]
+    #[command(flatten, next_help_heading = ENVIRONMENT_HEADING)]
     metadata: MetadataArgs,
     #[command(flatten)]
     cap: CapArgs,
@@ -142,7 +142,7 @@ pub(super) struct VerifyRequest {
     pub(super) storage: Storage,
     /// Limits from a job file, copied into the plan.
     pub(super) caps: Vec<Layer>,
-    /// How this machine was detected, in a sentence.
+    /// Source of the machine type, in a sentence.
     pub(super) detected: Option<String>,
 }
 
@@ -150,14 +150,14 @@ pub(super) fn resolve_args(session: &Session, args: &Args) -> Result<VerifyReque
     refuse_unclear_promise(args)?;
     let named = args.policy.as_deref();
     let file = named.map(Path::new).filter(|path| path.is_file());
-    let catalogue = catalogue(&args.catalogue, file)?;
-    let (overrides, beside) = (overrides(args)?, clauses(args)?);
-    let rate = rate(args)?;
+    let catalogue = load_catalogue(&args.catalogue, file)?;
+    let (overrides, clauses) = (parse_overrides(args)?, parse_clauses(args)?);
+    let rate = parse_rate(args)?;
     let (policy, expired) = match named {
         None => (None, None),
         Some(name) => {
-            let policy = find(&catalogue, name, file)?;
-            let resolved = policy.resolve_with(&inputs(&args.inputs)?, &overrides);
+            let policy = find_policy(&catalogue, name, file)?;
+            let resolved = policy.resolve_with(&parse_inputs(&args.inputs)?, &overrides);
             let resolved = resolved.map_err(|error| {
                 let help = format!("`fathom policies {}` lists its inputs", policy.id());
                 Faults::usage(Fault::new(format!("{}: {error}", policy.id())).help(help))
@@ -166,10 +166,10 @@ pub(super) fn resolve_args(session: &Session, args: &Args) -> Result<VerifyReque
         }
     };
     let promise = match &policy {
-        Some(policy) => Promise::from_policy(policy, beside, rate),
+        Some(policy) => Promise::from_policy(policy, clauses, rate),
         None => {
             refuse_inputs(&args.inputs)?;
-            Promise::from_requirement(beside, alone(&overrides), rate)
+            Promise::from_requirement(clauses, default_workload(&overrides), rate)
         }
     };
     let promise = promise.map_err(|Unverifiable { what, help }| Faults::usage(Fault::new(what).help(help)))?;
@@ -183,7 +183,7 @@ pub(super) fn resolve_args(session: &Session, args: &Args) -> Result<VerifyReque
     let caps = targets.caps.clone();
     let credits: Vec<Burst> = below.credits.iter().map(|(_, burst)| *burst).collect();
     Ok(VerifyRequest {
-        verification: verification(session, args, promise.with_credits(&credits), targets)?,
+        verification: build_verification(session, args, promise.with_credits(&credits), targets)?,
         policy,
         requirement: args.require.clone(),
         expired,
@@ -195,7 +195,7 @@ pub(super) fn resolve_args(session: &Session, args: &Args) -> Result<VerifyReque
     })
 }
 
-/// Refuses options that do not decide what to test, or for how long.
+/// Refuses a command line without a promise, or with two test lengths.
 fn refuse_unclear_promise(args: &Args) -> Result<(), Faults> {
     if args.policy.is_none() && args.require.is_none() {
         return Err(Faults::usage(Fault::new("no promise to verify").help(
@@ -205,21 +205,21 @@ fn refuse_unclear_promise(args: &Args) -> Result<(), Faults> {
     if args.quick && args.time.is_some() {
         return Err(Faults::usage(
             Fault::new("--quick measures for 30 s, but --time sets another length")
-                .help("remove one of them; --time alone may be as short as you like"),
+                .help("remove one of them; --time alone can be as short as you like"),
         ));
     }
     Ok(())
 }
 
 /// Finds a policy by name, or takes the one in a file.
-fn find<'a>(catalogue: &'a Catalogue, name: &str, file: Option<&Path>) -> Result<&'a Policy, Faults> {
+fn find_policy<'a>(catalogue: &'a Catalogue, name: &str, file: Option<&Path>) -> Result<&'a Policy, Faults> {
     let of_file = |path: &Path| {
         let origin = policies::Origin::User(path.display().to_string());
         catalogue.entries().find(|policy| *policy.origin() == origin)
     };
     match file.and_then(of_file) {
         Some(policy) => Ok(policy),
-        // A name of the catalogue has no extension, so this was meant as a file.
+        // Names in the catalogue have no extension, so the user meant a file.
         None if name.ends_with(".toml") => Err(Faults::unreadable(
             Path::new(name),
             &std::io::Error::from_raw_os_error(2),
@@ -236,7 +236,7 @@ fn find<'a>(catalogue: &'a Catalogue, name: &str, file: Option<&Path>) -> Result
 
 /// Refuses inputs of a policy without a policy.
 fn refuse_inputs(args: &InputArgs) -> Result<(), Faults> {
-    match inputs(args)?.keys().next() {
+    match parse_inputs(args)?.keys().next() {
         None => Ok(()),
         Some(name) => Err(Faults::usage(
             Fault::new(format!(
@@ -247,8 +247,8 @@ fn refuse_inputs(args: &InputArgs) -> Result<(), Faults> {
     }
 }
 
-/// The load of a requirement without a policy: random 4 KiB reads by default.
-fn alone(overrides: &Overrides) -> Workload {
+/// Returns the load of a requirement without a policy: random 4 KiB reads by default.
+fn default_workload(overrides: &Overrides) -> Workload {
     Workload {
         block: overrides.block.unwrap_or(Bytes::kib(4)),
         random: overrides.random.unwrap_or(true),
@@ -260,38 +260,38 @@ fn alone(overrides: &Overrides) -> Workload {
     }
 }
 
-fn wrong(name: &str, text: &str, why: impl Into<String>, help: &str) -> Faults {
+fn flag_fault(name: &str, text: &str, why: impl Into<String>, help: &str) -> Faults {
     Faults::usage(Fault::new(why).at(format!("--{name} {text}")).help(help))
 }
 
-fn size(name: &str, text: &Option<String>) -> Result<Option<Bytes>, Faults> {
+fn parse_size(name: &str, text: &Option<String>) -> Result<Option<Bytes>, Faults> {
     let read = |text: &String| match text.parse::<Bytes>() {
-        Ok(Bytes(0)) => Err(wrong(
+        Ok(Bytes(0)) => Err(flag_fault(
             name,
             text,
             format!("--{name} must be above 0"),
             "for example 32KiB",
         )),
         Ok(size) => Ok(size),
-        Err(error) => Err(wrong(name, text, error.to_string(), "for example 32KiB")),
+        Err(error) => Err(flag_fault(name, text, error.to_string(), "for example 32KiB")),
     };
     text.as_ref().map(read).transpose()
 }
 
-fn time(name: &str, text: &Option<String>) -> Result<Option<Nanos>, Faults> {
+fn parse_time(name: &str, text: &Option<String>) -> Result<Option<Nanos>, Faults> {
     let read = |text: &String| {
         let parsed = text.parse::<Nanos>();
-        parsed.map_err(|error| wrong(name, text, error.to_string(), "for example 300s"))
+        parsed.map_err(|error| flag_fault(name, text, error.to_string(), "for example 300s"))
     };
     text.as_ref().map(read).transpose()
 }
 
-fn overrides(args: &Args) -> Result<Overrides, Faults> {
+fn parse_overrides(args: &Args) -> Result<Overrides, Faults> {
     let read = |text: &String| {
         let value = text.trim_end_matches('%').parse::<f64>().ok();
         let value = value.filter(|value| (0.0..=100.0).contains(value));
         value.ok_or_else(|| {
-            wrong(
+            flag_fault(
                 "read",
                 text,
                 format!("`{text}` is not a percentage from 0 to 100"),
@@ -300,13 +300,13 @@ fn overrides(args: &Args) -> Result<Overrides, Faults> {
         })
     };
     Ok(Overrides {
-        block: size("block", &args.block)?,
+        block: parse_size("block", &args.block)?,
         read_percent: args.read.as_ref().map(read).transpose()?,
         random: args.sequential.then_some(false),
     })
 }
 
-fn clauses(args: &Args) -> Result<Vec<Clause>, Faults> {
+fn parse_clauses(args: &Args) -> Result<Vec<Clause>, Faults> {
     let Some(text) = &args.require else {
         return Ok(Vec::new());
     };
@@ -317,11 +317,11 @@ fn clauses(args: &Args) -> Result<Vec<Clause>, Faults> {
     })
 }
 
-fn rate(args: &Args) -> Result<Option<f64>, Faults> {
+fn parse_rate(args: &Args) -> Result<Option<f64>, Faults> {
     let Some(text) = &args.rate else { return Ok(None) };
     match requirement::parse(&format!("iops>={text}")) {
         Ok(clauses) => Ok(clauses.first().map(|clause| clause.target)),
-        Err(_) => Err(wrong(
+        Err(_) => Err(flag_fault(
             "rate",
             text,
             format!("`{text}` is not a number of operations per second"),
@@ -338,7 +338,7 @@ struct LimitsBelow {
     known: KnownLimits,
     /// Burst credits, each with the name of its machine or disk.
     credits: Vec<(String, Burst)>,
-    /// The detected machine, or why its limits are not used.
+    /// Source of the machine type, or the reason why its limits are not used.
     detected: Option<String>,
 }
 
@@ -355,7 +355,7 @@ impl LimitsBelow {
             true => targets.paths.iter().map(String::as_str).collect(),
             false => Vec::new(),
         };
-        let detected = limits::machine(
+        let detected = limits::detect_machine(
             args.vm.as_ref(),
             &args.disk,
             args.metadata.metadata,
@@ -367,16 +367,21 @@ impl LimitsBelow {
             machine: detected.name,
             disks: args.disk.clone(),
             count: args.disks,
-            cached: storage.of_all().cache == Some(CachePath::Cached),
+            cached: storage.common().cache == Some(CachePath::Cached),
         };
         let unknown = |why: String| Faults::usage(Fault::new(why).help(limits::CATALOGUE_HELP));
         let mut named = policies::stack(catalogue, &wanted).map_err(unknown)?;
         let credits = policies::credits(catalogue, &wanted).map_err(unknown)?;
-        let caps: Vec<Layer> = targets.caps.iter().cloned().chain(limits::caps(&args.cap)?).collect();
-        limits::refuse_unused(&caps, &[(&promise.name, storage.of_all())])?;
+        let caps: Vec<Layer> = targets
+            .caps
+            .iter()
+            .cloned()
+            .chain(limits::parse_caps(&args.cap)?)
+            .collect();
+        limits::refuse_unused(&caps, &[(&promise.name, storage.common())])?;
         named.extend(
             caps.into_iter()
-                .filter(|cap| cap.covers(&promise.name, storage.of_all())),
+                .filter(|cap| cap.covers(&promise.name, storage.common())),
         );
         let is_named = !named.is_empty();
         let layers: Vec<Layer> = named.into_iter().chain(promise.layers.iter().cloned()).collect();
@@ -401,15 +406,20 @@ impl LimitsBelow {
     }
 }
 
-fn verification(session: &Session, args: &Args, promise: Promise, targets: Targets) -> Result<Verification, Faults> {
+fn build_verification(
+    session: &Session,
+    args: &Args,
+    promise: Promise,
+    targets: Targets,
+) -> Result<Verification, Faults> {
     let quick = args.quick;
     let seconds = |seconds: f64| Nanos((seconds * 1e9) as u64);
     let (duration, warm_up) = (promise.workload.duration_secs, promise.workload.warm_up_secs);
-    let usual = match quick {
+    let default_times = match quick {
         true => (QUICK_TIME.min(seconds(duration)), QUICK_WARM_UP.min(seconds(warm_up))),
         false => (seconds(duration), seconds(warm_up)),
     };
-    let file_size = size("file-size", &args.file_size)?;
+    let file_size = parse_size("file-size", &args.file_size)?;
     // Targets of other hosts cannot be examined here.
     if session.ranks().is_none() {
         targets.check_missing(file_size)?;
@@ -422,8 +432,8 @@ fn verification(session: &Session, args: &Args, promise: Promise, targets: Targe
         cpus: engine::sys::thread::usable_cpus().len() as u32,
         workers: args.workers.and_then(|workers| workers.0),
         concurrency: args.depth,
-        measured: time("time", &args.time)?.unwrap_or(usual.0),
-        warm_up: time("warm-up", &args.warm_up)?.unwrap_or(usual.1),
+        measured: parse_time("time", &args.time)?.unwrap_or(default_times.0),
+        warm_up: parse_time("warm-up", &args.warm_up)?.unwrap_or(default_times.1),
         quick,
         seed: args.output.measure.seed.unwrap_or(1),
         arguments: session.process.arguments.clone(),

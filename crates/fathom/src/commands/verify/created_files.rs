@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 use ::run::targets::TempFile;
 use model::event::Event;
 
-/// Targets that did not exist before the test. Dropping this removes the ones that the test
-/// created.
+/// Targets that did not exist before the test. Dropping this removes those that the test created.
 #[derive(Debug)]
 pub(super) struct CreatedFiles {
     missing: Vec<PathBuf>,

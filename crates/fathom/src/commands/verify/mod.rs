@@ -39,14 +39,14 @@ pub use args::Args;
 
 /// Default length of the preflight, which watches for I/O of other programs.
 const PREFLIGHT: Nanos = Nanos::secs(10);
-/// The same with `--quick`.
+/// Default length of the preflight with `--quick`.
 const QUICK_PREFLIGHT: Nanos = Nanos::secs(3);
 
 /// Tests a promise.
 pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let request = resolve_args(session, args)?;
     let permissions = permissions::from_args(&args.safety);
-    let preflight = preflight::time(
+    let preflight = preflight::parse_time(
         args.preflight.as_ref(),
         if args.quick { QUICK_PREFLIGHT } else { PREFLIGHT },
     )?;
@@ -78,7 +78,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let is_missed = verdict.clauses.iter().any(|judged| judged.outcome != Outcome::Pass);
     if is_missed && !Exit::is_cut_short(&results) {
         let known = KnownLimits {
-            question: question(&verdict),
+            question: choose_question(&verdict),
             ..request.known.clone()
         };
         // Any of these may have limited the load: limits from the command line, the policy or the
@@ -93,28 +93,28 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
             results.diagnoses.retain(|one| !says_nothing(one));
         }
     }
-    let verified = report::document(&request, &results, verdict, &issued);
+    let verified = report::build_document(&request, &results, verdict, &issued);
     let strict = args.output.strict;
-    let text = report::text(&verified, strict);
+    let text = report::format_text(&verified, strict);
     let json = serde_json::to_string_pretty(&verified).expect("plain values are valid JSON") + "\n";
     let page = match outputs.has_page() {
-        true => report::page(&request, &results, &verified),
+        true => report::build_page(&request, &results, &verified),
         false => String::new(),
     };
     let written = outputs.finish_with(&results, &[("text", &text), ("json", &json), (PAGE, &page)]);
     let word = Some(verified.verdict.outcome.word());
-    args.output.keep(EntryKind::Verify, &results, word);
+    args.output.record(EntryKind::Verify, &results, word);
     written?;
     if let Some(path) = &args.junit {
-        let document = junit::document(&report::suite(&verified, &started, &text));
+        let document = junit::document(&report::junit_suite(&verified, &started, &text));
         archive::write_whole(path, document.as_bytes())
             .map_err(|error| Faults::one(Fault::for_file("write", path, &error), Exit::Internal))?;
     }
     Ok(Exit::from_verdict(&results, verified.verdict.outcome, strict))
 }
 
-/// The figure that the diagnosis explains: the latency if only the latency broke the promise.
-fn question(verdict: &Verdict) -> Question {
+/// Chooses the figure that the diagnosis explains: latency if only latency clauses fail.
+fn choose_question(verdict: &Verdict) -> Question {
     let is_missed = |judged: &&ClauseVerdict| judged.outcome != Outcome::Pass;
     let of_rate = |judged: &ClauseVerdict| matches!(judged.clause.metric, Metric::Iops | Metric::Throughput);
     match verdict.clauses.iter().filter(is_missed).any(of_rate) {
@@ -123,7 +123,8 @@ fn question(verdict: &Verdict) -> Question {
     }
 }
 
-/// The verdict blames fathom or other programs. An undetermined diagnosis then adds nothing.
+/// True if the verdict blames fathom or other programs. An undetermined diagnosis then adds
+/// nothing.
 fn is_cause_elsewhere(verdict: &Verdict) -> bool {
     let clauses = verdict.clauses.iter().filter_map(|judged| judged.cause);
     let reasons = verdict.reasons.iter().filter_map(|reason| reason.cause);
@@ -138,8 +139,8 @@ struct LastAttempt {
     search: Search,
 }
 
-/// Runs probes and windows until the promise is judged. If the probes found saturation, the results
-/// of the last probe but one are returned too: it had half the window's depth.
+/// Runs probes and windows until the promise is judged. If the probes found saturation, returns the
+/// second-to-last probe as well: it had half the window's depth.
 fn run_attempts(
     session: &Session,
     args: &Args,
@@ -184,20 +185,20 @@ fn run_attempts(
             })?;
         has_run = true;
         let Some(observed) = Observation::from_results(&results, 0, 0) else {
-            return Err(nothing_measured(&results));
+            return Err(nothing_measured_fault(&results));
         };
-        // A run that was cut short is judged as it is: it cannot find a depth, and a lost host
-        // cannot run again.
+        // A run that was cut short is judged without another attempt: it cannot find a depth, and a
+        // lost host cannot run again.
         let cut_short = Exit::is_cut_short(&results);
         if attempt.is_probe && !cut_short && observed.errors.unwrap_or(0) == 0 {
             verification.record_probe(&mut search, &attempt, observed.total.iops.unwrap_or(0.0));
             shallower = probed.replace(results);
         } else if attempt.is_probe && judged.is_some() {
-            // The window before this probe stands.
+            // The window before this probe remains the result.
             break;
         } else {
             let Some(verdict) = verification.judge(&results, &search) else {
-                return Err(nothing_measured(&results));
+                return Err(nothing_measured_fault(&results));
             };
             verification.record_window(&mut search, &attempt, &verdict, &observed);
             judged = Some((results, verdict, attempt));
@@ -212,7 +213,7 @@ fn run_attempts(
     Ok((results, shallower, verdict, LastAttempt { attempt, search }))
 }
 
-/// A test that could not begin must not exit as a broken promise.
+/// Changes the exit code of a test that could not begin. It must not look like a FAIL.
 fn without_verdict(faults: Faults) -> Faults {
     match faults.exit() {
         Exit::Failed => faults.with(Exit::Refused),
@@ -220,7 +221,7 @@ fn without_verdict(faults: Faults) -> Faults {
     }
 }
 
-fn nothing_measured(results: &Results) -> Faults {
+fn nothing_measured_fault(results: &Results) -> Faults {
     let exit = match Exit::from_results(results, false) {
         Exit::Done => Exit::Inconclusive,
         exit => exit,
@@ -228,7 +229,7 @@ fn nothing_measured(results: &Results) -> Faults {
     Faults::one(judged::nothing_to_judge(results), exit)
 }
 
-/// Builds an attempt's plan and adds what is known of the storage below.
+/// Builds an attempt's plan and adds known facts about the storage below it.
 fn build_plan(session: &Session, request: &VerifyRequest, attempt: &Attempt) -> Plan {
     let mut plan = divide_among_hosts(session.ranks(), request.verification.plan(attempt));
     request.storage.apply_to_plan(&mut plan);
@@ -236,8 +237,8 @@ fn build_plan(session: &Session, request: &VerifyRequest, attempt: &Attempt) -> 
     plan
 }
 
-/// A promise applies to all hosts together, so they divide the rate. They divide the depth if each
-/// host gets at least one slot, and a shared target if its access is sequential.
+/// Divides the rate among the hosts, because a promise applies to all of them together. Divides the
+/// depth if each host gets at least one slot, and a shared target if its access is sequential.
 pub(super) fn divide_among_hosts(ranks: Option<u32>, mut plan: Plan) -> Plan {
     let Some(ranks) = ranks else { return plan };
     let has_own = plan

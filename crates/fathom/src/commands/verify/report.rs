@@ -14,8 +14,13 @@ use super::args::VerifyRequest;
 use crate::pages;
 use crate::screen;
 
-/// The document of a verdict, for programs.
-pub(super) fn document(request: &VerifyRequest, results: &Results, verdict: Verdict, last: &LastAttempt) -> Verified {
+/// Builds the document of a verdict, for programs.
+pub(super) fn build_document(
+    request: &VerifyRequest,
+    results: &Results,
+    verdict: Verdict,
+    last: &LastAttempt,
+) -> Verified {
     Verified {
         format_version: FORMAT_VERSION,
         kind: VerifiedKind::Verdict,
@@ -36,9 +41,9 @@ pub(super) fn document(request: &VerifyRequest, results: &Results, verdict: Verd
     }
 }
 
-/// The page: the verdict first, then all measurements.
-pub(super) fn page(request: &VerifyRequest, results: &Results, verified: &Verified) -> String {
-    let clauses = pages::promised(&request.verification.promise.clauses);
+/// Builds the page: the verdict first, then all measurements.
+pub(super) fn build_page(request: &VerifyRequest, results: &Results, verified: &Verified) -> String {
+    let clauses = pages::describe_promise(&request.verification.promise.clauses);
     let promised = match (&request.policy, &request.requirement) {
         (Some(policy), None) => format!(
             "what {} promises: {}",
@@ -53,7 +58,7 @@ pub(super) fn page(request: &VerifyRequest, results: &Results, verified: &Verifi
         shown.options = vec![("--time".into(), format!("{}s", length.full_secs))];
     }
     let mut page = pages::run(results, shown);
-    // A relative path such as `.` tells other readers nothing.
+    // A relative path such as `.` means nothing to other readers.
     let path = std::path::absolute(&verified.target).ok().filter(|path| path.exists());
     let target = path.map_or_else(|| verified.target.clone(), |path| path.display().to_string());
     page.title = match &request.policy {
@@ -63,17 +68,17 @@ pub(super) fn page(request: &VerifyRequest, results: &Results, verified: &Verifi
     html::file(&page)
 }
 
-/// The verdict, what weakens it, and what limited the load. `strict` names the warnings that decide
-/// the exit code.
-pub(super) fn text(verified: &Verified, strict: bool) -> String {
+/// Formats the verdict, its caveats and the diagnosis. With `strict` it mentions that warnings
+/// decide the exit code.
+pub(super) fn format_text(verified: &Verified, strict: bool) -> String {
     let mut text = String::new();
     for paragraph in verify::format_report(verified) {
         text += &match paragraph {
             Paragraph::Line(line) => format!("{line}\n"),
-            Paragraph::Sentences(sentences) => screen::wrapped(&sentences),
+            Paragraph::Sentences(sentences) => screen::wrap_paragraph(&sentences),
         };
     }
-    text += &weaknesses(verified, strict);
+    text += &format_caveats(verified, strict);
     for one in &verified.diagnoses {
         let mut bytes = b"\nWhat limits the load\n".to_vec();
         ::report::diagnosis::write_diagnosis(&one.diagnosis, &mut bytes).expect("writing to memory does not fail");
@@ -82,8 +87,8 @@ pub(super) fn text(verified: &Verified, strict: bool) -> String {
     text
 }
 
-/// Warnings and errors of the self-checks, and whether they change the exit code of a PASS.
-fn weaknesses(verified: &Verified, strict: bool) -> String {
+/// Formats warnings and errors of the self-checks, and their effect on the exit code.
+fn format_caveats(verified: &Verified, strict: bool) -> String {
     // The diagnosis below covers these findings in more detail.
     let is_diagnosed = |finding: &Finding| !verified.diagnoses.is_empty() && finding.rule.starts_with("D-");
     let findings = verified.findings.iter();
@@ -103,7 +108,7 @@ fn weaknesses(verified: &Verified, strict: bool) -> String {
     text
 }
 
-pub(super) fn suite(verified: &Verified, started: &Zoned, text: &str) -> Suite {
+pub(super) fn junit_suite(verified: &Verified, started: &Zoned, text: &str) -> Suite {
     let case = |judged: &ClauseVerdict| Case {
         name: judged.clause.to_string(),
         outcome: match judged.outcome {

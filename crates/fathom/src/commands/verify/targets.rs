@@ -15,7 +15,7 @@ use crate::fault::{Fault, Faults};
 use crate::screen;
 use crate::user_file;
 
-/// A new file takes at most this share of the usable space.
+/// Largest share of the usable space that a new file takes.
 const MAX_SPACE_SHARE: f64 = 0.5;
 /// Share of a file system that stays free.
 const MIN_FREE_SHARE: f64 = 0.2;
@@ -49,18 +49,18 @@ impl Targets {
                 return Err(Faults::usage(fault.help("name each target once")));
             }
             if let Some(device) = name.strip_prefix(SIMULATED) {
-                return Err(Faults::usage(device_needs_file(device)));
+                return Err(Faults::usage(missing_job_file_fault(device)));
             }
-            if let Some((what, run_it)) = run::other_tool(name) {
+            if let Some((what, run_it)) = run::detect_other_tool(name) {
                 let help = format!(
-                    "name the targets: verify issues the promised load, whatever a file asks for. To judge that of \
+                    "name the targets: verify issues the promised load, not the load of a file. To judge that of \
                      the file, {run_it}, then `fathom explain --require CLAUSES RESULT`"
                 );
                 return Err(Faults::usage(
                     Fault::new(format!("{name} is {what}, not a target")).help(help),
                 ));
             }
-            match job_file(Path::new(name))? {
+            match load_job_file(Path::new(name))? {
                 Some(document) => targets.add_file(name, document)?,
                 None => targets.paths.push(name.clone()),
             }
@@ -100,7 +100,7 @@ impl Targets {
         Ok(())
     }
 
-    /// One load is issued, so all jobs must agree about the storage below it.
+    /// Adds a job. One load is issued, so all jobs must agree about the storage below it.
     fn add_job(&mut self, name: &str, job: &JobSpec) -> Result<(), Faults> {
         let known = self.storage.get_or_insert_with(|| job.storage.clone());
         if *known != job.storage {
@@ -114,8 +114,8 @@ impl Targets {
         Ok(())
     }
 
-    /// Refuses a path that does not exist, unless a size for a new file is set. It warns in that
-    /// case too: with a misspelt path, the file may be on the wrong disk.
+    /// Refuses a missing path, unless a size for a new file is set. With a size it warns: after a
+    /// misspelling, the file may be on the wrong disk.
     pub(super) fn check_missing(&self, file_size: Option<Bytes>) -> Result<(), Faults> {
         let has_folder = |path: &Path| match path.parent() {
             Some(folder) if folder != Path::new("") => folder.is_dir(),
@@ -149,9 +149,10 @@ impl Targets {
         Ok(())
     }
 
-    /// Default size of each file: together twice the memory, so that no cache of this machine can
-    /// hold them, but at most half of the usable space, as if all directories were on one file
-    /// system. With `quick`, or without space for 1 GiB, the plan's own default applies.
+    /// Computes the default size of each file. Together they have twice the memory, so that no
+    /// cache of this machine can hold them, but at most half of the usable space, as if all
+    /// directories were on one file system. With `quick`, or without space for 1 GiB, the plan's
+    /// own default applies.
     pub(super) fn default_size(&self, quick: bool) -> Option<Bytes> {
         let folders = || self.paths.iter().map(Path::new).filter(|path| path.is_dir());
         let count = folders().count() as u64;
@@ -169,13 +170,13 @@ impl Targets {
     }
 }
 
-fn device_needs_file(device: &str) -> Fault {
+fn missing_job_file_fault(device: &str) -> Fault {
     Fault::new(format!("`{SIMULATED}{device}` is the name of a device in a job file")).help(format!(
         "give the file with the [simulated.{device}] table: `fathom verify device.toml`"
     ))
 }
 
-fn job_file(path: &Path) -> Result<Option<Document>, Faults> {
+fn load_job_file(path: &Path) -> Result<Option<Document>, Faults> {
     if path.extension().is_none_or(|extension| extension != "toml") || !path.is_file() {
         return Ok(None);
     }

@@ -1,5 +1,5 @@
-//! DiskSpd's console during a run: verbose lines, progress dots, the message about Ctrl-C, named
-//! events.
+//! Shows DiskSpd's console during a run: verbose lines, progress dots, the message about Ctrl-C.
+//! Sets and awaits named events.
 
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,13 +24,13 @@ pub struct Console<'a> {
     usable: Vec<u32>,
     env: &'a LocalEnv,
     interrupt: &'static AtomicBool,
-    /// Ctrl-C was reported.
+    /// True if Ctrl-C was reported.
     is_interruption_shown: bool,
     dots: Dots,
-    /// Start of the measured time, while it lasts.
+    /// Start of the measured time; `None` outside it.
     measuring: Option<Instant>,
     finished: usize,
-    /// fathom's progress line, on a terminal and if DiskSpd itself prints nothing.
+    /// fathom's progress line, on a terminal if DiskSpd itself prints nothing.
     screen: Screen,
 }
 
@@ -44,7 +44,7 @@ struct Dots {
 }
 
 impl<'a> Console<'a> {
-    /// A console for the plan of a profile.
+    /// Creates the console of a plan and its profile.
     pub fn new(profile: &'a Profile, plan: &Plan, env: &'a LocalEnv, interrupt: &'static AtomicBool) -> Console<'a> {
         let cpus = plan.steps.iter().map(|step| {
             let workers = step.jobs.iter().flat_map(|job| &job.workers);
@@ -112,7 +112,7 @@ impl<'a> Console<'a> {
         }
     }
 
-    /// Prints the remaining dots, whose number is only known at the end.
+    /// Prints the remaining dots, whose number is known only at the end.
     pub fn end(mut self, results: Option<&Results>) {
         self.screen.clear();
         self.print_interrupt();
@@ -237,7 +237,7 @@ impl<'a> Console<'a> {
         }
     }
 
-    /// Prints a line of `-v`, with the local time.
+    /// Prints a line of `-v` with the local time.
     fn print_verbose(&self, what: &str) {
         if self.profile.verbose {
             put(&format!("{}: {what}\n", Zoned::now().strftime("%Y-%m-%dT%H:%M:%S")));
@@ -246,13 +246,13 @@ impl<'a> Console<'a> {
 }
 
 impl Dots {
-    /// The dots that are certainly due: each thread may have an incomplete one.
+    /// Counts the dots that are certainly due: each thread may have an incomplete one.
     fn min_due(&self) -> u64 {
         let full = self.operations.checked_div(self.every).unwrap_or(0);
         full.saturating_sub(self.threads.saturating_sub(1))
     }
 
-    /// The dots for the operations of each thread, in all phases.
+    /// Counts the dots for the operations of each thread, in all phases.
     fn count_done(&self, results: &Results) -> u64 {
         let jobs = results.steps.iter().flat_map(|step| &step.jobs);
         let each = jobs.flat_map(|job| &job.workers).map(|worker| {
@@ -271,7 +271,7 @@ impl Dots {
     }
 }
 
-/// If this fails, writing the report fails too, and is reported.
+/// Prints text. A failure is ignored here: writing the report fails too, and is reported.
 fn put(text: &str) {
     let _ = print_stdout(text);
 }

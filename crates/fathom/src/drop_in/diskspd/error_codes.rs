@@ -1,8 +1,8 @@
-//! Linux error codes (errno) for DiskSpd's messages without a failed system call.
+//! Linux error codes (errno) of DiskSpd's messages that no system call causes.
 
 /// `ENOENT`.
 pub(super) const FILE_NOT_FOUND: i32 = 2;
-/// `ENOENT`: the directory above is missing too.
+/// `ENOENT`, as for a missing file: Linux does not distinguish a missing directory.
 pub(super) const PATH_NOT_FOUND: i32 = 2;
 /// `EISDIR`.
 pub(super) const IS_DIRECTORY: i32 = 21;

@@ -1,4 +1,4 @@
-//! Windows error codes (winerror.h) for DiskSpd's messages without a failed system call.
+//! Windows error codes (winerror.h) of DiskSpd's messages that no system call causes.
 
 /// `ERROR_FILE_NOT_FOUND`.
 pub(super) const FILE_NOT_FOUND: i32 = 2;

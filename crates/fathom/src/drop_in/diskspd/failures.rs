@@ -24,9 +24,9 @@ pub struct Messages {
     pub hints: Vec<String>,
 }
 
-/// Message: a thread failed, so the run failed.
+/// Line after a run in which a thread failed.
 const THREAD_ERROR: &str = "There has been an error during threads execution";
-/// Message: the run failed.
+/// Line after a run that failed.
 const RUN_ERROR: &str = "Error generating I/O requests";
 
 impl Messages {
@@ -40,8 +40,8 @@ impl Messages {
         self.hints.extend(hint.filter(|hint| !self.hints.contains(hint)));
     }
 
-    /// The lines that end every failed run.
-    fn closed(mut self, of_threads: bool, format: ResultFormat) -> Messages {
+    /// Adds the lines that end every failed run.
+    fn with_final_lines(mut self, of_threads: bool, format: ResultFormat) -> Messages {
         if of_threads {
             self.stderr.push(THREAD_ERROR.into());
         }
@@ -53,7 +53,7 @@ impl Messages {
     }
 }
 
-/// Messages about an unsupported profile.
+/// Collects the messages about an unsupported profile.
 pub fn messages_for_complaints(complaints: &[dialects::Diagnostic], format: ResultFormat) -> Messages {
     let mut messages = Messages::default();
     for complaint in complaints {
@@ -64,10 +64,10 @@ pub fn messages_for_complaints(complaints: &[dialects::Diagnostic], format: Resu
         .stderr
         .iter()
         .any(|line| line.starts_with("Error opening file") || line.starts_with("ERROR: Could not allocate a buffer"));
-    messages.closed(opened, format)
+    messages.with_final_lines(opened, format)
 }
 
-/// Messages about a run that failed; `None` if it was stopped.
+/// Collects the messages about a run that failed; `None` if it was stopped.
 pub fn messages_for_error(error: &RunError, plan: &Plan, profile: &Profile) -> Option<Messages> {
     let mut messages = Messages::default();
     let of_threads = match error {
@@ -100,10 +100,10 @@ pub fn messages_for_error(error: &RunError, plan: &Plan, profile: &Profile) -> O
             true
         }
     };
-    Some(messages.closed(of_threads, profile.result_format))
+    Some(messages.with_final_lines(of_threads, profile.result_format))
 }
 
-/// Messages about failed threads and time spans; `None` on success.
+/// Collects the messages about failed threads and time spans; `None` on success.
 pub fn messages_for_results(results: &Results, profile: &Profile) -> Option<Messages> {
     let mut messages = Messages::default();
     let mut of_threads = false;
@@ -114,9 +114,9 @@ pub fn messages_for_results(results: &Results, profile: &Profile) -> Option<Mess
             let Some(failure) = &worker.failure else { continue };
             of_threads = true;
             messages.line(worker_line(number, failure, routines.get(number) == Some(&true)));
-            // DiskSpd's message contains neither file nor position; fathom's own message does.
-            let in_its_words = failure.operation.is_some() || failure.errno.is_some();
-            messages.hint(in_its_words.then(|| format!("{}: {}", failure.what, failure.at)));
+            // DiskSpd's message lacks the file and position, so a hint adds fathom's own.
+            let has_diskspd_message = failure.operation.is_some() || failure.errno.is_some();
+            messages.hint(has_diskspd_message.then(|| format!("{}: {}", failure.what, failure.at)));
             messages.hint(failure.help.clone());
         }
     }
@@ -125,10 +125,10 @@ pub fn messages_for_results(results: &Results, profile: &Profile) -> Option<Mess
         messages.line(format!("ERROR: {}", finding.what));
         messages.hint(finding.help.clone());
     }
-    (!messages.stderr.is_empty()).then(|| messages.closed(of_threads, profile.result_format))
+    (!messages.stderr.is_empty()).then(|| messages.with_final_lines(of_threads, profile.result_format))
 }
 
-/// Lines about incompletely created files. New files are already removed.
+/// Formats lines about incompletely created files. New files are already removed.
 pub fn incomplete_file_lines(plan: &Plan) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for target in &plan.targets {
@@ -149,8 +149,7 @@ pub fn incomplete_file_lines(plan: &Plan) -> Vec<String> {
     lines
 }
 
-/// Lines about targets that are smaller than the requested area, one for each thread that uses
-/// them.
+/// Formats a line per thread about targets smaller than the requested area.
 pub fn short_target_lines(results: &Results, profile: &Profile) -> Vec<String> {
     let mut lines = Vec::new();
     let Some(host) = results.hosts.first() else {
@@ -175,7 +174,7 @@ pub fn short_target_lines(results: &Results, profile: &Profile) -> Vec<String> {
     lines
 }
 
-/// Lines about short transfers, one for each thread and direction.
+/// Formats lines about short transfers, one for each thread and target.
 pub fn short_transfer_lines(results: &Results) -> Vec<String> {
     let mut lines = Vec::new();
     for (plan, step) in results.plan.steps.iter().zip(&results.steps) {
@@ -211,7 +210,7 @@ fn worker_line(number: usize, failure: &Failure, routines: bool) -> String {
     }
 }
 
-/// A line of fathom, because DiskSpd has no such refusal.
+/// Formats a refusal by the guard, for which DiskSpd has no message.
 fn refusal_line(refusal: &Refusal) -> String {
     let reasons: Vec<String> = refusal.reasons.iter().map(ToString::to_string).collect();
     format!(
@@ -223,7 +222,7 @@ fn refusal_line(refusal: &Refusal) -> String {
     )
 }
 
-/// Adds the message; true if DiskSpd reports it from a thread.
+/// Adds the message about a target. Returns true if DiskSpd reports it from a thread.
 fn add_target_error(error: &TargetError, plan: &Plan, messages: &mut Messages) -> bool {
     let silent = matches!(error, TargetError::NoSpace { .. } | TargetError::Fill(_));
     messages.hint(silent.then(|| error.to_string()));
@@ -233,12 +232,12 @@ fn add_target_error(error: &TargetError, plan: &Plan, messages: &mut Messages) -
         TargetError::Directory(_) => Some("give a file in it".into()),
         _ => error.help(),
     });
-    let is_made = |path: &str| {
+    let is_created = |path: &str| {
         let mut targets = plan.targets.iter().filter(|target| target.path == path);
         targets.any(|target| matches!(target.prepare, Prepare::Recreate { .. }))
     };
     let mut opening = |path: &str, code: i32| {
-        let made = is_made(path);
+        let made = is_created(path);
         messages.line(match made {
             true => format!("Could not create the file (error code: {code})"),
             false => format!("Error opening file: {path} [{code}]"),
@@ -330,9 +329,9 @@ fn add_setup_error(fault: &WorkerFault, profile: &Profile, messages: &mut Messag
                 error_codes::INVALID_PARAMETER
             ));
         }
-        SetupError::NotRemote { .. } => messages.line(cache_not_bypassed(error_codes::NOT_SUPPORTED)),
+        SetupError::NotRemote { .. } => messages.line(cache_not_bypassed_line(error_codes::NOT_SUPPORTED)),
         SetupError::Placement { what, source } if what.contains("local cache") => {
-            messages.line(cache_not_bypassed(source.raw_os_error().unwrap_or(0)));
+            messages.line(cache_not_bypassed_line(source.raw_os_error().unwrap_or(0)));
         }
         // DiskSpd's message for this case is not published.
         SetupError::Placement { what, source } if what.contains("BypassIO") => {
@@ -366,7 +365,7 @@ fn add_setup_error(fault: &WorkerFault, profile: &Profile, messages: &mut Messag
     }
 }
 
-fn cache_not_bypassed(code: i32) -> String {
+fn cache_not_bypassed_line(code: i32) -> String {
     format!(
         "Failed to disable local caching (error {code}). NOTE: only supported on remote filesystems with Windows 8 or \
          newer."
@@ -388,5 +387,5 @@ fn translate_help(help: String) -> String {
         ("flush the view instead", "use -Nv, which writes back the pages"),
     ]
     .into_iter()
-    .fold(help, |help, (ours, theirs)| help.replace(ours, theirs))
+    .fold(help, |help, (native, diskspd)| help.replace(native, diskspd))
 }

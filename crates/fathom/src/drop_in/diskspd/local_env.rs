@@ -1,4 +1,4 @@
-//! The environment for parsing a DiskSpd command line: files, processors, named events.
+//! Environment for parsing a DiskSpd command line: files, processors, named events.
 
 use std::io::ErrorKind;
 use std::path::PathBuf;
@@ -13,20 +13,20 @@ use crate::user_file;
 #[derive(Debug, Default)]
 pub struct LocalEnv {
     events: Vec<(EventRole, NamedEvent)>,
-    /// Profiles, which no output may replace.
+    /// Profiles that were read, which no output must replace.
     pub(super) inputs: Vec<PathBuf>,
-    /// Threads also run on other machines, whose processors are unknown.
+    /// True if threads also run on other machines, whose processors are unknown.
     has_other_hosts: bool,
 }
 
-/// The variable that names the DiskSpd whose switches are accepted.
+/// Environment variable with the version of DiskSpd whose switches are accepted.
 pub const VERSION: &str = "FATHOM_DISKSPD_VERSION";
 
-/// Upper limit of CPU numbers on an unknown machine.
+/// Number of CPUs assumed for an unknown machine.
 const MAX_CPUS_ELSEWHERE: u32 = 4096;
 
 impl LocalEnv {
-    /// An environment; `has_other_hosts` if threads also run on other machines.
+    /// Creates an environment. `has_other_hosts` is true if threads also run on other machines.
     pub fn for_hosts(has_other_hosts: bool) -> LocalEnv {
         LocalEnv {
             events: Vec::new(),
@@ -35,7 +35,7 @@ impl LocalEnv {
         }
     }
 
-    /// The event of a role, if the command line names one.
+    /// Returns the event of a role, if the command line names one.
     pub fn event(&self, role: EventRole) -> Option<&NamedEvent> {
         let mut found = self.events.iter().rev();
         found.find(|(of, _)| *of == role).map(|(_, event)| event)
@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn profiles_are_read_in_the_encodings_that_occur() {
+    fn profiles_are_read_in_utf_8_and_utf_16() {
         let text = "<Profile>é</Profile>";
         let wide = |of: fn(u16) -> [u8; 2], mark: [u8; 2]| -> Vec<u8> {
             mark.into_iter().chain(text.encode_utf16().flat_map(of)).collect()

@@ -1,4 +1,5 @@
-//! `diskspd`: arguments in, DiskSpd's report and exit code out.
+//! Drop-in mode for DiskSpd: runs command lines and profiles, with DiskSpd's reports and exit
+//! codes.
 
 mod console;
 #[cfg(not(windows))]
@@ -35,11 +36,11 @@ use console::Console;
 use failures::Messages;
 use local_env::LocalEnv;
 
-/// Success.
+/// Exit code: success.
 const DONE: u8 = 0;
-/// The run failed.
+/// Exit code: the run failed.
 const FAILED: u8 = 1;
-/// Wrong arguments.
+/// Exit code: wrong arguments.
 const USAGE_ERROR: u8 = 3;
 
 /// Runs a command line of DiskSpd. The first `skip` arguments are the program's name.
@@ -56,7 +57,7 @@ pub fn execute(session: &Session, skip: usize) -> ExitCode {
         Reading::End(end) => {
             end.notes.iter().for_each(|text| note(text));
             print_stderr(&end.stderr);
-            print_notes(&hints(&end.hints));
+            print_notes(&format_hints(&end.hints));
             match print_lines(&end.stdout) {
                 true => end.code,
                 false => FAILED,
@@ -68,29 +69,29 @@ pub fn execute(session: &Session, skip: usize) -> ExitCode {
         }
         Reading::Run(_) if !can_save_result() => FAILED,
         Reading::Print(request) => {
-            introduce(&request);
+            print_notes_and_warnings(&request);
             match print_lines(&profile_lines(session, &request.profile)) {
                 true => DONE,
                 false => FAILED,
             }
         }
         Reading::Run(request) => {
-            introduce(&request);
+            print_notes_and_warnings(&request);
             run(session, &request.profile, &env)
         }
     })
 }
 
-fn introduce(request: &Request) {
+fn print_notes_and_warnings(request: &Request) {
     request.notes.iter().for_each(|text| note(text));
     print_stderr(&request.stderr);
 }
 
-fn hints(hints: &[String]) -> Vec<String> {
+fn format_hints(hints: &[String]) -> Vec<String> {
     hints.iter().map(|hint| format!("hint: {hint}")).collect()
 }
 
-/// Prints lines; false if stdout fails.
+/// Prints lines. Returns false if stdout fails.
 fn print_lines(lines: &[String]) -> bool {
     let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
     print(&text)
@@ -106,18 +107,18 @@ fn print(text: &str) -> bool {
     }
 }
 
-/// The variable that selects an older text format.
+/// Environment variable that selects an older text format.
 const TEXT_FORM_VARIABLE: &str = "FATHOM_DISKSPD_TEXT";
 
-/// The format of text reports; the variable selects an older one.
-fn form() -> TextForm {
+/// Chooses the format of text reports.
+fn text_form() -> TextForm {
     match std::env::var_os(TEXT_FORM_VARIABLE) {
         Some(form) if form == "2.0" => TextForm::V2_0,
         _ => TextForm::V2_2,
     }
 }
 
-/// The message about a wrong environment variable, if any.
+/// Returns the message about an invalid environment variable, if any.
 fn check_environment() -> Option<String> {
     [
         (TEXT_FORM_VARIABLE, &["2.0"][..]),
@@ -144,7 +145,7 @@ fn profile_lines(session: &Session, profile: &Profile) -> Vec<String> {
                 format!("Command Line: {}", session.process.arguments.join(" ")),
                 String::new(),
             ];
-            lines.extend(text::lines(profile, form()));
+            lines.extend(text::lines(profile, text_form()));
             lines
         }
     }
@@ -152,7 +153,7 @@ fn profile_lines(session: &Session, profile: &Profile) -> Vec<String> {
 
 fn run(session: &Session, profile: &Profile, env: &LocalEnv) -> u8 {
     let cpus = engine::sys::thread::usable_cpus();
-    // The topology takes a while to read on a large machine, and is rarely needed.
+    // Reading the topology of a large machine takes a while, and it is rarely needed.
     let arranged = profile
         .time_spans
         .iter()
@@ -164,7 +165,7 @@ fn run(session: &Session, profile: &Profile, env: &LocalEnv) -> u8 {
     let lower_env = diskspd::LowerEnv {
         cpus: &cpus,
         arguments: &session.process.arguments,
-        form: form(),
+        form: text_form(),
         windows: cfg!(windows),
         memory: (!session.has_fleet()).then(|| engine::probe::memory_free().bytes.0),
         topology: &topology,
@@ -179,12 +180,12 @@ fn run(session: &Session, profile: &Profile, env: &LocalEnv) -> u8 {
             };
             debug_assert_eq!(plan.origin.dialect, Dialect::Diskspd);
             let messages = failures::messages_for_complaints(&complaints, profile.result_format);
-            return fail(&session.empty_results(plan), profile, &messages);
+            return report_failure(&session.empty_results(plan), profile, &messages);
         }
     };
     lowered.notes.iter().for_each(|text| note(text));
     if let Some(event) = env.event(EventRole::Stop).cloned() {
-        stop_on(event, session.process.interrupt_flag());
+        start_stop_watch(event, session.process.interrupt_flag());
     }
     let mut plan = lowered.plan;
     if let Err(what) = check_outputs(&[], &env.inputs, &plan) {
@@ -212,7 +213,7 @@ fn run(session: &Session, profile: &Profile, env: &LocalEnv) -> u8 {
         Err(RunError::Interrupted) => {
             let results = session.empty_results(echo);
             let code = report(&results, profile);
-            print_notes(&hints(&failures::incomplete_file_lines(&results.plan)));
+            print_notes(&format_hints(&failures::incomplete_file_lines(&results.plan)));
             code
         }
         Err(error) => {
@@ -221,12 +222,12 @@ fn run(session: &Session, profile: &Profile, env: &LocalEnv) -> u8 {
             if matches!(&error, RunError::Targets(errors) if errors.iter().any(|e| matches!(e, TargetError::Fill(_)))) {
                 messages.hints.splice(0..0, failures::incomplete_file_lines(&echo));
             }
-            fail(&session.empty_results(echo), profile, &messages)
+            report_failure(&session.empty_results(echo), profile, &messages)
         }
     }
 }
 
-/// Lets the threads of each host use that host's processors in turn.
+/// Assigns the processors of each host to its threads in turn.
 fn assign_cpus_in_turn(profile: &Profile, plan: &mut Plan) {
     let spans = profile.time_spans.iter().zip(&mut plan.steps);
     for (_, step) in spans.filter(|(span, _)| !span.no_affinity && span.affinity.is_empty()) {
@@ -238,8 +239,8 @@ fn assign_cpus_in_turn(profile: &Profile, plan: &mut Plan) {
     }
 }
 
-/// Watches a named event that ends the run like Ctrl-C.
-fn stop_on(event: super::named_events::NamedEvent, interrupt: &'static AtomicBool) {
+/// Starts a thread that ends the run like Ctrl-C when a named event is set.
+fn start_stop_watch(event: super::named_events::NamedEvent, interrupt: &'static AtomicBool) {
     const POLL_INTERVAL: Duration = Duration::from_millis(10);
     let waiting = start_thread("stop event", move || {
         while !event.is_set() {
@@ -282,7 +283,7 @@ fn conclude(mut results: Results, profile: &Profile) -> u8 {
     match messages {
         Some(messages) => {
             print_stderr(&messages.stderr);
-            print_notes(&hints(&messages.hints));
+            print_notes(&format_hints(&messages.hints));
             FAILED
         }
         None if !kept || !lost.is_empty() => FAILED,
@@ -291,11 +292,11 @@ fn conclude(mut results: Results, profile: &Profile) -> u8 {
 }
 
 /// Reports a run that did not start: its settings, and the reason.
-fn fail(results: &Results, profile: &Profile, messages: &Messages) -> u8 {
+fn report_failure(results: &Results, profile: &Profile, messages: &Messages) -> u8 {
     print_lines(&messages.stdout);
     report(results, profile);
     print_stderr(&messages.stderr);
-    print_notes(&hints(&messages.hints));
+    print_notes(&format_hints(&messages.hints));
     FAILED
 }
 

@@ -24,7 +24,7 @@ use super::{FAILED, failures, print_reports};
 use crate::permissions;
 use crate::session::Session;
 
-/// The actions that follow a run.
+/// The actions that accompany a run.
 pub(super) struct RunActions<'a> {
     pub(super) jobs: &'a Jobs,
     pub(super) commands: Commands,
@@ -64,9 +64,9 @@ pub(super) fn execute_usable(
             Err(RunError::Interrupted) => return Ok(partial.empty_results(session)),
             Err(error) => {
                 let messages = failures::messages_for_error(&error, plan, &partial.origins);
-                messages.stderr.iter().for_each(|line| output.complaint(line));
-                messages.stdout.iter().for_each(|line| output.error_line(line));
-                messages.hints.iter().for_each(|hint| output.hint(hint));
+                messages.stderr.iter().for_each(|line| output.print_complaint(line));
+                messages.stdout.iter().for_each(|line| output.print_error_line(line));
+                messages.hints.iter().for_each(|hint| output.print_hint(hint));
                 let known = unusable.len();
                 for one in messages.unusable {
                     let is_same = |known: &Unusable| (known.job, known.clone) == (one.job, one.clone);
@@ -181,7 +181,7 @@ fn unix_now() -> u64 {
         .map_or(0, |since| since.as_nanos() as u64)
 }
 
-/// Adds the disks of files that could not be opened, without I/O.
+/// Adds the disks of files that could not be opened, which have no I/O.
 fn add_disks(results: &mut Results, unusable: &[Unusable]) {
     let system = System::live();
     for one in unusable.iter().filter(|one| one.function.starts_with("open(")) {

@@ -1,4 +1,4 @@
-//! fio's lines that introduce the jobs.
+//! Formats fio's lines that introduce the jobs.
 
 use dialects::fio::options::JobOptions;
 use dialects::fio::options::pattern::Rw;
@@ -6,16 +6,16 @@ use dialects::fio::{Job, Jobs};
 use model::Direction;
 use report::formats::fio::numbers::{Style, Unit};
 
-/// The lines of each job, in their order.
-pub(super) fn lines(jobs: &Jobs) -> Vec<Vec<String>> {
+/// Formats the lines of each job, in job order.
+pub(super) fn format_lines(jobs: &Jobs) -> Vec<Vec<String>> {
     let mut group = 0;
     let each = jobs.jobs.iter().enumerate().map(|(number, job)| {
         group += usize::from(number > 0 && (job.waits() || job.options.job.new_group));
-        // fio introduces only jobs that do I/O this way.
+        // fio does not introduce jobs without I/O this way.
         if matches!(job.options.queue.ioengine.as_str(), "cpuio" | "exec") {
             return Vec::new();
         }
-        let mut lines = vec![line(job, group)];
+        let mut lines = vec![format_job(job, group)];
         if job.options.job.numjobs > 1 {
             lines.push("...".into());
         }
@@ -24,11 +24,11 @@ pub(super) fn lines(jobs: &Jobs) -> Vec<Vec<String>> {
     each.collect()
 }
 
-fn line(job: &Job, group: usize) -> String {
+fn format_job(job: &Job, group: usize) -> String {
     let options = &job.options;
-    let (name, mode) = (job.name(), mode(options.pattern.rw));
+    let (name, mode) = (job.name(), mode_name(options.pattern.rw));
     let size = |direction: Direction| {
-        let (low, high) = sizes(options, direction);
+        let (low, high) = size_range(options, direction);
         let style = Style {
             binary: options.kb_base() == 1024,
             unit: Unit::Bytes,
@@ -47,7 +47,7 @@ fn line(job: &Job, group: usize) -> String {
     )
 }
 
-fn sizes(options: &JobOptions, direction: Direction) -> (u64, u64) {
+fn size_range(options: &JobOptions, direction: Direction) -> (u64, u64) {
     let pattern = &options.pattern;
     let split = &pattern.bssplit[direction];
     let range = pattern.bsrange[direction];
@@ -63,7 +63,7 @@ fn sizes(options: &JobOptions, direction: Direction) -> (u64, u64) {
     }
 }
 
-fn mode(rw: Rw) -> &'static str {
+fn mode_name(rw: Rw) -> &'static str {
     match rw {
         Rw::Read => "read",
         Rw::Write => "write",

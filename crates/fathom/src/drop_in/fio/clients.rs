@@ -24,7 +24,7 @@ use report::formats::fio::clients::Client;
 
 use super::local_env::{self, LocalEnv, RealDisk};
 use super::output::Output;
-use super::server::{TOKEN_HELP, addresses, token_from_env};
+use super::server::{TOKEN_HELP, resolve_addresses, token_from_env};
 use super::status::Status;
 use super::{FAILED, Files, SIGNALLED, banner, failures, logs, print_parse_messages};
 use crate::drop_in::{can_save_result, note, print_stderr, record_results};
@@ -39,7 +39,7 @@ struct ClientHost<'a> {
     hostname: String,
     port: u16,
     address: Address,
-    /// Its jobs, from its part of the command line.
+    /// The jobs in its part of the command line.
     jobs: &'a Jobs,
 }
 
@@ -78,7 +78,7 @@ pub(super) fn execute(session: &Session, program: &str, parts: &[Part]) -> ExitC
         output: file.as_deref(),
         inputs: &inputs,
     };
-    // The targets are those of other hosts.
+    // The targets are on other hosts.
     if let Err(line) = files.check(&Plan::default()) {
         print_stderr(&[line]);
         return ExitCode::from(FAILED);
@@ -97,7 +97,7 @@ pub(super) fn execute(session: &Session, program: &str, parts: &[Part]) -> ExitC
         match reading {
             Reading::Run(jobs) => all.push(jobs),
             Reading::End(end) if end.read.flags.server.is_some() => {
-                output.complaint("fio: can't be both client and server");
+                output.print_complaint("fio: can't be both client and server");
                 code = Some(FAILED);
                 break;
             }
@@ -111,8 +111,8 @@ pub(super) fn execute(session: &Session, program: &str, parts: &[Part]) -> ExitC
         Some(code) => code,
         None if !can_save_result() => FAILED,
         None => run(session, parts, &all, &mut output).unwrap_or_else(|refused| {
-            refused.lines.iter().for_each(|line| output.complaint(line));
-            refused.hints.iter().for_each(|hint| output.hint(hint));
+            refused.lines.iter().for_each(|line| output.print_complaint(line));
+            refused.hints.iter().for_each(|hint| output.print_hint(hint));
             FAILED
         }),
     };
@@ -150,7 +150,7 @@ fn run(session: &Session, parts: &[Part], all: &[&Jobs], output: &mut Output) ->
     for host in &hosts {
         refuse_local_options(host.jobs)?;
         let mut one = lower(host, &session.process.arguments)?;
-        one.plan.origin.profile = banner::lines(host.jobs).concat();
+        one.plan.origin.profile = banner::format_lines(host.jobs).concat();
         let wanted = logs::Logs::from_jobs(host.jobs, &mut one.plan).map_err(Refused::from)?;
         if one.plan.jobs().any(|(_, job)| job.operation_log.is_some()) {
             return Err(
@@ -171,7 +171,7 @@ fn run(session: &Session, parts: &[Part], all: &[&Jobs], output: &mut Output) ->
     let names = connect(session, &hosts)?;
     for (place, host) in hosts.iter().enumerate() {
         if flags.formats.normal {
-            output.line(&host_line(&names[place]));
+            output.print_line(&host_line(&names[place]));
         }
         print_host_start(
             &names[place].name,
@@ -182,7 +182,7 @@ fn run(session: &Session, parts: &[Part], all: &[&Jobs], output: &mut Output) ->
             output,
         );
     }
-    let results = attempt(session, all[0], plan, output)?;
+    let results = execute_jobs(session, all[0], plan, output)?;
     Ok(conclude(
         session,
         (&hosts, &names),
@@ -192,7 +192,7 @@ fn run(session: &Session, parts: &[Part], all: &[&Jobs], output: &mut Output) ->
     ))
 }
 
-/// The hosts of an argument of `--client`: one host, or a file that lists them.
+/// Parses an argument of `--client`: a host, or a file that lists hosts.
 fn parse_hosts<'a>(named: &str, jobs: &'a Jobs) -> Result<Vec<ClientHost<'a>>, String> {
     let one = |text: &str| -> Result<ClientHost<'a>, String> {
         let address = Address::parse(text)?;
@@ -240,7 +240,7 @@ fn refuse_local_options(jobs: &Jobs) -> Result<(), String> {
         ("opendir", of_jobs(|job| job.options.files.opendir.is_some())),
         ("file_append", of_jobs(|job| job.options.files.file_append)),
     ];
-    match with_flag.iter().chain(&with_option).find(|(_, given)| *given) {
+    match with_flag.iter().chain(&with_option).find(|(_, is_used)| *is_used) {
         Some((name, _)) => Err(format!("fio: {name} is not supported with --client")),
         None => Ok(()),
     }
@@ -333,7 +333,7 @@ fn connect(session: &Session, hosts: &[ClientHost<'_>]) -> Result<Vec<Host>, Ref
 
 fn connect_host(host: &ClientHost<'_>, token: Option<&str>, interrupt: &AtomicBool) -> Result<Duplex, Refused> {
     let (hostname, port) = (&host.hostname, host.port);
-    let not_there = |error: io::Error| {
+    let unreachable = |error: io::Error| {
         // fio prints the error text without its number.
         let words = error
             .raw_os_error()
@@ -346,7 +346,7 @@ fn connect_host(host: &ClientHost<'_>, token: Option<&str>, interrupt: &AtomicBo
             hints: vec!["start `fathom fio --server` on that host, and check its port and firewall".into()],
         }
     };
-    let not_let_in = |error: HandshakeError| {
+    let rejected = |error: HandshakeError| {
         let hint = match error {
             HandshakeError::WrongToken => TOKEN_HELP,
             _ => {
@@ -368,13 +368,13 @@ fn connect_host(host: &ClientHost<'_>, token: Option<&str>, interrupt: &AtomicBo
     let connected = match &host.address {
         Address::Socket(path) => connector.connect(|| link::connect_at(Path::new(path))),
         Address::Network { version_6, .. } => {
-            let found = addresses((hostname, port, *version_6), token.is_some())?;
+            let found = resolve_addresses((hostname, port, *version_6), token.is_some())?;
             connector.connect(|| link::connect(&found))
         }
     };
     connected.map_err(|error| match error {
-        ConnectError::Unreachable(error) => not_there(error),
-        ConnectError::Handshake(error) => not_let_in(error),
+        ConnectError::Unreachable(error) => unreachable(error),
+        ConnectError::Handshake(error) => rejected(error),
     })
 }
 
@@ -398,7 +398,7 @@ fn host_line(host: &Host) -> String {
     )
 }
 
-/// Prints what fio prints when jobs start, with the host's name in front.
+/// Prints fio's lines about starting jobs, with the host's name in front.
 fn print_host_start(
     name: &str,
     jobs: &Jobs,
@@ -408,28 +408,31 @@ fn print_host_start(
     output: &mut Output,
 ) {
     let named = |text: &str| format!("<{name}> {text}");
-    jobs.stdout().for_each(|line| output.line(&named(line)));
-    jobs.stderr().for_each(|line| output.complaint(&named(line)));
-    jobs.hints.iter().for_each(|hint| output.hint(hint));
+    jobs.stdout().for_each(|line| output.print_line(&named(line)));
+    jobs.stderr().for_each(|line| output.print_complaint(&named(line)));
+    jobs.hints.iter().for_each(|hint| output.print_hint(hint));
     lowered.notes.iter().for_each(|text| note(&named(text)));
     if jobs.flags.formats.normal {
         plans[place]
             .origin
             .profile
             .iter()
-            .for_each(|line| output.line(&named(line)));
+            .for_each(|line| output.print_line(&named(line)));
         let mut starting = Vec::new();
         let written = reports::starting(&plans[place], &mut starting);
         debug_assert!(written.is_ok(), "writing to memory does not fail");
         // The banner already contains the version.
         let text = String::from_utf8_lossy(&starting).into_owned();
-        text.lines().skip(1).for_each(|line| output.line(&named(line)));
+        text.lines().skip(1).for_each(|line| output.print_line(&named(line)));
     }
-    lowered.stdout.iter().for_each(|line| output.line(&named(line)));
-    lowered.stderr.iter().for_each(|line| output.complaint(&named(line)));
+    lowered.stdout.iter().for_each(|line| output.print_line(&named(line)));
+    lowered
+        .stderr
+        .iter()
+        .for_each(|line| output.print_complaint(&named(line)));
 }
 
-fn attempt(session: &Session, jobs: &Jobs, plan: Plan, output: &mut Output) -> Result<Results, Refused> {
+fn execute_jobs(session: &Session, jobs: &Jobs, plan: Plan, output: &mut Output) -> Result<Results, Refused> {
     let mut status = Status::new(jobs, &plan, session.process.interrupt_flag());
     let permissions = permissions::from_env();
     let nothing = session.empty_results(plan.clone());
@@ -465,7 +468,7 @@ fn conclude(
     for (facts, host) in ranks.zip(hosts) {
         if let Some(why) = &facts.lost {
             failed += 1;
-            output.complaint(&format!("fio: client <{}>: {why}", host.hostname));
+            output.print_complaint(&format!("fio: client <{}>: {why}", host.hostname));
         }
     }
     let clients: Vec<Client> = host_plans
@@ -486,27 +489,33 @@ fn conclude(
     for client in &clients {
         let messages = failures::messages_for_results(&client.results);
         let named = |line: &String| format!("<{}> {line}", client.name);
-        messages.stdout.iter().for_each(|line| output.error_line(&named(line)));
-        messages.stderr.iter().for_each(|line| output.complaint(&named(line)));
-        messages.hints.iter().for_each(|hint| output.hint(hint));
-        failed += failures::count(&client.results);
+        messages
+            .stdout
+            .iter()
+            .for_each(|line| output.print_error_line(&named(line)));
+        messages
+            .stderr
+            .iter()
+            .for_each(|line| output.print_complaint(&named(line)));
+        messages.hints.iter().for_each(|hint| output.print_hint(hint));
+        failed += failures::count_failed_workers(&client.results);
     }
     let mut written = true;
     for (place, client) in clients.iter().enumerate() {
         if let Err(complaint) = requests[place].write_of_host(&client.results, &log_suffix(hosts, place)) {
-            output.complaint(&complaint);
+            output.print_complaint(&complaint);
             written = false;
         }
     }
     let flags = &hosts[0].jobs.flags;
     if flags.formats.terse {
-        output.bytes(|out| reports::clients::terse(&clients, out));
+        output.print_report(|out| reports::clients::terse(&clients, out));
     }
     if flags.formats.json || flags.formats.json_plus {
-        output.bytes(|out| reports::clients::json(&clients, flags.formats.json_plus, out));
+        output.print_report(|out| reports::clients::json(&clients, flags.formats.json_plus, out));
     }
     if flags.formats.normal {
-        output.bytes(|out| reports::clients::normal(&clients, out));
+        output.print_report(|out| reports::clients::normal(&clients, out));
     }
     let is_shown = |severity: Severity, rule: &str| severity >= Severity::Note && rule != "NOT-STARTED";
     for finding in results.findings.iter().filter(|one| is_shown(one.severity, &one.rule)) {
@@ -521,7 +530,7 @@ fn conclude(
     }
 }
 
-/// Suffix of a host's log files; with the port if the host occurs more than once.
+/// Builds the suffix of a host's log files; with the port if the host occurs more than once.
 fn log_suffix(hosts: &[ClientHost<'_>], place: usize) -> String {
     let ClientHost { hostname, port, .. } = &hosts[place];
     let word = PathBuf::from(hostname).display().to_string().replace(['/', '\\'], "_");

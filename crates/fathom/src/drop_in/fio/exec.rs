@@ -1,4 +1,4 @@
-//! Commands before and after a job (`exec_prerun`, `exec_postrun`). They run only with the user's
+//! Runs commands before and after a job (`exec_prerun`, `exec_postrun`), only with the user's
 //! permission.
 
 use std::fs::File;
@@ -29,14 +29,14 @@ struct JobCommands {
 }
 
 impl Commands {
-    /// The commands of these jobs.
+    /// Collects the commands of these jobs.
     ///
     /// # Errors
-    /// The line that refuses them.
+    /// The line that refuses the commands.
     pub(super) fn from_jobs(jobs: &Jobs, plan: &Plan) -> Result<Commands, String> {
         let runs_program = |job: &&Job| job.options.queue.ioengine == "exec" && job.options.engine.program.is_some();
         if let Some(job) = jobs.jobs.iter().find(runs_program).filter(|_| !are_programs_allowed()) {
-            return Err(refusal(job.name(), "ioengine=exec runs a program"));
+            return Err(refusal_line(job.name(), "ioengine=exec runs a program"));
         }
         let job_commands = |(place, job): ((usize, usize), &Job)| JobCommands {
             job: place,
@@ -49,7 +49,7 @@ impl Commands {
         let mut list: Vec<JobCommands> = places.zip(&jobs.jobs).map(job_commands).collect();
         list.retain(|one| one.before.is_some() || one.after.is_some());
         match list.first().filter(|_| !are_programs_allowed()) {
-            Some(one) => Err(refusal(
+            Some(one) => Err(refusal_line(
                 &one.name,
                 match one.before {
                     Some(_) => "exec_prerun runs a command of the job file",
@@ -94,21 +94,21 @@ impl Commands {
     }
 }
 
-fn refusal(job: &str, what: &str) -> String {
+fn refusal_line(job: &str, what: &str) -> String {
     format!("fio: {job}: {what} with the rights of this user; set {ALLOW_PROGRAMS}=1 to allow it")
 }
 
 impl JobCommands {
-    /// Runs a command once for each clone, as fio does. False if one of them failed.
+    /// Runs a command once for each clone, as fio does. Returns false if a run fails.
     fn run(&self, command: Option<&str>, when: &str, output: &mut Output) -> bool {
         let Some(command) = command else { return true };
         (0..self.clones).all(|_| {
             let file = format!("{}.{when}.txt", self.name);
-            output.line(&format!("{} : Saving output of {when} in {file}", self.name));
-            match shell(command, &file) {
+            output.print_line(&format!("{} : Saving output of {when} in {file}", self.name));
+            match run_shell(command, &file) {
                 Ok(success) => success,
                 Err(error) => {
-                    output.complaint(&format!("fio: exec of cmd <{command}> failed: {error}"));
+                    output.print_complaint(&format!("fio: exec of cmd <{command}> failed: {error}"));
                     false
                 }
             }
@@ -116,8 +116,8 @@ impl JobCommands {
     }
 }
 
-/// Runs a command with its output in a file. True if it succeeded.
-fn shell(command: &str, file: &str) -> std::io::Result<bool> {
+/// Runs a command with its output in a file. Returns true on success.
+fn run_shell(command: &str, file: &str) -> std::io::Result<bool> {
     let file = File::create(file)?;
     let mut shell = Command::new("sh");
     shell

@@ -27,11 +27,11 @@ pub(super) struct Messages {
     pub(super) stderr: Vec<String>,
     /// Texts of `hint: …` lines.
     pub(super) hints: Vec<String>,
-    /// Workers that the run can do without.
+    /// Workers without which the run can continue.
     pub(super) unusable: Vec<Unusable>,
 }
 
-/// fio's error number for a system error.
+/// Converts a system error to fio's error number.
 fn fio_errno(error: &std::io::Error) -> Option<i32> {
     error.raw_os_error().map(number)
 }
@@ -55,22 +55,22 @@ pub(super) fn number_as_fio(results: &mut Results) {
     }
 }
 
-/// The line about a clone that ended with an error.
+/// Formats the line about a clone that ended with an error.
 pub(super) fn process_line(errno: i32, function: &str) -> String {
-    line_of(std::process::id(), errno, function)
+    format_error_line(std::process::id(), errno, function)
 }
 
-/// The line about a clone that failed before it had a process.
+/// Formats the line about a clone that failed before it had a process.
 pub(super) fn set_up_line(errno: i32, function: &str) -> String {
-    line_of(0, errno, function)
+    format_error_line(0, errno, function)
 }
 
-fn line_of(process: u32, errno: i32, function: &str) -> String {
-    format!("fio: pid={process}, err={errno}/{}", place(errno, function))
+fn format_error_line(process: u32, errno: i32, function: &str) -> String {
+    format!("fio: pid={process}, err={errno}/{}", format_place(errno, function))
 }
 
-/// The place at which fio reports an error.
-fn place(errno: i32, function: &str) -> String {
+/// Formats the place at which fio reports an error.
+fn format_place(errno: i32, function: &str) -> String {
     let why = match function {
         // Engines that lack a required option.
         "cpuio" => "cpu thread needs rate (cpuload=)".to_owned(),
@@ -127,7 +127,7 @@ fn first_unusable(plan: &Plan, worker: &Worker) -> Option<Unusable> {
                 }
                 (Some(ENOENT), Prepare::LayOut { .. }) => return None,
                 (Some(ENOENT) | None, _) => {}
-                (Some(errno), _) => return Some(fault(place(errno, "fstat"), errno, "fstat".into())),
+                (Some(errno), _) => return Some(fault(format_place(errno, "fstat"), errno, "fstat".into())),
             }
             // The permissions of another user are only known when that user opens the file.
             if worker.placement.user.is_some() || worker.placement.group.is_some() {
@@ -144,8 +144,8 @@ fn first_unusable(plan: &Plan, worker: &Worker) -> Option<Unusable> {
     })
 }
 
-/// Help for an error when files are opened or created.
-pub(super) fn help(errno: i32) -> Option<&'static str> {
+/// Returns help for an error when files are opened or created.
+pub(super) fn help_for_errno(errno: i32) -> Option<&'static str> {
     match errno {
         2 => Some("the file does not exist: check the spelling, or set a size to create it"),
         13 | 1 => Some("use a target that this user may open, or run as root"),
@@ -157,7 +157,7 @@ pub(super) fn help(errno: i32) -> Option<&'static str> {
     }
 }
 
-/// Messages about a run that failed, or that can continue without some workers.
+/// Collects the messages about a run that failed, or that can continue without some workers.
 pub(super) fn messages_for_error(error: &RunError, plan: &Plan, places: &[Vec<Origin>]) -> Messages {
     let mut messages = Messages::default();
     match error {
@@ -208,7 +208,7 @@ pub(super) fn messages_for_error(error: &RunError, plan: &Plan, places: &[Vec<Or
     messages
 }
 
-/// fio's lines about a verify state that cannot be loaded.
+/// Formats fio's lines about a verify state that cannot be loaded.
 fn state_lines(path: &str, why: &std::io::Error) -> Vec<String> {
     match fio_errno(why) {
         Some(errno) => vec![
@@ -250,7 +250,7 @@ fn add_target_error(error: &TargetError, plan: &Plan, messages: &mut Messages) {
     let function = format!("open({path})");
     for ((step, number), job) in plan.jobs() {
         for (clone, worker) in job.workers.iter().enumerate() {
-            let uses = worker.streams.iter().flat_map(|stream| ids(&stream.target));
+            let uses = worker.streams.iter().flat_map(|stream| target_ids(&stream.target));
             let mut uses = uses.map(|id| &plan.target(*id).path);
             if uses.any(|used| *used == path) {
                 messages.stdout.push(process_line(errno, &function));
@@ -269,7 +269,7 @@ fn add_target_error(error: &TargetError, plan: &Plan, messages: &mut Messages) {
     }
 }
 
-fn ids(target: &StreamTarget) -> impl Iterator<Item = &model::plan::TargetId> {
+fn target_ids(target: &StreamTarget) -> impl Iterator<Item = &model::plan::TargetId> {
     target.ids().iter()
 }
 
@@ -300,8 +300,8 @@ fn setup_error_place(why: &SetupError) -> (i32, String) {
     }
 }
 
-/// Workers that ended with an error.
-pub(super) fn count(results: &Results) -> usize {
+/// Counts the workers that ended with an error.
+pub(super) fn count_failed_workers(results: &Results) -> usize {
     let jobs = with_plans(results);
     jobs.map(|(plan, job)| match missed_rule(plan, job).is_some() {
         true => job.workers.len(),
@@ -315,7 +315,7 @@ fn with_plans(results: &Results) -> impl Iterator<Item = (&Job, &JobResults)> {
     steps.flat_map(|(plan, step)| plan.jobs.iter().zip(&step.jobs))
 }
 
-/// Messages about workers that failed during the run.
+/// Collects the messages about workers that failed during the run.
 pub(super) fn messages_for_results(results: &Results) -> Messages {
     let mut messages = Messages::default();
     for (plan, job) in with_plans(results) {
@@ -324,7 +324,7 @@ pub(super) fn messages_for_results(results: &Results) -> Messages {
                 messages.stderr.extend(operation_line(failure));
             }
             for mismatch in &worker.mismatches {
-                messages.stderr.extend(mismatches::lines(mismatch));
+                messages.stderr.extend(mismatches::format_lines(mismatch));
                 let stream = plan
                     .workers
                     .get(number)
@@ -332,7 +332,7 @@ pub(super) fn messages_for_results(results: &Results) -> Messages {
                 let verify = stream.and_then(|stream| stream.verify.as_ref());
                 messages.stderr.extend(
                     verify
-                        .map(|verify| mismatches::dumps(mismatch, verify))
+                        .map(|verify| mismatches::format_dumps(mismatch, verify))
                         .unwrap_or_default(),
                 );
             }
@@ -357,7 +357,7 @@ pub(super) fn messages_for_results(results: &Results) -> Messages {
     messages
 }
 
-/// The line about an operation that failed.
+/// Formats the line about an operation that failed.
 fn operation_line(failure: &Failure) -> Option<String> {
     let operation = failure.operation.as_ref()?;
     let (errno, verb) = (failure.errno.unwrap_or(5), operation.direction.word());
@@ -408,7 +408,7 @@ fn add_failure(failure: &Failure, streams: &[Stream], worker: &WorkerResults, me
         errno,
         &reports::errors::error_source(failure, worker.engine.kind),
     ));
-    add_help(failure.help.as_deref().or(help(errno)), messages);
+    add_help(failure.help.as_deref().or(help_for_errno(errno)), messages);
 }
 
 /// fio's message if the first direct operation fails.
@@ -423,8 +423,8 @@ fn add_help(help: Option<&str>, messages: &mut Messages) {
     }
 }
 
-/// fio checks each clone separately. In fathom a rule covers all clones, so the lines divide the
-/// rate equally.
+/// Adds the lines about a missed rule. fio checks each clone separately; in fathom a rule covers
+/// all clones, so the lines divide the rate equally.
 fn add_missed_rule(rule: &Control, outcome: &ControlOutcome, plan: &Job, job: &JobResults, messages: &mut Messages) {
     let clones = job.workers.len().max(1);
     let name = &plan.name;

@@ -1,4 +1,4 @@
-//! Facts of this machine for reading and lowering job files.
+//! Facts about this machine for reading and lowering job files.
 
 use std::fs::{self, OpenOptions};
 use std::path::{Path, PathBuf};
@@ -16,14 +16,14 @@ use crate::user_file::{self, MAX_TEXT};
 #[derive(Debug, Default)]
 pub(super) struct LocalEnv {
     output: Option<PathBuf>,
-    /// Job files and what they include, which no output may replace.
+    /// Job files and included files, which no output must replace.
     pub(super) inputs: Vec<PathBuf>,
-    /// No file may be changed.
+    /// True if files must not be changed.
     only_reads: bool,
 }
 
 impl LocalEnv {
-    /// An environment that changes no file, not even that of `--output`.
+    /// Creates an environment that changes no file, not even that of `--output`.
     pub(super) fn only_reading() -> LocalEnv {
         LocalEnv {
             only_reads: true,
@@ -31,13 +31,13 @@ impl LocalEnv {
         }
     }
 
-    /// The file of `--output`, if there is one.
+    /// Takes the file of `--output`, if there is one.
     pub(super) fn output(&mut self) -> Option<PathBuf> {
         self.output.take()
     }
 }
 
-fn words(error: &std::io::Error) -> String {
+fn error_text(error: &std::io::Error) -> String {
     let text = error.to_string();
     text.rsplit_once(" (os error ")
         .map_or(text.clone(), |(words, _)| words.to_owned())
@@ -52,7 +52,7 @@ impl ParseEnv for LocalEnv {
                 user_file::read_bytes(path.as_ref(), MAX_TEXT)
             }
         };
-        let bytes = read.map_err(|error| words(&error))?;
+        let bytes = read.map_err(|error| error_text(&error))?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
@@ -63,7 +63,7 @@ impl ParseEnv for LocalEnv {
     fn is_directory(&self, path: &str) -> Result<bool, String> {
         fs::metadata(path)
             .map(|meta| meta.is_dir())
-            .map_err(|error| words(&error))
+            .map_err(|error| error_text(&error))
     }
 
     fn open_output(&mut self, path: &str) -> Result<(), String> {
@@ -77,7 +77,7 @@ impl ParseEnv for LocalEnv {
             Ok(meta) if !meta.is_file() && !meta.is_dir() => Ok(()),
             _ => OpenOptions::new().append(true).create(true).open(path).map(|_| ()),
         };
-        opened.map_err(|error| words(&error))?;
+        opened.map_err(|error| error_text(&error))?;
         if !existing {
             let _ = fs::remove_file(path);
         }
@@ -131,22 +131,22 @@ impl Disk for RealDisk {
     }
 
     fn read(&self, path: &str) -> Result<Vec<u8>, String> {
-        user_file::read_bytes(path.as_ref(), MAX_TEXT).map_err(|error| words(&error))
+        user_file::read_bytes(path.as_ref(), MAX_TEXT).map_err(|error| error_text(&error))
     }
 
     fn below(&self, folder: &str) -> Result<Vec<String>, String> {
         let mut found = Vec::new();
-        collect_files(folder.as_ref(), &mut found).map_err(|error| words(&error))?;
+        collect_files(folder.as_ref(), &mut found).map_err(|error| error_text(&error))?;
         found.sort();
         Ok(found)
     }
 
     fn trace(&self, path: &str) -> Result<TraceFile, String> {
         let (path, file) = match path {
-            "-" => spooled_input().map_err(|error| words(&error))?,
+            "-" => spooled_input().map_err(|error| error_text(&error))?,
             path => (
                 path.to_owned(),
-                user_file::open(path.as_ref()).map_err(|error| words(&error))?,
+                user_file::open(path.as_ref()).map_err(|error| error_text(&error))?,
             ),
         };
         Ok(TraceFile {
@@ -191,13 +191,13 @@ fn descriptor(file: &fs::File) -> i32 {
     std::os::fd::AsRawFd::as_raw_fd(file)
 }
 
-/// This system has no paths for open files.
+/// Returns -1: this system has no paths for open files.
 #[cfg(not(unix))]
 fn descriptor(_: &fs::File) -> i32 {
     -1
 }
 
-/// Regular files below a directory. Links are not followed.
+/// Collects the regular files below a directory. Links are not followed.
 fn collect_files(folder: &Path, found: &mut Vec<String>) -> std::io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
@@ -211,7 +211,7 @@ fn collect_files(folder: &Path, found: &mut Vec<String>) -> std::io::Result<()> 
     Ok(())
 }
 
-/// An unpredictable seed.
+/// Chooses an unpredictable seed.
 pub(super) fn fresh_seed() -> u64 {
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)
@@ -219,7 +219,7 @@ pub(super) fn fresh_seed() -> u64 {
     now ^ u64::from(std::process::id()).rotate_left(32)
 }
 
-/// Seconds that local time is ahead of UTC.
+/// Returns the seconds that local time is ahead of UTC.
 pub(super) fn utc_offset_s() -> i32 {
     Zoned::now().offset().seconds()
 }

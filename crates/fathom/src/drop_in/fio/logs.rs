@@ -1,4 +1,4 @@
-//! The logs of jobs: bandwidth, operations per second, latencies, histograms.
+//! Writes the logs of jobs: bandwidth, operations per second, latencies, histograms.
 
 use std::path::Path;
 
@@ -11,11 +11,11 @@ use model::results::Results;
 use report::formats::fio::logs::{LogRequest, WindowValue};
 use tempfile::TempDir;
 
-/// The requested logs, and a folder for single operations during the run.
+/// The requested logs, and a temporary folder for records of single operations.
 #[derive(Debug)]
 pub(super) struct Logs {
     requests: Vec<Option<LogRequest>>,
-    /// The prefix of the names of total logs.
+    /// Prefix of the names of the logs of totals.
     total: Option<String>,
     /// Removed with its content on drop.
     _operations: Option<TempDir>,
@@ -27,7 +27,7 @@ impl Logs {
     /// # Errors
     /// The message, if the folder for single operations cannot be created.
     pub(super) fn from_jobs(jobs: &Jobs, plan: &mut Plan) -> Result<Logs, String> {
-        let requests = jobs.jobs.iter().map(request).collect::<Result<Vec<_>, _>>()?;
+        let requests = jobs.jobs.iter().map(read_request).collect::<Result<Vec<_>, _>>()?;
         let mut operations = None;
         let plans = plan.steps.iter_mut().flat_map(|step| &mut step.jobs);
         for (number, (job, request)) in plans.zip(&requests).enumerate() {
@@ -76,16 +76,16 @@ impl Logs {
     }
 }
 
-/// The offset of the clock of an option from Unix time.
+/// Reads the offset from Unix time of the clock that an option names.
 ///
 /// # Errors
-/// The message, if there is no such clock.
+/// The message, if the system lacks this clock.
 pub(super) fn clock_ahead(option: &str, number: i64) -> Result<i64, String> {
     engine::sys::clock::ahead_of_wall_clock(number)
         .map_err(|_| format!("fio: {option}={number}: the system has no such clock for elapsed time"))
 }
 
-fn request(job: &Job) -> Result<Option<LogRequest>, String> {
+fn read_request(job: &Job) -> Result<Option<LogRequest>, String> {
     let (logs, report) = (&job.options.logs, &job.options.report);
     let prefix = |name: &Option<LogName>| {
         name.as_ref().map(|name| match name {

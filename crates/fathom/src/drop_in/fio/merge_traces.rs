@@ -11,7 +11,7 @@ use model::trace::{MergeError, MergeInput};
 
 use crate::user_file;
 
-/// Merges the traces of all jobs, each set once.
+/// Merges the traces of all jobs, and each set of traces only once.
 ///
 /// # Errors
 /// The message, if a trace cannot be read or written.
@@ -77,7 +77,7 @@ fn merge_one(replay: &Replay, path: &str, stop: &AtomicBool) -> Result<(), Strin
     )
 }
 
-/// The values of a list with one for each trace; an empty list means the default.
+/// Reads a list with one value for each trace; an empty list means the default.
 fn value_per_trace(option: &str, list: &[f64], traces: usize, default: f64) -> Result<Vec<f64>, String> {
     match list.len() {
         0 => Ok(vec![default; traces]),

@@ -1,11 +1,11 @@
-//! Lines of fio about blocks that fail verification.
+//! Formats fio's lines about blocks that fail verification.
 
 use dialects::fio;
 use model::mismatch::{BlockFault, HeaderField, Mismatch, dump_path};
 use model::plan::{Verify, VerifyMethod};
 
-/// The lines about dumped blocks.
-pub(super) fn dumps(mismatch: &Mismatch, verify: &Verify) -> Vec<String> {
+/// Formats the lines about dumped blocks.
+pub(super) fn format_dumps(mismatch: &Mismatch, verify: &Verify) -> Vec<String> {
     let kinds = ["received", "expected"].into_iter().filter(|_| verify.dump);
     let line = |kind: &str| {
         let path = dump_path(&verify.directory, &mismatch.path, mismatch.block_offset.0, kind);
@@ -15,8 +15,8 @@ pub(super) fn dumps(mismatch: &Mismatch, verify: &Verify) -> Vec<String> {
     kinds.filter_map(line).collect()
 }
 
-/// The lines about one part of a block.
-pub(super) fn lines(mismatch: &Mismatch) -> Vec<String> {
+/// Formats the lines about one part of a block.
+pub(super) fn format_lines(mismatch: &Mismatch) -> Vec<String> {
     let Mismatch {
         path,
         offset,
@@ -51,7 +51,7 @@ pub(super) fn lines(mismatch: &Mismatch) -> Vec<String> {
             found,
             expected,
         } => vec![
-            failed(name(*method)),
+            failed(method_name(*method)),
             format!("       Expected CRC: {}", hex(expected)),
             format!("       Received CRC: {}", hex(found)),
         ],
@@ -75,8 +75,8 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The name of a method in messages: `pattern` with or without a header.
-fn name(method: VerifyMethod) -> &'static str {
+/// Returns the name of a method in messages: `pattern` with or without a header.
+fn method_name(method: VerifyMethod) -> &'static str {
     fio::verify_method_name(match method {
         VerifyMethod::PatternWithHeader => VerifyMethod::Pattern,
         other => other,
@@ -99,11 +99,11 @@ mod tests {
             block_length: 4096,
             fault,
         };
-        assert_eq!(lines(&mismatch), expected);
+        assert_eq!(format_lines(&mismatch), expected);
     }
 
     #[test]
-    fn each_fault_is_reported_as_fio_does() {
+    fn each_fault_has_the_lines_of_fio() {
         let (found, expected) = (0, 0xacca);
         let magic = "verify: bad magic header 0, wanted acca at file f offset 4608, length 512 (requested block: offset=4096, \
                      length=4096)";

@@ -1,4 +1,4 @@
-//! `fio`: arguments and job files in, fio's reports and exit code out.
+//! Drop-in mode for fio: runs command lines and job files, with fio's reports and exit codes.
 
 mod attempt;
 mod banner;
@@ -39,9 +39,9 @@ use local_env::LocalEnv;
 use output::Output;
 use trigger::Trigger;
 
-/// Wrong options or files, or no job could run.
+/// Exit code: wrong options or files, or no job could run.
 const FAILED: u8 = 1;
-/// A signal ended the run.
+/// Exit code: a signal ended the run.
 const SIGNALLED: u8 = 128;
 
 /// Runs a command line of fio. The first `skip` arguments are the program's name.
@@ -84,13 +84,13 @@ pub fn execute(session: &Session, skip: usize) -> ExitCode {
                 return ExitCode::from(FAILED);
             }
             let banners = match end.read.flags.formats.normal {
-                true => banner::lines(&end.read),
+                true => banner::format_lines(&end.read),
                 false => Vec::new(),
             };
             print_parse_messages(&mut output, &end.read, &banners);
             match (&end.action, &end.read.flags) {
                 (None, flags) if flags.daemonize.is_some() && end.code == 0 => {
-                    output.complaint("fio: --daemonize needs --server");
+                    output.print_complaint("fio: --daemonize needs --server");
                     FAILED
                 }
                 (None, _) => end.code,
@@ -118,33 +118,33 @@ pub fn execute(session: &Session, skip: usize) -> ExitCode {
 fn run_standalone(session: &Session, action: &StandaloneAction, output: &mut Output) -> u8 {
     match action {
         StandaloneAction::CalibrateIdle => match IdleProfile::new() {
-            Ok(profile) => output.bytes(|out| reports::calibration(&profile.snapshot(), out)),
+            Ok(profile) => output.print_report(|out| reports::calibration(&profile.snapshot(), out)),
             Err(error) => {
-                output.complaint(&format!("fio: cannot measure idle processors: {error}"));
+                output.print_complaint(&format!("fio: cannot measure idle processors: {error}"));
                 return FAILED;
             }
         },
         StandaloneAction::InflateLog(path) => {
             let mut lines = Vec::new();
             if let Err(error) = archive::inflate_fio_log(Path::new(path), &mut lines) {
-                output.complaint(&format!("fio: {error}"));
+                output.print_complaint(&format!("fio: {error}"));
                 return FAILED;
             }
-            output.bytes(|out| out.write_all(&lines));
+            output.print_report(|out| out.write_all(&lines));
         }
-        StandaloneAction::TestChecksums(types) => return self_tests::checksums(types, output),
-        StandaloneAction::TestCopies(types) => return self_tests::copies(types, output),
-        StandaloneAction::TestClocks => return self_tests::clocks(session.process.clock(), output),
+        StandaloneAction::TestChecksums(types) => return self_tests::test_checksums(types, output),
+        StandaloneAction::TestCopies(types) => return self_tests::test_copies(types, output),
+        StandaloneAction::TestClocks => return self_tests::test_clocks(session.process.clock(), output),
         // The server needs the session, so the caller starts it.
         StandaloneAction::Serve => {}
     }
     0
 }
 
-/// Jobs whose depth above 1 is capped by their engine, by their names.
+/// Names of jobs whose depth above 1 is capped by their engine, with that depth.
 type CappedDepths = Vec<(String, u32)>;
 
-/// The plan of a command line, without running it. Opens only job files.
+/// Lowers a command line to a plan without running it. Opens only job files.
 ///
 /// # Errors
 /// The messages, if there is no plan.
@@ -159,7 +159,7 @@ pub fn plan_of(arguments: &[String]) -> Result<(Plan, CappedDepths), Vec<String>
     let lowered = lower(&read, &words, &local_env::RealDisk);
     let lowered = lowered.map_err(|complaints| complaints.into_iter().map(|one| one.what).collect::<Vec<_>>())?;
     let mut plan = lowered.plan;
-    plan.origin.profile = banner::lines(&read).concat();
+    plan.origin.profile = banner::format_lines(&read).concat();
     Ok((plan, lowered.capped_depths))
 }
 
@@ -186,17 +186,17 @@ fn lower(jobs: &Jobs, words: &[String], disk: &dyn fio::Disk) -> Result<fio::Low
 fn print_parse_messages(output: &mut Output, jobs: &Jobs, banners: &[Vec<String>]) {
     for notice in &jobs.notices {
         match notice {
-            Notice::Out(line) => output.line(line),
-            Notice::Err(line) => output.complaint(line),
-            Notice::Hint(hint) => output.hint(hint),
+            Notice::Out(line) => output.print_line(line),
+            Notice::Err(line) => output.print_complaint(line),
+            Notice::Hint(hint) => output.print_hint(hint),
             Notice::Added(job) => banners
                 .get(*job)
                 .into_iter()
                 .flatten()
-                .for_each(|line| output.line(line)),
+                .for_each(|line| output.print_line(line)),
         }
     }
-    jobs.hints.iter().for_each(|hint| output.hint(hint));
+    jobs.hints.iter().for_each(|hint| output.print_hint(hint));
 }
 
 /// The files that a command line names.
@@ -210,7 +210,7 @@ impl Files<'_> {
     /// Refuses outputs that would replace an input, or a target of the plan.
     ///
     /// # Errors
-    /// The line that refuses one.
+    /// The line that refuses an output.
     fn check(self, plan: &Plan) -> Result<(), String> {
         let outputs: Vec<_> = self.output.map(|path| ("--output", path)).into_iter().collect();
         check_outputs(&outputs, self.inputs, plan).map_err(|line| format!("fio: {line}"))
@@ -218,14 +218,14 @@ impl Files<'_> {
 }
 
 fn run(session: &Session, (jobs, started): (&Jobs, Instant), files: Files<'_>, output: &mut Output) -> u8 {
-    let banners = banner::lines(jobs);
+    let banners = banner::format_lines(jobs);
     let normal = jobs.flags.formats.normal;
     if jobs.flags.formats.is_json_only() {
         output.suppress_information();
     }
     print_parse_messages(output, jobs, if normal { &banners } else { &[] });
     if let Err(line) = merge_traces::merge(jobs, session.process.interrupt_flag()) {
-        output.complaint(&line);
+        output.print_complaint(&line);
         return if session.process.is_interrupted() {
             SIGNALLED
         } else {
@@ -238,14 +238,14 @@ fn run(session: &Session, (jobs, started): (&Jobs, Instant), files: Files<'_>, o
     let mut prepared = match prepare(session, jobs, banners.concat(), started) {
         Ok(prepared) => prepared,
         Err(lines) => {
-            lines.iter().for_each(|line| output.complaint(line));
+            lines.iter().for_each(|line| output.print_complaint(line));
             return FAILED;
         }
     };
     let plan = &prepared.plan;
     if let Err(line) = files.check(plan) {
         output.discard();
-        output.complaint(&line);
+        output.print_complaint(&line);
         return FAILED;
     }
     if let Err(error) = output.open() {
@@ -253,10 +253,10 @@ fn run(session: &Session, (jobs, started): (&Jobs, Instant), files: Files<'_>, o
         return FAILED;
     }
     if normal {
-        output.bytes(|out| reports::starting(plan, out));
+        output.print_report(|out| reports::starting(plan, out));
     }
     if jobs.flags.debugs("random") {
-        seed_lines(plan).iter().for_each(|line| output.line(line));
+        seed_lines(plan).iter().for_each(|line| output.print_line(line));
     }
     let mut unusable = std::mem::take(&mut prepared.unusable);
     // Each host of a fleet examines its own files.
@@ -266,14 +266,19 @@ fn run(session: &Session, (jobs, started): (&Jobs, Instant), files: Files<'_>, o
     }
     print_unusable(&unusable, output);
     if normal && is_alone {
-        layout_lines(plan, &unusable).iter().for_each(|line| output.line(line));
+        layout_lines(plan, &unusable)
+            .iter()
+            .for_each(|line| output.print_line(line));
     }
     if is_alone && let Err(error) = make_directories(plan) {
-        output.complaint(&error);
+        output.print_complaint(&error);
         return FAILED;
     }
-    prepared.stdout_lines.iter().for_each(|line| output.line(line));
-    prepared.stderr_lines.iter().for_each(|line| output.complaint(line));
+    prepared.stdout_lines.iter().for_each(|line| output.print_line(line));
+    prepared
+        .stderr_lines
+        .iter()
+        .for_each(|line| output.print_complaint(line));
     for job in prepared.actions.commands.run_before_first_step(output) {
         unusable.extend(skip_all_clones(plan, job));
     }
@@ -285,14 +290,14 @@ fn run(session: &Session, (jobs, started): (&Jobs, Instant), files: Files<'_>, o
     };
     let written = prepared.logs.write(&results);
     if let Err(complaint) = &written {
-        output.complaint(complaint);
+        output.print_complaint(complaint);
     }
     let triggered = prepared.actions.trigger.has_fired();
     let code = conclude(session, jobs, results, triggered, output);
     if written.is_err() { code.max(FAILED) } else { code }
 }
 
-/// `--debug=random`: the seeds of each clone.
+/// Formats the seeds of each clone for `--debug=random`.
 fn seed_lines(plan: &Plan) -> Vec<String> {
     let process = std::process::id();
     let workers = plan.jobs().flat_map(|(_, job)| &job.workers);
@@ -320,10 +325,10 @@ struct PreparedRun<'a> {
     actions: RunActions<'a>,
 }
 
-/// Prepares the run, and refuses what cannot run.
+/// Prepares the run, or refuses it.
 ///
 /// # Errors
-/// The lines that refuse it.
+/// The lines that refuse the run.
 fn prepare<'a>(
     session: &Session,
     jobs: &'a Jobs,
@@ -365,7 +370,7 @@ fn prepare<'a>(
     })
 }
 
-/// Adds to the plan what reports need: the offset of `job_start_clock_id` from wall time, and
+/// Adds facts for reports to the plan: the offset of `job_start_clock_id` from wall time, and
 /// whether idleness is shown for each processor.
 ///
 /// # Errors
@@ -389,18 +394,18 @@ fn add_clocks(jobs: &Jobs, plan: &mut Plan) -> Result<(), String> {
 fn print_unusable(unusable: &[Unusable], output: &mut Output) {
     for one in unusable {
         match (one.line.is_empty(), one.function.is_empty()) {
-            (true, _) => output.error_line(&failures::process_line(one.errno, &one.function)),
-            (false, true) => output.complaint(&one.line),
+            (true, _) => output.print_error_line(&failures::process_line(one.errno, &one.function)),
+            (false, true) => output.print_complaint(&one.line),
             (false, false)
                 if matches!(one.function.as_str(), "cpuio" | "exec") || one.function.starts_with("open(") =>
             {
-                output.complaint(&one.line);
-                output.error_line(&failures::process_line(one.errno, &one.function));
+                output.print_complaint(&one.line);
+                output.print_error_line(&failures::process_line(one.errno, &one.function));
             }
-            // fio has not created its process yet.
+            // fio has not created the process of the clone yet.
             (false, false) => {
-                output.complaint(&one.line);
-                output.complaint(&failures::set_up_line(one.errno, &one.function));
+                output.print_complaint(&one.line);
+                output.print_complaint(&failures::set_up_line(one.errno, &one.function));
             }
         }
     }
@@ -408,15 +413,15 @@ fn print_unusable(unusable: &[Unusable], output: &mut Output) {
         "total_file_size" => Some("set a size, or use an existing file or device that is not empty"),
         "cpuio" => Some("set the share of a processor to use, such as cpuload=50"),
         "exec" => Some("set a program, such as program=/usr/bin/vmstat"),
-        _ if one.line.is_empty() || one.errno != 2 => failures::help(one.errno),
-        _ => Some("check the spelling: the file does not exist and may not be created"),
+        _ if one.line.is_empty() || one.errno != 2 => failures::help_for_errno(one.errno),
+        _ => Some("check the spelling: the file does not exist and must not be created"),
     };
     let mut hints: Vec<&str> = unusable.iter().filter_map(help).collect();
     hints.dedup();
-    hints.iter().for_each(|hint| output.hint(hint));
+    hints.iter().for_each(|hint| output.print_hint(hint));
 }
 
-/// All clones of a skipped job, with error 0: skipping is not an error.
+/// Marks all clones of a job as skipped, with error 0: skipping is not an error.
 fn skip_all_clones(plan: &Plan, job: (usize, usize)) -> Vec<Unusable> {
     let clones = plan.steps[job.0].jobs[job.1].workers.len();
     let one = |clone| Unusable {
@@ -431,15 +436,16 @@ fn skip_all_clones(plan: &Plan, job: (usize, usize)) -> Vec<Unusable> {
 
 fn conclude(session: &Session, jobs: &Jobs, results: Results, triggered: bool, output: &mut Output) -> u8 {
     let messages = failures::messages_for_results(&results);
-    messages.stdout.iter().for_each(|line| output.error_line(line));
-    messages.stderr.iter().for_each(|line| output.complaint(line));
-    messages.hints.iter().for_each(|hint| output.hint(hint));
+    messages.stdout.iter().for_each(|line| output.print_error_line(line));
+    messages.stderr.iter().for_each(|line| output.print_complaint(line));
+    messages.hints.iter().for_each(|hint| output.print_hint(hint));
     let lost = lost_host_lines(&results);
-    lost.iter().for_each(|line| output.complaint(&format!("fio: {line}")));
+    lost.iter()
+        .for_each(|line| output.print_complaint(&format!("fio: {line}")));
     print_reports(jobs, &results, output);
     print_findings(&results);
     let is_recorded = record_results(&results, EntryKind::Fio);
-    let failed = failures::count(&results).max(lost.len());
+    let failed = failures::count_failed_workers(&results).max(lost.len());
     let signalled = session.process.is_interrupted() && (!triggered || signals::stop_signal().is_some());
     match (signalled, is_recorded) {
         (true, _) => SIGNALLED,
@@ -452,19 +458,19 @@ fn conclude(session: &Session, jobs: &Jobs, results: Results, triggered: bool, o
 fn print_reports(jobs: &Jobs, results: &Results, output: &mut Output) {
     let formats = &jobs.flags.formats;
     if formats.terse {
-        output.bytes(|out| reports::terse(results, out));
+        output.print_report(|out| reports::terse(results, out));
     }
     match (formats.json_plus, formats.json) {
-        (true, _) => output.bytes(|out| reports::json_plus(results, out)),
-        (false, true) => output.bytes(|out| reports::json(results, out)),
+        (true, _) => output.print_report(|out| reports::json_plus(results, out)),
+        (false, true) => output.print_report(|out| reports::json(results, out)),
         (false, false) => {}
     }
     if formats.normal {
-        output.bytes(|out| reports::normal(results, out));
+        output.print_report(|out| reports::normal(results, out));
     }
 }
 
-/// The lines about files that are created or extended, one for each clone.
+/// Formats the lines about files that are created or extended, one for each clone.
 fn layout_lines(plan: &Plan, unusable: &[Unusable]) -> Vec<String> {
     let mut lines = Vec::new();
     let mut noted: Vec<u32> = Vec::new();

@@ -1,4 +1,4 @@
-//! Destination of all output: the terminal, or the file of `--output`, which gets errors too.
+//! Writes output to the terminal or the file of `--output`, which gets errors too.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -14,7 +14,7 @@ use super::super::{print_stderr, print_stdout, text_mode};
 pub(super) struct Output {
     to: Destination,
     /// True if information lines are printed. A JSON report alone has none, so that programs can
-    /// parse the output.
+    /// parse it.
     has_information: bool,
     first_error: Option<io::Error>,
 }
@@ -23,19 +23,19 @@ pub(super) struct Output {
 enum Destination {
     /// stdout, and stderr for complaints.
     Terminal,
-    /// A file that is written at once: a pipe, or a report that is repeated during the run. It is
-    /// opened, and emptied, only once the run is permitted; `held` is written then.
+    /// A file that is written immediately: a pipe, or reports that are repeated during the run. It
+    /// is opened, and emptied, only when the run is permitted; `buffered` collects the text until
+    /// then.
     Direct {
         path: PathBuf,
         file: Option<File>,
-        held: Vec<u8>,
+        buffered: Vec<u8>,
     },
-    /// A file that is replaced at the end, so that no reader sees half a document.
+    /// A file that is replaced at the end: no reader sees an incomplete document.
     Whole { path: PathBuf, bytes: Vec<u8> },
 }
 
-/// True if a path can be replaced by a new file: it is free or a regular file, and its folder is
-/// writable.
+/// True if a new file can replace a path: it is free or a regular file, and its folder is writable.
 fn can_replace(path: &Path) -> bool {
     // These paths are open descriptors, not files.
     if ["/dev", "/proc"].iter().any(|special| path.starts_with(special)) {
@@ -65,7 +65,7 @@ impl Output {
             Some(path) => Destination::Direct {
                 path,
                 file: None,
-                held: Vec::new(),
+                buffered: Vec::new(),
             },
         };
         Ok(Output {
@@ -75,21 +75,21 @@ impl Output {
         })
     }
 
-    /// Opens a file that is written at once, which empties it. Called once no input and no target
-    /// can be lost by that.
+    /// Opens and empties a file that is written immediately. Called when no input or target can be
+    /// lost by that.
     ///
     /// # Errors
     /// The file cannot be opened.
     pub(super) fn open(&mut self) -> io::Result<()> {
-        if let Destination::Direct { path, file, held } = &mut self.to
+        if let Destination::Direct { path, file, buffered } = &mut self.to
             && file.is_none()
         {
-            file.insert(File::create(path)?).write_all(&std::mem::take(held))?;
+            file.insert(File::create(path)?).write_all(&std::mem::take(buffered))?;
         }
         Ok(())
     }
 
-    /// Writes nothing to the file, which stays as it is.
+    /// Leaves the file unchanged: later text goes to the terminal.
     pub(super) fn discard(&mut self) {
         self.to = Destination::Terminal;
     }
@@ -100,22 +100,22 @@ impl Output {
     }
 
     /// Prints an information line.
-    pub(super) fn line(&mut self, line: &str) {
+    pub(super) fn print_line(&mut self, line: &str) {
         if self.has_information {
             self.put(&format!("{line}\n"));
         }
     }
 
     /// Prints an error that fio writes to stdout. If stdout has only reports, it goes to stderr.
-    pub(super) fn error_line(&mut self, line: &str) {
+    pub(super) fn print_error_line(&mut self, line: &str) {
         match self.has_information {
-            true => self.line(line),
-            false => self.complaint(line),
+            true => self.print_line(line),
+            false => self.print_complaint(line),
         }
     }
 
     /// Prints an error or warning. With `--output` it goes to the file and to stderr, as with fio.
-    pub(super) fn complaint(&mut self, line: &str) {
+    pub(super) fn print_complaint(&mut self, line: &str) {
         print_stderr(&[line.to_owned()]);
         match &self.to {
             Destination::Direct { .. } | Destination::Whole { .. } => self.put(&format!("{line}\n")),
@@ -125,12 +125,12 @@ impl Output {
 
     /// Prints a hint. fio has no such lines, so they go to stderr only: programs read the file.
     #[expect(clippy::unused_self, reason = "all output uses this type")]
-    pub(super) fn hint(&self, text: &str) {
+    pub(super) fn print_hint(&self, text: &str) {
         print_stderr(&[format!("hint: {text}")]);
     }
 
     /// Prints a report in one write.
-    pub(super) fn bytes(&mut self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) {
+    pub(super) fn print_report(&mut self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) {
         let mut bytes = Vec::new();
         let written = write(&mut bytes);
         debug_assert!(written.is_ok(), "writing to memory does not fail");
@@ -140,7 +140,7 @@ impl Output {
     fn put(&mut self, text: &str) {
         let written = match &mut self.to {
             Destination::Direct { file: Some(file), .. } => file.write_all(text_mode(text).as_bytes()),
-            Destination::Direct { held: bytes, .. } | Destination::Whole { bytes, .. } => {
+            Destination::Direct { buffered: bytes, .. } | Destination::Whole { bytes, .. } => {
                 bytes.extend(text_mode(text).as_bytes());
                 Ok(())
             }

@@ -1,4 +1,4 @@
-//! Extracts the executable part of a plan, and converts its results to results of the whole plan.
+//! Extracts the executable part of a plan, and converts its results back.
 //!
 //! fio continues without clones that cannot start, and reports all clones.
 
@@ -63,8 +63,8 @@ impl<'a> PartialPlan<'a> {
         }
     }
 
-    /// The partial plan if each of several hosts executes all of it: the workers of all hosts, in
-    /// host order.
+    /// Repeats the partial plan for several hosts that each execute all of it: the workers of all
+    /// hosts, in host order.
     pub(super) fn on_hosts(&self, hosts: u32, whole: Plan) -> PartialPlan<'static> {
         let clones = |(step, job): (usize, usize)| self.whole.steps[step].jobs[job].workers.len();
         let origin = |origin: &Origin| {
@@ -128,7 +128,7 @@ impl<'a> PartialPlan<'a> {
         job
     }
 
-    /// The results of the whole plan if nothing was executed.
+    /// Returns the results of the whole plan if nothing was executed.
     pub(super) fn empty_results(&self, session: &Session) -> Results {
         self.fail_unusable(session.empty_results(self.whole.clone().into_owned()))
     }
@@ -152,7 +152,7 @@ impl<'a> PartialPlan<'a> {
     }
 }
 
-/// The usable jobs of a step, with renumbered dependencies.
+/// Builds a step of the usable jobs, with renumbered dependencies.
 fn usable_step(step: &model::plan::Step, origins: &[Origin]) -> model::plan::Step {
     let renumbered = |old: u32| {
         let found = origins.iter().position(|origin| origin.job == old as usize);
@@ -175,8 +175,7 @@ fn usable_step(step: &model::plan::Step, origins: &[Origin]) -> model::plan::Ste
     }
 }
 
-/// Marks unused targets as not examined, instead of removing them, so that target numbers stay
-/// valid.
+/// Marks unused targets as not examined. Removing them would change target numbers.
 fn ignore_unused_targets(plan: &mut Plan) {
     for number in 0..plan.targets.len() {
         let id = TargetId(number as u32);

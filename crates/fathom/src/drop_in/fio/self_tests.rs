@@ -30,8 +30,7 @@ const CHECKSUMS: &[(&str, VerifyMethod)] = &[
     ("sha3-384", VerifyMethod::Sha3_384), ("sha3-512", VerifyMethod::Sha3_512),
 ];
 
-/// Copies bytes from the first half of a buffer to the same position in the second: `copy(buffer,
-/// position, length)`.
+/// Copies bytes from the first half of a buffer to the second: `copy(buffer, position, length)`.
 type Copy = fn(&mut [u8], usize, usize);
 
 const COPIES: &[(&str, Copy)] = &[
@@ -60,43 +59,43 @@ const COPIES: &[(&str, Copy)] = &[
 const COPY_BYTES: usize = 32 << 20;
 const COPY_SIZES: [usize; 11] = [8, 16, 96, 128, 256, 512, 2048, 8192, 131_072, 262_144, 524_288];
 
-/// `--crctest`.
-pub(super) fn checksums(types: &str, output: &mut Output) -> u8 {
+/// Runs `--crctest`.
+pub(super) fn test_checksums(types: &str, output: &mut Output) -> u8 {
     let Some(chosen) = choose(CHECKSUMS, types, output) else {
         return FAILED;
     };
     let data: Vec<u8> = (0..CHECKSUM_BYTES).map(|place| (place * 31 % 251) as u8).collect();
     for (name, method) in chosen {
-        let speed = speed(CHECKSUM_BYTES, CHECKSUM_TIME, || {
+        let speed = measure_speed(CHECKSUM_BYTES, CHECKSUM_TIME, || {
             run::compute_checksum(*method, black_box(&data))
         });
         let tabs = if name.len() < 7 { "\t\t" } else { "\t" };
-        output.line(&format!("{name}:{tabs}{speed:8.2} MiB/sec"));
+        output.print_line(&format!("{name}:{tabs}{speed:8.2} MiB/sec"));
     }
     0
 }
 
-/// `--memcpytest`.
-pub(super) fn copies(types: &str, output: &mut Output) -> u8 {
+/// Runs `--memcpytest`.
+pub(super) fn test_copies(types: &str, output: &mut Output) -> u8 {
     let Some(chosen) = choose(COPIES, types, output) else {
         return FAILED;
     };
     let mut buffer = vec![1; 2 * COPY_BYTES];
     for (name, copy) in chosen {
-        output.line(name);
+        output.print_line(name);
         for size in COPY_SIZES {
             let mut at = 0;
-            let speed = speed(size, COPY_TIME, || {
+            let speed = measure_speed(size, COPY_TIME, || {
                 copy(black_box(&mut buffer), at, size);
                 at = if at + 2 * size <= COPY_BYTES { at + size } else { 0 };
             });
-            output.line(&format!("\t{size} bytes:\t{speed:8.2} MiB/sec"));
+            output.print_line(&format!("\t{size} bytes:\t{speed:8.2} MiB/sec"));
         }
     }
     0
 }
 
-/// The rows named in a comma-separated list, or all. An unknown name is an error.
+/// Chooses the rows of a comma-separated list, or all. An unknown name is an error.
 fn choose<'a, T>(rows: &'a [(&str, T)], types: &str, output: &mut Output) -> Option<Vec<&'a (&'a str, T)>> {
     let names = types.split(',').map(str::trim).filter(|name| !name.is_empty());
     let chosen = names.map(|name| rows.iter().find(|(known, _)| *known == name).ok_or(name));
@@ -104,15 +103,15 @@ fn choose<'a, T>(rows: &'a [(&str, T)], types: &str, output: &mut Output) -> Opt
         Ok(chosen) if chosen.is_empty() => Some(rows.iter().collect()),
         Ok(chosen) => Some(chosen),
         Err(unknown) => {
-            output.complaint(&format!("fio: unknown hash `{unknown}`. Available:"));
-            rows.iter().for_each(|(name, _)| output.line(name));
+            output.print_complaint(&format!("fio: unknown hash `{unknown}`. Available:"));
+            rows.iter().for_each(|(name, _)| output.print_line(name));
             None
         }
     }
 }
 
-/// MiB per second of a function that processes `bytes` in each call.
-fn speed(bytes: usize, length: Duration, mut once: impl FnMut()) -> f64 {
+/// Measures the MiB per second of a function that processes `bytes` in each call.
+fn measure_speed(bytes: usize, length: Duration, mut once: impl FnMut()) -> f64 {
     /// Bytes between two readings of the clock.
     const BATCH: usize = 1 << 20;
     let batch = BATCH.div_ceil(bytes);
@@ -126,39 +125,40 @@ fn speed(bytes: usize, length: Duration, mut once: impl FnMut()) -> f64 {
     (count * bytes) as f64 / f64::from(1 << 20) / begun.elapsed().as_secs_f64()
 }
 
-/// `--cpuclock-test`: each processor and the first one read the clock in turns; a reading must not
-/// be less than the previous one.
-pub(super) fn clocks(clock: Clock, output: &mut Output) -> u8 {
+/// Runs `--cpuclock-test`: each processor and the first one read the clock alternately. A reading
+/// must not be less than the previous one.
+pub(super) fn test_clocks(clock: Clock, output: &mut Output) -> u8 {
     let cpus = usable_cpus();
     let is_counter = clock.describe().frequency_hz > 0;
-    output.line(&format!("cs: reliable_tsc: {}", if is_counter { "yes" } else { "no" }));
-    output.line(&format!("cs: Testing {} CPUs", cpus.len()));
+    output.print_line(&format!("cs: reliable_tsc: {}", if is_counter { "yes" } else { "no" }));
+    output.print_line(&format!("cs: Testing {} CPUs", cpus.len()));
     let mut failed = 0;
     for cpu in cpus.iter().skip(1) {
-        match read_in_turns(clock, [cpus[0], *cpu]) {
+        match read_alternately(clock, [cpus[0], *cpu]) {
             Ok((turns, behind)) => {
-                output.line(&format!("cs: cpu {cpu:2}: {turns} clocks seen"));
+                output.print_line(&format!("cs: cpu {cpu:2}: {turns} clocks seen"));
                 if let Some(most) = behind.iter().max() {
                     let count = behind.len();
-                    output.line(&format!("cs: CPU clock mismatch: {count} times, at most {} ns", most.0));
+                    output.print_line(&format!("cs: CPU clock mismatch: {count} times, at most {} ns", most.0));
                 }
                 failed += behind.len();
             }
             Err(error) => {
-                output.complaint(&format!("fio: cannot bind a thread to CPU {cpu}: {error}"));
+                output.print_complaint(&format!("fio: cannot bind a thread to CPU {cpu}: {error}"));
                 return FAILED;
             }
         }
     }
     match failed {
-        0 => output.line("cs: Pass!"),
-        _ => output.line(&format!("cs: Failed: {failed}")),
+        0 => output.print_line("cs: Pass!"),
+        _ => output.print_line(&format!("cs: Failed: {failed}")),
     }
     u8::from(failed > 0)
 }
 
-/// The number of turns, and the differences of readings that went back.
-fn read_in_turns(clock: Clock, cpus: [u32; 2]) -> std::io::Result<(u64, Vec<Nanos>)> {
+/// Reads the clock alternately on two processors. Returns the number of readings, and by how much
+/// some went back.
+fn read_alternately(clock: Clock, cpus: [u32; 2]) -> std::io::Result<(u64, Vec<Nanos>)> {
     const TIME: Nanos = Nanos::millis(100);
     /// The turn number that ends the test.
     const END: u64 = u64::MAX;
@@ -179,7 +179,7 @@ fn read_in_turns(clock: Clock, cpus: [u32; 2]) -> std::io::Result<(u64, Vec<Nano
             } else if number % 2 != place {
                 std::hint::spin_loop();
                 if clock.now() > end {
-                    // The other thread may not be running.
+                    // The other thread might not be running.
                     std::thread::yield_now();
                 }
             } else {

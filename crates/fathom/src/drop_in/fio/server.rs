@@ -13,29 +13,31 @@ use super::output::Output;
 use super::{FAILED, SIGNALLED};
 use crate::exit::Exit;
 use crate::fleet::link::{self, Listener};
-use crate::fleet::{self, token};
+use crate::fleet::{self, read_token};
 use crate::process::Process;
 
 /// Help for a missing token.
 pub(super) const TOKEN_HELP: &str =
     "set FATHOM_TOKEN to the same random text on both sides, for example from `openssl rand -hex 16`";
 
-/// The token of `FATHOM_TOKEN`. Without one, only processes of this machine can connect.
+/// Reads the token of `FATHOM_TOKEN`. Without a token, only processes of this machine can connect.
 ///
 /// # Errors
 /// The message, if the token is too short.
 pub(super) fn token_from_env() -> Result<Option<String>, String> {
     match std::env::var("FATHOM_TOKEN") {
-        Ok(text) if !text.is_empty() => token().map(Some).map_err(|faults| format!("fio: {}", faults.first())),
+        Ok(text) if !text.is_empty() => read_token()
+            .map(Some)
+            .map_err(|faults| format!("fio: {}", faults.first())),
         _ => Ok(None),
     }
 }
 
-/// The addresses of a host.
+/// Resolves the addresses of a host.
 ///
 /// # Errors
-/// The message, if there is no address, or if it belongs to another machine and there is no token.
-pub(super) fn addresses(
+/// The message: there is no address, or the host is another machine and there is no token.
+pub(super) fn resolve_addresses(
     (host, port, version_6): (&str, u16, Option<bool>),
     has_token: bool,
 ) -> Result<Vec<SocketAddr>, String> {
@@ -59,13 +61,13 @@ pub(super) fn addresses(
 
 /// Serves until a stop request. `words` is the command line without the program.
 pub(super) fn serve(process: &Process, flags: &Flags, words: &[String], output: &mut Output) -> u8 {
-    let listening = token_from_env().and_then(|token| Ok((listener(flags, token.is_some())?, token)));
+    let listening = token_from_env().and_then(|token| Ok((open_listener(flags, token.is_some())?, token)));
     let ((listener, shown), token) = match listening {
         Ok(found) => found,
         Err(line) => {
             let hint = line.contains("token").then_some(TOKEN_HELP);
-            output.complaint(&line);
-            hint.into_iter().for_each(|hint| output.hint(hint));
+            output.print_complaint(&line);
+            hint.into_iter().for_each(|hint| output.print_hint(hint));
             return FAILED;
         }
     };
@@ -73,12 +75,12 @@ pub(super) fn serve(process: &Process, flags: &Flags, words: &[String], output: 
         return match spawn_background_server(process, words, listener, Path::new(file)) {
             Ok(()) => 0,
             Err(error) => {
-                output.complaint(&format!("fio: --daemonize={file}: {error}"));
+                output.print_complaint(&format!("fio: --daemonize={file}: {error}"));
                 FAILED
             }
         };
     }
-    output.line(&format!("fio: server listening on {shown}"));
+    output.print_line(&format!("fio: server listening on {shown}"));
     if token.is_none() && matches!(listener, Listener::Network(_)) {
         super::note("FATHOM_TOKEN is not set: every user of this machine can run jobs here");
     }
@@ -88,7 +90,7 @@ pub(super) fn serve(process: &Process, flags: &Flags, words: &[String], output: 
     }
 }
 
-fn listener(flags: &Flags, has_token: bool) -> Result<(Listener, String), String> {
+fn open_listener(flags: &Flags, has_token: bool) -> Result<(Listener, String), String> {
     let (host, port, version_6) = match Address::parse(flags.server.as_deref().unwrap_or_default())? {
         Address::Socket(path) => {
             let listener = link::listen_at(Path::new(&path))
@@ -97,21 +99,21 @@ fn listener(flags: &Flags, has_token: bool) -> Result<(Listener, String), String
         }
         Address::Network { host, port, version_6 } => (host, port, version_6),
     };
-    let everywhere = match has_token {
+    let default_ip = match has_token {
         true => Ipv4Addr::UNSPECIFIED,
         false => Ipv4Addr::LOCALHOST,
     };
     let bound = match &host {
-        Some(host) => addresses((host, port, version_6), has_token)?,
-        None => vec![SocketAddr::new(IpAddr::V4(everywhere), port)],
+        Some(host) => resolve_addresses((host, port, version_6), has_token)?,
+        None => vec![SocketAddr::new(IpAddr::V4(default_ip), port)],
     };
     let failed = |error| format!("fio: failed to listen on {},{port}: {error}", bound[0].ip());
     let listener = TcpListener::bind(&bound[..]).map_err(failed)?;
     Ok((Listener::Network(listener), format!("{},{port}", bound[0].ip())))
 }
 
-/// Starts this program in the background, writes its process ID to the file, and waits until it
-/// listens.
+/// Starts this program in the background, and waits until it listens. Writes its process ID to the
+/// file.
 fn spawn_background_server(process: &Process, words: &[String], listener: Listener, file: &Path) -> io::Result<()> {
     let mut rest = words.iter();
     let mut kept = Vec::new();

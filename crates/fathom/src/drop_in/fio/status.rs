@@ -1,4 +1,4 @@
-//! fio's progress line, redrawn about once a second, and its message about a signal.
+//! Shows fio's progress line, redrawn about once a second, and its message about a signal.
 
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,7 +20,7 @@ use crate::process::start_thread;
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
 /// A file of this name in the temporary directory requests a report.
 const REQUEST_FILE: &str = "fio-dump-status";
-/// The line has no estimates before this time.
+/// Time before which the line has no estimates.
 const ESTIMATE_AFTER: Duration = Duration::from_secs(3);
 
 /// The state of the progress line.
@@ -46,7 +46,7 @@ pub(super) fn start_report_watch(jobs: &Jobs) -> &'static AtomicBool {
     let every = Duration::from_micros(jobs.flags.status_interval_us);
     let watching = start_thread("reports", move || {
         let folder = std::env::var_os("TMPDIR").or_else(|| std::env::var_os("TEMP"));
-        let asking = folder.map_or_else(std::env::temp_dir, Into::into).join(REQUEST_FILE);
+        let request_file = folder.map_or_else(std::env::temp_dir, Into::into).join(REQUEST_FILE);
         let mut due = Instant::now() + every;
         loop {
             let left = due.saturating_duration_since(Instant::now());
@@ -59,7 +59,7 @@ pub(super) fn start_report_watch(jobs: &Jobs) -> &'static AtomicBool {
                 due += every;
                 wanted.store(true, Ordering::Relaxed);
             }
-            if asking.exists() && std::fs::remove_file(&asking).is_ok() {
+            if request_file.exists() && std::fs::remove_file(&request_file).is_ok() {
                 wanted.store(true, Ordering::Relaxed);
             }
         }
@@ -78,7 +78,7 @@ struct JobProgress {
     job: u32,
     workers: usize,
     files: u32,
-    /// Its letter while it runs.
+    /// Letter of the job while it runs.
     letter: char,
     state: State,
     /// Bytes and operations of each direction since the last line.
@@ -119,10 +119,10 @@ impl Status {
             last: now,
             last_newline: now,
             width: 0,
-            limits: limits(plan),
+            limits: sum_limits(plan),
             jobs: plan
                 .jobs()
-                .map(|((step, number), job)| job_progress(step, number, job))
+                .map(|((step, number), job)| new_job_progress(step, number, job))
                 .collect(),
         }
     }
@@ -174,7 +174,7 @@ impl Status {
         }
     }
 
-    /// Ends the line, so that something else can be printed.
+    /// Ends the line, so that other text can be printed.
     pub(super) fn clear(&mut self) {
         if self.width > 0 {
             let _ = print_stdout("\n");
@@ -199,7 +199,7 @@ impl Status {
         // Without a signal, a trigger ended the run, for which fio prints nothing.
         if let Some(signal) = engine::sys::signals::stop_signal() {
             self.is_interruption_shown = true;
-            output.line(&format!("\nfio: terminating on signal {signal}"));
+            output.print_line(&format!("\nfio: terminating on signal {signal}"));
         }
     }
 
@@ -267,7 +267,7 @@ impl JobProgress {
     }
 }
 
-fn job_progress(step: usize, number: usize, job: &model::plan::Job) -> JobProgress {
+fn new_job_progress(step: usize, number: usize, job: &model::plan::Job) -> JobProgress {
     let streams = || job.workers.iter().flat_map(|worker| &worker.streams);
     let letter = streams().next().map_or('R', |stream| {
         let sequential = matches!(
@@ -307,8 +307,8 @@ fn job_progress(step: usize, number: usize, job: &model::plan::Job) -> JobProgre
     }
 }
 
-/// The requested rates of all workers together.
-fn limits(plan: &Plan) -> Option<Limits> {
+/// Sums the requested rates of all workers.
+fn sum_limits(plan: &Plan) -> Option<Limits> {
     let (mut bytes, mut operations) = (0u64, 0u64);
     let streams = plan
         .jobs()

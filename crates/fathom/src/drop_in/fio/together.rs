@@ -11,14 +11,14 @@ use super::local_env::RealDisk;
 pub(super) fn refuse_single_host_options(jobs: &Jobs) -> Result<(), String> {
     let flags = &jobs.flags;
     let of_jobs = |wanted: fn(&dialects::fio::Job) -> bool| jobs.jobs.iter().any(wanted);
-    let asked = [
+    let used = [
         ("--idle-prof", flags.idle_profile.is_some()),
         ("--status-interval", flags.status_interval_us > 0),
         ("read_iolog", of_jobs(|job| job.options.replay.read_iolog.is_some())),
         ("opendir", of_jobs(|job| job.options.files.opendir.is_some())),
         ("file_append", of_jobs(|job| job.options.files.file_append)),
     ];
-    match asked.iter().find(|(_, given)| *given) {
+    match used.iter().find(|(_, is_used)| *is_used) {
         Some((name, _)) => Err(format!(
             "fio: {name} is not supported on several hosts: omit it, or run on one host \
             (FATHOM_FLEET=off, without FATHOM_HOSTS)"

@@ -1,5 +1,5 @@
-//! Ends a run when a file appears or after a time (`--trigger-file`, `--trigger-timeout`), and then
-//! runs a command.
+//! Ends a run when a file appears or a time has passed, then runs a command. The options are
+//! `--trigger-file`, `--trigger-timeout` and `--trigger`.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -28,7 +28,7 @@ pub(super) struct Trigger {
 struct State {
     fired: AtomicBool,
     over: AtomicBool,
-    /// A message about the command.
+    /// A message about a command that failed to start.
     complaint: Mutex<Option<String>>,
 }
 
@@ -41,8 +41,8 @@ struct TriggerRequest {
 }
 
 impl Trigger {
-    /// Starts to wait if there is a trigger, and sets `interrupt` when it fires. Time counts from
-    /// `started`.
+    /// Starts to wait if there is a trigger, and sets `interrupt` when it fires. The timeout begins
+    /// at `started`.
     ///
     /// # Errors
     /// The message, if the command is not allowed.
@@ -86,9 +86,14 @@ impl Trigger {
         if let Some(waiting) = self.waiting.take() {
             let _ = waiting.join();
         }
-        let complaint = self.state.complaint.lock().ok().and_then(|mut said| said.take());
+        let complaint = self
+            .state
+            .complaint
+            .lock()
+            .ok()
+            .and_then(|mut complaint| complaint.take());
         if let Some(line) = complaint {
-            output.complaint(&line);
+            output.print_complaint(&line);
         }
     }
 }

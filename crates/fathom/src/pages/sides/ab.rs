@@ -1,4 +1,4 @@
-//! The page of an interleaved comparison.
+//! Builds the page of alternating runs of A and B.
 
 use analysis::compare::{self, Judgement};
 use model::observation::Observation;
@@ -10,9 +10,9 @@ use report::html::run::{Head, provenance, repeat_command};
 use report::numbers::local_time;
 use study::ab::{Report, Topic};
 
-use super::{common_lines, json, latencies, pairs_of, word};
+use super::{common_lines, json, judgement_verdict, latencies, pairs_of};
 
-/// The page of a comparison in turns.
+/// Builds the page of a comparison of A and B in alternating runs.
 pub fn ab(report: &Report, study: &Study) -> Page {
     let summary = study.runs.first().map(|run| Summary::from_results(&run.results));
     let changes = report
@@ -50,27 +50,24 @@ pub fn ab(report: &Report, study: &Study) -> Page {
     let is_when = |line: &str| when.as_ref().is_some_and(|when| line.starts_with(&when[..10]));
     let common = common_lines(&heads);
     // The first run is one of A, the second one of B.
-    let side = |number: usize, name: &str, given: &str| {
+    let side = |number: usize, name: &str, spec: &str| {
         let lines = heads.get(number).map_or(&[][..], |head| &head.about[..]);
         let own = lines.iter().find(|line| !common.contains(line) && !is_when(line));
-        format!(
-            "{name}: {given}{}",
-            own.map_or(String::new(), |own| format!(" ({own})"))
-        )
+        format!("{name}: {spec}{}", own.map_or(String::new(), |own| format!(" ({own})")))
     };
     let mut page = Page {
         title: format!("{} against {}{place}", report.b, report.a),
         about: [
             side(0, "A", &report.a),
             side(1, "B", &report.b),
-            format!("{} runs in turns, half of them of A", study.runs.len()),
+            format!("{} alternating runs, half of them of A", study.runs.len()),
         ]
         .into_iter()
         .chain(common.iter().filter(|line| !is_when(line)).cloned())
         .chain(when.clone())
         .collect(),
         verdict: report.found.as_ref().map_or_else(Verdict::default, |found| {
-            word((found.word, &found.changes), "B", "A", "chance")
+            judgement_verdict((found.word, &found.changes), "B", "A", "chance")
         }),
         lead: [Lead {
             topic: "What this means".into(),
@@ -78,7 +75,7 @@ pub fn ab(report: &Report, study: &Study) -> Page {
             advice: Vec::new(),
         }]
         .into_iter()
-        .chain(next_of_ab(report, heads.first()))
+        .chain(advise_next_step(report, heads.first()))
         .collect(),
         sections,
         downloads: json("ab", report),
@@ -89,8 +86,8 @@ pub fn ab(report: &Report, study: &Study) -> Page {
     page
 }
 
-/// What to do after a comparison in turns, with the command that does it.
-fn next_of_ab(report: &Report, head: Option<&Head>) -> Option<Lead> {
+/// Advises what to do after a comparison, with the command that does it.
+fn advise_next_step(report: &Report, head: Option<&Head>) -> Option<Lead> {
     let found = report.found.as_ref()?;
     let arguments = head.map_or(&[][..], |head| &head.arguments[..]);
     let is_contrary = compare::contrary(found.word, &found.changes).is_some();
@@ -121,7 +118,7 @@ fn next_of_ab(report: &Report, head: Option<&Head>) -> Option<Lead> {
     })
 }
 
-/// The rate of each run, pair by pair.
+/// Builds the chart of the rate of each run, pair by pair.
 fn pairs(study: &Study) -> Chart {
     let of = |side: &str| {
         let runs = study.runs.iter().filter(|run| run.role == Role::Point);

@@ -1,4 +1,4 @@
-//! The points of a sweep: their table, what the checks warn of, and the figures for programs.
+//! The points of a sweep: their table, their warnings, and the figures for programs.
 
 use model::finding::{Finding, Severity};
 use model::study::Study;
@@ -7,7 +7,7 @@ use report::html::page::{Block, Download, Lead, Section, Table};
 use report::numbers::{rate, throughput, time};
 use study::sweep::{Report, Row, format_settings, list_warnings};
 
-/// What the checks warn of: a rule once, with the points that it is about.
+/// Lists the warnings of the checks: each rule once, with the points that it concerns.
 pub(super) fn warnings(report: &Report, study: &Study) -> Vec<Finding> {
     let mut found: Vec<(Finding, Vec<&Row>)> = Vec::new();
     for row in &report.rows {
@@ -38,7 +38,8 @@ pub(super) fn warnings(report: &Report, study: &Study) -> Vec<Finding> {
     found.into_iter().map(at).collect()
 }
 
-/// The settings of several points: `depth 1, 2, 8`, or each one if several parameters vary.
+/// Joins the settings of several points: `depth 1, 2, 8`, or all settings if several parameters
+/// vary.
 fn join_settings(points: &[&Row]) -> String {
     let each: Vec<String> = points
         .iter()
@@ -92,7 +93,7 @@ pub(super) fn table(report: &Report) -> Section {
     }
 }
 
-/// The weaknesses of the figures, for the first screen.
+/// Describes the weaknesses of the figures, for the first screen.
 pub(super) fn caveats(report: &Report, study: &Study) -> Option<Lead> {
     // The page shows warnings among the findings.
     let warnings = list_warnings(&report.rows, &study.runs);
@@ -105,7 +106,7 @@ pub(super) fn caveats(report: &Report, study: &Study) -> Option<Lead> {
     })
 }
 
-/// What was not measured.
+/// Builds the section of the points that were not measured.
 pub(super) fn omitted(report: &Report) -> Option<Section> {
     let left = report
         .left_out
@@ -137,7 +138,7 @@ pub(super) fn downloads(report: &Report) -> Vec<Download> {
     ]
 }
 
-/// The points as CSV.
+/// Formats the points as CSV.
 pub fn csv(report: &Report) -> String {
     let mut head: Vec<&str> = report.varied.iter().map(|parameter| parameter.name()).collect();
     head.extend([

@@ -1,4 +1,4 @@
-//! Options that results are judged by: limits, requirements and policies.
+//! Options that state what results are judged by: limits, requirements and policies.
 
 use std::path::Path;
 
@@ -40,14 +40,14 @@ impl PromiseArgs {
         self.limits.host_cache || !self.storage.0.is_empty()
     }
 
-    /// The storage below the loads, as the options describe it.
+    /// Reads the options that describe the storage below the loads.
     pub fn storage(&self) -> Result<Storage, Faults> {
         Storage::parse(&self.storage, self.limits.host_cache)
     }
 }
 
 /// Builds the context of a diagnosis from the options.
-pub fn read(args: &PromiseArgs) -> Result<ExplainContext, Faults> {
+pub fn read_context(args: &PromiseArgs) -> Result<ExplainContext, Faults> {
     let mut context = ExplainContext::default();
     if let Some(name) = &args.policy {
         add_policy(&mut context, args, name)?;
@@ -55,7 +55,7 @@ pub fn read(args: &PromiseArgs) -> Result<ExplainContext, Faults> {
     let known = limits::from_args(&args.limits, &args.catalogue)?;
     context.layers.extend(known.layers);
     context.bursts.extend(known.bursts.iter().map(limits::policy_burst));
-    // The longest comes first: a verdict names the first one that could have lasted for the whole
+    // The longest burst comes first: a verdict names the first that could have lasted for the whole
     // test.
     context.bursts.sort_by(|a, b| b.lasts_secs().total_cmp(&a.lasts_secs()));
     context.credits.extend(known.bursts);
@@ -75,7 +75,7 @@ fn add_policy(context: &mut ExplainContext, args: &PromiseArgs, name: &str) -> R
     let wrong = |why: String| Faults::usage(Fault::new(why).at(format!("--policy {name}")));
     let file = Path::new(name);
     let is_file = file.extension().is_some_and(|extension| extension == "toml");
-    let catalogue = catalogue::catalogue(&args.catalogue, is_file.then_some(file))?;
+    let catalogue = catalogue::load_catalogue(&args.catalogue, is_file.then_some(file))?;
     let policy = match is_file {
         true => catalogue
             .entries()
@@ -84,7 +84,7 @@ fn add_policy(context: &mut ExplainContext, args: &PromiseArgs, name: &str) -> R
     };
     let policy = policy.ok_or_else(|| wrong("the file holds no policy".into()))?;
     let resolved = policy
-        .resolve(&catalogue::inputs(&args.inputs)?)
+        .resolve(&catalogue::parse_inputs(&args.inputs)?)
         .map_err(|error| wrong(format!("{}: {error}", policy.id())))?;
     context.layers.extend(resolved.layers);
     context.clauses.extend(resolved.clauses);
@@ -99,8 +99,8 @@ fn add_policy(context: &mut ExplainContext, args: &PromiseArgs, name: &str) -> R
     Ok(())
 }
 
-/// The exit code of verdicts: FAIL outweighs INCONCLUSIVE. `None` without verdicts.
-pub(super) fn exit(verdicts: &[Outcome]) -> Option<Exit> {
+/// Returns the exit code of verdicts: FAIL outweighs INCONCLUSIVE. `None` without verdicts.
+pub(super) fn exit_of_verdicts(verdicts: &[Outcome]) -> Option<Exit> {
     if verdicts.is_empty() {
         None
     } else if verdicts.contains(&Outcome::Fail) {
