@@ -153,13 +153,7 @@ fn limit_advice(knee: &Knee, axis: Axis, limit: &Limit, kept: &LimitResult) -> A
             describe_limit_edge(knee, axis, limit, kept, (at, next), smallest.is_some()),
         ),
     };
-    if let Some((at, missed)) = kept.met_again_at.zip(kept.missed_at) {
-        sentence += &format!(
-            " {} meets it again, so something disturbed {} or the limit is near: repeat the sweep.",
-            format_load(axis, at),
-            format_load(axis, missed)
-        );
-    }
+    sentence += &describe_contradiction(axis, kept).unwrap_or_default();
     if is_first_unknown {
         sentence += &format!(
             " At {}, too few operations lie beyond the percentile to decide this{}.",
@@ -189,6 +183,16 @@ fn limit_advice(knee: &Knee, axis: Axis, limit: &Limit, kept: &LimitResult) -> A
         at_most: kept.missed_at.filter(|_| !kept.unknown),
         sentence,
     }
+}
+
+/// Describes a load that meets the limit although a smaller one does not.
+fn describe_contradiction(axis: Axis, kept: &LimitResult) -> Option<String> {
+    let (at, missed) = (kept.met_again_at?, kept.missed_at?);
+    Some(format!(
+        " {} meets it again, so something disturbed {} or the limit is near: repeat the sweep.",
+        format_load(axis, at),
+        format_load(axis, missed)
+    ))
 }
 
 /// A time beyond a limit, with enough digits to differ from it.

@@ -120,7 +120,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let permissions = permissions::from_args(&args.safety);
     let plans = ready
         .iter()
-        .map(|one| one.plan(one.attempt(&Search::default()).as_ref(), session.ranks()))
+        .map(|one| one.plan(one.next_attempt(&Search::default()).as_ref(), session.ranks()))
         .collect::<Result<Vec<_>, _>>()?;
     for plan in &plans {
         ::run::check(plan).map_err(|error| Faults::from(::run::RunError::Plan(error)))?;
