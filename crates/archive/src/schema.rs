@@ -3,7 +3,7 @@
 
 use std::io::Read;
 
-use analysis::verdict::Judged;
+use analysis::verdict::JudgedResults;
 use flate2::read::GzDecoder;
 use model::JsonSchema;
 use report::Summary;
@@ -30,7 +30,7 @@ pub struct JudgedSummary {
     pub summary: Summary,
     /// The judgement by the requirement of a preset or a job file; absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub judged: Option<Judged>,
+    pub judged: Option<JudgedResults>,
 }
 
 macro_rules! schema {
@@ -74,7 +74,7 @@ pub const SCHEMAS: &[Schema] = &[
     ),
     schema!(
         "verdict",
-        analysis::verdict::Verified,
+        analysis::verdict::VerificationReport,
         "the `json` format of `fathom verify`: a promise, what was issued, and what came of it"
     ),
     schema!(

@@ -3,7 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use analysis::verdict::{Context, Held, Judged, JudgedJob, Outcome, SuiteKind, SuiteReport, Verdict, judge};
+use analysis::verdict::{
+    Context, JudgedJob, JudgedResults, JudgedWorkload, Outcome, SuiteKind, SuiteReport, Verdict, judge,
+};
 #[cfg(feature = "schema")]
 use archive::SCHEMAS;
 use archive::{JudgedSummary, Schema};
@@ -112,7 +114,7 @@ fn figures_with_a_verdict_are_valid() {
         let results: Results = serde_json::from_str(&text).expect("a result");
         let judged = |jobs: Vec<JudgedJob>| JudgedSummary {
             summary: Summary::from_results(&results),
-            judged: Some(Judged {
+            judged: Some(JudgedResults {
                 required: vec!["iops >= 900".into()],
                 outcome: Outcome::Inconclusive,
                 jobs,
@@ -133,7 +135,7 @@ fn figures_with_a_verdict_are_valid() {
 #[test]
 fn reports_of_suites_are_valid() {
     let of_suite = validator("suite");
-    let held = Held {
+    let held = JudgedWorkload {
         name: "web".into(),
         objective: None,
         preset: Some("oltp".into()),

@@ -2,12 +2,12 @@
 
 use analysis::policies::Workload;
 use analysis::requirement::{Clause, Metric};
-use analysis::verdict::{ClauseVerdict, Held, Outcome, SuiteReport, Verdict};
+use analysis::verdict::{ClauseVerdict, JudgedWorkload, Outcome, SuiteReport, Verdict};
 use model::finding::Severity;
 use model::plan::SimulatedDevice;
 use model::{Bytes, Nanos};
 
-use crate::verify::{Promise, Unverifiable, Verification};
+use crate::verify::{Promise, Verification, VerifyError};
 
 /// The worst of several outcomes: FAIL, then INCONCLUSIVE.
 pub fn worst(all: impl IntoIterator<Item = Outcome>) -> Outcome {
@@ -51,8 +51,8 @@ pub struct Load {
 /// Paces a workload at the required rate, like `fathom verify`.
 ///
 /// # Errors
-/// [`Unverifiable`] if the requirement has no rate.
-pub fn pacing(clauses: &[Clause], load: Load) -> Result<Verification, Unverifiable> {
+/// [`VerifyError`] if the requirement has no rate.
+pub fn pacing(clauses: &[Clause], load: Load) -> Result<Verification, VerifyError> {
     let workload = Workload {
         block: load.block,
         random: true,
@@ -187,7 +187,7 @@ fn row(name: &str, judged: &ClauseVerdict) -> String {
     )
 }
 
-fn details(held: &Held) -> String {
+fn details(held: &JudgedWorkload) -> String {
     let mut text = format!("\n## {}\n\n", escape_cell(&held.name));
     let line = |name: &str, value: &str| format!("- {name}: {}\n", escape_cell(value));
     if let Some(objective) = &held.objective {

@@ -90,11 +90,11 @@ pub fn check(results: &Results) -> Vec<Finding> {
 struct CheckInput<'a> {
     results: &'a Results,
     /// Observations are large, so only the latest is cached. Most runs have only one.
-    latest: RefCell<Option<Observed>>,
+    latest: RefCell<Option<CachedObservation>>,
 }
 
 /// The cached observation of a job; `None` inside if it measured nothing.
-struct Observed {
+struct CachedObservation {
     step: usize,
     job: usize,
     observation: Option<Rc<Observation>>,
@@ -127,7 +127,7 @@ impl<'a> CheckInput<'a> {
             Some(latest) if (latest.step, latest.job) == (step, job) => latest.observation.clone(),
             _ => {
                 let observation = Observation::from_results(self.results, step, job).map(Rc::new);
-                *latest = Some(Observed {
+                *latest = Some(CachedObservation {
                     step,
                     job,
                     observation: observation.clone(),

@@ -44,7 +44,7 @@ pub(super) const OUTCOME: Check = Check {
             if job.results.ended.is_some() && job.results.operations() == 0 && !job.has_failed() {
                 let what = "not a single operation completed in the measured window";
                 let finding = Finding::new("NOTHING-MEASURED", Severity::Error, what).at(&*job.plan.name);
-                findings.push(finding.help(what_to_do_without_figures(input.results)));
+                findings.push(finding.help(help_without_figures(input.results)));
             }
         }
         if input.results.interrupted {
@@ -55,7 +55,7 @@ pub(super) const OUTCOME: Check = Check {
 };
 
 /// What helps where nothing was measured: more time, unless the run did not reach its end.
-fn what_to_do_without_figures(results: &Results) -> &'static str {
+fn help_without_figures(results: &Results) -> &'static str {
     let ranks = results.fleet.iter().flat_map(|fleet| &fleet.ranks);
     match () {
         () if ranks.into_iter().any(|rank| rank.lost.is_some()) => {

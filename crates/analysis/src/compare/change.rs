@@ -324,7 +324,7 @@ pub(super) fn judge_all(mut changes: Vec<Change>, margin: f64) -> Vec<Change> {
 }
 
 /// Describes figures that changed significantly in the opposite direction of `word`.
-pub fn contrary(word: Judgement, changes: &[Change]) -> Option<String> {
+pub fn describe_contrary(word: Judgement, changes: &[Change]) -> Option<String> {
     let list_changes = |wanted: Judgement| {
         let named = changes.iter().filter(|change| change.word == wanted);
         let named: Vec<String> = named
@@ -343,7 +343,7 @@ pub fn contrary(word: Judgement, changes: &[Change]) -> Option<String> {
 }
 
 /// Describes a change of the second result, `name`, relative to the first, `base`.
-pub fn sentence(found: &Change, name: &str, base: &str, margin: f64) -> String {
+pub fn describe_change(found: &Change, name: &str, base: &str, margin: f64) -> String {
     let what = match found.figure {
         Figure::Iops => "operations per second".to_owned(),
         figure => figure.name(),

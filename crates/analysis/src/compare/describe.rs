@@ -252,7 +252,7 @@ pub(super) fn pauses(think: &Option<Think>) -> String {
         cycles_each,
     } = *think;
     let counted = match count {
-        ThinkCount::Issued => "issued",
+        ThinkCount::IssuedLoad => "issued",
         ThinkCount::Completed => "completed",
     };
     let after = after_ns.map(|after| format!("or {} of I/O", time(after)));

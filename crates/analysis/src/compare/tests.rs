@@ -70,7 +70,7 @@ fn ten_percent_are_found_in_every_figure() {
     assert!(worse.iter().all(|change| change.word == Judgement::Worse), "{worse:#?}");
     let iops = &better[0];
     assert!(iops.low.unwrap() < 1.1 && iops.high.unwrap() > 1.1, "{iops:?}");
-    let said = sentence(iops, "B", "A", MARGIN);
+    let said = describe_change(iops, "B", "A", MARGIN);
     assert!(
         said.starts_with("B is better than A: +") && said.ends_with("operations per second."),
         "{said}"
@@ -94,11 +94,11 @@ fn contrary_changes_are_both_named() {
         change(Figure::Quantile(0.99), Judgement::Worse, 3.0),
     ];
     assert_eq!(
-        contrary(Judgement::Better, &found).as_deref(),
+        describe_contrary(Judgement::Better, &found).as_deref(),
         Some("better in IOPS +50 %; worse in p99 +200 %")
     );
-    assert_eq!(contrary(Judgement::Better, &found[..1]), None);
-    assert_eq!(contrary(Judgement::Same, &found), None);
+    assert_eq!(describe_contrary(Judgement::Better, &found[..1]), None);
+    assert_eq!(describe_contrary(Judgement::Same, &found), None);
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn without_a_series_or_a_histogram_nothing_is_decided() {
     b.series.clear();
     let found = changes(&a, &b, MARGIN);
     assert_eq!((found[0].word, found[0].low), (Judgement::Undecided, None));
-    assert!(sentence(&found[0], "B", "A", MARGIN).contains("nothing tells how much of that is chance"));
+    assert!(describe_change(&found[0], "B", "A", MARGIN).contains("nothing tells how much of that is chance"));
     b.total.latency.as_mut().unwrap().histogram = None;
     b.total.latency.as_mut().unwrap().quantiles = vec![(0.99, 400_000.0)];
     let found = changes(&a, &b, MARGIN);

@@ -19,7 +19,7 @@ const MIN_SHARE_AT_LIMIT: f64 = 0.75;
 const MAX_SHARE_ABOVE: f64 = 0.1;
 
 /// A rate that reaches this share of its target has no backlog.
-const KEPT_SHARE: f64 = 0.999;
+const MET_SHARE: f64 = 0.999;
 
 pub(super) const CAP: Signature = Signature {
     answer: Answer::Cap,
@@ -50,7 +50,7 @@ pub(super) fn detect_requested_rate(input: &Input<'_>) -> Option<Symptom> {
         Question::Limit => return None,
         Question::MissedRate => {}
         // A rate that is missed slightly builds up a backlog, whose cause is the storage.
-        Question::MissedLatency if bound.share() < KEPT_SHARE => return None,
+        Question::MissedLatency if bound.share() < MET_SHARE => return None,
         Question::MissedLatency => {
             symptom.sentence += ". The requested rate limits the load but does not explain the latency"
         }

@@ -30,7 +30,7 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
         // If the rate is missed by even 1 %, operations wait longer and longer, so the latency
         // proves nothing.
         Shift::LatencyDrift { from, to }
-            if to > from && (input.is_rate_kept() || input.is_closed_loop()) && !is_mostly_backlog(input) =>
+            if to > from && (input.is_rate_met() || input.is_closed_loop()) && !is_mostly_backlog(input) =>
         {
             (
                 format!(

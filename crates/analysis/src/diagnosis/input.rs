@@ -77,7 +77,7 @@ impl<'a> Input<'a> {
     }
 
     /// True if the load reached its requested rate, so that nothing limited it.
-    pub(super) fn is_rate_kept(&self) -> bool {
+    pub(super) fn is_rate_met(&self) -> bool {
         self.bounds
             .iter()
             .any(|bound| bound.kind == LayerKind::Application && (bound.is_met() || bound.used > bound.limit.high))

@@ -50,7 +50,7 @@ fn detect(input: &Input<'_>, fault: Fault) -> Option<Symptom> {
 fn missed_seconds(input: &Input<'_>, fault: Fault) -> Option<(Vec<f64>, String, f64)> {
     let found = Attribution::new(input.observation, None)?;
     // The load caught up, or the storage is the main cause anyway.
-    if input.is_rate_kept() && input.context.question == Question::Limit || found.storage_alone_fails(0.0) {
+    if input.is_rate_met() && input.context.question == Question::Limit || found.storage_alone_fails(0.0) {
         return None;
     }
     let min_share = match input.context.question {

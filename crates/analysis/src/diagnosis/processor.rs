@@ -42,7 +42,7 @@ pub(super) const PROCESSOR: Signature = Signature {
 
 fn detect(input: &Input<'_>) -> Option<Symptom> {
     let cores = &input.observation.cores;
-    if cores.is_empty() || input.is_rate_kept() || is_limit_met_with_idle_workers(input) || is_storage_at_fault(input) {
+    if cores.is_empty() || input.is_rate_met() || is_limit_met_with_idle_workers(input) || is_storage_at_fault(input) {
         return None;
     }
     let full = |core: &&CoreShare| core.busy() > FULL_SHARE;

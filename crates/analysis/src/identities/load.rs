@@ -35,18 +35,18 @@ pub fn little(load: &Observation) -> Option<Little> {
     let edges = depth
         .zip(load.total.operations)
         .map_or(0.0, |(depth, operations)| depth as f64 / operations.max(1) as f64);
-    let print_rounding = print_rounding(load, mean);
+    let mean_rounding = mean_rounding(load, mean);
     Some(Little {
         in_flight,
         depth,
         share: depth.map(|depth| in_flight / depth as f64),
-        tolerance: TOLERANCE + edges + print_rounding,
+        tolerance: TOLERANCE + edges + mean_rounding,
     })
 }
 
 /// Rounding error of a printed mean, as a share of the mean: DiskSpd and Vdbench print thousandths
 /// of a millisecond.
-fn print_rounding(load: &Observation, mean: f64) -> f64 {
+fn mean_rounding(load: &Observation, mean: f64) -> f64 {
     match load.tool.as_str() {
         "DiskSpd" | "Vdbench" if mean > 0.0 => 500.0 / mean,
         _ => 0.0,
@@ -140,8 +140,8 @@ pub(super) const STATED_IN_FLIGHT: Rule = Rule {
             return;
         };
         let mean = load.total.latency.as_ref().and_then(|latency| latency.mean_ns);
-        let allowed = IN_FLIGHT_ROUNDING
-            + (TOLERANCE + print_rounding(load, mean.unwrap_or(0.0))) * counted.max(stated_in_flight);
+        let allowed =
+            IN_FLIGHT_ROUNDING + (TOLERANCE + mean_rounding(load, mean.unwrap_or(0.0))) * counted.max(stated_in_flight);
         // Response times under a rate may count from when an operation was due, before it was in
         // flight: then the law gives more.
         let difference = match load.load.closed_loop {

@@ -81,7 +81,7 @@ pub(super) const SYNCHRONOUS_FEW_THREADS: Rule = Rule {
     why: "with so few operations in flight, most storage is idle much of the time",
     fix: "use more threads or an asynchronous engine, unless the application works like this",
     detect: |rule, test, findings| {
-        for job in test.jobs().filter(|_| test.is(Intent::MostIops)) {
+        for job in test.jobs().filter(|_| test.is(Intent::MaxIops)) {
             let one_each = !job.workers.is_empty() && job.workers.iter().all(|w| w.slots() == 1 || is_synchronous(w));
             if one_each && job.workers.len() < MIN_THREADS {
                 findings.push(rule.finding(
@@ -198,7 +198,7 @@ pub(super) const BANDWIDTH_SMALL_BLOCK: Rule = Rule {
         let has_small_blocks = |job: &&Job| streams_of(job).any(|stream| longest_block(stream) < MIN_LARGE_BLOCK);
         for job in test
             .jobs()
-            .filter(|_| test.is(Intent::MostThroughput))
+            .filter(|_| test.is(Intent::MaxThroughput))
             .filter(has_small_blocks)
         {
             let longest = streams_of(job).map(longest_block).max().unwrap_or_default();
@@ -214,7 +214,7 @@ pub(super) const BANDWIDTH_RANDOM: Rule = Rule {
     why: "maximum throughput needs sequential streams, which random positions interrupt",
     fix: "use sequential access, one thread for each file",
     detect: |rule, test, findings| {
-        for job in test.jobs().filter(|_| test.is(Intent::MostThroughput)) {
+        for job in test.jobs().filter(|_| test.is(Intent::MaxThroughput)) {
             if streams_of(job).any(is_random) {
                 findings.push(rule.finding("positions are random", &job.name));
             }

@@ -24,7 +24,7 @@ use model::{Bytes, Nanos};
 use crate::caps::Layer;
 
 pub use page::page;
-pub use target::lies_on_array;
+pub use target::is_on_array;
 
 /// A rule about a test before it runs.
 #[derive(Clone, Copy, Debug)]
@@ -171,9 +171,9 @@ impl Warmed {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Intent {
     /// Maximum operations per second.
-    MostIops,
+    MaxIops,
     /// Maximum bytes per second.
-    MostThroughput,
+    MaxThroughput,
     /// A single sequential stream, such as a backup.
     SequentialStream,
     /// The latency of single operations.
@@ -187,8 +187,8 @@ pub enum Intent {
 impl Intent {
     /// All intents, with their names on the command line.
     pub const NAMED: [(&'static str, Intent); 6] = [
-        ("most-iops", Intent::MostIops),
-        ("most-throughput", Intent::MostThroughput),
+        ("most-iops", Intent::MaxIops),
+        ("most-throughput", Intent::MaxThroughput),
         ("sequential-stream", Intent::SequentialStream),
         ("latency", Intent::Latency),
         ("cached-reads", Intent::CachedReads),

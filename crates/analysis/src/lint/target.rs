@@ -441,8 +441,8 @@ pub(super) const FEW_TARGETS: Rule = Rule {
     why: "arrays distribute work over volumes, so a few volumes do not reach the array's maximum",
     fix: "test as many volumes as the hosts will use, for example sixteen",
     detect: |rule, test, findings| {
-        let on_array: Vec<_> = test.known_targets().filter(|(_, facts)| lies_on_array(facts)).collect();
-        if (1..MIN_ARRAY_VOLUMES).contains(&on_array.len()) && test.is(Intent::MostIops) {
+        let on_array: Vec<_> = test.known_targets().filter(|(_, facts)| is_on_array(facts)).collect();
+        if (1..MIN_ARRAY_VOLUMES).contains(&on_array.len()) && test.is(Intent::MaxIops) {
             let path = &on_array[0].1.path;
             findings.push(rule.finding(format!("the test uses {} volumes of an array", on_array.len()), path));
         }
@@ -450,7 +450,7 @@ pub(super) const FEW_TARGETS: Rule = Rule {
 };
 
 /// True if the target is on a volume of an array, as far as its device shows.
-pub fn lies_on_array(facts: &model::environment::TargetFacts) -> bool {
+pub fn is_on_array(facts: &model::environment::TargetFacts) -> bool {
     let devices = &facts.devices;
     devices
         .iter()

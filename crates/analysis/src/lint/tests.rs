@@ -298,7 +298,7 @@ const SPOILT: &[(&str, Spoil)] = &[
         case.environment.targets.push(local);
     }),
     ("FEW-TARGETS", |case| {
-        case.purpose.intent = Some(Intent::MostIops);
+        case.purpose.intent = Some(Intent::MaxIops);
         case.device().model = Some("DellEMC PowerStore".into());
     }),
     ("SEQ-OVERLAP", |case| {
@@ -311,7 +311,7 @@ const SPOILT: &[(&str, Spoil)] = &[
     }),
     ("SYNC-ENGINE", |case| case.workload.engine.kind = EngineKind::Psync),
     ("SYNC-FEW-THREADS", |case| {
-        case.purpose.intent = Some(Intent::MostIops);
+        case.purpose.intent = Some(Intent::MaxIops);
         case.workload.depth = 1;
     }),
     ("BUFFERED", |case| case.workload.cache.direct = false),
@@ -322,10 +322,10 @@ const SPOILT: &[(&str, Spoil)] = &[
     }),
     ("WRITE-ONLY-SUITE", |case| case.part().mix = Mix::WRITES),
     ("BW-SMALL-BLOCK", |case| {
-        case.purpose.intent = Some(Intent::MostThroughput)
+        case.purpose.intent = Some(Intent::MaxThroughput)
     }),
     ("BW-RANDOM", |case| {
-        case.purpose.intent = Some(Intent::MostThroughput);
+        case.purpose.intent = Some(Intent::MaxThroughput);
         case.part().sizes = BlockSizes::Fixed { size: Bytes(1 << 20) };
     }),
     ("SEQ-SMALL", |case| {

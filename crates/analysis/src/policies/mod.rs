@@ -25,7 +25,7 @@ pub use date::{Date, MAX_AGE_MONTHS};
 pub use expression::{Expression, ExpressionError};
 pub use file::InputKind;
 pub use resolve::{Overrides, PolicyError};
-pub use stack::{Bound, Disks, Reach, Stranded, credits, has_machine, reach, stack, stack_of_paths};
+pub use stack::{Bound, Disks, Reach, StrandedCapacity, credits, has_machine, reach, stack, stack_of_paths};
 
 /// Default latency for sizing concurrency. It follows by Little's law from a guideline of three
 /// clouds: one operation in flight per 500 IOPS.
@@ -160,11 +160,11 @@ impl Catalogue {
     pub fn find(&self, name: &str) -> Result<&Policy, String> {
         match &self.find_all(name)[..] {
             [one] => Ok(one),
-            [] => Err(match (self.nearest(name), self.of_provider(name)[..].is_empty()) {
+            [] => Err(match (self.nearest(name), self.find_by_provider(name)[..].is_empty()) {
                 (Some(near), _) => format!("there is no policy `{name}`; did you mean `{near}`?"),
                 (None, true) => format!("there is no policy `{name}`"),
                 (None, false) => {
-                    let names: Vec<&str> = self.of_provider(name).iter().map(|policy| policy.id()).collect();
+                    let names: Vec<&str> = self.find_by_provider(name).iter().map(|policy| policy.id()).collect();
                     format!("there is no policy `{name}`, but {}", names.join(", "))
                 }
             }),
@@ -176,7 +176,7 @@ impl Catalogue {
     }
 
     /// The entries of a provider; `name` is the provider, or the provider and more after a slash.
-    pub fn of_provider(&self, name: &str) -> Vec<&Policy> {
+    pub fn find_by_provider(&self, name: &str) -> Vec<&Policy> {
         let provider = name.split('/').next().unwrap_or_default().to_lowercase() + "/";
         self.entries()
             .filter(|policy| policy.id().starts_with(&provider))
@@ -349,7 +349,7 @@ impl Policy {
     }
 
     /// A warning, if the entry is outdated on `today`.
-    pub fn expired(&self, today: Date) -> Option<String> {
+    pub fn expiry_warning(&self, today: Date) -> Option<String> {
         self.as_of().is_old_on(today).then(|| {
             format!(
                 "the figures of {} are from {}, {} months ago; check whether the vendor has changed them: {}",
@@ -368,7 +368,7 @@ pub type Inputs = BTreeMap<String, String>;
 
 /// A policy for one disk.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Resolved {
+pub struct ResolvedPolicy {
     /// Its name.
     pub id: String,
     /// Its display name.
@@ -404,7 +404,7 @@ pub struct Resolved {
     /// Credits.
     pub bursts: Vec<Burst>,
     /// Derived figures.
-    pub derived: Derived,
+    pub derived: DerivedFigures,
     /// Further notes.
     pub notes: Vec<String>,
 }
@@ -481,7 +481,7 @@ impl Burst {
 
 /// Figures that follow from a policy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
-pub struct Derived {
+pub struct DerivedFigures {
     /// The block size, in bytes, at which both limits bind: throughput ÷ IOPS.
     pub crossover_bytes: Option<f64>,
     /// Operations in flight that the promised IOPS need at the promised latency (Little's law).

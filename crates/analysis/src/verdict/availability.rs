@@ -54,7 +54,7 @@ impl Case<'_> {
         let stalls = self.stalls_of_storage();
         let kept: Vec<f64> = seconds
             .iter()
-            .map(|second| match others.iter().all(|other| keeps_clause(other, second)) {
+            .map(|second| match others.iter().all(|other| meets_clause(other, second)) {
                 true => 1.0 - second.stalled_share(&stalls),
                 false => 0.0,
             })
@@ -96,14 +96,14 @@ impl Case<'_> {
     /// Why seconds that missed clauses may not be the storage's fault.
     fn doubt_storage_fault(&self, others: &[&Clause], seconds: &[Second], reasons: &[Reason]) -> Option<Doubt> {
         let of_test = reasons.iter().find_map(Doubt::from_reason);
-        let missed = |other: &&&Clause| seconds.iter().any(|second| !keeps_clause(other, second));
+        let missed = |other: &&&Clause| seconds.iter().any(|second| !meets_clause(other, second));
         let of_missed_clauses = || others.iter().filter(missed).find_map(|other| self.doubt_fail(other));
         of_test.or_else(of_missed_clauses)
     }
 }
 
 /// True if a second keeps a clause, as far as its figures show.
-fn keeps_clause(clause: &Clause, second: &Second) -> bool {
+fn meets_clause(clause: &Clause, second: &Second) -> bool {
     let reaches_target = |counted: [f64; 3], edge: f64| {
         let sum = clause.direction.map_or(counted.iter().sum(), |of| counted[of as usize]);
         // One operation at the edge of a second does not make a miss.

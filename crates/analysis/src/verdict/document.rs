@@ -9,18 +9,18 @@ use serde::Serialize;
 
 use super::{Climb, Outcome, Verdict};
 use crate::caps::Layer;
-use crate::policies::{Reach, Resolved};
+use crate::policies::{Reach, ResolvedPolicy};
 
 /// The version of this form.
 pub const FORMAT_VERSION: u32 = 1;
 
 /// A promise, its test and the verdict.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Verified {
+pub struct VerificationReport {
     /// Version of this form.
     pub format_version: u32,
     /// Always `verdict`.
-    pub kind: VerifiedKind,
+    pub kind: VerificationKind,
     /// What made it.
     pub tool: Tool,
     /// The tested target; for several targets, their names separated by commas.
@@ -28,7 +28,7 @@ pub struct Verified {
     /// What is promised.
     pub promise: Promise,
     /// The load issued to test it.
-    pub issued: Issued,
+    pub issued: IssuedLoad,
     /// The search for a sufficient depth, if no promised latency determines the depth.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub climb: Option<Climb>,
@@ -46,10 +46,10 @@ pub struct Verified {
     pub findings: Vec<Finding>,
 }
 
-/// See [`Verified::kind`].
+/// See [`VerificationReport::kind`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum VerifiedKind {
+pub enum VerificationKind {
     /// A verdict.
     Verdict,
 }
@@ -58,7 +58,7 @@ pub enum VerifiedKind {
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Promise {
     /// The policy, for this disk.
-    pub policy: Option<Resolved>,
+    pub policy: Option<ResolvedPolicy>,
     /// The user's own requirement, as written.
     pub requirement: Option<String>,
     /// A sentence if the catalogue entry is old.
@@ -67,7 +67,7 @@ pub struct Promise {
 
 /// The load that was issued.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Issued {
+pub struct IssuedLoad {
     /// Bytes per operation.
     pub block: Bytes,
     /// Positions were random.
@@ -104,7 +104,7 @@ pub struct Machine {
 
 /// Existing results judged by a requirement.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Judged {
+pub struct JudgedResults {
     /// The requirement as parsed.
     pub required: Vec<String>,
     /// The outcome of all jobs together: the worst one.
@@ -144,7 +144,7 @@ pub struct SuiteReport {
     /// Of all workloads together.
     pub outcome: Outcome,
     /// Each of them.
-    pub workloads: Vec<Held>,
+    pub workloads: Vec<JudgedWorkload>,
 }
 
 /// See [`SuiteReport::kind`].
@@ -157,7 +157,7 @@ pub enum SuiteKind {
 
 /// A workload of a suite, judged by a requirement.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Held {
+pub struct JudgedWorkload {
     /// Its name.
     pub name: String,
     /// The objective of the workload.
@@ -178,7 +178,7 @@ pub struct Held {
     pub findings: Vec<Finding>,
 }
 
-impl Held {
+impl JudgedWorkload {
     /// The outcome; inconclusive if nothing was measured.
     pub fn outcome(&self) -> Outcome {
         self.verdict

@@ -19,7 +19,7 @@ const MIN_STORAGE_SHARE: f64 = 0.9;
 /// A latency is doubted if more than this share of its excess is in seconds with other causes.
 const MAX_DISTURBED_EXCESS: f64 = 0.1;
 /// Undisturbed seconds alone break a limit if they exceed it by this factor.
-const CLEARLY: f64 = 2.0;
+const CLEAR_EXCESS_FACTOR: f64 = 2.0;
 /// Latencies are not trusted if more than this share of operations waited for a free slot.
 pub const MAX_BLOCKED_OPS: f64 = 0.01;
 /// If the rate was below the promised one by more than this share, the latency does not show that
@@ -77,7 +77,7 @@ impl From<SlotsNeeded> for Doubt {
 impl Case<'_> {
     /// Why a good figure does not show that the clause is kept.
     pub(super) fn doubt_pass(&self, clause: &Clause) -> Option<Doubt> {
-        if let Some(doubt) = self.doubt_answer() {
+        if let Some(doubt) = self.doubt_io_source() {
             return Some(doubt);
         }
         match clause.metric {
@@ -290,8 +290,8 @@ impl Case<'_> {
             }
         }
         match clause.metric {
-            Metric::Quantile { share } => beyond > CLEARLY * (1.0 - share) * n,
-            _ => sum > CLEARLY * clause.target * n,
+            Metric::Quantile { share } => beyond > CLEAR_EXCESS_FACTOR * (1.0 - share) * n,
+            _ => sum > CLEAR_EXCESS_FACTOR * clause.target * n,
         }
     }
 

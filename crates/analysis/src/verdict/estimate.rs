@@ -19,7 +19,7 @@ const UNKNOWN_CORRELATION_FACTOR: f64 = 2.0;
 pub const MIN_BEYOND: f64 = 10.0;
 /// A rate counts as kept if only operations in flight at the end are missing, and this share for
 /// the window's edges. Storage that cannot keep it falls further behind.
-const MIN_KEPT_SHARE: f64 = 0.999;
+const MIN_MET_SHARE: f64 = 0.999;
 
 /// A figure and its uncertainty.
 #[derive(Clone, Debug, PartialEq)]
@@ -186,7 +186,7 @@ pub(super) fn rate(
     } else {
         1.0
     };
-    let spread = kept_schedule_spread(observation, value, unit_size)
+    let spread = met_schedule_spread(observation, value, unit_size)
         .or_else(|| series_spread(observation, direction, bytes))
         .or_else(|| deviation_spread(observation, flow, unit_size))
         .unwrap_or_else(|| plain_spread(value));
@@ -195,13 +195,13 @@ pub(super) fn rate(
 
 /// If the rate was kept, only the operations in flight at the window's edges are uncertain, because
 /// the generator determined the rate.
-fn kept_schedule_spread(observation: &Observation, value: f64, each: f64) -> Option<Spread> {
+fn met_schedule_spread(observation: &Observation, value: f64, each: f64) -> Option<Spread> {
     let requested_iops = observation.load.rate_iops?;
     let (seconds, depth) = (observation.measured_ns?.as_secs(), observation.load.depth? as f64);
     // The mean plus three deviations of a Poisson distribution.
     let under_way = observation.in_flight().map(|mean| 1.0 + mean + 3.0 * mean.sqrt());
     let edges = under_way.map_or(depth, |count| count.min(depth)) / seconds;
-    (observation.total.iops? + edges >= requested_iops * MIN_KEPT_SHARE).then_some(Spread::Between {
+    (observation.total.iops? + edges >= requested_iops * MIN_MET_SHARE).then_some(Spread::Between {
         low: value - edges * each,
         high: value + edges * each,
     })

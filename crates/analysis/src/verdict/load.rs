@@ -21,7 +21,7 @@ const RATE_TOLERANCE: f64 = 0.01;
 /// A closed loop that could issue less than this multiple of the promised rate has little headroom.
 const MIN_HEADROOM: f64 = 1.25;
 /// Findings that invalidate a good figure: something other than storage served the I/O.
-const ANSWER_FINDINGS: [&str; 4] = ["CACHE-HITS", "NOT-ON-DEVICE", "HOLES", "IN-MEMORY"];
+const OTHER_SOURCE_FINDINGS: [&str; 4] = ["CACHE-HITS", "NOT-ON-DEVICE", "HOLES", "IN-MEMORY"];
 /// Findings that invalidate a bad figure: other load on the device, or too little load on it.
 const OTHER_LIMIT_FINDINGS: [&str; 2] = ["OTHER-LOAD", "SYNC-ENGINE"];
 /// Error findings that are reported as failed operations.
@@ -179,7 +179,7 @@ impl Case<'_> {
         let (operations, latency) = match self.promised_latency_secs() {
             // The storage may take the promised latency. If it keeps all latency clauses, more
             // slots may raise the rate.
-            Some(promised) if is_paced && self.service_keeps_latencies() && measured_latency > promised => {
+            Some(promised) if is_paced && self.service_meets_latencies() && measured_latency > promised => {
                 (target * measured_latency, Some(("measured", measured_latency)))
             }
             Some(promised) => (target * promised, Some(("promised", promised))),
@@ -195,7 +195,7 @@ impl Case<'_> {
     }
 
     /// True if there are latency clauses and the service times keep all of them.
-    fn service_keeps_latencies(&self) -> bool {
+    fn service_meets_latencies(&self) -> bool {
         let latency = |clause: &&Clause| matches!(clause.metric, Metric::Mean | Metric::Quantile { .. });
         let mut latencies = self.clauses.iter().filter(latency).peekable();
         latencies.peek().is_some()
@@ -283,8 +283,8 @@ impl Case<'_> {
     }
 
     /// Doubts a good figure if something other than storage served the I/O.
-    pub(super) fn doubt_answer(&self) -> Option<Doubt> {
-        let doubt = self.doubt_by_finding(&ANSWER_FINDINGS)?;
+    pub(super) fn doubt_io_source(&self) -> Option<Doubt> {
+        let doubt = self.doubt_by_finding(&OTHER_SOURCE_FINDINGS)?;
         let is_in_memory = doubt.why.starts_with("IN-MEMORY");
         Some(match is_in_memory {
             true => doubt.with_action(

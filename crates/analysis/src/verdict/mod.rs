@@ -22,7 +22,8 @@ use crate::policies::{Burst, Workload};
 use crate::requirement::Clause;
 
 pub use document::{
-    FORMAT_VERSION, Held, Issued, Judged, JudgedJob, Machine, Promise, SuiteKind, SuiteReport, Verified, VerifiedKind,
+    FORMAT_VERSION, IssuedLoad, JudgedJob, JudgedResults, JudgedWorkload, Machine, Promise, SuiteKind, SuiteReport,
+    VerificationKind, VerificationReport,
 };
 pub use doubt::MAX_BLOCKED_OPS;
 pub use estimate::{BARE_FIGURE_TOLERANCE, MIN_BEYOND};

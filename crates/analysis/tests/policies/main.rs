@@ -10,7 +10,7 @@ use std::path::Path;
 
 use analysis::caps::{LayerKind, Limit};
 use analysis::policies::{
-    BurstOf, Catalogue, Date, Disks, Inputs, Need, Overrides, Policy, PolicyError, PolicyKind, Resolved, advise,
+    BurstOf, Catalogue, Date, Disks, Inputs, Need, Overrides, Policy, PolicyError, PolicyKind, ResolvedPolicy, advise,
     credits, has_machine, reach, stack,
 };
 use analysis::requirement::Metric;
@@ -21,7 +21,7 @@ fn inputs(values: &[(&str, &str)]) -> Inputs {
     values.iter().map(pair).collect()
 }
 
-fn resolve(name: &str, values: &[(&str, &str)]) -> Resolved {
+fn resolve(name: &str, values: &[(&str, &str)]) -> ResolvedPolicy {
     let catalogue = Catalogue::built_in();
     let policy = catalogue.find(name).unwrap();
     policy
@@ -45,11 +45,11 @@ fn near(value: f64, expected: f64) {
     );
 }
 
-fn iops(resolved: &Resolved) -> f64 {
+fn iops(resolved: &ResolvedPolicy) -> f64 {
     resolved.layers[0].iops.unwrap().low
 }
 
-fn mib(resolved: &Resolved) -> f64 {
+fn mib(resolved: &ResolvedPolicy) -> f64 {
     resolved.layers[0].bytes_per_sec.unwrap().low / 1_048_576.0
 }
 
@@ -538,14 +538,17 @@ fn files_of_the_user_come_first() {
 fn old_entries_say_so() {
     let catalogue = Catalogue::built_in();
     let today = Date::day(2026, 11, 22);
-    let gp2 = catalogue.find("aws/gp2").unwrap().expired(today).unwrap();
+    let gp2 = catalogue.find("aws/gp2").unwrap().expiry_warning(today).unwrap();
     assert!(gp2.contains("are from 2023"), "{gp2}");
-    assert_eq!(catalogue.find("provider-sla/ssd-ultra").unwrap().expired(today), None);
+    assert_eq!(
+        catalogue.find("provider-sla/ssd-ultra").unwrap().expiry_warning(today),
+        None
+    );
     assert!(
         catalogue
             .find("provider-sla/ssd-ultra")
             .unwrap()
-            .expired(Date::day(2027, 11, 21))
+            .expiry_warning(Date::day(2027, 11, 21))
             .is_some()
     );
 }

@@ -5,7 +5,7 @@
 
 mod disturbed;
 
-use analysis::policies::{Burst, BurstOf, Catalogue, Inputs, Resolved};
+use analysis::policies::{Burst, BurstOf, Catalogue, Inputs, ResolvedPolicy};
 use analysis::requirement::{self, Clause};
 use analysis::verdict::{Cause, ClauseVerdict, Context, Outcome, Verdict, judge};
 use model::draws::{Draws, DrawsForm, Purpose};
@@ -19,7 +19,7 @@ fn clauses(text: &str) -> Vec<Clause> {
     requirement::parse(text).unwrap()
 }
 
-fn ssd_ultra() -> Resolved {
+fn ssd_ultra() -> ResolvedPolicy {
     let inputs = Inputs::from([("size".to_owned(), "400GB".to_owned())]);
     Catalogue::built_in()
         .find("provider-sla/ssd-ultra")
@@ -65,7 +65,7 @@ fn provider_example(reads: f64, writes: f64) -> Observation {
     }
 }
 
-fn of_policy(observation: &Observation, policy: &Resolved) -> Verdict {
+fn of_policy(observation: &Observation, policy: &ResolvedPolicy) -> Verdict {
     let context = Context {
         workload: Some(&policy.workload),
         latency_ns: policy.latency_ns,

@@ -14,7 +14,7 @@ use axum::http::{HeaderMap, Method, Response, StatusCode, Uri};
 use axum::middleware::Next;
 use sha2::{Digest, Sha256};
 
-use super::Trouble;
+use super::ErrorPage;
 
 /// Shorter tokens could be guessed.
 const MIN_TOKEN_LENGTH: usize = 16;
@@ -121,7 +121,7 @@ impl AuthGuard {
         if !matches!(*request.method(), Method::GET | Method::HEAD) && !changes {
             let what = "these pages are read-only";
             let help = "start `fathom serve` with --token to label and remove entries here";
-            let mut answer = Trouble::new(StatusCode::METHOD_NOT_ALLOWED, what, help).answer();
+            let mut answer = ErrorPage::new(StatusCode::METHOD_NOT_ALLOWED, what, help).answer();
             answer
                 .headers_mut()
                 .insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
@@ -131,13 +131,13 @@ impl AuthGuard {
         if !host.is_some_and(|host| self.accepts_host(host)) {
             let what = "the server does not accept this host name";
             let help = format!("use its numeric address: http://{}/", self.address);
-            return Some(Trouble::new(StatusCode::MISDIRECTED_REQUEST, what, &help).answer());
+            return Some(ErrorPage::new(StatusCode::MISDIRECTED_REQUEST, what, &help).answer());
         }
         let token = self.token.as_ref()?;
         if changes && !is_same_origin(request.headers()) {
             let what = "the request comes from a page of another server";
             let help = "open the list of this server and repeat the change there";
-            return Some(Trouble::new(StatusCode::FORBIDDEN, what, help).answer());
+            return Some(ErrorPage::new(StatusCode::FORBIDDEN, what, help).answer());
         }
         if let Some(answer) = self.redirect_with_cookie(token, request.uri()) {
             return Some(answer);
@@ -148,7 +148,7 @@ impl AuthGuard {
         let what = "this server requires a token";
         let help =
             "open the address that `fathom serve` printed, with ?token=…; programs send `Authorization: Bearer …`";
-        let mut answer = Trouble::new(StatusCode::UNAUTHORIZED, what, help).answer();
+        let mut answer = ErrorPage::new(StatusCode::UNAUTHORIZED, what, help).answer();
         answer
             .headers_mut()
             .insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));

@@ -19,7 +19,7 @@ use report::html;
 use report::html::page::Page;
 
 use super::auth::{self, AuthGuard};
-use super::{MAX_CONNECTIONS, Trouble, answer_until, list, of_type, page, runtime};
+use super::{ErrorPage, MAX_CONNECTIONS, answer_until, list, of_type, page, runtime};
 use crate::Saved;
 use crate::history::{Entry, History, HistoryError};
 
@@ -39,8 +39,8 @@ pub trait Pages: Send + Sync {
     /// too.
     ///
     /// # Errors
-    /// [`Trouble`], with the reason why they cannot be compared.
-    fn comparison_page(&self, entries: &[u64], force: bool) -> Result<Page, Trouble>;
+    /// [`ErrorPage`], with the reason why they cannot be compared.
+    fn comparison_page(&self, entries: &[u64], force: bool) -> Result<Page, ErrorPage>;
 
     /// The time that a user wrote as a date or an age, in Unix nanoseconds; `is_end` takes the end
     /// of a day.
@@ -53,7 +53,7 @@ pub trait Pages: Send + Sync {
     fn format_time(&self, unix_ns: u64) -> String;
 
     /// The error page for an error of the history.
-    fn error_page(&self, error: &HistoryError) -> Trouble;
+    fn error_page(&self, error: &HistoryError) -> ErrorPage;
 }
 
 /// State of the handlers.
@@ -105,7 +105,7 @@ pub fn browse(
 impl Browse {
     /// The history; `None` if there is none yet. Each page opens it again, so that the file is
     /// closed between requests.
-    pub(super) fn history(&self) -> Result<Option<History>, Trouble> {
+    pub(super) fn history(&self) -> Result<Option<History>, ErrorPage> {
         match History::open_existing(&self.history) {
             Ok(history) => Ok(Some(history)),
             Err(HistoryError::Missing { .. }) => Ok(None),
@@ -113,18 +113,18 @@ impl Browse {
         }
     }
 
-    pub(super) fn trouble(&self, error: &HistoryError) -> Trouble {
+    pub(super) fn trouble(&self, error: &HistoryError) -> ErrorPage {
         let status = match error {
             HistoryError::NoEntry { .. } | HistoryError::Missing { .. } => StatusCode::NOT_FOUND,
             _ => StatusCode::SERVICE_UNAVAILABLE,
         };
-        Trouble {
+        ErrorPage {
             status: status.as_u16(),
             ..self.pages.error_page(error)
         }
     }
 
-    fn existing_history(&self) -> Result<History, Trouble> {
+    fn existing_history(&self) -> Result<History, ErrorPage> {
         let missing = HistoryError::Missing {
             path: self.history.clone(),
         };
@@ -135,23 +135,23 @@ impl Browse {
 /// Renders a response on another thread, because databases and long reports block.
 async fn render(
     browse: Arc<Browse>,
-    render: impl FnOnce(&Browse) -> Result<Response<Body>, Trouble> + Send + 'static,
+    render: impl FnOnce(&Browse) -> Result<Response<Body>, ErrorPage> + Send + 'static,
 ) -> Response<Body> {
     match tokio::task::spawn_blocking(move || render(&browse)).await {
         Ok(Ok(answer)) => answer,
         Ok(Err(trouble)) => trouble.answer(),
-        Err(_) => Trouble::new(StatusCode::INTERNAL_SERVER_ERROR, "this page cannot be rendered", "").answer(),
+        Err(_) => ErrorPage::new(StatusCode::INTERNAL_SERVER_ERROR, "this page cannot be rendered", "").answer(),
     }
 }
 
-pub(super) fn pairs(uri: &Uri) -> Result<Vec<(String, String)>, Trouble> {
-    let unreadable = |_| Trouble::new(StatusCode::BAD_REQUEST, "the address cannot be read", "");
+pub(super) fn pairs(uri: &Uri) -> Result<Vec<(String, String)>, ErrorPage> {
+    let unreadable = |_| ErrorPage::new(StatusCode::BAD_REQUEST, "the address cannot be read", "");
     Ok(Query::try_from_uri(uri).map_err(unreadable)?.0)
 }
 
-fn number(text: &str) -> Result<u64, Trouble> {
+fn number(text: &str) -> Result<u64, ErrorPage> {
     text.parse().map_err(|_| {
-        Trouble::new(
+        ErrorPage::new(
             StatusCode::NOT_FOUND,
             "entries have numbers",
             "the list links to all pages",
@@ -172,7 +172,7 @@ async fn entry(State(browse): State<Arc<Browse>>, Path(id): Path<String>) -> Res
         let saved = history.saved(id).map_err(failed)?;
         let report = browse.pages.entry_page(&entry, saved).ok_or_else(|| {
             let what = format!("entry {id} holds a study that has no page");
-            Trouble::new(StatusCode::NOT_FOUND, what, "`fathom history show` shows it as text")
+            ErrorPage::new(StatusCode::NOT_FOUND, what, "`fathom history show` shows it as text")
         })?;
         let file = format!("/entry/{id}/file");
         let links = [("/", "History"), (file.as_str(), "The saved file")];
@@ -216,7 +216,7 @@ async fn compare(State(browse): State<Arc<Browse>>, uri: Uri) -> Response<Body> 
         if !(2..=MAX_COMPARED).contains(&entries.len()) {
             let what = format!("2 to {MAX_COMPARED} entries can be compared, not {}", entries.len());
             let help = "tick them in the list, or name two: /compare?a=1&b=2";
-            return Err(Trouble::new(StatusCode::BAD_REQUEST, what, help));
+            return Err(ErrorPage::new(StatusCode::BAD_REQUEST, what, help));
         }
         let history = browse.existing_history()?;
         for id in &entries {
@@ -235,16 +235,16 @@ type Fields = Vec<(String, String)>;
 type ParsedForm = Result<Form<Fields>, FormRejection>;
 
 /// The fields of a form and the selected entries.
-fn ticked_entries(form: ParsedForm) -> Result<(Fields, Vec<u64>), Trouble> {
-    let unreadable = |error: FormRejection| Trouble::new(error.status(), "the form cannot be read", "");
+fn ticked_entries(form: ParsedForm) -> Result<(Fields, Vec<u64>), ErrorPage> {
+    let unreadable = |error: FormRejection| ErrorPage::new(error.status(), "the form cannot be read", "");
     let Form(fields) = form.map_err(unreadable)?;
     let entries = fields.iter().filter(|(key, _)| key == "entry");
     let entries = entries
         .map(|(_, id)| number(id))
-        .collect::<Result<Vec<u64>, Trouble>>()?;
+        .collect::<Result<Vec<u64>, ErrorPage>>()?;
     if entries.is_empty() {
         let help = "tick entries in the list first";
-        return Err(Trouble::new(StatusCode::BAD_REQUEST, "no entry is selected", help));
+        return Err(ErrorPage::new(StatusCode::BAD_REQUEST, "no entry is selected", help));
     }
     Ok((fields, entries))
 }
@@ -265,7 +265,7 @@ async fn label(State(browse): State<Arc<Browse>>, form: ParsedForm) -> Response<
             .iter()
             .find(|(key, _)| key == "text")
             .map(|(_, text)| text.trim());
-        let text = text.ok_or_else(|| Trouble::new(StatusCode::BAD_REQUEST, "the label is missing", ""))?;
+        let text = text.ok_or_else(|| ErrorPage::new(StatusCode::BAD_REQUEST, "the label is missing", ""))?;
         let history = browse.existing_history()?;
         for id in entries {
             history.label(id, text).map_err(|error| browse.trouble(&error))?;
@@ -297,7 +297,7 @@ async fn remove(State(browse): State<Arc<Browse>>, form: ParsedForm) -> Response
 }
 
 async fn not_found() -> Response<Body> {
-    Trouble::new(
+    ErrorPage::new(
         StatusCode::NOT_FOUND,
         "there is no such page",
         "the list links to all pages",

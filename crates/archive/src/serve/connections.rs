@@ -182,15 +182,15 @@ impl Connection {
 
 /// The connection of a request.
 #[derive(Clone, Debug)]
-pub(super) struct Tracked(Arc<Connection>);
+pub(super) struct RequestConnection(Arc<Connection>);
 
-impl Connected<IncomingStream<'_, LimitedListener>> for Tracked {
-    fn connect_info(stream: IncomingStream<'_, LimitedListener>) -> Tracked {
-        Tracked(Arc::clone(&stream.io().connection))
+impl Connected<IncomingStream<'_, LimitedListener>> for RequestConnection {
+    fn connect_info(stream: IncomingStream<'_, LimitedListener>) -> RequestConnection {
+        RequestConnection(Arc::clone(&stream.io().connection))
     }
 }
 
-impl Tracked {
+impl RequestConnection {
     /// Marks the connection as busy until the guard is dropped.
     pub(super) fn begin_request(&self) -> ActiveRequest {
         let mut state = self.0.state();
@@ -213,7 +213,11 @@ impl Drop for ActiveRequest {
 }
 
 /// Middleware that marks the connection as busy during a request.
-pub(super) async fn track(ConnectInfo(tracked): ConnectInfo<Tracked>, request: Request, next: Next) -> Response {
+pub(super) async fn track(
+    ConnectInfo(tracked): ConnectInfo<RequestConnection>,
+    request: Request,
+    next: Next,
+) -> Response {
     let _active = tracked.begin_request();
     next.run(request).await
 }
@@ -341,7 +345,7 @@ mod tests {
         let begun = state.since;
         state.on_read();
         assert_eq!(state.since, begun);
-        let connection = Tracked(Arc::new(Connection {
+        let connection = RequestConnection(Arc::new(Connection {
             state: Mutex::new(state),
         }));
         let request = connection.begin_request();

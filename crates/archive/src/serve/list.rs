@@ -7,11 +7,11 @@ use report::html::{self, escape::text};
 use report::numbers;
 
 use super::browse::Browse;
-use super::{Trouble, page as answer};
+use super::{ErrorPage, page as answer};
 use crate::history::{Entry, EntryJob, EntryKind, Filter};
 
 /// Upper limit of the entries of a page.
-const AT_ONCE: usize = 100;
+const ENTRIES_PER_PAGE: usize = 100;
 
 /// Fields of the filter: key in the query, label, placeholder.
 const FIELDS: [(&str, &str, &str); 6] = [
@@ -40,14 +40,14 @@ const COLUMNS: [(&str, &str); 12] = [
 ];
 
 /// The page for a query.
-pub(super) fn page(browse: &Browse, pairs: &[(String, String)]) -> Result<Response<Body>, Trouble> {
+pub(super) fn page(browse: &Browse, pairs: &[(String, String)]) -> Result<Response<Body>, ErrorPage> {
     let filter = filter(browse, pairs)?;
     let mut entries = match browse.history()? {
         None => Vec::new(),
         Some(history) => history.list(&filter).map_err(|error| browse.trouble(&error))?,
     };
-    let more = entries.len() > AT_ONCE;
-    entries.truncate(AT_ONCE);
+    let more = entries.len() > ENTRIES_PER_PAGE;
+    entries.truncate(ENTRIES_PER_PAGE);
     let mut body = running(browse);
     body += &form(pairs);
     match entries.is_empty() {
@@ -79,14 +79,14 @@ fn running(browse: &Browse) -> String {
     out + "</ul></section>\n"
 }
 
-fn filter(browse: &Browse, pairs: &[(String, String)]) -> Result<Filter, Trouble> {
+fn filter(browse: &Browse, pairs: &[(String, String)]) -> Result<Filter, ErrorPage> {
     let value = |name: &str| {
         let found = pairs.iter().find(|(key, _)| key == name);
         found
             .map(|(_, value)| value.trim().to_owned())
             .filter(|value| !value.is_empty())
     };
-    let wrong = |what: String, help: &str| Trouble::new(StatusCode::BAD_REQUEST, what, help);
+    let wrong = |what: String, help: &str| ErrorPage::new(StatusCode::BAD_REQUEST, what, help);
     let moment = |name: &str| {
         let moment = |text: String| {
             browse.pages.parse_time(&text, name == "until").ok_or_else(|| {
@@ -111,7 +111,7 @@ fn filter(browse: &Browse, pairs: &[(String, String)]) -> Result<Filter, Trouble
         since_unix_ns: moment("since")?,
         until_unix_ns: moment("until")?,
         before: value("before").map(before).transpose()?,
-        limit: Some(AT_ONCE + 1),
+        limit: Some(ENTRIES_PER_PAGE + 1),
         ..Filter::default()
     })
 }

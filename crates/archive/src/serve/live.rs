@@ -26,8 +26,8 @@ use report::live::Metrics;
 use tokio::sync::{mpsc, oneshot};
 
 use super::auth::{self, AuthGuard};
-use super::connections::{ActiveRequest, Tracked};
-use super::{Trouble, answer_until, of_type, page, runtime};
+use super::connections::{ActiveRequest, RequestConnection};
+use super::{ErrorPage, answer_until, of_type, page, runtime};
 
 /// The page's own script.
 const SCRIPT: &str = include_str!("live.js");
@@ -185,7 +185,7 @@ async fn metrics_text(AxumState(shared): AxumState<Arc<Shared>>) -> Response<Bod
 
 async fn events(
     AxumState(shared): AxumState<Arc<Shared>>,
-    ConnectInfo(tracked): ConnectInfo<Tracked>,
+    ConnectInfo(tracked): ConnectInfo<RequestConnection>,
 ) -> Response<Body> {
     let (client, queue) = mpsc::channel(QUEUE_LINES);
     {
@@ -193,7 +193,7 @@ async fn events(
         state.clients.retain(|client| !client.is_closed());
         if state.clients.len() >= MAX_CLIENTS {
             let what = format!("{MAX_CLIENTS} clients read this stream already");
-            return Trouble::new(StatusCode::SERVICE_UNAVAILABLE, what, "close some of their pages").answer();
+            return ErrorPage::new(StatusCode::SERVICE_UNAVAILABLE, what, "close some of their pages").answer();
         }
         for line in &state.history {
             // The queue is longer than the history.
@@ -212,5 +212,5 @@ async fn events(
 
 async fn not_found() -> Response<Body> {
     let help = "use / (the page), /metrics (OpenMetrics) or /events (the stream)";
-    Trouble::new(StatusCode::NOT_FOUND, "there is no such page", help).answer()
+    ErrorPage::new(StatusCode::NOT_FOUND, "there is no such page", help).answer()
 }

@@ -28,7 +28,7 @@ pub use auth::{AuthGuard, Token};
 pub use browse::{Pages, browse};
 pub use live::LiveServer;
 
-use connections::{LimitedListener, Tracked};
+use connections::{LimitedListener, RequestConnection};
 
 /// Upper limit of the connections of a server.
 pub const MAX_CONNECTIONS: usize = 64;
@@ -39,7 +39,7 @@ const MAX_RENDERING: usize = 4;
 
 /// The content of an error page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Trouble {
+pub struct ErrorPage {
     /// HTTP status; 0 stands for 500.
     pub status: u16,
     /// What is wrong, in a sentence.
@@ -52,9 +52,9 @@ pub struct Trouble {
     pub link: Option<Box<(String, String)>>,
 }
 
-impl Trouble {
-    fn new(status: StatusCode, what: impl Into<String>, help: &str) -> Trouble {
-        Trouble {
+impl ErrorPage {
+    fn new(status: StatusCode, what: impl Into<String>, help: &str) -> ErrorPage {
+        ErrorPage {
             status: status.as_u16(),
             what: what.into(),
             why: Vec::new(),
@@ -123,7 +123,10 @@ async fn answer_until(
     let router = router.layer(middleware::from_fn(connections::track));
     let (end, ended) = oneshot::channel::<()>();
     let server = tokio::spawn(async move {
-        let server = axum::serve(listener, router.into_make_service_with_connect_info::<Tracked>());
+        let server = axum::serve(
+            listener,
+            router.into_make_service_with_connect_info::<RequestConnection>(),
+        );
         server
             .with_graceful_shutdown(async {
                 // Dropping the sender ends the wait; nothing is ever sent.

@@ -71,7 +71,7 @@ pub struct Explanation {
     /// Findings from parsing it.
     pub remarks: Vec<Finding>,
     /// Each load separately.
-    pub loads: Vec<Explained>,
+    pub loads: Vec<ExplainedLoad>,
     /// Limits that concurrent loads share.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub shared_limits: Vec<LimitTable>,
@@ -79,7 +79,7 @@ pub struct Explanation {
 
 /// One load.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Explained {
+pub struct ExplainedLoad {
     /// Its figures.
     pub observation: Observation,
     /// Their explanation.
@@ -120,7 +120,7 @@ pub fn explain(
     }
 }
 
-fn explain_load(loads: &[Observation], number: usize, remarks: &[Finding], context: &ExplainContext) -> Explained {
+fn explain_load(loads: &[Observation], number: usize, remarks: &[Finding], context: &ExplainContext) -> ExplainedLoad {
     let observation = loads[number].clone();
     let others: Vec<&Observation> = loads[..number].iter().chain(&loads[number + 1..]).collect();
     let layers = applicable_layers(&observation, &others, &context.layers);
@@ -141,7 +141,7 @@ fn explain_load(loads: &[Observation], number: usize, remarks: &[Finding], conte
         of_rule.any(|remark| remark.at == finding.at)
     };
     findings.retain(|finding| !is_known(finding));
-    Explained {
+    ExplainedLoad {
         sentences: sentences::describe(&observation, &limits),
         little: identities::little(&observation),
         percentiles: identities::percentiles(&observation),

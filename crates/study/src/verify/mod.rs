@@ -7,10 +7,10 @@ mod search;
 mod text;
 
 use analysis::caps::{Layer, LayerKind};
-use analysis::lint::lies_on_array;
-use analysis::policies::{Burst, DEFAULT_LATENCY_SECS, Resolved, Workload};
+use analysis::lint::is_on_array;
+use analysis::policies::{Burst, DEFAULT_LATENCY_SECS, ResolvedPolicy, Workload};
 use analysis::requirement::{Clause, MAX_IOPS, Metric};
-use analysis::verdict::{ClauseVerdict, Context, Issued, Outcome, Verdict, judge};
+use analysis::verdict::{ClauseVerdict, Context, IssuedLoad, Outcome, Verdict, judge};
 use model::access::{Access, Sequential};
 use model::block_size::BlockSizes;
 use model::content::Content;
@@ -62,7 +62,7 @@ pub struct Promise {
 
 /// Why a promise cannot be verified.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unverifiable {
+pub struct VerifyError {
     /// What is missing or wrong.
     pub what: String,
     /// What to do.
@@ -73,12 +73,12 @@ impl Promise {
     /// The promise of a policy, with additional `requirements`.
     ///
     /// # Errors
-    /// [`Unverifiable`] if there is nothing to judge, or no rate at which to judge it.
+    /// [`VerifyError`] if there is nothing to judge, or no rate at which to judge it.
     pub fn from_policy(
-        policy: &Resolved,
+        policy: &ResolvedPolicy,
         requirements: Vec<Clause>,
         rate: Option<f64>,
-    ) -> Result<Promise, Unverifiable> {
+    ) -> Result<Promise, VerifyError> {
         let mut clauses = policy.clauses.clone();
         clauses.extend(requirements);
         let needed = [policy.workload.rate_iops, required_rate(&clauses, &policy.workload)];
@@ -100,12 +100,12 @@ impl Promise {
     /// requirements must name one.
     ///
     /// # Errors
-    /// [`Unverifiable`] if they name no rate.
+    /// [`VerifyError`] if they name no rate.
     pub fn from_requirement(
         clauses: Vec<Clause>,
         mut workload: Workload,
         rate: Option<f64>,
-    ) -> Result<Promise, Unverifiable> {
+    ) -> Result<Promise, VerifyError> {
         let rate = rate.or_else(|| required_rate(&clauses, &workload));
         workload.rate_iops = rate;
         Promise {
@@ -127,9 +127,9 @@ impl Promise {
         self
     }
 
-    fn validated(self) -> Result<Promise, Unverifiable> {
+    fn validated(self) -> Result<Promise, VerifyError> {
         let fault = |what: &str, help: &str| {
-            Err(Unverifiable {
+            Err(VerifyError {
                 what: what.to_owned(),
                 help: help.to_owned(),
             })
@@ -242,12 +242,12 @@ pub struct Verification {
 
 impl Verification {
     /// The load of an attempt.
-    pub fn issued(&self, attempt: &Attempt) -> Issued {
+    pub fn issued(&self, attempt: &Attempt) -> IssuedLoad {
         let (measured_ns, warm_up_ns) = match attempt.is_probe {
             true => (PROBE_TIME.min(self.measured), PROBE_WARM_UP.min(self.warm_up)),
             false => (self.measured, self.warm_up),
         };
-        Issued {
+        IssuedLoad {
             block: self.promise.workload.block,
             random: self.promise.workload.random,
             read_percent: self.promise.workload.read_percent,
@@ -313,7 +313,7 @@ impl Verification {
         }
     }
 
-    fn workload(&self, issued: &Issued) -> plan::Workload {
+    fn workload(&self, issued: &IssuedLoad) -> plan::Workload {
         let part = Part {
             mix: match issued.read_percent {
                 100.0 => Mix::READS,
@@ -405,7 +405,7 @@ impl Verification {
         }
         let facts = || results.hosts.iter().flat_map(|host| &host.environment.targets);
         match self.paths.len() {
-            0 | 1 if facts().any(lies_on_array) => Some(
+            0 | 1 if facts().any(is_on_array) => Some(
                 "the only target is on a volume of an array, and each volume has its own limits: if the promise is \
                  about the array, name more of its volumes"
                     .into(),

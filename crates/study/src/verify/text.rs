@@ -2,7 +2,7 @@
 
 use analysis::policies::Reach;
 use analysis::requirement::{self, Metric};
-use analysis::verdict::{ClauseVerdict, Outcome, Verdict, Verified};
+use analysis::verdict::{ClauseVerdict, Outcome, Verdict, VerificationReport};
 use model::Nanos;
 
 use super::FULL_TIME_SECS;
@@ -23,7 +23,7 @@ pub enum Paragraph {
 use Paragraph::{Line, Sentences};
 
 /// The report of a verification.
-pub fn format_report(verified: &Verified) -> Vec<Paragraph> {
+pub fn format_report(verified: &VerificationReport) -> Vec<Paragraph> {
     let mut lines = Vec::new();
     describe_promise(verified, &mut lines);
     describe_load(verified, &mut lines);
@@ -83,7 +83,7 @@ pub struct TestLength {
 
 impl TestLength {
     /// The length of a verification.
-    pub fn from_verified(verified: &Verified) -> TestLength {
+    pub fn from_verified(verified: &VerificationReport) -> TestLength {
         let policy = verified.promise.policy.as_ref();
         TestLength {
             measured_ns: verified.issued.measured_ns,
@@ -98,7 +98,7 @@ impl TestLength {
 }
 
 /// The headline of a verification.
-pub fn headline_for(verified: &Verified) -> String {
+pub fn headline_for(verified: &VerificationReport) -> String {
     let length = TestLength::from_verified(verified);
     headline(verified.verdict.outcome, &verified.verdict.clauses, Some(length))
 }
@@ -144,7 +144,7 @@ fn format_time(time: Nanos) -> String {
     }
 }
 
-fn describe_promise(verified: &Verified, lines: &mut Vec<Paragraph>) {
+fn describe_promise(verified: &VerificationReport, lines: &mut Vec<Paragraph>) {
     if let Some(policy) = &verified.promise.policy {
         let tier = policy.tier.as_ref().map(|tier| format!(", {tier}")).unwrap_or_default();
         lines.push(Line(format!("{}: {}{tier}", policy.id, policy.title)));
@@ -167,7 +167,7 @@ fn describe_promise(verified: &Verified, lines: &mut Vec<Paragraph>) {
     }
 }
 
-fn describe_load(verified: &Verified, lines: &mut Vec<Paragraph>) {
+fn describe_load(verified: &VerificationReport, lines: &mut Vec<Paragraph>) {
     let issued = &verified.issued;
     let pattern = if issued.random { "random" } else { "sequential" };
     let attempt = match issued.attempt {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use ::run::targets::SharedFiles;
 use ::run::targets::guard::{Permissions, Refusal};
-use analysis::verdict::{Held, Outcome, SuiteReport};
+use analysis::verdict::{JudgedWorkload, Outcome, SuiteReport};
 use archive::history::{EntryKind, Subject};
 use clap::ValueHint;
 use dialects::convert;
@@ -207,7 +207,7 @@ struct SuiteRunner<'a> {
 }
 
 impl SuiteRunner<'_> {
-    fn hold(&mut self, one: &Ready, number: usize, of: usize) -> Held {
+    fn hold(&mut self, one: &Ready, number: usize, of: usize) -> JudgedWorkload {
         let mut held = left_out(one);
         match self.attempts(one, &mut held, &format!("[{number}/{of}]")) {
             Ok(results) => {
@@ -238,7 +238,7 @@ impl SuiteRunner<'_> {
     }
 
     /// Runs a workload, and repeats it if operations had to wait for a free slot.
-    fn attempts(&mut self, one: &Ready, held: &mut Held, place: &str) -> Result<Results, Faults> {
+    fn attempts(&mut self, one: &Ready, held: &mut JudgedWorkload, place: &str) -> Result<Results, Faults> {
         let mut search = Search::default();
         loop {
             let attempt = one.attempt(&search);

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use ::report::junit::{self, Case, CaseOutcome};
 use ::report::words;
-use analysis::verdict::{FORMAT_VERSION, Held, Outcome, SuiteKind, SuiteReport};
+use analysis::verdict::{FORMAT_VERSION, JudgedWorkload, Outcome, SuiteKind, SuiteReport};
 use dialects::native::suite::Suite;
 use jiff::Zoned;
 use model::observation::{Latency, Observation};
@@ -22,7 +22,7 @@ pub(super) fn document(
     suite: &Suite,
     file: &str,
     started: &Zoned,
-    workloads: Vec<Held>,
+    workloads: Vec<JudgedWorkload>,
     seen: Option<&Results>,
 ) -> SuiteReport {
     let stem = Path::new(file)
@@ -78,14 +78,14 @@ pub(super) fn document(
         started: now(started),
         ended: now(&Zoned::now()),
         environment,
-        outcome: suite::worst(workloads.iter().map(Held::outcome)),
+        outcome: suite::worst(workloads.iter().map(JudgedWorkload::outcome)),
         workloads,
     }
 }
 
 /// All measurements, for `--save`.
 pub(super) fn study(report: &SuiteReport, runs: Vec<StudyRun>, interrupted: bool) -> Study {
-    let not_run = |held: &&Held| held.failure.is_some();
+    let not_run = |held: &&JudgedWorkload| held.failure.is_some();
     Study {
         format_version: model::results::FORMAT_VERSION,
         kind: StudyKind::Study,
@@ -161,7 +161,7 @@ pub(super) fn text(report: &SuiteReport) -> String {
 
 /// A row for each workload, with the figures of its last run.
 pub(super) fn csv(report: &SuiteReport, runs: &[StudyRun]) -> String {
-    let row = |held: &Held| {
+    let row = |held: &JudgedWorkload| {
         let is = |run: &&StudyRun| {
             run.settings
                 .iter()

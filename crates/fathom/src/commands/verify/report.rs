@@ -2,7 +2,7 @@
 
 use ::report::junit::{Case, CaseOutcome, Suite};
 use ::report::{formats, html};
-use analysis::verdict::{self, ClauseVerdict, FORMAT_VERSION, Outcome, Verdict, Verified, VerifiedKind};
+use analysis::verdict::{self, ClauseVerdict, FORMAT_VERSION, Outcome, Verdict, VerificationKind, VerificationReport};
 use jiff::Zoned;
 use model::finding::{Finding, Severity};
 use model::fleet::Fleet;
@@ -15,10 +15,15 @@ use crate::pages;
 use crate::screen;
 
 /// The document of a verdict, for programs.
-pub(super) fn document(request: &VerifyRequest, results: &Results, verdict: Verdict, last: &LastAttempt) -> Verified {
-    Verified {
+pub(super) fn document(
+    request: &VerifyRequest,
+    results: &Results,
+    verdict: Verdict,
+    last: &LastAttempt,
+) -> VerificationReport {
+    VerificationReport {
         format_version: FORMAT_VERSION,
-        kind: VerifiedKind::Verdict,
+        kind: VerificationKind::Verdict,
         tool: results.tool.clone(),
         target: request.verification.paths.join(", "),
         promise: verdict::Promise {
@@ -37,7 +42,7 @@ pub(super) fn document(request: &VerifyRequest, results: &Results, verdict: Verd
 }
 
 /// The page: the verdict first, then all measurements.
-pub(super) fn page(request: &VerifyRequest, results: &Results, verified: &Verified) -> String {
+pub(super) fn page(request: &VerifyRequest, results: &Results, verified: &VerificationReport) -> String {
     let clauses = pages::promised(&request.verification.promise.clauses);
     let promised = match (&request.policy, &request.requirement) {
         (Some(policy), None) => format!(
@@ -65,7 +70,7 @@ pub(super) fn page(request: &VerifyRequest, results: &Results, verified: &Verifi
 
 /// The verdict, what weakens it, and what limited the load. `strict` names the warnings that decide
 /// the exit code.
-pub(super) fn text(verified: &Verified, strict: bool) -> String {
+pub(super) fn text(verified: &VerificationReport, strict: bool) -> String {
     let mut text = String::new();
     for paragraph in verify::format_report(verified) {
         text += &match paragraph {
@@ -83,7 +88,7 @@ pub(super) fn text(verified: &Verified, strict: bool) -> String {
 }
 
 /// Warnings and errors of the self-checks, and whether they change the exit code of a PASS.
-fn weaknesses(verified: &Verified, strict: bool) -> String {
+fn weaknesses(verified: &VerificationReport, strict: bool) -> String {
     // The diagnosis below covers these findings in more detail.
     let is_diagnosed = |finding: &Finding| !verified.diagnoses.is_empty() && finding.rule.starts_with("D-");
     let findings = verified.findings.iter();
@@ -103,7 +108,7 @@ fn weaknesses(verified: &Verified, strict: bool) -> String {
     text
 }
 
-pub(super) fn suite(verified: &Verified, started: &Zoned, text: &str) -> Suite {
+pub(super) fn suite(verified: &VerificationReport, started: &Zoned, text: &str) -> Suite {
     let case = |judged: &ClauseVerdict| Case {
         name: judged.clause.to_string(),
         outcome: match judged.outcome {
