@@ -1,6 +1,6 @@
-//! Whether a load was stationary: change points, trends and stalls within the measured window. A
-//! confidence interval of a mean assumes a single state of the storage. If the window shows two,
-//! its mean describes only that window and is not a sample.
+//! Finds change points, trends and stalls within the measured window. A confidence interval of a
+//! mean assumes a single state of the storage. If the window shows two, its mean describes only
+//! that window and is not a sample.
 
 use model::observation::{Observation, SeriesPoint};
 use model::stats::{Segment, mean, sample_deviation, segments};
@@ -162,7 +162,7 @@ fn latency_shift(observation: &Observation) -> Option<Shift> {
     (slope_t_statistic(&means) >= MIN_T_STATISTIC && differ(from, to)).then_some(Shift::LatencyDrift { from, to })
 }
 
-/// Mean latencies of equal parts of a series, and when each begins, in seconds.
+/// Mean latencies of equal parts of a series, and the start of each in seconds.
 fn latency_batches(points: &[SeriesPoint]) -> Option<(Vec<f64>, Vec<f64>)> {
     let length = points.len() / BATCHES;
     let skipped = points.len() - length * BATCHES;

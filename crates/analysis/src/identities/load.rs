@@ -9,8 +9,8 @@ use super::Rule;
 
 /// Tolerance, as a share of the depth, within which a queue counts as full.
 const TOLERANCE: f64 = 0.01;
-/// A fill below this share is a warning; above it, a note.
-const MISLEADING_BELOW: f64 = 0.95;
+/// A queue filled to less than this share is a warning; above it, a note.
+const WARNING_BELOW: f64 = 0.95;
 /// Tolerated deviation of the mix, in percentage points.
 const MAX_DRIFT_POINTS: f64 = 1.0;
 
@@ -53,12 +53,12 @@ fn mean_rounding(load: &Observation, mean: f64) -> f64 {
     }
 }
 
-/// How a queue differs from a full one.
+/// The deviation of a queue from a full one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum QueueDeviation {
     /// More operations in flight than slots: a figure is wrong.
     Beyond,
-    /// Not full; how severe that is.
+    /// Not full, with the severity of that.
     Short(Severity),
 }
 
@@ -70,7 +70,7 @@ impl Little {
         if share > 1.0 + self.tolerance + above {
             return Some(QueueDeviation::Beyond);
         }
-        let severity = if share < MISLEADING_BELOW {
+        let severity = if share < WARNING_BELOW {
             Severity::Warning
         } else {
             Severity::Note
@@ -142,8 +142,8 @@ pub(super) const STATED_IN_FLIGHT: Rule = Rule {
         let mean = load.total.latency.as_ref().and_then(|latency| latency.mean_ns);
         let allowed =
             IN_FLIGHT_ROUNDING + (TOLERANCE + mean_rounding(load, mean.unwrap_or(0.0))) * counted.max(stated_in_flight);
-        // Response times under a rate may count from when an operation was due, before it was in
-        // flight: then the law gives more.
+        // Response times of a paced load may start at the due time, before the operation was in
+        // flight; then the law gives more.
         let difference = match load.load.closed_loop {
             Some(false) => stated_in_flight - counted,
             _ => (counted - stated_in_flight).abs(),
@@ -164,7 +164,7 @@ pub(super) const STATED_IN_FLIGHT: Rule = Rule {
     },
 };
 
-/// Tolerated share of a requested rate.
+/// Minimum share of a requested rate.
 const MIN_RATE_SHARE: f64 = 0.97;
 
 pub(super) const RATE: Rule = Rule {
@@ -249,7 +249,7 @@ mod tests {
         assert!(rules(&load).contains(&"IN-FLIGHT-MISMATCH".to_owned()));
         let mismatch = |load: &Observation| rules(load).contains(&"IN-FLIGHT-MISMATCH".to_owned());
         load.load.closed_loop = Some(false);
-        assert!(mismatch(&load), "more in flight than waited for");
+        assert!(mismatch(&load), "more operations in flight than the latency explains");
         load.stated.in_flight = Some(30.0);
         assert!(!mismatch(&load), "the others were due but not in flight");
         load.load.closed_loop = Some(true);

@@ -1,6 +1,6 @@
-//! Promises of availability: the share of the time in which all other clauses were kept. A second
-//! that kept them counts less the time in which the storage completed nothing. A test is too short
-//! to prove them: 99.9 % would need 2,995 seconds without a miss. So such a clause fails or is
+//! Judges availability: the share of the time in which all other clauses were met. A second that
+//! met them counts, minus the time in which the storage completed nothing. A test is too short to
+//! prove availability: 99.9 % would need 2,995 seconds without a miss. So such a clause fails or is
 //! consistent with the test, but never passes.
 
 use model::observation::SeriesPoint;
@@ -70,7 +70,7 @@ impl Case<'_> {
             true => format!(" (nothing was served for {stalled_secs:.1} s)"),
             false => String::new(),
         };
-        let counts_text = format!("{count:.0} of {n:.0} seconds kept the other clauses{stalled}");
+        let counts_text = format!("{count:.0} of {n:.0} seconds met the other clauses{stalled}");
         let interval = (Some(low), Some(high));
         match high < clause.target {
             true => {
@@ -93,7 +93,7 @@ impl Case<'_> {
         }
     }
 
-    /// Why seconds that missed clauses may not be the storage's fault.
+    /// Doubts that seconds that missed clauses are the storage's fault.
     fn doubt_storage_fault(&self, others: &[&Clause], seconds: &[Second], reasons: &[Reason]) -> Option<Doubt> {
         let of_test = reasons.iter().find_map(Doubt::from_reason);
         let missed = |other: &&&Clause| seconds.iter().any(|second| !meets_clause(other, second));
@@ -102,7 +102,7 @@ impl Case<'_> {
     }
 }
 
-/// True if a second keeps a clause, as far as its figures show.
+/// True if the figures of a second meet a clause.
 fn meets_clause(clause: &Clause, second: &Second) -> bool {
     let reaches_target = |counted: [f64; 3], edge: f64| {
         let sum = clause.direction.map_or(counted.iter().sum(), |of| counted[of as usize]);
@@ -132,7 +132,7 @@ struct Second {
 }
 
 impl Second {
-    /// The share of it in stalls, each with its start and length.
+    /// The share of the second in stalls, given as start and length of each.
     fn stalled_share(&self, stalls: &[(f64, f64)]) -> f64 {
         let end = self.at + self.length;
         let within = |(at, length): &(f64, f64)| (end.min(at + length) - self.at.max(*at)).max(0.0);

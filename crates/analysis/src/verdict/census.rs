@@ -22,13 +22,13 @@ const FAR_BEYOND_QUANTILE: f64 = 5.0;
 const MIN_SECONDS: usize = 10;
 /// A second below this share of the promised rate is slow.
 const SLACK_SHARE: f64 = 0.9;
-/// This many slow seconds in a row are a slump, whatever share of the window they are.
+/// This many slow seconds in a row are a slump, regardless of their share of the window.
 const MIN_SLUMP_SECONDS: usize = 3;
 /// Fewer slow seconds in a row are a stall, which latencies show. But stalls that together miss
 /// more than this share of the promised operations are a slump too.
 const MAX_STALLED_SHARE: f64 = 0.05;
-/// A second is slow only beyond this many standard deviations of its count, where chance decides
-/// the count.
+/// If the count of a second is random, the second is slow only beyond this many standard
+/// deviations.
 const MAX_CHANCE: f64 = 3.0;
 
 /// Periods in which the storage served much less than promised.
@@ -83,7 +83,7 @@ impl Case<'_> {
         is_census && self.shift(clause).is_some() || self.is_far_beyond(clause)
     }
 
-    /// True if a full window with a change of state kept a latency clause that the estimate leaves
+    /// True if a full window with a change of state met a latency clause that the estimate leaves
     /// undecided.
     pub(super) fn passes_by_census(&self, clause: &Clause, estimate: &Estimate) -> bool {
         !is_rate(clause)

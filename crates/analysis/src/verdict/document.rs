@@ -11,7 +11,7 @@ use super::{Climb, Outcome, Verdict};
 use crate::caps::Layer;
 use crate::policies::{Reach, ResolvedPolicy};
 
-/// The version of this form.
+/// The version of this format.
 pub const FORMAT_VERSION: u32 = 1;
 
 /// A promise, its test and the verdict.
@@ -40,7 +40,7 @@ pub struct VerificationReport {
     pub machine: Option<Machine>,
     /// The verdict.
     pub verdict: Verdict,
-    /// What limited the load, if the promise was not kept.
+    /// The limits that bound the load, if the promise was not met.
     pub diagnoses: Vec<JobDiagnosis>,
     /// The findings of the self-checks.
     pub findings: Vec<Finding>,
@@ -54,14 +54,14 @@ pub enum VerificationKind {
     Verdict,
 }
 
-/// What is promised, and by which source.
+/// A promise and its source.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Promise {
     /// The policy, for this disk.
     pub policy: Option<ResolvedPolicy>,
     /// The user's own requirement, as written.
     pub requirement: Option<String>,
-    /// A sentence if the catalogue entry is old.
+    /// A warning if the catalogue entry is old.
     pub expired: Option<String>,
 }
 
@@ -72,7 +72,7 @@ pub struct IssuedLoad {
     pub block: Bytes,
     /// Positions were random.
     pub random: bool,
-    /// Percentage of reads, kept to within one operation.
+    /// Percentage of reads, exact to one operation.
     pub read_percent: f64,
     /// Operations per second that were due, over all workers.
     pub rate_iops: f64,
@@ -98,11 +98,11 @@ pub struct IssuedLoad {
 pub struct Machine {
     /// Each of them.
     pub layers: Vec<Layer>,
-    /// What this load can reach through all of them.
+    /// The maximum rate of this load through all layers.
     pub reach: Option<Reach>,
 }
 
-/// Existing results judged by a requirement.
+/// Existing results, judged by a requirement.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct JudgedResults {
     /// The requirement as parsed.
@@ -141,7 +141,7 @@ pub struct SuiteReport {
     pub ended: String,
     /// The tested targets and the machine, as names and values.
     pub environment: Vec<(String, String)>,
-    /// Of all workloads together.
+    /// The outcome of all workloads together.
     pub outcome: Outcome,
     /// Each of them.
     pub workloads: Vec<JudgedWorkload>,

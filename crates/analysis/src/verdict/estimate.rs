@@ -1,4 +1,4 @@
-//! Estimates a figure: its confidence interval, and its probability if a promise were just kept or
+//! Estimates a figure: its confidence interval, and its probability if a promise were just met or
 //! just broken. The method depends on the data: interval histograms, an interval series, a
 //! deviation, or the bare figure.
 
@@ -17,8 +17,8 @@ pub const BARE_FIGURE_TOLERANCE: f64 = 0.10;
 const UNKNOWN_CORRELATION_FACTOR: f64 = 2.0;
 /// Minimum number of samples beyond a percentile.
 pub const MIN_BEYOND: f64 = 10.0;
-/// A rate counts as kept if only operations in flight at the end are missing, and this share for
-/// the window's edges. Storage that cannot keep it falls further behind.
+/// A rate that reaches this share counts as met: only operations in flight at the window's edges
+/// are missing. Storage that cannot reach the rate falls further behind.
 const MIN_MET_SHARE: f64 = 0.999;
 
 /// A figure and its uncertainty.
@@ -55,7 +55,7 @@ pub(super) struct Clustered {
     degrees: u32,
 }
 
-/// Why there is no estimate.
+/// The reason why there is no estimate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum NoEstimate {
     /// The source does not have the figure.
@@ -193,8 +193,8 @@ pub(super) fn rate(
     Ok(Estimate { value, spread })
 }
 
-/// If the rate was kept, only the operations in flight at the window's edges are uncertain, because
-/// the generator determined the rate.
+/// The spread of a rate that was met. The generator determined that rate, so only the operations in
+/// flight at the window's edges are uncertain.
 fn met_schedule_spread(observation: &Observation, value: f64, each: f64) -> Option<Spread> {
     let requested_iops = observation.load.rate_iops?;
     let (seconds, depth) = (observation.measured_ns?.as_secs(), observation.load.depth? as f64);
@@ -408,8 +408,8 @@ pub(super) fn quantile(
     Ok(Estimate { value, spread })
 }
 
-/// A quantile of all operations from those of each direction, as fio reports them: it lies between
-/// these. The value is the slower one, which it does not exceed.
+/// A quantile of all operations, from the quantiles of each direction that fio reports. It is
+/// between them, so the slower one is its upper bound and the value.
 fn quantile_of_directions(
     observation: &Observation,
     figure: (f64, f64),

@@ -1,4 +1,4 @@
-//! Whether the load matches the promise, and whether the generator could have caused a miss.
+//! Checks whether the load matches the promise, and whether the generator could have caused a miss.
 
 use model::finding::Severity;
 use model::observation::Observation;
@@ -48,7 +48,7 @@ impl Case<'_> {
         let mut reasons = Vec::new();
         let mut add = |cause: Option<Cause>, what: String| reasons.push(Reason { cause, what });
         if let Some(errors) = self.observation.errors.filter(|errors| *errors > 0) {
-            add(None, format!("{errors} operations failed, so the promise is not kept"));
+            add(None, format!("{errors} operations failed, so the promise is not met"));
         }
         let failed = self
             .context
@@ -111,8 +111,8 @@ impl Case<'_> {
             differs(Cause::Load, "operations went through the system's cache".into());
         }
         let is_promised = |percent: f64| (percent - wanted.read_percent).abs() <= MIX_TOLERANCE_POINTS;
-        // fathom issues the mix that it was asked for. If fewer of one direction complete, the
-        // storage serves that one more slowly, which is no difference of the load.
+        // fathom issues the requested mix. If fewer operations of one direction complete, the
+        // storage serves that direction more slowly; the load does not differ.
         let is_issued = !self.observation.seconds.is_empty() && load.read_percent.is_some_and(is_promised);
         match self.observation.read_percent() {
             Some(found) if is_promised(found) || is_issued => {}
@@ -142,11 +142,11 @@ impl Case<'_> {
         total(Metric::Iops).or_else(by_bytes).or_else(by_load)
     }
 
-    /// The latency that is promised, in seconds.
+    /// The promised latency, in seconds.
     pub(super) fn promised_latency_secs(&self) -> Option<f64> {
         let mean = |clause: &&Clause| clause.metric == Metric::Mean && clause.direction.is_none();
         let by_mean = self.clauses.iter().find(mean).map(|clause| clause.target);
-        // A kept percentile also bounds the mean.
+        // A percentile also bounds the mean.
         let quantile =
             |clause: &&Clause| matches!(clause.metric, Metric::Quantile { .. }) && clause.direction.is_none();
         let paced = || Attribution::new(self.observation, None);
@@ -177,7 +177,7 @@ impl Case<'_> {
             .workload
             .is_some_and(|workload| workload.concurrency.is_some());
         let (operations, latency) = match self.promised_latency_secs() {
-            // The storage may take the promised latency. If it keeps all latency clauses, more
+            // The storage may take the promised latency. If it meets all latency clauses, more
             // slots may raise the rate.
             Some(promised) if is_paced && self.service_meets_latencies() && measured_latency > promised => {
                 (target * measured_latency, Some(("measured", measured_latency)))
@@ -185,7 +185,7 @@ impl Case<'_> {
             Some(promised) => (target * promised, Some(("promised", promised))),
             // No clause promises a latency, so slow storage gets the benefit of the doubt.
             None if is_paced && !is_fixed => (target * SLOW_LATENCY_SECS, None),
-            // For loads of other tools, up to a large number of slots.
+            // The same for loads of other tools, but only up to a large number of slots.
             None => {
                 let slow = (target * SLOW_LATENCY_SECS).min(f64::from(SLOW_STORAGE_SLOTS));
                 (slow.max(target * DEFAULT_LATENCY_SECS), None)
@@ -194,7 +194,7 @@ impl Case<'_> {
         NeededInFlight { operations, latency }
     }
 
-    /// True if there are latency clauses and the service times keep all of them.
+    /// True if there are latency clauses and the service times meet all of them.
     fn service_meets_latencies(&self) -> bool {
         let latency = |clause: &&Clause| matches!(clause.metric, Metric::Mean | Metric::Quantile { .. });
         let mut latencies = self.clauses.iter().filter(latency).peekable();
