@@ -1,8 +1,8 @@
 //! Attributes each missed second of a paced load to the storage, the generator or other programs.
-//! The schedule of a paced load tells how many operations were due in each second. If fewer
-//! completed, the facts of that second decide: slots in use, I/O of other programs on the device,
-//! and how long our threads waited for a processor. An average over the window could not
-//! distinguish a disk whose credits ran out halfway from a generator that was always slow.
+//! The schedule of a paced load gives the operations due in each second. If fewer completed, the
+//! facts of that second decide: slots in use, I/O of other programs on the device, and the time for
+//! which our threads waited for a processor. An average over the window could not distinguish a
+//! disk whose credits ran out halfway from a generator that was always slow.
 
 use model::environment::BusyProgram;
 use model::observation::{Observation, Second};
@@ -31,8 +31,8 @@ const MIN_WAITED_SHARE_OF_LATENCY: f64 = 0.1;
 const MIN_OTHERS_CPU_SHARE: f64 = 0.5;
 /// If the storage caused at least this share of the missing operations ...
 const MIN_CLEAR_SHARE: f64 = 0.5;
-/// ... and it missed more than this share of all due operations, the promise is broken whatever
-/// else disturbed the test.
+/// ... and it missed more than this share of all due operations, the promise is broken, regardless
+/// of other disturbances.
 const MIN_CLEAR_SHORTFALL: f64 = 0.05;
 /// Minimum share of the device's bytes from others before a latency counts as disturbed.
 const MIN_OTHERS_BYTES_SHARE: f64 = 0.1;
@@ -65,7 +65,7 @@ pub struct MissedSecond {
 /// All missed seconds of a load.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Attribution {
-    /// In time order.
+    /// The missed seconds, in time order.
     pub missed: Vec<MissedSecond>,
     /// Operations due in all seconds.
     pub due: f64,
@@ -323,7 +323,7 @@ pub(crate) fn name_programs(programs: &[BusyProgram], moved: Bytes) -> String {
     }
 }
 
-/// Bytes that the device moved beyond ours; `None` where it was not sampled.
+/// Bytes that the device moved in addition to ours; `None` if it was not sampled.
 fn device_excess(second: &Second) -> Option<f64> {
     let devices = || second.hosts.iter().filter_map(|host| host.device);
     devices().next()?;
@@ -352,9 +352,9 @@ impl<'a> SecondView<'a> {
         }
     }
 
-    /// Bytes that others moved on the device; `None` where it was not sampled. A sample begins a
-    /// little earlier or later than its second, which shifts bytes of ours between seconds, so a
-    /// second cannot have more than the whole window.
+    /// Bytes that others moved on the device; `None` if it was not sampled. A sample begins a
+    /// little earlier or later than its second, which shifts our own bytes between seconds. So the
+    /// result is at most that of the whole window.
     fn other_bytes(&self) -> Option<f64> {
         let edges = 0.02 * self.second.moved.0 as f64;
         let excess = (device_excess(self.second)? - edges).max(0.0);
@@ -449,7 +449,7 @@ impl SecondView<'_> {
         (service - delay) / facts.operations.max(1) as f64 > limit_ns
     }
 
-    /// What, besides the storage, raised the latencies of this second.
+    /// Finds the cause, other than the storage, that raised the latencies of this second.
     fn disturbance(&self, limit_ns: Option<f64>) -> Option<Fault> {
         let facts = &self.second.facts;
         if self.paused_secs() > 0.0 {
@@ -468,8 +468,9 @@ impl SecondView<'_> {
     }
 }
 
-/// What, besides the storage, raised the latencies in the second at `at` seconds. `None` if nothing
-/// is known, or if waiting for processors does not explain latencies above `limit_ns`.
+/// Finds the cause, other than the storage, that raised the latencies in the second at `at`
+/// seconds. `None` if nothing is known, or if waiting for processors does not explain latencies
+/// above `limit_ns`.
 pub fn disturbance(observation: &Observation, at: f64, limit_ns: Option<f64>) -> Option<Fault> {
     let seconds = &observation.seconds;
     let next = seconds.partition_point(|second| second.facts.start_ns.as_secs() <= at + 1e-9);
@@ -646,7 +647,7 @@ pub(crate) mod tests {
 
     /// Samples that begin a little off their second shift our own bytes from one to the next.
     #[test]
-    fn shifted_samples_are_no_io_of_others() {
+    fn shifted_samples_are_not_io_of_others() {
         let shifted = |number: u64, counted: u64| {
             let mut second = second(number, 960, 0.99, 0.99);
             second.hosts[0].device = Some(DeviceSample {
@@ -661,7 +662,7 @@ pub(crate) mod tests {
         assert_eq!(faults(seconds, None), [Fault::Storage; 10]);
     }
 
-    /// With enough operations in flight, the storage works on while a thread waits.
+    /// With enough operations in flight, the storage stays busy while a thread waits.
     #[test]
     fn a_wait_that_the_queue_covers_is_not_the_cause() {
         let mut covered = second(0, 960, 0.99, 0.99);

@@ -11,7 +11,7 @@ pub use model::caps::{ABOVE, Applies, BELOW, Layer, LayerKind, Limit};
 pub struct Demand {
     /// Operations; a long one counts as several if the layer has a unit.
     pub iops: f64,
-    /// Bytes, where known.
+    /// Bytes, if known.
     pub bytes_per_sec: Option<f64>,
     /// Names of the jobs whose operations count, each once.
     pub jobs: Vec<String>,

@@ -1,6 +1,6 @@
-//! Limits shared by concurrent jobs: which part of the load counts against which limit. A virtual
-//! machine limits I/O served by the host's cache and I/O to disks separately, so a load on both
-//! paths can exceed either figure without reaching a limit.
+//! Compares concurrent jobs with the limits that they share. A virtual machine limits I/O served by
+//! the host's cache and I/O to disks separately, so a load on both paths can exceed either figure
+//! without reaching a limit.
 
 use model::diagnosis::{JobPath, LayerUse, LimitTable};
 use model::observation::Observation;
@@ -141,7 +141,7 @@ fn sum_name(cached: &Layer, uncached: &Layer) -> String {
     }
 }
 
-/// What the table shows, in sentences.
+/// Describes the table in sentences.
 fn sentences(loads: &[&Observation], layers: &[Layer]) -> Vec<String> {
     let mut sentences = Vec::new();
     for both in both_paths(loads, layers) {
@@ -273,14 +273,14 @@ mod tests {
         load
     }
 
-    fn on(path: CachePath) -> StoragePath {
+    fn storage_on(path: CachePath) -> StoragePath {
         StoragePath {
             cache: Some(path),
             ..StoragePath::default()
         }
     }
 
-    fn limits_of(machine: &str) -> Vec<Layer> {
+    fn machine_limits(machine: &str) -> Vec<Layer> {
         let wanted = Disks {
             machine: Some(machine.into()),
             ..Disks::default()

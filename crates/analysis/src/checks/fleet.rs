@@ -254,7 +254,7 @@ mod tests {
     use super::*;
 
     /// Findings for ranks with these operations in a window of 10 s, and these starts.
-    fn found(operations: &[u64], starts: &[i64]) -> Vec<String> {
+    fn check_ranks(operations: &[u64], starts: &[i64]) -> Vec<String> {
         let mut results = samples::closed_loop(4, 1000, Nanos::millis(1));
         let job = &mut results.steps[0].jobs[0];
         let worker = job.workers[0].clone();
@@ -297,7 +297,7 @@ mod tests {
     #[test]
     fn late_and_slow_hosts_are_reported() {
         let check = |operations: &[u64], starts: &[i64], expected: &[&str]| {
-            assert_eq!(found(operations, starts), expected, "{operations:?} {starts:?}");
+            assert_eq!(check_ranks(operations, starts), expected, "{operations:?} {starts:?}");
         };
         check(&[1000, 1000, 990], &[0, 100_000, 80_000], &[]);
         check(&[1000, 700, 1010], &[0, 0, 0], &["Warning STRAGGLER"]);

@@ -199,7 +199,7 @@ mod tests {
 
     use super::super::{check, samples};
 
-    fn with(system: SystemUse, file_system: &str) -> Vec<(String, Severity)> {
+    fn check_system_use(system: SystemUse, file_system: &str) -> Vec<(String, Severity)> {
         let mut results = samples::closed_loop(10, 10_000, Nanos::millis(1));
         let host = &mut results.hosts[0];
         (host.started_unix_ns, host.ended_unix_ns) = (0, 1_000_000_000);
@@ -228,13 +228,19 @@ mod tests {
             }],
             ..SystemUse::default()
         };
-        assert_eq!(with(lost.clone(), "nfs4"), [("NET-LOSS".to_owned(), Severity::Warning)]);
-        assert_eq!(with(lost, "ext4"), [("NET-LOSS".to_owned(), Severity::Note)]);
+        assert_eq!(
+            check_system_use(lost.clone(), "nfs4"),
+            [("NET-LOSS".to_owned(), Severity::Warning)]
+        );
+        assert_eq!(
+            check_system_use(lost, "ext4"),
+            [("NET-LOSS".to_owned(), Severity::Note)]
+        );
         let whole = SystemUse {
             tcp_segments: Some([1000, 0]),
             ..SystemUse::default()
         };
-        assert_eq!(with(whole, "nfs4"), []);
+        assert_eq!(check_system_use(whole, "nfs4"), []);
     }
 
     #[test]
@@ -244,15 +250,18 @@ mod tests {
             ..SystemUse::default()
         };
         assert_eq!(
-            with(held(Nanos::millis(11)), "ext4"),
+            check_system_use(held(Nanos::millis(11)), "ext4"),
             [("THROTTLED-CPU".to_owned(), Severity::Warning)]
         );
-        assert_eq!(with(held(Nanos::millis(10)), "ext4"), []);
+        assert_eq!(check_system_use(held(Nanos::millis(10)), "ext4"), []);
         let hot = SystemUse {
             thermal_events: Some(1),
             ..SystemUse::default()
         };
-        assert_eq!(with(hot, "ext4"), [("THROTTLED-CPU".to_owned(), Severity::Warning)]);
+        assert_eq!(
+            check_system_use(hot, "ext4"),
+            [("THROTTLED-CPU".to_owned(), Severity::Warning)]
+        );
     }
 
     #[test]

@@ -38,7 +38,7 @@ use model::results::{JobResults, Results, StepResults};
 pub struct Check {
     /// Rule names of its findings.
     pub rules: &'static [&'static str],
-    /// What it checks, in a sentence.
+    /// A sentence about the check.
     pub about: &'static str,
     detect: fn(&CheckInput<'_>, &mut Vec<Finding>),
 }

@@ -1,4 +1,4 @@
-//! How the run ended: failed workers, tolerated errors, interruptions, unavailable settings.
+//! Checks how the run ended: failed workers, tolerated errors, interruptions, unavailable settings.
 
 use std::collections::BTreeMap;
 
@@ -54,7 +54,7 @@ pub(super) const OUTCOME: Check = Check {
     },
 };
 
-/// What helps where nothing was measured: more time, unless the run did not reach its end.
+/// The help if nothing was measured: more time, unless the run ended early.
 fn help_without_figures(results: &Results) -> &'static str {
     let ranks = results.fleet.iter().flat_map(|fleet| &fleet.ranks);
     match () {

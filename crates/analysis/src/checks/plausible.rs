@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn exceeding_a_control_group_limit_is_no_cache() {
+    fn a_rate_above_a_control_group_limit_is_not_a_cache_hit() {
         let mut results = on(
             1000,
             &[Device {
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn credits_are_no_cache() {
+    fn a_rate_from_burst_credits_is_not_a_cache_hit() {
         let observation = Observation::from_results(&on(3000, &[disk("sda")]), 0, 0).unwrap();
         let layer = Layer {
             name: "gp2".into(),

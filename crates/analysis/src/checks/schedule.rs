@@ -209,7 +209,7 @@ mod tests {
     use model::seconds::IntervalFacts;
 
     #[test]
-    fn a_kept_rate_is_silent() {
+    fn a_rate_that_is_met_is_silent() {
         assert_eq!(
             rules(&samples::paced(32, 10_000, Nanos::millis(1))),
             Vec::<String>::new()
@@ -242,7 +242,7 @@ mod tests {
         assert!(found.contains(&"SCHED-LAG".to_owned()), "{found:?}");
     }
 
-    /// Advice was "use more workers" although the storage held every slot.
+    /// The advice was once "use more workers" although the storage held every slot.
     #[test]
     fn advice_follows_what_the_slots_show() {
         let advice = |blocked: u64| {

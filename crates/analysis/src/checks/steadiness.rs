@@ -1,4 +1,4 @@
-//! Whether the rate was steady over the measured window: drift, level changes and stalls.
+//! Checks whether the rate was steady over the measured window: drift, level changes and stalls.
 
 use model::Nanos;
 use model::finding::{Finding, Severity};
@@ -223,7 +223,7 @@ fn time_correlation(values: &[f64], slope: f64) -> f64 {
     }
 }
 
-/// Gaps of the storage, and gaps in which this program did not run.
+/// Finds gaps of the storage, and gaps in which this program did not run.
 fn detect_stalls(observation: &Observation) -> Vec<Finding> {
     let (stopped, stalled): (Vec<Gap>, Vec<Gap>) = find_gaps(observation)
         .into_iter()
@@ -241,7 +241,7 @@ fn detect_stalls(observation: &Observation) -> Vec<Finding> {
              was free"
         );
         let finding = Finding::new("PROGRAM-STOPPED", Severity::Warning, what).at(&*observation.name);
-        let finding = finding.why("no operation was issued or counted during that time, whatever the storage did");
+        let finding = finding.why("no operation was issued or counted during that time, regardless of the storage");
         findings.push(finding.help("repeat the test while nothing stops it (SIGSTOP, a freezer, a paused machine)"));
     }
     if let Some(longest) = longest(&stalled) {
@@ -320,9 +320,9 @@ mod tests {
             .collect()
     }
 
-    /// The thread that samples did not run either.
+    /// The sampling thread did not run either.
     #[test]
-    fn a_stopped_program_is_no_stall() {
+    fn a_stopped_program_is_not_a_stall() {
         let gap: Vec<u64> = (0..300)
             .map(|n| if (100..130).contains(&n) { 0 } else { 100 })
             .collect();
@@ -458,7 +458,7 @@ mod tests {
     }
 
     #[test]
-    fn noise_is_no_drift() {
+    fn noise_is_not_a_drift() {
         let noise: Vec<u64> = (0..300u64).map(|n| 1000 + (n * 7919 % 400)).collect();
         assert!(found(&noise).is_empty());
     }

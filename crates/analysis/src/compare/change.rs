@@ -13,7 +13,7 @@ pub const MARGIN: f64 = 0.02;
 /// The confidence of all intervals.
 pub(super) const LEVEL: f64 = 0.95;
 
-/// What is compared.
+/// The compared figure.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Figure {
@@ -35,7 +35,7 @@ pub(super) const FIGURES: [Figure; 6] = [
     Figure::Quantile(0.999),
 ];
 
-/// How a change is judged.
+/// The judgement of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Judgement {
@@ -64,14 +64,14 @@ impl Judgement {
     }
 }
 
-/// How a figure changes from the first result to the second.
+/// The change of a figure from the first result to the second.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Change {
-    /// Which figure.
+    /// The figure.
     pub figure: Figure,
-    /// Of the first: operations per second or nanoseconds.
+    /// Value in the first result: operations per second or nanoseconds.
     pub from: f64,
-    /// Of the second.
+    /// Value in the second result.
     pub to: f64,
     /// Second / first.
     pub ratio: f64,
@@ -361,7 +361,7 @@ pub fn describe_change(found: &Change, name: &str, base: &str, margin: f64) -> S
             format!("{name} and {base} are different loads, so neither is better: {words} {what}.")
         }
         Judgement::Undecided if found.low.is_none() => {
-            format!("{name} against {base}: {words} {what}, and nothing tells how much of that is chance.")
+            format!("{name} against {base}: {words} {what}, and it is unknown how much of that is chance.")
         }
         Judgement::Undecided => format!("{name} against {base}: {words} {what}, which may be chance."),
     }

@@ -12,7 +12,7 @@ pub struct InterleavedComparison {
     /// Changes from A to B. A figure is better or worse only if the rank test agrees. The intervals
     /// cover variation between runs.
     pub changes: Vec<Change>,
-    /// The figure that decides.
+    /// The deciding figure.
     pub primary: Figure,
     /// The judgement of its change.
     pub word: Judgement,

@@ -126,7 +126,7 @@ fn without_a_series_or_a_histogram_nothing_is_decided() {
     b.series.clear();
     let found = changes(&a, &b, MARGIN);
     assert_eq!((found[0].word, found[0].low), (Judgement::Undecided, None));
-    assert!(describe_change(&found[0], "B", "A", MARGIN).contains("nothing tells how much of that is chance"));
+    assert!(describe_change(&found[0], "B", "A", MARGIN).contains("it is unknown how much of that is chance"));
     b.total.latency.as_mut().unwrap().histogram = None;
     b.total.latency.as_mut().unwrap().quantiles = vec![(0.99, 400_000.0)];
     let found = changes(&a, &b, MARGIN);
@@ -173,8 +173,8 @@ fn one_contrary_pair_leaves_six_undecided() {
     assert_eq!(interleaved(&pairs, MARGIN).unwrap().word, Judgement::Undecided);
 }
 
-/// Student's test passes five pairs with the same sign. Their signed ranks cannot pass, and no
-/// figure may be called better without them.
+/// Student's test passes five pairs with the same sign. Their signed ranks cannot pass, and a
+/// figure must not be called better without them.
 #[test]
 fn every_figure_needs_the_signed_ranks() {
     let draws = &mut draws();

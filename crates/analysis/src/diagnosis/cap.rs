@@ -37,7 +37,7 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
         .bounds
         .iter()
         .find(|bound| explains(bound) && met(bound) && !is_refuted_by_deeper_run(input, bound))?;
-    Some(met_limit(input, bound))
+    Some(describe_met_limit(input, bound))
 }
 
 /// The requested rate, as the fallback answer if the load reached no other limit. It applies even
@@ -45,7 +45,7 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
 pub(super) fn detect_requested_rate(input: &Input<'_>) -> Option<Symptom> {
     let is_requested_rate = |bound: &&Bound| bound.kind == LayerKind::Application && bound.is_met();
     let bound = input.bounds.iter().find(is_requested_rate)?;
-    let mut symptom = met_limit(input, bound);
+    let mut symptom = describe_met_limit(input, bound);
     match input.context.question {
         Question::Limit => return None,
         Question::MissedRate => {}
@@ -58,7 +58,7 @@ pub(super) fn detect_requested_rate(input: &Input<'_>) -> Option<Symptom> {
     Some(symptom)
 }
 
-fn met_limit(input: &Input<'_>, bound: &Bound) -> Symptom {
+fn describe_met_limit(input: &Input<'_>, bound: &Bound) -> Symptom {
     let percent = 100.0 * bound.share();
     let unit = bound.unit();
     let (used, limit) = (format_figure(bound.used, unit), format_figure(bound.limit.low, unit));

@@ -27,7 +27,7 @@ pub(super) const GENERATOR: Signature = Signature {
 };
 
 fn detect(input: &Input<'_>) -> Option<Symptom> {
-    // A generator that kept its rate was fast enough.
+    // A generator that met its rate was fast enough.
     if input.is_rate_met() {
         return None;
     }

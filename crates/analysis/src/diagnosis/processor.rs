@@ -95,7 +95,7 @@ fn detect_other_programs(input: &Input<'_>, busiest: f64, full: bool) -> Option<
         describe_fault(Fault::OtherCpu, &others) + ": operations waited for a processor, not for the storage";
     // Stolen time has its own figure name, so that `diagnosis_finding` skips it: STOLEN-TIME
     // already reports it.
-    let (whose, advice) = match others.stolen_share > others.cpu_share {
+    let (figure_name, advice) = match others.stolen_share > others.cpu_share {
         true => (
             "other machines",
             "use a machine that does not share its processors, or measure at another time",
@@ -114,7 +114,7 @@ fn detect_other_programs(input: &Input<'_>, busiest: f64, full: bool) -> Option<
                 100.0 * FULL_SHARE,
                 "full",
             ))
-            .with_evidence(figure(whose, 100.0 * theirs, "% of all processors"))
+            .with_evidence(figure(figure_name, 100.0 * theirs, "% of all processors"))
             .with_advice(advice),
     )
 }

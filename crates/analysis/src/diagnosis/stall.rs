@@ -51,7 +51,7 @@ pub(super) fn detect(input: &Input<'_>) -> Option<Symptom> {
     )
 }
 
-/// Start and length of each stall in seconds, whether storage or host paused.
+/// Start and length of each stall in seconds, caused by the storage or by the host.
 pub(super) fn stalls(input: &Input<'_>) -> Vec<(f64, f64)> {
     let usual_operations = model::stats::median(&input.interval_rates) * input.interval_secs;
     let latency = input

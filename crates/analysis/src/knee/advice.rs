@@ -121,12 +121,12 @@ fn limit_advice(knee: &Knee, axis: Axis, limit: &Limit, kept: &LimitResult) -> A
         ),
         (None, Some(missed)) if is_first_unknown => (
             AdviceKind::LimitUnknown,
-            format!("{limit} is not kept at {}.", format_load(axis, missed)),
+            format!("{limit} is not met at {}.", format_load(axis, missed)),
         ),
         (None, _) => (
             AdviceKind::LimitMissed,
             format!(
-                "{limit} is not kept even at {}, the smallest measured load.",
+                "{limit} is not met even at {}, the smallest measured load.",
                 format_load(axis, first)
             ),
         ),
@@ -402,8 +402,8 @@ fn knee_advice(knee: &Knee, axis: Axis, bounds: &Bounds, at: f64) -> Advice {
     }
 }
 
-/// Advice for a curve that bends between two distant points. `index` is the first point at which
-/// operations wait.
+/// Advice for a curve that bends between two distant points. `index` is that of the first point at
+/// which operations wait.
 fn unclear_knee_advice(points: &[Point], axis: Axis, bounds: &Bounds, index: usize) -> Advice {
     let (low, high, last) = (&points[index - 1], &points[index], &points[points.len() - 1]);
     let mut sentence = format!(

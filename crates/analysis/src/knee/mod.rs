@@ -1,7 +1,7 @@
 //! Finds the load beyond which more load only adds waiting: bounds, knee, limit, scalability. A
 //! sweep gives points with operations in flight, rate and latency. The common methods to find a
-//! knee can disagree, so all are computed. One sentence states the conclusion, and between which
-//! points the knee is.
+//! knee can disagree, so all are computed. One sentence states the conclusion and the two points
+//! that enclose the knee.
 
 mod advice;
 mod bounds;

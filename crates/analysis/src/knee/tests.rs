@@ -214,7 +214,7 @@ fn the_maximum_within_a_limit_is_interpolated() {
     assert_eq!(knee.advice.kind, AdviceKind::LimitKept);
 }
 
-/// A depth of 12 gave 40,000 within the limit; so did 24, at twice the latency.
+/// Depth 12 reached 40,000 within the limit; depth 24 reached the same, at twice the latency.
 #[test]
 fn the_smallest_load_that_reaches_the_rate_within_a_limit_is_recommended() {
     let limit: Limit = "p99<=1ms".parse().unwrap();
@@ -296,7 +296,7 @@ fn nothing_is_interpolated_between_offered_rates() {
 }
 
 #[test]
-fn a_limit_may_be_kept_always_never_or_unknown() {
+fn a_limit_can_be_met_everywhere_nowhere_or_unknown() {
     let kind = |text: &str, points: &[Point]| {
         let limit: Limit = text.parse().unwrap();
         analyse(points, Axis::InFlight, Some(&limit)).advice.kind

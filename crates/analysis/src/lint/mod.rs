@@ -33,11 +33,11 @@ pub struct Rule {
     pub name: &'static str,
     /// Its highest severity.
     pub severity: Severity,
-    /// When it applies, in a sentence.
+    /// The condition, in a sentence.
     pub about: &'static str,
-    /// Why it matters.
+    /// The reason why it matters.
     pub why: &'static str,
-    /// What to do.
+    /// The recommended action.
     pub fix: &'static str,
     detect: fn(&Rule, &Test<'_>, &mut Vec<Finding>),
 }
@@ -275,7 +275,7 @@ impl<'a> Test<'a> {
         self.plan.steps.iter().flat_map(|step| &step.jobs)
     }
 
-    fn is(&self, intent: Intent) -> bool {
+    fn has_intent(&self, intent: Intent) -> bool {
         self.purpose.intent == Some(intent)
     }
 
@@ -342,7 +342,7 @@ impl TargetUse<'_> {
         self.planned_size().or(now)
     }
 
-    /// True if it lies on a rotating disk.
+    /// True if it is on a rotating disk.
     fn is_rotational(&self) -> bool {
         let devices = self.facts.map(|facts| &facts.devices);
         devices.is_some_and(|devices| devices.iter().any(|device| device.rotational))

@@ -201,9 +201,9 @@ fn a_depth_reduced_by_the_dialect_is_reported() {
     assert_eq!(finding.what, "depth 32 with the engine psync");
 }
 
-/// Below 60 s there is a warning, above that none; a promise needs 300 s.
+/// A test below 60 s gets a warning; if it judges a promise, a test below 300 s.
 #[test]
-fn a_minute_suffices_unless_a_promise_is_judged() {
+fn a_minute_suffices_unless_the_test_judges_a_promise() {
     let severity = |seconds: u64, promised: Option<f64>| {
         let mut case = sound();
         case.workload.stop = Stop::after(Nanos::secs(seconds));
@@ -218,8 +218,8 @@ fn a_minute_suffices_unless_a_promise_is_judged() {
     assert_eq!(severity(300, Some(1000.0)), None);
 }
 
-/// Reports of interrupted runs show it too, although the measured time differs from the planned
-/// one.
+/// Reports of interrupted runs contain the finding too, although the measured time differs from the
+/// planned time.
 #[test]
 fn short_run_describes_the_plan() {
     let mut case = sound();
@@ -235,10 +235,10 @@ fn a_sound_test_has_no_findings() {
     assert!(found.is_empty(), "{found:#?}");
 }
 
-type Spoil = fn(&mut Case);
+type Defect = fn(&mut Case);
 
 /// A defect for each rule.
-const SPOILT: &[(&str, Spoil)] = &[
+const DEFECTS: &[(&str, Defect)] = &[
     ("TARGET-IS-DIR", |case| {
         case.facts().kind = "directory".into();
         case.target.prepare = Prepare::Existing;
@@ -417,12 +417,12 @@ fn on_nfs(case: &mut Case, options: &str) {
 
 #[test]
 fn every_rule_reports_its_defect() {
-    for (name, spoil) in SPOILT {
+    for (name, add_defect) in DEFECTS {
         let mut case = sound();
-        spoil(&mut case);
+        add_defect(&mut case);
         assert!(case.rules().contains(*name), "{name}: {:?}", case.rules());
     }
-    let covered: BTreeSet<&str> = SPOILT.iter().map(|(name, _)| *name).collect();
+    let covered: BTreeSet<&str> = DEFECTS.iter().map(|(name, _)| *name).collect();
     let all: BTreeSet<&str> = RULES.iter().map(|rule| rule.name).collect();
     assert_eq!(covered, all);
 }
@@ -464,7 +464,7 @@ fn a_well_mounted_nfs_target_has_no_findings() {
 }
 
 /// Just inside each threshold; the cases above are just outside.
-const INSIDE: &[(&str, Spoil)] = &[
+const WITHIN_THRESHOLDS: &[(&str, Defect)] = &[
     ("FILL-80", |case| {
         case.facts().size = Bytes(0);
         case.target.prepare = Prepare::Filled {
@@ -549,8 +549,8 @@ const INSIDE: &[(&str, Spoil)] = &[
 ];
 
 #[test]
-fn thresholds_hold_on_the_other_side() {
-    for (name, change) in INSIDE {
+fn tests_within_thresholds_have_no_findings() {
+    for (name, change) in WITHIN_THRESHOLDS {
         let mut case = sound();
         change(&mut case);
         assert!(!case.rules().contains(*name), "{name}");
@@ -613,7 +613,7 @@ fn names_are_unique() {
 /// Reports why a cache is cold.
 #[test]
 fn a_cold_cache_finding_states_the_reason() {
-    let said = |change: fn(&mut Case)| {
+    let find_reason = |change: fn(&mut Case)| {
         let mut case = sound();
         case.purpose.intent = Some(Intent::CachedReads);
         case.purpose.warmed = warmed("boot-1", &[(0, 100 * GIB, false)]);
@@ -621,38 +621,40 @@ fn a_cold_cache_finding_states_the_reason() {
         let found = case.findings().into_iter().find(|finding| finding.rule == "CACHE-COLD");
         found.map_or_else(String::new, |finding| finding.what)
     };
-    assert_eq!(said(|_| ()), "");
-    assert!(said(|case| case.purpose.warmed.clear()).contains("no warm-up of the cache is recorded"));
+    assert_eq!(find_reason(|_| ()), "");
+    assert!(find_reason(|case| case.purpose.warmed.clear()).contains("no warm-up of the cache is recorded"));
     assert!(
-        said(|case| case.environment.host.boot_id = Some("boot-2".into()))
+        find_reason(|case| case.environment.host.boot_id = Some("boot-2".into()))
             .contains("before the last start of the machine")
     );
-    assert!(said(|case| case.environment.host.boot_id = None).contains("whether the machine was restarted"));
+    assert!(find_reason(|case| case.environment.host.boot_id = None).contains("whether the machine was restarted"));
     assert!(
-        said(|case| case.purpose.warmed = vec![Some(Warmed::default())]).contains("whether the machine was restarted")
+        find_reason(|case| case.purpose.warmed = vec![Some(Warmed::default())])
+            .contains("whether the machine was restarted")
     );
-    let gap = said(|case| case.purpose.warmed = warmed("boot-1", &[(0, GIB, false), (2 * GIB, 100 * GIB, false)]));
+    let gap =
+        find_reason(|case| case.purpose.warmed = warmed("boot-1", &[(0, GIB, false), (2 * GIB, 100 * GIB, false)]));
     assert!(gap.contains(&format!("at byte {GIB}")), "{gap}");
     assert!(
-        said(|case| case.workload.cache.direct = false)
+        find_reason(|case| case.workload.cache.direct = false)
             .contains("bypassed the page cache, but the test reads through it")
     );
     // The reverse is fine: reads through the page cache also warm the host's cache.
     assert_eq!(
-        said(|case| case.purpose.warmed = warmed("boot-1", &[(0, 100 * GIB, true)])),
+        find_reason(|case| case.purpose.warmed = warmed("boot-1", &[(0, 100 * GIB, true)])),
         ""
     );
     // Only the ranges that the test reads must be warm; a test that only writes needs no warm
     // cache.
     assert_eq!(
-        said(|case| {
+        find_reason(|case| {
             case.workload.offset = Bytes(GIB);
             case.purpose.warmed = warmed("boot-1", &[(GIB, 100 * GIB, false)]);
         }),
         ""
     );
     assert_eq!(
-        said(|case| {
+        find_reason(|case| {
             case.part().mix = Mix::WRITES;
             case.purpose.warmed.clear();
         }),

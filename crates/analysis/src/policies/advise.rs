@@ -1,4 +1,5 @@
-//! Finds catalogue entries that satisfy a need, what to order, and why others do not.
+//! Finds catalogue entries that satisfy a need, the inputs to order, and the unmet needs of other
+//! entries.
 
 use model::{Bytes, Nanos};
 use serde::Serialize;
@@ -12,11 +13,11 @@ use crate::requirement::Metric;
 /// Default block size for IOPS: so small that no throughput limit binds first.
 const DEFAULT_BLOCK: Bytes = Bytes::kib(4);
 
-/// Upper bound of the search if an entry names none: no vendor has larger disks.
+/// Upper bound of the search if an entry has none: no vendor has larger disks.
 const MAX_DISK_SIZE: Bytes = Bytes::gib(64 << 10);
 
 /// The inputs to order; others have defaults.
-const ORDERED: [&str; 3] = ["size", "iops", "mbps"];
+const ORDERED_INPUTS: [&str; 3] = ["size", "iops", "mbps"];
 
 /// The requirements of a user.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
@@ -35,7 +36,7 @@ pub struct Need {
     pub read_percent: Option<f64>,
 }
 
-/// What one entry offers.
+/// Advice on one entry.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Advice {
     /// The entry.
@@ -109,8 +110,8 @@ fn advise_disk(policy: &Policy, need: &Need) -> Advice {
     }
 }
 
-/// Resolves a disk of a size, with the IOPS and throughput to order. If the maximum of one depends
-/// on the other, it orders the smallest sufficient value of the other.
+/// Resolves a disk of a size, with the IOPS and throughput to order. If the maximum of one figure
+/// depends on the other, orders the smallest sufficient value of the other figure.
 fn resolve_disk(policy: &Policy, need: &Need, size: f64) -> Result<ResolvedPolicy, PolicyError> {
     let resolve_with = |iops: Option<f64>, bytes_per_sec: Option<f64>| {
         let inputs = policy.inputs_for(&InputGoals {
@@ -220,7 +221,7 @@ fn build_advice(policy: &Policy, resolved: &ResolvedPolicy, need: &Need) -> Advi
         tier: resolved.tier.clone(),
         fits,
         with: { resolved.inputs.iter() }
-            .filter(|input| ORDERED.contains(&input.name.as_str()))
+            .filter(|input| ORDERED_INPUTS.contains(&input.name.as_str()))
             .map(describe_input)
             .collect(),
         iops: resolved.reach.as_ref().map(|reach| reach.iops.low),

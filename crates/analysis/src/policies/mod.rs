@@ -30,8 +30,8 @@ pub use stack::{Bound, Disks, Reach, StrandedCapacity, credits, has_machine, rea
 /// Default latency for sizing concurrency. It follows by Little's law from a guideline of three
 /// clouds: one operation in flight per 500 IOPS.
 pub const DEFAULT_LATENCY_SECS: f64 = 0.002;
-/// A latency that even a busy hard disk keeps, for storage of unknown speed. [`SLOW_STORAGE_SLOTS`]
-/// is the matching number of operations in flight.
+/// A latency that even a busy hard disk does not exceed, for storage of unknown speed.
+/// [`SLOW_STORAGE_SLOTS`] is the matching number of operations in flight.
 pub const SLOW_LATENCY_SECS: f64 = 0.020;
 /// See [`SLOW_LATENCY_SECS`].
 pub const SLOW_STORAGE_SLOTS: u32 = 32;
@@ -100,7 +100,7 @@ pub struct Policy {
 pub enum Origin {
     /// Part of the program.
     BuiltIn,
-    /// A file of the user's.
+    /// A file of the user.
     User(String),
 }
 
@@ -170,7 +170,7 @@ impl Catalogue {
             }),
             several => {
                 let names: Vec<&str> = several.iter().map(|policy| policy.id()).collect();
-                Err(format!("`{name}` is more than one: {}", names.join(", ")))
+                Err(format!("`{name}` is ambiguous: {}", names.join(", ")))
             }
         }
     }
@@ -257,7 +257,7 @@ impl Policy {
     /// Parses a policy file. Errors begin with `name`.
     ///
     /// # Errors
-    /// What is wrong, with the line.
+    /// The problem and its line.
     pub fn parse(name: &str, text: &str, origin: Origin) -> Result<Policy, String> {
         Ok(Policy {
             file: File::parse(name, text)?,
@@ -328,7 +328,7 @@ impl Policy {
         })
     }
 
-    /// Whether the user states a limit instead of the provider.
+    /// True if the user states a limit instead of the provider.
     fn has_unlimited_input(&self) -> bool {
         { self.file.input.iter() }.any(|input| input.name == "iops" && input.max.is_none())
     }
@@ -401,7 +401,7 @@ pub struct ResolvedPolicy {
     pub reach: Option<Reach>,
     /// The promises.
     pub clauses: Vec<Clause>,
-    /// Credits.
+    /// Burst credits.
     pub bursts: Vec<Burst>,
     /// Derived figures.
     pub derived: DerivedFigures,
@@ -416,7 +416,7 @@ pub struct InputValue {
     pub name: String,
     /// Bytes or a plain number.
     pub value: f64,
-    /// What it counts.
+    /// The unit that it counts.
     pub kind: InputKind,
     /// True if the user stated it; false for a default.
     pub said: bool,
@@ -441,7 +441,7 @@ pub struct Workload {
     pub warm_up_secs: f64,
 }
 
-/// What credits count.
+/// The unit of credits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BurstOf {
@@ -454,7 +454,7 @@ pub enum BurstOf {
 /// A token bucket: at full speed it is empty after bucket ÷ (ceiling − refill).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Burst {
-    /// What it counts.
+    /// The unit that it counts.
     pub of: BurstOf,
     /// Per second, as long as there are credits.
     pub ceiling: f64,

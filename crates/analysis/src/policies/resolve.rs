@@ -45,7 +45,7 @@ pub(super) struct InputGoals {
     pub(super) bytes_per_sec: Option<f64>,
 }
 
-/// Why a policy cannot be resolved for a disk.
+/// The reason why a policy cannot be resolved for a disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PolicyError {
     /// It has no such input.
@@ -230,7 +230,7 @@ impl Policy {
         })
     }
 
-    /// Inputs as close to the goals as their bounds allow.
+    /// The inputs that come closest to the goals within their bounds.
     pub(super) fn inputs_for(&self, wanted: &InputGoals) -> Result<Inputs, PolicyError> {
         let mut values = Values {
             known: BTreeMap::new(),

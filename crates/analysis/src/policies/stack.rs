@@ -160,8 +160,8 @@ pub fn stack(catalogue: &Catalogue, wanted: &Disks) -> Result<Vec<Layer>, String
     Ok(layers)
 }
 
-/// The limits of both paths: of the machine's host cache, if it has one, then of uncached I/O. With
-/// [`Disks::cached`] a missing host cache is an error.
+/// The limits of both paths: first those of the machine's host cache, if it has one, then those of
+/// uncached I/O. With [`Disks::cached`] a missing host cache is an error.
 ///
 /// # Errors
 /// As [`stack`].

@@ -200,7 +200,8 @@ fn a_second_depth_that_costs_operations_is_saturation() {
     assert_eq!((found.answer, found.confirmed), (Answer::Cap, Some(false)));
 }
 
-/// The rate stays the same because the added operations were never in flight, which shows no limit.
+/// The rate stays the same because the added operations were never in flight, which does not show a
+/// limit.
 #[test]
 fn unused_depth_shows_no_limit() {
     let shallow = closed(32, 7000.0);
@@ -286,7 +287,7 @@ fn a_generator_that_cannot_keep_up_comes_first() {
 }
 
 #[test]
-fn a_kept_rate_is_its_own_limit() {
+fn a_rate_that_is_met_is_its_own_limit() {
     let mut paced = closed(32, 4000.0);
     (paced.load.closed_loop, paced.load.rate_iops, paced.load.depth) = (Some(false), Some(4000.0), Some(64));
     let disk = [layer("disk", LayerKind::Disk, 4000.0)];
@@ -364,7 +365,7 @@ fn credits_that_end_in_the_warm_up_are_named() {
         "{}",
         found.sentence
     );
-    // The queue fills in the first second, and a rate that returns is no step.
+    // The queue fills in the first second, and a rate that returns is not a step.
     assert_ne!(answer([vec![900.0], vec![500.0; 29]].concat()).answer, Answer::BurstEnd);
     let returns = [vec![2000.0; 10], vec![500.0; 10], vec![2000.0; 10]].concat();
     assert_ne!(answer(returns).answer, Answer::BurstEnd);
@@ -449,7 +450,7 @@ fn a_rate_that_recovers_has_not_risen() {
 /// Operations of 300 us on 12 servers at depth 16: two modes, and a count that varies by less than
 /// the depth.
 #[test]
-fn a_plain_queue_is_no_throttle() {
+fn a_plain_queue_is_not_a_throttle() {
     let waves = |swing: u64| {
         let mut observation = closed(16, 40_000.0);
         let one = |number: u64| SeriesPoint {
