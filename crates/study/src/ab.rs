@@ -1,5 +1,5 @@
 //! Compares two loads or hosts by alternating runs: A B, B A, A B, …, so that drift affects both
-//! alike.
+//! equally.
 
 use analysis::compare::{self, InterleavedComparison, Judgement};
 use model::Nanos;
@@ -57,27 +57,27 @@ pub fn run_order(pairs: u32) -> Vec<PairedRun> {
 }
 
 /// The settings that identify a run in the study.
-pub fn settings(turn: PairedRun) -> Vec<Setting> {
+pub fn settings(run: PairedRun) -> Vec<Setting> {
     let side = Setting {
         name: "side".into(),
-        value: turn.side.letter().into(),
+        value: run.side.letter().into(),
         number: None,
     };
     let pair = Setting {
         name: "pair".into(),
-        value: turn.pair.to_string(),
-        number: Some(f64::from(turn.pair)),
+        value: run.pair.to_string(),
+        number: Some(f64::from(run.pair)),
     };
     vec![side, pair]
 }
 
 /// A run of the study from its results.
-pub fn study_run(turn: PairedRun, results: Results) -> StudyRun {
+pub fn study_run(run: PairedRun, results: Results) -> StudyRun {
     let is_complete = !results.interrupted
         && crate::sweep::is_complete(&results)
         && Observation::from_results(&results, 0, 0).is_some();
     StudyRun {
-        settings: settings(turn),
+        settings: settings(run),
         role: if is_complete { Role::Point } else { Role::CutShort },
         results,
     }
@@ -123,7 +123,7 @@ pub struct Report {
 pub struct Sentence {
     /// Its text.
     pub text: String,
-    /// What it says.
+    /// Its topic.
     #[serde(skip)]
     pub topic: Topic,
 }
@@ -131,7 +131,7 @@ pub struct Sentence {
 /// The topic of a sentence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Topic {
-    /// What the comparison means.
+    /// The meaning of the comparison.
     Meaning,
     /// Figures whose changes contradict the verdict.
     Contrary,
@@ -262,12 +262,14 @@ fn sentences(found: Option<&InterleavedComparison>, pairs: usize, margin: f64) -
             format_percent(share)
         ),
         None => {
-            format!("With fewer than {MIN_PAIRS} pairs, the rank test cannot reach a level of 5 %, whatever they show.")
+            format!(
+                "With fewer than {MIN_PAIRS} pairs, the rank test cannot reach a level of 5 %, regardless of their figures."
+            )
         }
     };
     sentences.push(Sentence::new(Topic::Meaning, detectable));
     let tests = format!(
-        "Tests of {} pairs in run_order: Student's paired test on the logarithms of the ratios (p {pairs_text}, raised for {} \
+        "Tests of {} alternating pairs: Student's paired test on the logarithms of the ratios (p {pairs_text}, raised for {} \
          figures){ranks_text}.",
         found.pairs,
         found.changes.len(),
@@ -299,15 +301,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn turns_alternate_within_and_between_pairs() {
-        let order: String = run_order(4).iter().map(|turn| turn.side.letter()).collect();
+    fn runs_alternate_within_and_between_pairs() {
+        let order: String = run_order(4).iter().map(|run| run.side.letter()).collect();
         assert_eq!(order, "ABBAABBA");
         assert_eq!(run_order(6).len(), 12);
         assert_eq!(run_order(2)[3], PairedRun { side: Side::A, pair: 2 });
     }
 
     #[test]
-    fn on_a_mirror_only_reads_may_differ() {
+    fn only_reads_are_expected_to_differ_on_a_mirror() {
         let explain = |word, writes| explain_for_mirror(word, writes);
         assert!(explain(Judgement::Worse, 0.0).starts_with("That is expected"));
         assert!(explain(Judgement::Same, 1.0).starts_with("That is expected"));

@@ -1,4 +1,4 @@
-//! CrystalDiskMark's default profile: eight loads, with five rounds each, of which the best is
+//! CrystalDiskMark's default profile: eight loads with five rounds each, of which the best one is
 //! reported.
 
 use model::results::Results;

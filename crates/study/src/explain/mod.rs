@@ -1,5 +1,5 @@
-//! Explains an existing result of any tool: its load, its figures and their units, how far to trust
-//! them, and how close they are to limits.
+//! Explains an existing result of any tool: its load, its figures and their units, their
+//! reliability, and their distance from limits.
 
 mod sentences;
 
@@ -55,7 +55,7 @@ pub struct ExplainContext {
     pub credits: Vec<KnownBurst>,
     /// The latency for sizing concurrency if no clause limits it, in nanoseconds.
     pub latency_ns: Option<f64>,
-    /// Why the figures cannot be judged against a promise, if so.
+    /// The reason why the figures cannot be judged against a promise, if there is one.
     pub not_admissible: Option<String>,
 }
 
@@ -86,7 +86,7 @@ pub struct ExplainedLoad {
     pub sentences: Vec<String>,
     /// Operations in flight by Little's law.
     pub little: Option<Little>,
-    /// Percentiles, with how far each can be trusted.
+    /// Percentiles, each with its reliability.
     pub percentiles: Vec<PercentileRow>,
     /// Its share of each limit, the nearest first.
     pub limits: Vec<LimitUse>,
@@ -95,7 +95,7 @@ pub struct ExplainedLoad {
     /// The length of the test, if the promise requires one.
     #[serde(skip)]
     pub length: Option<TestLength>,
-    /// What limited the load, as far as its figures show.
+    /// The limit of the load that its figures show.
     pub diagnosis: Diagnosis,
     /// Findings that weaken the load's figures.
     pub findings: Vec<Finding>,

@@ -35,7 +35,7 @@ pub const DEFAULT_OVER: &str = "depth=1..512";
 /// Minimum relative gain of the rate when the queue slots are doubled.
 const GROWTH_MIN: f64 = 0.05;
 
-/// What to sweep, and how.
+/// Settings of a sweep.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SweepSettings {
     /// The varied parameters.
@@ -64,13 +64,13 @@ pub struct SweepSettings {
 pub struct NextRun {
     /// The settings to apply.
     pub settings: Vec<Setting>,
-    /// What the run is for.
+    /// The role of the run.
     pub role: Role,
     /// Length of its measured window.
     pub time: Nanos,
     /// Its number, from 1.
     pub number: usize,
-    /// Expected number of runs, an upper limit.
+    /// Expected number of runs; an upper limit.
     pub expected_total: usize,
     /// Expected time of all remaining runs, this one included.
     pub time_left: Nanos,

@@ -35,9 +35,9 @@ pub struct Report {
 pub struct Row {
     /// The settings of the point.
     pub settings: Vec<Setting>,
-    /// When it was measured: 1 is the first point.
+    /// Its position in the order of measurement, from 1.
     pub order: usize,
-    /// Operations that may be in flight at once.
+    /// Operations that may be in flight at the same time.
     pub in_flight: Option<u64>,
     /// Mean operations in flight, only for paced loads, whose depth is just an upper limit.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -353,8 +353,8 @@ fn list_cut_short(runs: &[StudyRun]) -> Vec<String> {
     .collect()
 }
 
-/// Lists which rules warned at which points, one sentence per rule. What is wrong at all points has
-/// a cause outside of them, so its sentence says what that is, and what to do.
+/// Lists the rules that warned and the points, one sentence per rule. A warning at all points has a
+/// cause outside the points, so its sentence states the finding and the help.
 pub fn list_warnings(rows: &[Row], runs: &[StudyRun]) -> Vec<String> {
     let mut rules: Vec<&String> = rows.iter().flat_map(|row| &row.warnings).collect();
     rules.sort();
@@ -377,7 +377,7 @@ pub fn list_warnings(rows: &[Row], runs: &[StudyRun]) -> Vec<String> {
     rules.into_iter().map(at).collect()
 }
 
-/// What a rule says about the first run of which it warns, and what to do.
+/// The finding and the help of a rule for the first run with that warning.
 fn describe_findings(rule: &str, runs: &[StudyRun]) -> String {
     let found = |run: &StudyRun| {
         let findings = run.results.findings.iter();

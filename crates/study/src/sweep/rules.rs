@@ -44,8 +44,8 @@ pub(crate) fn is_complete(results: &Results) -> bool {
     jobs().next().is_some() && !jobs().any(failed)
 }
 
-/// Why a load need not be measured; `None` if it must be. `curve` contains the results of the same
-/// curve, sorted by load, and `device` any result with facts about the device.
+/// The reason to skip a load; `None` if it must be measured. `curve` contains the results of the
+/// same curve, sorted by load, and `device` any result with facts about the device.
 pub(super) fn skip_reason(
     parameter: Parameter,
     load: f64,
@@ -73,7 +73,7 @@ pub(super) fn skip_reason(
     limit.or_else(|| full_queue_reason(parameter, load, curve, device?))
 }
 
-/// The load beyond which more load only queues: it ends two flat increases in a row, or is the
+/// The load beyond which more load only queues. It ends two flat increases in a row, or is the
 /// second point in a row that did not reach its rate.
 fn saturation_load(parameter: Parameter, curve: &[(f64, Observation)]) -> Option<f64> {
     if parameter == Parameter::Rate {
@@ -98,7 +98,7 @@ fn saturation_load(parameter: Parameter, curve: &[(f64, Observation)]) -> Option
     found.map(|three| three[2].0)
 }
 
-/// The latency that the limit is about, in nanoseconds.
+/// The limited latency, in nanoseconds.
 pub(super) fn limited_figure(limit: &Limit, found: &Observation) -> Option<f64> {
     let latency = found.total.waited()?;
     match limit.figure {
@@ -107,7 +107,7 @@ pub(super) fn limited_figure(limit: &Limit, found: &Observation) -> Option<f64> 
     }
 }
 
-/// Why to skip a load: the device queues were already full at a lower one.
+/// The reason to skip a load if the device queues were already full at a lower load.
 fn full_queue_reason(parameter: Parameter, load: f64, curve: &[(f64, Observation)], any: &Results) -> Option<String> {
     if !matches!(parameter, Parameter::Depth | Parameter::Workers) {
         return None;

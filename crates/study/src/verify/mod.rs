@@ -1,5 +1,5 @@
 //! Verifies a promise about storage: plans exactly the promised load and judges the results. The
-//! load is an open loop: operations are due at the promised rate whatever the storage does, so the
+//! load is an open loop: operations are due at the promised rate regardless of the storage, so the
 //! full length of a stall is measured. Operations are never due faster, because beyond its limit
 //! any storage makes them wait. The share of reads is exact to within one operation.
 
@@ -45,7 +45,7 @@ const MIN_TESTED_SHARE: f64 = 0.95;
 pub struct Promise {
     /// Name of the policy, or `requirement`.
     pub name: String,
-    /// The load for which it holds.
+    /// The load for which the promise holds.
     pub workload: Workload,
     /// Operations per second to issue.
     pub rate_iops: f64,
@@ -60,12 +60,12 @@ pub struct Promise {
     pub layers: Vec<Layer>,
 }
 
-/// Why a promise cannot be verified.
+/// The reason why a promise cannot be verified.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VerifyError {
-    /// What is missing or wrong.
+    /// The problem.
     pub what: String,
-    /// What to do.
+    /// The recommended action.
     pub help: String,
 }
 
@@ -511,7 +511,7 @@ mod tests {
         assert_eq!(run::check(&plan), Ok(()));
         assert_eq!((plan.targets.len(), verification.issued(&first).targets), (3, 3));
         let job = &plan.steps[0].jobs[0];
-        assert_eq!(job.depth(), 32, "over all of them");
+        assert_eq!(job.depth(), 32, "the total depth of all targets");
         let streams = job.workers.iter().flat_map(|worker| &worker.streams);
         let required_rate = |target: u32| {
             let of = streams
@@ -610,7 +610,7 @@ mod tests {
     }
 
     #[test]
-    fn a_depth_that_the_user_fixed_is_kept() {
+    fn a_depth_that_the_user_set_is_unchanged() {
         let mut fixed = rate_alone("4000");
         fixed.concurrency = Some(8);
         let attempt = fixed.next(&Search::default()).unwrap();
@@ -618,7 +618,7 @@ mod tests {
     }
 
     #[test]
-    fn large_blocks_do_not_fill_the_memory_with_buffers() {
+    fn large_blocks_limit_the_number_of_slots() {
         let clauses = requirement::parse("mibps>=100000").unwrap();
         let verification = verification(Promise::from_requirement(clauses, reads(Bytes::mib(4)), None).unwrap());
         let (probes, slots, _) = attempts(&verification, f64::from);

@@ -103,8 +103,8 @@ pub fn headline_for(verified: &VerificationReport) -> String {
     headline(verified.verdict.outcome, &verified.verdict.clauses, Some(length))
 }
 
-/// The outcome in a line. A PASS names the clauses that are not proven, a test that was too short,
-/// and stalls that a kept rate hides.
+/// The outcome in one line. A PASS names the clauses that are not proven, a test that was too
+/// short, and stalls that the mean rate hides.
 pub fn headline(outcome: Outcome, clauses: &[ClauseVerdict], length: Option<TestLength>) -> String {
     if outcome != Outcome::Pass {
         return outcome.word().to_owned();
@@ -136,7 +136,7 @@ pub fn headline(outcome: Outcome, clauses: &[ClauseVerdict], length: Option<Test
     format!("PASS{short}{without}{limitation}")
 }
 
-/// Keep whole seconds in seconds, so that two times are easy to compare.
+/// Formats whole seconds in seconds, so that two times are easy to compare.
 fn format_time(time: Nanos) -> String {
     match time.0.is_multiple_of(1_000_000_000) {
         true => format!("{} s", time.0 / 1_000_000_000),
@@ -216,8 +216,8 @@ fn describe_load(verified: &VerificationReport, lines: &mut Vec<Paragraph>) {
     }
 }
 
-/// A row for each clause: its outcome, the clause, and the reason, with what to do about it. Below
-/// them stands what several clauses have in common.
+/// A row for each clause: its outcome, the clause, and the reason with the action. Statements that
+/// several clauses share follow below the rows.
 pub fn format_clauses(verdict: &Verdict) -> Vec<Paragraph> {
     let words = verdict.words();
     let mut lines = Vec::new();
@@ -232,7 +232,7 @@ pub fn format_clauses(verdict: &Verdict) -> Vec<Paragraph> {
     lines
 }
 
-/// Describes the reachable rate, and what the other limits would allow beyond it.
+/// Describes the reachable rate, and the stranded capacity of the other limits.
 pub fn format_reach(reach: &Reach) -> String {
     let mut text = format!(
         "at most {} IOPS ({}), because of {}",
