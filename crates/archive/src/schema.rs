@@ -104,7 +104,7 @@ impl Schema {
     pub fn text(&self) -> String {
         let mut text = String::new();
         let read = GzDecoder::new(self.compressed).read_to_string(&mut text);
-        read.expect("it was packed with the program");
+        read.expect("the program contains it");
         text
     }
 }

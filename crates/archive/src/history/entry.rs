@@ -16,7 +16,7 @@ use sha2::{Digest, Sha256};
 
 use super::filter::Filter;
 
-/// Which command made an entry.
+/// The command that created an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum EntryKind {
@@ -136,7 +136,7 @@ pub struct Entry {
     pub plan: Option<String>,
     /// Digest of the plan without times, seeds and names. Runs with the same digest form a trend.
     pub test: Option<String>,
-    /// The file in which it was also saved at the time.
+    /// The file in which it was also saved.
     pub file: Option<PathBuf>,
     /// Paths of the targets.
     pub targets: Vec<String>,
@@ -426,7 +426,7 @@ fn entry_from_row(row: &Row<'_>) -> rusqlite::Result<Entry> {
     let number = |index: usize| row.get::<_, i64>(index).map(i64::cast_unsigned);
     let kind: String = row.get(1)?;
     let unknown =
-        || rusqlite::Error::FromSqlConversionFailure(1, Type::Text, format!("no kind is called {kind}").into());
+        || rusqlite::Error::FromSqlConversionFailure(1, Type::Text, format!("there is no kind {kind}").into());
     Ok(Entry {
         id: number(0)?,
         kind: EntryKind::from_name(&kind).ok_or_else(unknown)?,

@@ -7,7 +7,7 @@ use report::html::{self, escape::text};
 use report::numbers;
 
 use super::browse::Browse;
-use super::{ErrorPage, page as answer};
+use super::{ErrorPage, html_response};
 use crate::history::{Entry, EntryJob, EntryKind, Filter};
 
 /// Upper limit of the entries of a page.
@@ -41,15 +41,15 @@ const COLUMNS: [(&str, &str); 12] = [
 
 /// The page for a query.
 pub(super) fn page(browse: &Browse, pairs: &[(String, String)]) -> Result<Response<Body>, ErrorPage> {
-    let filter = filter(browse, pairs)?;
+    let filter = parse_filter(browse, pairs)?;
     let mut entries = match browse.history()? {
         None => Vec::new(),
-        Some(history) => history.list(&filter).map_err(|error| browse.trouble(&error))?,
+        Some(history) => history.list(&filter).map_err(|error| browse.error_page(&error))?,
     };
     let more = entries.len() > ENTRIES_PER_PAGE;
     entries.truncate(ENTRIES_PER_PAGE);
-    let mut body = running(browse);
-    body += &form(pairs);
+    let mut body = running_section(browse);
+    body += &filter_form(pairs);
     match entries.is_empty() {
         true if pairs.iter().all(|(_, value)| value.is_empty()) => {
             body += "<p>The history is empty. Every command that measures adds an entry, for example <code>fathom quick</code>.</p>\n";
@@ -63,11 +63,11 @@ pub(super) fn page(browse: &Browse, pairs: &[(String, String)]) -> Result<Respon
             text(&older_query(pairs, last.id))
         );
     }
-    Ok(answer(html::plain("History of measurements", &[], &body, "")))
+    Ok(html_response(html::plain("History of measurements", &[], &body, "")))
 }
 
 /// The runs in progress, with links to their pages.
-fn running(browse: &Browse) -> String {
+fn running_section(browse: &Browse) -> String {
     let runs = browse.pages.running();
     if runs.is_empty() {
         return String::new();
@@ -79,7 +79,7 @@ fn running(browse: &Browse) -> String {
     out + "</ul></section>\n"
 }
 
-fn filter(browse: &Browse, pairs: &[(String, String)]) -> Result<Filter, ErrorPage> {
+fn parse_filter(browse: &Browse, pairs: &[(String, String)]) -> Result<Filter, ErrorPage> {
     let value = |name: &str| {
         let found = pairs.iter().find(|(key, _)| key == name);
         found
@@ -100,7 +100,10 @@ fn filter(browse: &Browse, pairs: &[(String, String)]) -> Result<Filter, ErrorPa
         EntryKind::from_name(&name)
             .ok_or_else(|| wrong(format!("no command is called `{name}`"), "choose one from the list"))
     };
-    let before = |id: String| id.parse().map_err(|_| wrong("entries have numbers".into(), ""));
+    let before = |id: String| {
+        id.parse()
+            .map_err(|_| wrong("an entry is named by its number".into(), ""))
+    };
     Ok(Filter {
         target: value("target"),
         device: value("device"),
@@ -116,7 +119,7 @@ fn filter(browse: &Browse, pairs: &[(String, String)]) -> Result<Filter, ErrorPa
     })
 }
 
-fn form(pairs: &[(String, String)]) -> String {
+fn filter_form(pairs: &[(String, String)]) -> String {
     let value = |name: &str| pairs.iter().find(|(key, _)| key == name).map_or("", |(_, value)| value);
     let mut out = String::from("<form class=\"filter\" method=\"get\" action=\"/\" role=\"search\">\n");
     for (name, words, example) in FIELDS {
@@ -183,9 +186,9 @@ pub(super) fn confirm_removal(browse: &Browse, entries: &[Entry]) -> Response<Bo
             text(&words)
         );
     }
-    body += "</ul>\n<p>An entry that is removed cannot be brought back; a file of --save stays.</p>\n\
+    body += "</ul>\n<p>Removed entries cannot be restored; files written by --save remain.</p>\n\
              <p><button type=\"submit\">Remove</button> <a href=\"/\">Keep</a></p>\n</form>\n";
-    answer(html::plain("Remove these entries?", &[("/", "History")], &body, ""))
+    html_response(html::plain("Remove these entries?", &[("/", "History")], &body, ""))
 }
 
 fn table(browse: &Browse, entries: &[Entry]) -> String {
@@ -281,7 +284,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_next_page_asks_for_the_same() {
+    fn the_link_to_older_entries_has_the_same_filters() {
         let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
         let pairs = [
             pair("label", "a&b c"),
