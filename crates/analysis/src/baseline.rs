@@ -23,7 +23,7 @@ pub struct Baseline {
     pub file: String,
     /// The format of that file, in words.
     pub form: String,
-    /// Where the figures come from, if recorded.
+    /// The source of the figures, if recorded.
     pub source: Option<String>,
     /// When it was saved, in seconds since 1970.
     pub kept_unix_s: u64,

@@ -27,7 +27,7 @@ pub struct LimitUse {
     /// The jobs whose operations count, if several ran at the same time.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub jobs: Vec<String>,
-    /// Where the limit comes from.
+    /// The source of the limit.
     pub source: String,
 }
 

@@ -129,7 +129,7 @@ impl fmt::Display for Clause {
     }
 }
 
-/// Why a requirement could not be parsed.
+/// The reason why a requirement could not be parsed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequirementError {
     /// The faulty clause.
@@ -427,7 +427,7 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, metric: Metric, direction: Option<Direction>, target: f64) {
-        let clause = one(text);
+        let clause = parse_one(text);
         assert_eq!((clause.metric, clause.direction), (metric, direction), "{text}");
         assert!(
             (clause.target - target).abs() < 1e-6 * target,
@@ -505,7 +505,7 @@ mod tests {
         for text in [
             "iops >= 4000", "read.p99.9 <= 3 ms", "mbps >= 200 MB/s", "write.mean <= 1.5 ms", "availability >= 99.9 %",
         ] {
-            let shown = one(&text.replace(" %", "%")).to_string();
+            let shown = parse_one(&text.replace(" %", "%")).to_string();
             assert_eq!(shown, text);
         }
     }

@@ -302,14 +302,14 @@ mod tests {
             load("reader1", Direction::Read, 78_300.0, reader),
             load("writer1", Direction::Write, 12_600.0, writer),
         ];
-        let mut tables = limit_tables(&loads, &limits_of("Standard_D8ds_v4"));
+        let mut tables = limit_tables(&loads, &machine_limits("Standard_D8ds_v4"));
         assert_eq!(tables.len(), 1);
         tables.remove(0)
     }
 
     #[test]
     fn both_limits_of_a_machine_are_reached_together() {
-        let table = azure(on(CachePath::Cached), on(CachePath::Uncached));
+        let table = azure(storage_on(CachePath::Cached), storage_on(CachePath::Uncached));
         assert_eq!(
             iops_rows(&table),
             [
@@ -332,7 +332,7 @@ mod tests {
 
     #[test]
     fn a_load_beyond_one_path_gets_advice_to_name_its_paths() {
-        let table = azure(on(CachePath::Cached), on(CachePath::Cached));
+        let table = azure(storage_on(CachePath::Cached), storage_on(CachePath::Cached));
         assert_eq!(
             iops_rows(&table),
             [
@@ -350,8 +350,8 @@ mod tests {
         assert!(sentence.contains("118.1 % of the cached limit alone"), "{sentence}");
         assert!(sentence.contains("--path JOB=uncached"), "{sentence}");
         // 84,000 also exceeds one path of 77,000, but leaves the other path unsaturated.
-        let loads = [load("a", Direction::Read, 84_000.0, on(CachePath::Cached))];
-        let tables = limit_tables(&loads, &limits_of("Standard_D8ds_v4"));
+        let loads = [load("a", Direction::Read, 84_000.0, storage_on(CachePath::Cached))];
+        let tables = limit_tables(&loads, &machine_limits("Standard_D8ds_v4"));
         assert!(
             tables[0].sentences[0].contains("One path cannot carry that"),
             "{tables:?}"
@@ -364,10 +364,10 @@ mod tests {
         );
         // Far beyond both limits, that advice would be wrong.
         let loads = [
-            load("a", Direction::Read, 200_000.0, on(CachePath::Cached)),
-            load("b", Direction::Read, 1000.0, on(CachePath::Cached)),
+            load("a", Direction::Read, 200_000.0, storage_on(CachePath::Cached)),
+            load("b", Direction::Read, 1000.0, storage_on(CachePath::Cached)),
         ];
-        let tables = limit_tables(&loads, &limits_of("Standard_D8ds_v4"));
+        let tables = limit_tables(&loads, &machine_limits("Standard_D8ds_v4"));
         assert!(
             tables[0].sentences[0].contains("Both paths together do not allow that"),
             "{tables:?}"
@@ -378,7 +378,7 @@ mod tests {
     fn jobs_that_share_a_limit_reach_it_together() {
         let half = |name: &str| load(name, Direction::Write, 6400.0, StoragePath::default());
         let (a, b) = (half("a"), half("b"));
-        let layers = limits_of("Standard_D8ds_v4");
+        let layers = machine_limits("Standard_D8ds_v4");
         let context = Context {
             others: vec![&b],
             ..Context::default()
@@ -438,14 +438,14 @@ mod tests {
             iops: Some(Limit::exactly(10_000.0)),
             ..Layer::default()
         };
-        let asked = |load: &Observation, layer: &Layer| caps::demand(layer, &[load]).map(|demand| demand.iops);
+        let demand_iops = |load: &Observation, layer: &Layer| caps::demand(layer, &[load]).map(|demand| demand.iops);
         assert_eq!(
-            asked(&mixed, &layer(LayerKind::Disk)),
+            demand_iops(&mixed, &layer(LayerKind::Disk)),
             Some(10_000.0),
             "7000 + 3 × 1000"
         );
-        assert_eq!(asked(&mixed, &layer(LayerKind::Machine)), Some(8000.0));
-        assert_eq!(asked(&mixed, &layer(LayerKind::Link)), Some(8000.0));
+        assert_eq!(demand_iops(&mixed, &layer(LayerKind::Machine)), Some(8000.0));
+        assert_eq!(demand_iops(&mixed, &layer(LayerKind::Link)), Some(8000.0));
         let tables = limit_tables(std::slice::from_ref(&mixed), &[layer(LayerKind::Disk)]);
         assert_eq!(iops_rows(&tables[0]), [("layer", 10_000.0, 10_000.0, true)]);
         assert_eq!(
@@ -458,8 +458,8 @@ mod tests {
         );
         // A source that does not separate writes cannot be scaled.
         mixed.directions = Default::default();
-        assert_eq!(asked(&mixed, &layer(LayerKind::Disk)), None);
-        assert_eq!(asked(&mixed, &layer(LayerKind::Machine)), Some(8000.0));
+        assert_eq!(demand_iops(&mixed, &layer(LayerKind::Disk)), None);
+        assert_eq!(demand_iops(&mixed, &layer(LayerKind::Machine)), Some(8000.0));
     }
 
     #[test]

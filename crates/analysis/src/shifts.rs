@@ -62,11 +62,11 @@ pub enum Shift {
     },
     /// Nothing completed for some time.
     Stalls {
-        /// How often.
+        /// Number of stalls.
         count: usize,
-        /// When the first began, in seconds.
+        /// Start of the first stall, in seconds.
         at: f64,
-        /// The longest, in seconds.
+        /// Length of the longest stall, in seconds.
         longest: f64,
     },
 }

@@ -126,8 +126,8 @@ fn runs_of_the_same_test_have_the_same_digest() {
         (entry.plan.unwrap(), entry.test.unwrap())
     };
     let (plan, test) = add_changed(&|_| {});
-    let asked = add_changed(&|results| results.plan.origin.presentation.other.push(("pid".into(), "7".into())));
-    assert_eq!(asked, (plan.clone(), test.clone()));
+    let other_process = add_changed(&|results| results.plan.origin.presentation.other.push(("pid".into(), "7".into())));
+    assert_eq!(other_process, (plan.clone(), test.clone()));
     let seed = add_changed(&|results| {
         results.plan.seed += 1;
         results.plan.steps[0].jobs[0].workers[0].draws = model::draws::DrawsForm::Native { seed: 77 };

@@ -123,7 +123,7 @@ pub struct CellResult {
     pub bytes_per_sec: f64,
     /// Mean latency; for paced loads the response time.
     pub mean_ns: f64,
-    /// 99.9th percentile of the same; absent if fewer than ten operations lie beyond it.
+    /// 99.9th percentile of the same; absent if fewer than ten operations are beyond it.
     pub p999_ns: Option<f64>,
     /// Bytes written.
     pub written: Bytes,

@@ -149,7 +149,7 @@ mod tests {
     use model::{Bytes, Direction, Nanos};
 
     /// 10,000 reads of 4 KiB with the given share of them seen by the kernel.
-    fn seen(cache: CacheMode, share: f64) -> Vec<String> {
+    fn find_rules(cache: CacheMode, share: f64) -> Vec<String> {
         let mut results = samples::closed_loop(10, 10_000, Nanos::millis(1));
         let bytes = (10_000.0 * 4096.0 * share) as u64;
         samples::on_device(&mut results, "sdz", cache, bytes);
@@ -160,9 +160,9 @@ mod tests {
 
     #[test]
     fn equal_counts_are_silent() {
-        assert!(seen(CacheMode::DIRECT, 1.0).is_empty());
-        assert!(seen(CacheMode::DIRECT, 1.01).is_empty());
-        assert!(seen(CacheMode::BUFFERED, 1.0).is_empty());
+        assert!(find_rules(CacheMode::DIRECT, 1.0).is_empty());
+        assert!(find_rules(CacheMode::DIRECT, 1.01).is_empty());
+        assert!(find_rules(CacheMode::BUFFERED, 1.0).is_empty());
     }
 
     #[test]
@@ -267,9 +267,9 @@ mod tests {
 
     #[test]
     fn each_difference_has_its_name() {
-        assert_eq!(seen(CacheMode::BUFFERED, 0.1), ["CACHE-HITS"]);
-        assert_eq!(seen(CacheMode::BUFFERED, 3.0), ["READ-AHEAD"]);
-        assert_eq!(seen(CacheMode::DIRECT, 0.5), ["NOT-ON-DEVICE"]);
-        assert_eq!(seen(CacheMode::DIRECT, 2.0), ["OTHER-LOAD"]);
+        assert_eq!(find_rules(CacheMode::BUFFERED, 0.1), ["CACHE-HITS"]);
+        assert_eq!(find_rules(CacheMode::BUFFERED, 3.0), ["READ-AHEAD"]);
+        assert_eq!(find_rules(CacheMode::DIRECT, 0.5), ["NOT-ON-DEVICE"]);
+        assert_eq!(find_rules(CacheMode::DIRECT, 2.0), ["OTHER-LOAD"]);
     }
 }

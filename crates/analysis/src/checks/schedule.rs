@@ -83,7 +83,7 @@ fn were_slots_taken(job: &JobView<'_>) -> Option<bool> {
 }
 
 fn find_missed_rate(job: &JobView<'_>) -> Option<Finding> {
-    let (asked, unit, is_drawn) = requested_rate(job)?;
+    let (requested, unit, is_drawn) = requested_rate(job)?;
     let total = job.results.total();
     let (done, word) = match unit {
         RateUnit::Operations => (total.operations as f64, "operations"),
@@ -103,11 +103,11 @@ fn find_missed_rate(job: &JobView<'_>) -> Option<Finding> {
         true => 3.0 / (total.operations as f64).max(1.0).sqrt(),
         false => 0.0,
     };
-    if seconds == 0.0 || done / seconds >= asked * (1.0 - RATE_TOLERANCE - in_flight_share - chance) {
+    if seconds == 0.0 || done / seconds >= requested * (1.0 - RATE_TOLERANCE - in_flight_share - chance) {
         return None;
     }
     let what = format!(
-        "{:.0} {word} per second were achieved of {asked:.0} requested",
+        "{:.0} {word} per second were achieved of {requested:.0} requested",
         done / seconds
     );
     let finding = Finding::new("RATE-NOT-KEPT", Severity::Warning, what).at(&*job.plan.name);
@@ -142,12 +142,12 @@ fn find_schedule_lag(job: &JobView<'_>) -> Option<Finding> {
     let finding = Finding::new("SCHED-LAG", Severity::Note, what).at(&*job.plan.name);
     let (why, help) = match were_slots_taken(job) {
         Some(true) => (
-            "every slot was in use when they were due; response times count from the due time",
+            "every slot was in use when they were due; response times start at the due time",
             "the target is the limit: request a lower rate, or run `fathom sweep --over depth=1..64` to find what it \
              can do",
         ),
         Some(false) | None => (
-            "the queue was full or the processor busy; response times count from the due time",
+            "the queue was full or the processor busy; response times start at the due time",
             "compare service and response time; if the target is not the limit, use more workers",
         ),
     };
@@ -161,7 +161,7 @@ pub(super) const MIX: Check = Check {
         for job in input.jobs() {
             let workers = job.plan.workers.iter().zip(&job.results.workers);
             let streams = workers.flat_map(|(plan, results)| plan.streams.iter().zip(&results.streams));
-            let (mut asked, mut writes, mut all) = (0.0, 0.0, 0.0);
+            let (mut requested, mut writes, mut all) = (0.0, 0.0, 0.0);
             for (plan, results) in streams {
                 let (Mix::Drawn { write_percent, .. } | Mix::Exact { write_percent }) = plan.mix else {
                     continue;
@@ -172,14 +172,14 @@ pub(super) const MIX: Check = Check {
                         .map_or(0.0, |found| found.operations as f64)
                 };
                 let operations = count(Direction::Read) + count(Direction::Write);
-                asked += operations * write_percent / 100.0;
+                requested += operations * write_percent / 100.0;
                 writes += count(Direction::Write);
                 all += operations;
             }
             if all == 0.0 {
                 continue;
             }
-            let (share, wanted) = (writes / all, asked / all);
+            let (share, wanted) = (writes / all, requested / all);
             // Three standard deviations of a share drawn at random.
             let chance_points = 300.0 * (wanted * (1.0 - wanted) / all).sqrt();
             if 100.0 * (share - wanted).abs() > MAX_DRIFT_POINTS + chance_points {
@@ -232,7 +232,7 @@ mod tests {
 
     #[test]
     fn a_rate_that_is_missed_and_late_operations_are_reported() {
-        // 10,000 per second are asked for; 9000 arrive in a second.
+        // 10,000 per second are requested; 9,000 complete.
         let mut results = samples::paced(32, 9_000, Nanos::millis(1));
         let mut delays = Histogram::new();
         delays.record_times(20_000_000, 9_000);

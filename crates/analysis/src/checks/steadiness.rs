@@ -116,7 +116,7 @@ fn detect_level_change(observation: &Observation) -> Option<Finding> {
     };
     let what = format!("operations per second changed {}{more}", levels.join(", "));
     let finding = Finding::new("CHANGEPOINT", Severity::Warning, what).at(&*observation.name);
-    let finding = finding.why("the mean lies between the levels: the device never ran at that rate");
+    let finding = finding.why("the mean is between the levels: the device never ran at that rate");
     Some(finding.help(
         "look for a cause at that time (full cache, exhausted burst credits, other programs), and \
         judge each level separately",
@@ -175,7 +175,7 @@ fn detect_drift(observation: &Observation, awaited: bool) -> Option<Finding> {
     let finding = Finding::new("NOT-STEADY", Severity::Warning, what).at(&*observation.name);
     let finding = finding.why("the rate was still changing, so the mean depends on how long the test ran");
     Some(finding.help(match awaited {
-        true => "the test ended by `--until-steady` all the same: use a smaller limit or a longer window for it",
+        true => "`--until-steady` still ended the test: use a smaller limit or a longer window for it",
         false => "warm up for longer, or wait for a steady state (`--until-steady`, `fathom precondition`)",
     }))
 }
@@ -312,7 +312,7 @@ mod tests {
         samples::with_series(&workload, time, operations)
     }
 
-    fn found(operations: &[u64]) -> Vec<String> {
+    fn find_rules(operations: &[u64]) -> Vec<String> {
         let rules = samples::rules(&results(operations));
         rules
             .into_iter()
@@ -381,9 +381,9 @@ mod tests {
     #[test]
     fn a_falling_rate_is_reported() {
         let falling: Vec<u64> = (0..300).map(|n| 1000 - n / 2).collect();
-        assert_eq!(found(&falling), ["NOT-STEADY"]);
+        assert_eq!(find_rules(&falling), ["NOT-STEADY"]);
         let slight: Vec<u64> = (0..300).map(|n| 1000 - n / 4).collect();
-        assert!(found(&slight).is_empty());
+        assert!(find_rules(&slight).is_empty());
     }
 
     fn not_steady(operations: &[u64]) -> String {
@@ -460,20 +460,20 @@ mod tests {
     #[test]
     fn noise_is_not_a_drift() {
         let noise: Vec<u64> = (0..300u64).map(|n| 1000 + (n * 7919 % 400)).collect();
-        assert!(found(&noise).is_empty());
+        assert!(find_rules(&noise).is_empty());
     }
 
     #[test]
     fn stalls_are_reported() {
         let mut stalled = vec![1000; 300];
         stalled[100..105].fill(0);
-        assert_eq!(found(&stalled), ["STALLS"]);
+        assert_eq!(find_rules(&stalled), ["STALLS"]);
         let mut short = vec![1000; 300];
         short[100..104].fill(0);
-        assert!(found(&short).is_empty());
+        assert!(find_rules(&short).is_empty());
         // At a low rate, empty intervals are normal.
         let mut rare = vec![0; 300];
         rare.iter_mut().step_by(10).for_each(|count| *count = 1);
-        assert!(found(&rare).is_empty());
+        assert!(find_rules(&rare).is_empty());
     }
 }

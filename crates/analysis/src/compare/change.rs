@@ -128,7 +128,7 @@ impl Figure {
         }
     }
 
-    /// Its value in a result; `None` if unknown, or if fewer than ten operations lie beyond a
+    /// Its value in a result; `None` if unknown, or if fewer than ten operations are beyond a
     /// quantile.
     pub fn value_in(self, observation: &Observation) -> Option<f64> {
         let value = match self {

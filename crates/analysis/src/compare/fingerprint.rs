@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::describe;
 
-/// What a fact is about.
+/// The subject of a fact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FactKind {
@@ -36,7 +36,7 @@ impl FactKind {
 /// A condition under which a result was measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fact {
-    /// What it is about.
+    /// Its subject.
     pub kind: FactKind,
     /// Its name.
     pub name: String,
@@ -47,7 +47,7 @@ pub struct Fact {
 /// A fact that differs between results.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Difference {
-    /// What it is about.
+    /// Its subject.
     pub kind: FactKind,
     /// Its name.
     pub name: String,

@@ -70,10 +70,10 @@ fn ten_percent_are_found_in_every_figure() {
     assert!(worse.iter().all(|change| change.word == Judgement::Worse), "{worse:#?}");
     let iops = &better[0];
     assert!(iops.low.unwrap() < 1.1 && iops.high.unwrap() > 1.1, "{iops:?}");
-    let said = describe_change(iops, "B", "A", MARGIN);
+    let sentence = describe_change(iops, "B", "A", MARGIN);
     assert!(
-        said.starts_with("B is better than A: +") && said.ends_with("operations per second."),
-        "{said}"
+        sentence.starts_with("B is better than A: +") && sentence.ends_with("operations per second."),
+        "{sentence}"
     );
 }
 

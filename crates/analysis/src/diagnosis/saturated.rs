@@ -27,7 +27,7 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
     let comparison = input.comparison();
     let symptom = match (comparison, input.context.unloaded_ns) {
         // Waiting operations prove a limit, even if flushes emptied the queue at times, or the
-        // report does not say whether the loop was closed.
+        // report does not state whether the loop was closed.
         (Some(comparison), _) => {
             let [same, grown] = comparison.evidence();
             matches!(comparison.verdict, Verdict::Limit | Verdict::Decline)

@@ -171,18 +171,19 @@ pub(super) const RATE: Rule = Rule {
     names: &["RATE-NOT-KEPT"],
     about: "The measured rate, compared with the requested one.",
     detect: |load, _, findings| {
-        let (Some(asked), Some(found)) = (load.load.rate_iops, load.total.iops) else {
+        let (Some(requested), Some(found)) = (load.load.rate_iops, load.total.iops) else {
             return;
         };
         // Vdbench draws the arrival times, so their number varies: three standard deviations.
-        let arrivals = load.measured_ns.map(|time| asked * time.as_secs());
+        let arrivals = load.measured_ns.map(|time| requested * time.as_secs());
         let chance = match arrivals.filter(|_| load.tool == "Vdbench") {
             Some(arrivals) => 3.0 / arrivals.max(1.0).sqrt(),
             None => 0.0,
         };
-        if found < (MIN_RATE_SHARE - chance) * asked {
-            let share = 100.0 * found / asked;
-            let what = format!("{asked:.0} operations per second were requested, {found:.0} ({share:.1} %) completed");
+        if found < (MIN_RATE_SHARE - chance) * requested {
+            let share = 100.0 * found / requested;
+            let what =
+                format!("{requested:.0} operations per second were requested, {found:.0} ({share:.1} %) completed");
             let finding = Finding::new("RATE-NOT-KEPT", Severity::Warning, what).at(&*load.name);
             let finding = finding.why(
                 "the target or the path to it is slower than the requested rate, or the queue depth was too small",
@@ -199,17 +200,17 @@ pub(super) const MIX: Rule = Rule {
     names: &["MIX-DRIFT"],
     about: "The measured share of writes, compared with the requested one.",
     detect: |load, _, findings| {
-        let (Some(asked), Some(found)) = (load.load.read_percent, load.read_percent()) else {
+        let (Some(requested), Some(found)) = (load.load.read_percent, load.read_percent()) else {
             return;
         };
-        let (asked, found) = (100.0 - asked, 100.0 - found);
-        let share = asked / 100.0;
+        let (requested, found) = (100.0 - requested, 100.0 - found);
+        let share = requested / 100.0;
         // Three standard deviations of a share drawn at random.
         let by_rate = || Some(load.total.iops? * load.measured_ns?.as_secs());
         let operations = load.total.operations.map(|n| n as f64).or_else(by_rate);
         let chance = operations.map_or(0.0, |n| 300.0 * (share * (1.0 - share) / n.max(1.0)).sqrt());
-        if (found - asked).abs() > MAX_DRIFT_POINTS + chance {
-            let what = format!("{found:.1} % of the operations were writes, {asked:.1} % were requested");
+        if (found - requested).abs() > MAX_DRIFT_POINTS + chance {
+            let what = format!("{found:.1} % of the operations were writes, {requested:.1} % were requested");
             let finding = Finding::new("MIX-DRIFT", Severity::Warning, what).at(&*load.name);
             let finding = finding.why("the figures belong to a different load than the described one");
             findings.push(finding.help(

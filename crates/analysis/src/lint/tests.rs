@@ -346,13 +346,13 @@ const DEFECTS: &[(&str, Defect)] = &[
         });
     }),
     ("NFS-SMALL-TRANSFERS", |case| {
-        on_nfs(case, "rw,vers=4.1,rsize=4096,wsize=1048576,proto=tcp,nconnect=4");
+        mount_by_nfs(case, "rw,vers=4.1,rsize=4096,wsize=1048576,proto=tcp,nconnect=4");
     }),
     ("NFS-OPTIONS", |case| {
-        on_nfs(case, "rw,vers=4.1,soft,proto=tcp,nconnect=4,sync")
+        mount_by_nfs(case, "rw,vers=4.1,soft,proto=tcp,nconnect=4,sync")
     }),
     ("NFS-ONE-CONNECTION", |case| {
-        on_nfs(case, "rw,vers=4.1,proto=tcp");
+        mount_by_nfs(case, "rw,vers=4.1,proto=tcp");
         case.workload.depth = 32;
     }),
     ("SHORT-RUN", |case| case.workload.stop = Stop::after(Nanos::secs(59))),
@@ -410,7 +410,7 @@ const DEFECTS: &[(&str, Defect)] = &[
     }),
 ];
 
-fn on_nfs(case: &mut Case, options: &str) {
+fn mount_by_nfs(case: &mut Case, options: &str) {
     let file_system = case.file_system();
     (file_system.kind, file_system.options) = ("nfs4".into(), options.into());
 }
@@ -454,7 +454,7 @@ fn a_small_region_of_a_virtual_disk_is_a_note() {
 #[test]
 fn a_well_mounted_nfs_target_has_no_findings() {
     let mut case = sound();
-    on_nfs(
+    mount_by_nfs(
         &mut case,
         "rw,vers=4.1,rsize=8192,wsize=1048576,hard,proto=tcp,nconnect=4",
     );
@@ -598,9 +598,9 @@ fn small_tests_matter_only_on_nearly_full_file_systems() {
 fn silenced_rules_are_skipped() {
     let mut case = sound();
     case.workload.cache.direct = false;
-    let kept = filter_silenced(case.findings(), &["buffered".into()]);
-    assert!(kept.iter().all(|finding| finding.rule != "BUFFERED"));
-    assert_eq!(kept.len() + 1, case.findings().len());
+    let remaining = filter_silenced(case.findings(), &["buffered".into()]);
+    assert!(remaining.iter().all(|finding| finding.rule != "BUFFERED"));
+    assert_eq!(remaining.len() + 1, case.findings().len());
 }
 
 #[test]

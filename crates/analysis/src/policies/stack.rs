@@ -297,7 +297,7 @@ struct Series {
     letters: String,
 }
 
-/// How a cloud writes the names of machines.
+/// The naming style of a cloud's machines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum NameStyle {
     /// `m8g.large`.

@@ -52,7 +52,7 @@ impl Case<'_> {
             return inconclusive(doubt, None, (None, None));
         }
         let stalls = self.stalls_of_storage();
-        let kept: Vec<f64> = seconds
+        let met: Vec<f64> = seconds
             .iter()
             .map(|second| match others.iter().all(|other| meets_clause(other, second)) {
                 true => 1.0 - second.stalled_share(&stalls),
@@ -60,9 +60,9 @@ impl Case<'_> {
             })
             .collect();
         let stalled_secs: f64 = stalls.iter().map(|(_, length)| length).sum();
-        let (count, n) = (kept.iter().sum::<f64>(), kept.len() as f64);
+        let (count, n) = (met.iter().sum::<f64>(), met.len() as f64);
         // Bad seconds occur in clusters, and correlated seconds count as fewer independent ones.
-        let correlation = lag_one_correlation(&kept).clamp(0.0, 0.99);
+        let correlation = lag_one_correlation(&met).clamp(0.0, 0.99);
         let effective = n * (1.0 - correlation) / (1.0 + correlation);
         let (low, high) = wilson_interval(count / n * effective, effective, CONFIDENCE);
         let proof_secs = (0.05f64.ln() / clause.target.ln()).ceil();

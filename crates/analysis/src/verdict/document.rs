@@ -21,11 +21,11 @@ pub struct VerificationReport {
     pub format_version: u32,
     /// Always `verdict`.
     pub kind: VerificationKind,
-    /// What made it.
+    /// The program that wrote it.
     pub tool: Tool,
     /// The tested target; for several targets, their names separated by commas.
     pub target: String,
-    /// What is promised.
+    /// The promise.
     pub promise: Promise,
     /// The load issued to test it.
     pub issued: IssuedLoad,
@@ -129,15 +129,15 @@ pub struct SuiteReport {
     pub format_version: u32,
     /// Always `suite`.
     pub kind: SuiteKind,
-    /// What made it.
+    /// The program that wrote it.
     pub tool: Tool,
     /// Name of the suite.
     pub name: String,
     /// The objective of the suite.
     pub objective: Option<String>,
-    /// When it began and ended, as a date and time with its zone.
+    /// Its start, as date, time and time zone.
     pub started: String,
-    /// See `started`.
+    /// Its end, as date, time and time zone.
     pub ended: String,
     /// The tested targets and the machine, as names and values.
     pub environment: Vec<(String, String)>,
@@ -172,7 +172,7 @@ pub struct JudgedWorkload {
     pub settings: String,
     /// The verdict; absent if nothing was measured.
     pub verdict: Option<Verdict>,
-    /// Why nothing was measured.
+    /// The reason why nothing was measured.
     pub failure: Option<String>,
     /// The findings of the self-checks.
     pub findings: Vec<Finding>,

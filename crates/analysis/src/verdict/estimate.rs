@@ -436,7 +436,7 @@ fn quantile_of_directions(
     })
 }
 
-/// How operations beyond a target cluster in time.
+/// The clustering in time of operations beyond a target.
 fn cluster_by_interval(
     intervals: &[IntervalHistogram],
     direction: Option<Direction>,

@@ -286,11 +286,11 @@ impl Case<'_> {
     /// rate that was met. A rate alone permits storage to make up for such time later.
     fn describe_dead_time(&self, clause: &Clause) -> Option<String> {
         let measured = self.observation.measured_ns.filter(|_| is_rate(clause))?.as_secs();
-        let dead: f64 = self.stalls_of_storage().iter().map(|(_, length)| length).sum();
-        (dead > clause.tolerance * measured).then(|| {
+        let stalled_secs: f64 = self.stalls_of_storage().iter().map(|(_, length)| length).sum();
+        (stalled_secs > clause.tolerance * measured).then(|| {
             format!(
-                "nothing was served for {dead:.1} s ({:.0} % of the time)",
-                100.0 * dead / measured
+                "nothing was served for {stalled_secs:.1} s ({:.0} % of the time)",
+                100.0 * stalled_secs / measured
             )
         })
     }
@@ -328,7 +328,10 @@ impl Case<'_> {
             _ => false,
         };
         if !is_apart {
-            return format!("{}: too close to the limit to tell", format_estimate(clause, estimate));
+            return format!(
+                "{}: too close to the limit to decide",
+                format_estimate(clause, estimate)
+            );
         }
         let changed = self.shift(clause).map_or_else(
             || ", but it varied from second to second".to_owned(),

@@ -29,7 +29,7 @@ const FAILURE_FINDINGS: [&str; 3] = ["WORKER-FAILED", "JOB-FAILED", "IO-ERRORS"]
 
 /// Slots that were too few for a rate.
 pub(super) struct SlotsNeeded {
-    /// What was observed, in a sentence.
+    /// The observation, in a sentence.
     pub(super) why: String,
     /// A sufficient number.
     pub(super) enough: u64,
@@ -312,7 +312,7 @@ impl Case<'_> {
             return false;
         };
         match load.rate_iops {
-            Some(asked) => asked > promised * (1.0 + RATE_TOLERANCE),
+            Some(requested) => requested > promised * (1.0 + RATE_TOLERANCE),
             None => load.closed_loop == Some(true),
         }
     }

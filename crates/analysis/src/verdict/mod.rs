@@ -90,7 +90,7 @@ pub struct ClauseVerdict {
     /// The probability of this figure if the promise were just met, after Holm. FAIL needs 0.001 or
     /// less.
     pub probability_if_kept: Option<f64>,
-    /// Why it is inconclusive.
+    /// The reason why it is inconclusive.
     pub cause: Option<Cause>,
     /// The observation, in a sentence.
     pub reason: String,

@@ -34,7 +34,10 @@ impl Verdict {
             words.clauses.push((self.short_reason(clause), action.cloned()));
             if let Some(shared) = clause.shared.as_ref().filter(|shared| self.is_shared(shared))
                 && !self.is_test_reason(shared)
-                && !words.shared.iter().any(|said| said.ends_with(shared.as_str()))
+                && !words
+                    .shared
+                    .iter()
+                    .any(|statement| statement.ends_with(shared.as_str()))
             {
                 words.shared.push(format!("in the disturbed seconds {shared}"));
             }

@@ -187,17 +187,17 @@ impl SeriesGenerator {
         (0..12).map(|_| self.draws.unit(Purpose::Content)).sum::<f64>() - 6.0
     }
 
-    /// A paced load of `asked` operations per second over `seconds`, on storage that completes at
+    /// A paced load of `requested` operations per second over `seconds`, on storage that completes at
     /// most `iops` with this mean latency. Operations that do not complete in a second are due in
     /// the next.
-    fn observation(&mut self, asked: f64, iops: f64, latency_ms: f64, seconds: u64) -> Observation {
+    fn observation(&mut self, requested: f64, iops: f64, latency_ms: f64, seconds: u64) -> Observation {
         let (mut rate_level, mut wait_level, mut due) = (0.0, 0.0, 0.0);
         let mut histogram = Histogram::new();
         let series: Vec<SeriesPoint> = (0..seconds)
             .map(|second| {
                 rate_level = 0.4 * rate_level + 0.03 * self.draw_normal();
                 wait_level = 0.4 * wait_level + 0.05 * self.draw_normal();
-                due += asked;
+                due += requested;
                 let operations = (iops * (1.0 + rate_level)).min(due).round() as u64;
                 due -= operations as f64;
                 let mean = latency_ms * 1e6 * (1.0 + wait_level);
@@ -235,7 +235,7 @@ impl SeriesGenerator {
                 block: Some(Bytes::kib(4)),
                 random: Some(true),
                 closed_loop: Some(false),
-                rate_iops: Some(asked),
+                rate_iops: Some(requested),
                 ..Load::default()
             },
             measured_ns: Some(Nanos::secs(seconds)),
@@ -294,8 +294,8 @@ fn figures_exactly_at_the_limit_are_rarely_decided() {
     }
 }
 
-fn judge_slow_storage(asked: f64, change: impl FnOnce(&mut Observation)) -> Verdict {
-    let mut observed = SeriesGenerator::new(3).observation(asked, 3000.0, 21.0, 60);
+fn judge_slow_storage(requested: f64, change: impl FnOnce(&mut Observation)) -> Verdict {
+    let mut observed = SeriesGenerator::new(3).observation(requested, 3000.0, 21.0, 60);
     change(&mut observed);
     judge(&clauses("iops>=4000"), &observed, &Context::default())
 }

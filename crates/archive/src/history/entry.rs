@@ -97,7 +97,7 @@ pub enum Subject<'a> {
 pub struct Recording<'a> {
     /// The complete result.
     pub subject: Subject<'a>,
-    /// Which command made it.
+    /// The command that created it.
     pub kind: EntryKind,
     /// Its name, unless it is that of the plan or study.
     pub name: Option<&'a str>,
@@ -112,7 +112,7 @@ pub struct Recording<'a> {
 pub struct Entry {
     /// Its number; 0 before it is inserted.
     pub id: u64,
-    /// Which command made it.
+    /// The command that created it.
     pub kind: EntryKind,
     /// Name of the test.
     pub name: String,
@@ -170,7 +170,7 @@ pub struct EntryJob {
     pub mean_ns: Option<f64>,
     /// Median latency.
     pub p50_ns: Option<f64>,
-    /// 99th percentile; absent if fewer than ten operations lie beyond it.
+    /// 99th percentile; absent if fewer than ten operations are beyond it.
     pub p99_ns: Option<f64>,
     /// Facts about the measurement, for comparisons; empty for studies.
     #[serde(skip)]

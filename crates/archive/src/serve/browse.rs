@@ -23,7 +23,7 @@ use super::{ErrorPage, MAX_CONNECTIONS, html_response, list, new_runtime, serve_
 use crate::Saved;
 use crate::history::{Entry, History, HistoryError};
 
-/// How often to check whether the server must stop.
+/// Interval between checks whether the server must stop.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Upper limit of compared entries: a page has no more colours that can be distinguished.
 const MAX_COMPARED: usize = 8;

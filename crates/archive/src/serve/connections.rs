@@ -25,7 +25,7 @@ use tokio::time::{Instant, Sleep, sleep, sleep_until, timeout};
 const HEADER_TIMEOUT: Duration = Duration::from_secs(5);
 /// Maximum time between two requests, or without progress of a response.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
-/// How often to check for a free connection while all have requests.
+/// Interval between checks for a free connection while all have requests.
 const RECHECK_INTERVAL: Duration = Duration::from_millis(100);
 /// Pause after an error of the listener, such as too many open files.
 const ERROR_PAUSE: Duration = Duration::from_millis(100);
@@ -135,7 +135,7 @@ impl State {
         }
     }
 
-    /// When to close the connection if there is no progress.
+    /// The time to close the connection if there is no progress.
     fn deadline(&self) -> Option<Instant> {
         match (self.stalled, self.requests, self.awaits_headers) {
             (true, _, _) => Some(self.since + IDLE_TIMEOUT),

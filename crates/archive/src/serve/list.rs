@@ -148,11 +148,14 @@ fn older_query(pairs: &[(String, String)], before: u64) -> String {
     };
     let encoded = |value: &str| value.bytes().map(plain).collect::<String>();
     let names = FIELDS.map(|(name, ..)| name);
-    let kept = pairs.iter().filter(|(key, value)| {
+    let filters = pairs.iter().filter(|(key, value)| {
         !value.is_empty() && ([&names[..], &["kind", "verdict"]].concat().contains(&key.as_str()))
     });
-    let kept = kept.map(|(key, value)| format!("{key}={}", encoded(value)));
-    kept.chain([format!("before={before}")]).collect::<Vec<_>>().join("&")
+    let filters = filters.map(|(key, value)| format!("{key}={}", encoded(value)));
+    filters
+        .chain([format!("before={before}")])
+        .collect::<Vec<_>>()
+        .join("&")
 }
 
 /// The buttons for selected entries.

@@ -40,7 +40,7 @@ const MAX_RENDERING: usize = 4;
 /// The content of an error page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ErrorPage {
-    /// HTTP status; 0 stands for 500.
+    /// HTTP status; 0 means 500.
     pub status: u16,
     /// The problem, in a sentence.
     pub what: String,

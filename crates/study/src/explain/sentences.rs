@@ -193,9 +193,9 @@ fn describe_in_flight(load: &Observation, found: &Little) -> String {
             )
         });
         let missed = load.load.rate_iops.zip(load.total.iops);
-        let missed = missed.filter(|(asked, found)| *found < REACHED_SHARE * asked);
-        let why = missed.map_or("the rate was limited intentionally".to_owned(), |(asked, _)| {
-            format!("{} per second were requested but not reached", format_number(asked))
+        let missed = missed.filter(|(requested, found)| *found < REACHED_SHARE * requested);
+        let why = missed.map_or("the rate was limited intentionally".to_owned(), |(requested, _)| {
+            format!("{} per second were requested but not reached", format_number(requested))
         });
         return format!("{law}: {why}.{}", reach.unwrap_or_default());
     }
@@ -242,13 +242,13 @@ fn describe_limits(load: &Observation, limits: &[LimitUse]) -> Vec<String> {
         })
         .collect();
     let Some(first) = within.first() else { return list };
-    if let (Some(asked), Some(found)) = (load.load.rate_iops, load.total.iops)
-        && found >= REACHED_SHARE * asked
+    if let (Some(requested), Some(found)) = (load.load.rate_iops, load.total.iops)
+        && found >= REACHED_SHARE * requested
     {
         list.push(format!(
             "The load was limited to {} per second and reached that rate, so it does not show a limit; that of {} is \
              {}.",
-            format_number(asked),
+            format_number(requested),
             first.layer,
             format_limit(first)
         ));

@@ -50,7 +50,7 @@ fn a_settling_series_is_steady_after_five_steady_rounds() {
         report
             .sentences
             .iter()
-            .any(|said| said.contains("rounds 4 to 8 meet both conditions"))
+            .any(|sentence| sentence.contains("rounds 4 to 8 meet both conditions"))
     );
     // 900 + 500 + … + 100 operations per second, 60 s of 4 KiB each.
     assert_eq!(report.written, Bytes(2104 * 60 * 4096));
@@ -65,10 +65,16 @@ fn rounds_too_far_apart_are_not_steady() {
         !window.figures.keeps_range() && window.figures.keeps_excursion(),
         "{window:?}"
     );
-    let said = report.sentences.join("\n");
-    assert!(said.contains("NOT reached in 5 rounds"), "{said}");
-    assert!(said.contains("23.0 % of their mean (maximum 20 %): missed"), "{said}");
-    assert!(said.contains("1.6 % of their mean (maximum 10 %): met"), "{said}");
+    let sentence = report.sentences.join("\n");
+    assert!(sentence.contains("NOT reached in 5 rounds"), "{sentence}");
+    assert!(
+        sentence.contains("23.0 % of their mean (maximum 20 %): missed"),
+        "{sentence}"
+    );
+    assert!(
+        sentence.contains("1.6 % of their mean (maximum 10 %): met"),
+        "{sentence}"
+    );
 }
 
 #[test]
@@ -88,7 +94,7 @@ fn the_stricter_reading_is_reported_but_does_not_decide() {
         report
             .sentences
             .iter()
-            .any(|said| said.contains("the largest distance is 14.0 %, missed"))
+            .any(|sentence| sentence.contains("the largest distance is 14.0 %, missed"))
     );
 }
 

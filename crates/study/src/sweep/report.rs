@@ -220,7 +220,7 @@ fn reached_rate(run: &StudyRun) -> bool {
             .load
             .rate_iops
             .zip(found.total.iops)
-            .is_some_and(|(asked, iops)| iops >= 0.99 * asked)
+            .is_some_and(|(requested, iops)| iops >= 0.99 * requested)
     })
 }
 
@@ -295,7 +295,7 @@ fn point(kind: Axis, run: &StudyRun, axis: usize, limit: Option<&Limit>) -> Opti
     })
 }
 
-/// The upper bound of the limited figure; absent if too few operations lie beyond it.
+/// The upper bound of the limited figure; absent if too few operations are beyond it.
 fn limited_ns_high(limit: &Limit, found: &Observation) -> Option<f64> {
     let latency = found.total.waited()?;
     match limit.figure {

@@ -157,7 +157,7 @@ pub fn all() -> Vec<Case> {
         quantile("one server, utilisation 0.7", "p99", 700.0, |_, _| exponential(1000, 1)),
         mean("one server, utilisation 0.9", 4500.0, |_, _| exponential(200, 1)),
         mean("one server, utilisation 0.95", 9500.0, |_, _| exponential(100, 1)),
-        mean("capped at 1,000, asked for 700", 700.0, |_, _| SimulatedDevice {
+        mean("capped at 1,000, 700 requested", 700.0, |_, _| SimulatedDevice {
             iops_cap: 1000,
             ..lognormal(500, 0.5, 64)
         }),

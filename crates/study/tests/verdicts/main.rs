@@ -410,8 +410,8 @@ fn page(cases: &[Case], table: &[Row], seeds: u64) -> String {
 
 #[test]
 fn verdicts_agree_with_the_truth() {
-    let asked = std::env::var("FATHOM_SEEDS").ok();
-    let seeds = asked.map_or(SEEDS, |seeds| seeds.parse().unwrap());
+    let seeds = std::env::var("FATHOM_SEEDS").ok();
+    let seeds = seeds.map_or(SEEDS, |seeds| seeds.parse().unwrap());
     let only = std::env::var("FATHOM_CASE").unwrap_or_default();
     let cases: Vec<Case> = devices::all()
         .into_iter()

@@ -139,8 +139,8 @@ fn a_limit_without_a_name_is_saturation() {
     );
 }
 
-/// This also holds if flushes empty the queue at times, if the report does not say whether the loop
-/// was closed, and if a requested rate was not reached.
+/// This also holds if flushes empty the queue at times, if the report does not state whether the
+/// loop was closed, and if a requested rate was not reached.
 #[test]
 fn a_second_depth_that_only_adds_latency_is_saturation() {
     let deeper = closed(64, 7000.0);
@@ -434,7 +434,8 @@ fn every_signature_is_explained() {
     }
 }
 
-/// A report once said "the rate rose from 6000 to 6000 IOPS": it had returned to its first level.
+/// A report once stated "the rate rose from 6000 to 6000 IOPS": the rate had returned to its first
+/// level.
 #[test]
 fn a_rate_that_recovers_has_not_risen() {
     let series = [vec![6000.0; 25], vec![5000.0; 12], vec![6000.0; 25]].concat();
