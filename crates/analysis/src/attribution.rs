@@ -14,25 +14,25 @@ use crate::requirement::Metric;
 const MISSED_BELOW: f64 = 0.99;
 /// From this share on, all slots count as in use.
 const MIN_SHARE_IN_USE: f64 = 0.95;
-/// The storage is at fault if this share of the missing operations came due while every slot was
-/// taken.
+/// From this share of missing operations on, the storage is at fault: they came due while every
+/// slot was taken.
 const MIN_BLOCKED_SHARE: f64 = 0.9;
 /// Any other cause must explain at least this share of the missing operations.
 const MIN_EXPLAINED_SHARE: f64 = 0.5;
-/// Minimum share of its time that a thread waits for a processor before the wait counts as a
+/// Minimum share of a thread's time spent waiting for a processor. A shorter wait is not a
 /// disturbance.
 const MIN_WAITED_SHARE: f64 = 0.02;
 /// A longer interval means that the loop was paused at the end of the interval.
 const MIN_PAUSE_SECS: f64 = 1.5;
-/// Minimum share of the latency spent waiting for a processor before the latency counts as
-/// disturbed.
+/// Minimum share of the latency spent waiting for a processor. With a smaller share, the latency is
+/// not disturbed.
 const MIN_WAITED_SHARE_OF_LATENCY: f64 = 0.1;
 /// From this share of all processor time on, other programs keep the processors busy.
 const MIN_OTHERS_CPU_SHARE: f64 = 0.5;
 /// If the storage caused at least this share of the missing operations ...
 const MIN_CLEAR_SHARE: f64 = 0.5;
-/// ... and it missed more than this share of all due operations, the promise is broken, regardless
-/// of other disturbances.
+/// ... and it missed more than this share of all due operations, the promise is broken. Other
+/// disturbances then do not matter.
 const MIN_CLEAR_SHORTFALL: f64 = 0.05;
 /// Minimum share of the device's bytes from others before a latency counts as disturbed.
 const MIN_OTHERS_BYTES_SHARE: f64 = 0.1;
@@ -120,8 +120,7 @@ impl Attribution {
         with_fault.map(|missed| missed.operations).sum()
     }
 
-    /// The share of all missing operations that fall in seconds of this fault; 0 if none is
-    /// missing.
+    /// The share of missing operations in seconds of this fault; 0 if none is missing.
     pub fn share(&self, fault: Fault) -> f64 {
         let all: f64 = self.missed.iter().map(|missed| missed.operations).sum();
         if all > 0.0 {
@@ -156,8 +155,7 @@ impl Attribution {
     }
 }
 
-/// A period in which a paced load catches up, so that the storage serves more than the promised
-/// rate.
+/// A period in which a paced load catches up. The storage then serves more than the promised rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Backlog {
     /// Time of the first missed operations, in seconds.
@@ -168,7 +166,7 @@ pub struct Backlog {
     pub fault: Fault,
 }
 
-/// Periods in which a paced load fell behind, not because of the storage, and caught up.
+/// Periods in which a paced load fell behind and caught up, without fault of the storage.
 pub fn backlogs(observation: &Observation) -> Vec<Backlog> {
     let found = Attribution::new(observation, None);
     let (Some(found), Some(rate)) = (found, observation.load.rate_iops) else {
@@ -415,8 +413,8 @@ impl SecondView<'_> {
         pauses.map(Nanos::as_secs).fold(0.0, f64::max)
     }
 
-    /// True if the operations in flight take longer than all waits for a processor in this second:
-    /// the storage has work even while the threads wait.
+    /// True if operations take longer than all waits for a processor in this second. The storage
+    /// then has work even while the threads wait.
     fn storage_never_idles(&self) -> bool {
         let facts = &self.second.facts;
         let service = facts.service_ns.as_secs() / facts.operations.max(1) as f64;
@@ -438,8 +436,8 @@ impl SecondView<'_> {
         busy > MIN_OTHERS_CPU_SHARE * cpus
     }
 
-    /// True if the mean service time exceeds a limit even without the time that threads waited for
-    /// a processor. A waiting thread delays everything in flight.
+    /// True if the mean service time exceeds a limit even without waits for a processor. A waiting
+    /// thread delays everything in flight.
     fn exceeds_without_delay(&self, limit_ns: f64) -> bool {
         let facts = &self.second.facts;
         let service = facts.service_ns.0 as f64;
@@ -468,9 +466,8 @@ impl SecondView<'_> {
     }
 }
 
-/// Finds the cause, other than the storage, that raised the latencies in the second at `at`
-/// seconds. `None` if nothing is known, or if waiting for processors does not explain latencies
-/// above `limit_ns`.
+/// Finds the cause, other than the storage, that raised the latencies of the second `at`. `None` if
+/// nothing is known, or if waiting for processors does not explain latencies above `limit_ns`.
 pub fn disturbance(observation: &Observation, at: f64, limit_ns: Option<f64>) -> Option<Fault> {
     let seconds = &observation.seconds;
     let next = seconds.partition_point(|second| second.facts.start_ns.as_secs() <= at + 1e-9);
@@ -566,8 +563,8 @@ pub(crate) mod tests {
         assert_eq!(faults(vec![slow], Some(1.1e6)), [Fault::Generator]);
     }
 
-    /// Other programs disturb one of four seconds; in the others the storage serves half of what is
-    /// due.
+    /// Other programs disturb one of four seconds. In the others, the storage serves half of the
+    /// due operations.
     #[test]
     fn a_disturbed_second_does_not_excuse_the_others() {
         let mut disturbed = second(0, 500, 0.99, 0.99);
@@ -645,7 +642,7 @@ pub(crate) mod tests {
         assert_eq!(faults(vec![shared], None), [Fault::Storage]);
     }
 
-    /// Samples that begin a little off their second shift our own bytes from one to the next.
+    /// Samples that do not begin exactly with their second shift our own bytes between seconds.
     #[test]
     fn shifted_samples_are_not_io_of_others() {
         let shifted = |number: u64, counted: u64| {

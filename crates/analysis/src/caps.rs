@@ -1,5 +1,4 @@
-//! The demand of one load, or of all loads that share a limit, on the layers between a program and
-//! its data.
+//! The demand of concurrent loads on the layers between a program and its data.
 
 use model::Direction;
 use model::observation::{Flow, Observation};

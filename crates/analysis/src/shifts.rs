@@ -113,8 +113,8 @@ fn rate_change(observation: &Observation) -> Option<Shift> {
     (length > 0 && slope_t_statistic(&means) >= MIN_T_STATISTIC && differ).then_some(Shift::RateDrift { from, to })
 }
 
-/// True if a line fits a series better than its levels by the Bayesian information criterion
-/// (Schwarz 1978). Segmentation often splits a drift into steps.
+/// True if a line fits a series better than its levels. The Bayesian information criterion (Schwarz
+/// 1978) decides. Segmentation often splits a drift into steps.
 fn is_linear(values: &[f64], levels: &[Segment]) -> bool {
     let n = values.len() as f64;
     let (middle, level) = ((n - 1.0) / 2.0, mean(values));

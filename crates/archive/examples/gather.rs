@@ -92,8 +92,8 @@ fn share(common: &Plan, number: u32, hosts: &[String]) -> Result<Share, String> 
     Share::for_rank(common, &rank, hosts, Some("/"))
 }
 
-/// The saved result as that of a rank on its own machine, with some additional operations at random
-/// latencies. The ranks must differ, because equal results would compress to almost nothing.
+/// The saved result as that of a rank on its own machine. Some operations with random latencies are
+/// added. The ranks must differ, because equal results would compress to almost nothing.
 fn rank_results(saved_results: &Results, plan: &Plan, number: u32) -> Results {
     let mut results_of_rank = saved_results.clone();
     results_of_rank.plan.clone_from(plan);

@@ -42,8 +42,8 @@ const PREFIX: &str = ".fathom-";
 const SUFFIX: &str = ".part";
 /// Younger temporary files might not be locked yet.
 const MIN_AGE: Duration = Duration::from_secs(1);
-/// If it is unknown whether its process is alive, an unlocked temporary file counts as abandoned
-/// after this time.
+/// Age from which an unlocked temporary file counts as abandoned. Only used if it is unknown
+/// whether its process is alive.
 const ABANDONED_AGE: Duration = Duration::from_secs(3600);
 
 /// A file being written, under a temporary name in the folder of its final path; removed on drop.
@@ -130,8 +130,8 @@ fn create_temp_file(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
     Ok(file)
 }
 
-/// Removes temporary files of killed processes: unlocked, and their process is gone, or they are
-/// old and the state of their process is unknown.
+/// Removes temporary files of killed processes. Such a file is unlocked, and its process is gone;
+/// or it is old, and the state of its process is unknown.
 fn remove_abandoned(folder: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name();

@@ -73,8 +73,8 @@ fn failed<'a>(verb: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> A
     }
 }
 
-/// Writes the logs of the total rate of all jobs, one per direction, and returns their paths.
-/// `prefix` is the first part of their names.
+/// Writes the logs of the total rate of all jobs and returns their paths. There is one per
+/// direction; `prefix` is the first part of their names.
 ///
 /// # Errors
 /// [`ArchiveError::System`], with the file that could not be written.

@@ -1,5 +1,5 @@
-//! Records the ranges read to warm a cache, with the boot ID, because a restart empties caches and
-//! timestamps do not reveal a restart.
+//! Records the ranges that were read to warm a cache, with the boot ID. A restart empties caches,
+//! and timestamps do not reveal it.
 
 use analysis::lint::Warmed;
 use model::Bytes;

@@ -155,8 +155,8 @@ fn a_file_that_cannot_be_read_or_written_is_named() {
     assert!(error.to_string().ends_with("it is a directory"), "{error}");
 }
 
-/// A writer that is killed leaves the old file intact, because the new file has a temporary name
-/// until it is complete.
+/// A writer that is killed leaves the old file intact. The new file has a temporary name until it
+/// is complete.
 #[cfg(target_os = "linux")]
 #[test]
 fn an_interrupted_write_leaves_the_old_file_intact() {

@@ -307,8 +307,8 @@ mod tests {
         }
     }
 
-    /// Random reads of 4 KiB, four in flight for 100 us each, then a pause of 100 us; and a
-    /// concurrent sequential stream of writes.
+    /// Four random reads of 4 KiB are in flight for 100 us, then none for 100 us. A sequential
+    /// stream of writes runs concurrently.
     #[test]
     fn mix_sizes_order_and_depth_are_counted() {
         let mut recorder = LoadRecorder::default();

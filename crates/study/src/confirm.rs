@@ -1,4 +1,4 @@
-//! Repeats every step for a short time at twice the depth, to see whether more depth raises the
+//! Repeats every step for a short time at twice the depth. This shows whether more depth raises the
 //! rate. The repetitions are additional steps of the plan, so they use the same targets and are
 //! part of the same result.
 

@@ -154,8 +154,8 @@ pub struct Window {
     pub figures: SniaWindow,
     /// Both conditions of the specification are met.
     pub steady: bool,
-    /// Both are met even in a stricter reading of the first condition, in which every round is
-    /// within 10 % of the mean.
+    /// Both are met even in a stricter reading of the first condition. In that reading, every round
+    /// is within 10 % of the mean.
     pub steady_by_stricter_reading: bool,
 }
 

@@ -66,9 +66,9 @@ fn tested_engines() -> Vec<(EngineKind, u32)> {
         .collect()
 }
 
-/// Plans for each engine and depth, separate so that an unavailable engine does not stop the
-/// others, and a last one for the timer. `folder` receives the test file; `length` is the measured
-/// window of each.
+/// A plan for each engine and depth, and a last one for the timer. They are separate so that an
+/// unavailable engine does not stop the others. `folder` receives the test file; `length` is the
+/// measured window of each.
 pub fn plans(folder: &str, length: Nanos) -> Vec<Plan> {
     let engine_plan = |(engine, depth): (EngineKind, u32)| plan(folder, length, engine, depth, None);
     let timer = plan(folder, length, EngineKind::Null, 1, Some(Rate::iops(TIMER_RATE)));

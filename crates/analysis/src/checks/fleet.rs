@@ -1,4 +1,4 @@
-//! Checks whether the processes of a fleet ran at the same time, on equal machines, at equal rates.
+//! Checks the processes of a fleet: simultaneous start, equal machines, equal rates.
 
 use std::collections::BTreeMap;
 

@@ -167,8 +167,8 @@ fn has_one_operation_per_worker(found: &InFlight, job: &JobView<'_>) -> bool {
     found.depth as f64 >= 2.0 * workers && (found.average / workers - 1.0).abs() < 0.02
 }
 
-/// Upper bound for the contribution of operations that started before the window, as a share of the
-/// window. Each slot adds at most one whole latency.
+/// Upper bound for operations that started before the window, as a share of the window. Each slot
+/// adds at most one whole latency.
 fn max_share_before_window(job: &JobView<'_>) -> f64 {
     let phases = &job.plan.phases;
     let measured = job.results.measured().0;

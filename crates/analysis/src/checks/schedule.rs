@@ -11,8 +11,7 @@ use super::{Check, JobView};
 const RATE_TOLERANCE: f64 = 0.01;
 /// Schedule delays up to this share of the service time are normal.
 const MAX_LAG_SHARE: f64 = 0.10;
-/// If at least this share of the operations was due while all slots were in use, the target delayed
-/// them.
+/// From this share of operations on that were due without a free slot, the target delayed them.
 const MIN_BLOCKED_SHARE: f64 = 0.1;
 /// Below this share, the target did not delay them.
 const MAX_FREE_SHARE: f64 = 0.01;
@@ -34,8 +33,8 @@ pub(super) const SCHEDULE: Check = Check {
     },
 };
 
-/// The total rate of a job, its unit, and whether its due times are drawn, if every stream sets a
-/// rate in the same unit.
+/// The total rate of a job, its unit, and whether its due times are drawn. `None` unless every
+/// stream sets a rate in the same unit.
 fn requested_rate(job: &JobView<'_>) -> Option<(f64, RateUnit, bool)> {
     let mut rates: Vec<Rate> = Vec::new();
     for stream in job.streams() {

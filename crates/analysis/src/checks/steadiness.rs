@@ -10,8 +10,8 @@ use crate::figures;
 
 /// A shorter window is not judged.
 const MIN_SECONDS: usize = 20;
-/// The fitted line may change by this share of the mean over the window (SNIA SSS PTS 2.0.1, slope
-/// excursion).
+/// Maximum change of the fitted line over the window, as a share of the mean (SNIA SSS PTS 2.0.1,
+/// slope excursion).
 const MAX_SLOPE_EXCURSION: f64 = 0.10;
 /// A slope with a weaker correlation with time is noise.
 const MIN_CORRELATION: f64 = 0.5;
@@ -21,8 +21,7 @@ const MIN_LEVEL_SECONDS: usize = 5;
 const TREND_END_SHARE: f64 = 0.1;
 /// Levels that differ by less than this share of the larger one count as the same.
 const MIN_LEVEL_CHANGE: f64 = 0.10;
-/// A series is a slope if the squared error of a line is at most this multiple of the squared error
-/// of the levels.
+/// A series is a slope if a line has at most this multiple of the levels' squared error.
 const MAX_LINE_ERROR_RATIO: f64 = 2.0;
 /// A finding lists at most this many changes.
 const MAX_LISTED_CHANGES: usize = 4;

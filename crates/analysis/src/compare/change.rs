@@ -191,8 +191,7 @@ struct Bounds {
     p: f64,
 }
 
-/// The standard error of a series mean as a share of the mean, by batch means, with its degrees of
-/// freedom.
+/// The relative standard error of a series mean, by batch means, with its degrees of freedom.
 fn relative_error(observation: &Observation, of: impl Fn(&SeriesPoint) -> Option<f64>) -> Option<(f64, f64)> {
     let longest = observation.series.iter().map(|point| point.length_ns).max()?;
     // The last interval may be shorter and then varies more than the others.
@@ -203,8 +202,7 @@ fn relative_error(observation: &Observation, of: impl Fn(&SeriesPoint) -> Option
     (found.mean > 0.0).then(|| (found.half_width / quantile / found.mean, f64::from(degrees)))
 }
 
-/// Welch's interval (1947) of the logarithm of the ratio of two means, with errors from batch
-/// means.
+/// Welch's interval (1947) of the logarithm of a ratio of means. The errors come from batch means.
 fn welch_bounds(
     from: &Observation,
     to: &Observation,

@@ -20,8 +20,8 @@ pub struct InterleavedComparison {
     pub pairs: usize,
     /// Wilcoxon's probability for the deciding figure; absent if all pairs are equal.
     pub p_of_ranks: Option<f64>,
-    /// The smallest change of that figure, as a share, that this number of pairs detects in four of
-    /// five attempts; absent if no change can be detected with so few pairs.
+    /// The smallest relative change that this number of pairs detects in four of five attempts.
+    /// Absent if such a small number of pairs cannot detect any change.
     pub detectable: Option<f64>,
 }
 

@@ -10,8 +10,7 @@ use model::{Bytes, Nanos};
 
 use super::*;
 
-/// A run of 60 s at about this rate, with latencies around this mean and noise of ±5 % between
-/// seconds.
+/// A run of 60 s with about this rate and mean latency, and noise of ±5 % between seconds.
 fn run(draws: &mut Draws, iops: f64, latency_us: f64) -> Observation {
     let mut noise = || 0.95 + 0.1 * draws.unit(Purpose::Content);
     let mut histogram = Histogram::new();
@@ -191,8 +190,8 @@ fn every_figure_needs_the_signed_ranks() {
     assert_eq!((found.word, found.detectable), (Judgement::Undecided, None));
 }
 
-/// Among 300 comparisons of six pairs whose logarithms vary by 1 %, four in five find the change
-/// that the report calls detectable.
+/// Four in five of 300 comparisons find the change that the report calls detectable. Each has six
+/// pairs whose logarithms vary by 1 %.
 #[test]
 fn the_detectable_change_is_found_in_four_of_five_attempts() {
     let draws = &mut draws();

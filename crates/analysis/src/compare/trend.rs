@@ -15,7 +15,7 @@ use crate::figures::format_change;
 pub const MIN_RUNS: usize = 6;
 /// Minimum number of runs in a level.
 pub const MIN_LEVEL: usize = 2;
-/// The latest run is an outlier if it is this many deviations from the level before it.
+/// Minimum distance of an outlier from the level before it, in deviations.
 const MIN_OUTLIER_DEVIATIONS: f64 = 4.0;
 /// Facts that are not listed, because they cannot explain a change.
 const IGNORED_FACTS: [&str; 1] = ["seed"];
@@ -48,8 +48,8 @@ pub struct Trend {
     pub levels: Vec<Level>,
     /// The changes between levels that exceed the margin.
     pub changes: Vec<LevelChange>,
-    /// The step, as a share, that about three of four series would show in the latest two runs.
-    /// Absent with too few runs.
+    /// The relative step of the latest two runs that about three of four series would show. Absent
+    /// with too few runs.
     #[serde(rename = "smallest")]
     pub detectable_step: Option<f64>,
     /// The latest run, if it is an outlier.

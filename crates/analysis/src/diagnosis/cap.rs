@@ -13,7 +13,7 @@ use crate::caps::LayerKind;
 
 /// A shorter series is too short to show a level.
 const MIN_SECONDS: f64 = 10.0;
-/// A limit reached in this share of the seconds counts as reached, even if stalls lower the mean.
+/// Minimum share of the seconds at a limit that counts as reached, even if stalls lower the mean.
 const MIN_SHARE_AT_LIMIT: f64 = 0.75;
 /// Maximum share of the seconds above such a limit: the rate overshoots after a stall.
 const MAX_SHARE_ABOVE: f64 = 0.1;
@@ -120,7 +120,7 @@ fn describe_met_limit(input: &Input<'_>, bound: &Bound) -> Symptom {
     symptom
 }
 
-/// True if most seconds are at the limit and few above it, so that only stalls lower the mean.
+/// True if most seconds are at the limit and few above it. Then only stalls lower the mean.
 fn is_met_in_most_seconds(input: &Input<'_>, bound: &Bound) -> bool {
     let seconds = input.rates_by_second.len() as f64;
     let above = |bound: &Bound, used: f64| used > bound.limit.high && !bound.is_met_by(used);

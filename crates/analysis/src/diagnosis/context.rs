@@ -51,8 +51,7 @@ pub enum Question {
     Limit,
     /// The cause of a missed rate. `fathom verify` asks this, and measures at only one depth.
     MissedRate,
-    /// The cause of an exceeded latency limit, although the rate was met and is therefore not an
-    /// explanation.
+    /// The cause of an exceeded latency limit. The rate was met, so it is not an explanation.
     MissedLatency,
 }
 

@@ -9,8 +9,7 @@ use crate::attribution::Attribution;
 use crate::requirement::Metric;
 use crate::shifts::{Shift, shift};
 
-/// If at least this share of the operations was due when every slot was taken, the latency is
-/// caused by a backlog.
+/// From this share of operations on that were due without a free slot, the latency shows a backlog.
 const MIN_BLOCKED_SHARE: f64 = 0.5;
 
 pub(super) const DRIFT: Signature = Signature {
@@ -56,7 +55,7 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
     )
 }
 
-/// True if most operations of a paced load waited for a free slot, so that the latency shows the
+/// True if most operations of a paced load waited for a free slot. The latency then shows the
 /// backlog.
 fn is_mostly_backlog(input: &Input<'_>) -> bool {
     Attribution::new(input.observation, None).is_some_and(|found| found.blocked_share() > MIN_BLOCKED_SHARE)

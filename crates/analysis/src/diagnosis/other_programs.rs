@@ -45,7 +45,7 @@ fn detect(input: &Input<'_>, fault: Fault) -> Option<Symptom> {
     )
 }
 
-/// Start times of the missed seconds with this fault, the count of all missed seconds as text, and
+/// The missed seconds with this fault: start times, the count of all missed seconds as text, and
 /// their share of the missing operations.
 fn missed_seconds(input: &Input<'_>, fault: Fault) -> Option<(Vec<f64>, String, f64)> {
     let found = Attribution::new(input.observation, None)?;
@@ -69,8 +69,8 @@ fn missed_seconds(input: &Input<'_>, fault: Fault) -> Option<(Vec<f64>, String, 
     ))
 }
 
-/// Start times of the seconds whose latencies have this fault, the count of all seconds as text,
-/// and their share.
+/// The seconds whose latencies have this fault: start times, the count of all seconds as text, and
+/// their share.
 fn disturbed_seconds(input: &Input<'_>, fault: Fault) -> Option<(Vec<f64>, String, f64)> {
     let observation = input.observation;
     let starts = observation.seconds.iter().map(|second| second.facts.start_ns.as_secs());

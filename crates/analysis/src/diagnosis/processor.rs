@@ -119,7 +119,7 @@ fn detect_other_programs(input: &Input<'_>, busiest: f64, full: bool) -> Option<
     )
 }
 
-/// True if our threads waited for a processor or saturated one, or if their waiting time is
+/// True if our threads waited for a processor or saturated one. Also true if their waiting time is
 /// unknown.
 fn may_have_waited(input: &Input<'_>) -> bool {
     let used = input.observation.generator.map(|generator| generator.busiest_worker);
@@ -146,8 +146,8 @@ fn is_limit_met_with_idle_workers(input: &Input<'_>) -> bool {
     input.observation.generator.is_some_and(sleeps) && input.bounds.iter().any(|bound| bound.is_met())
 }
 
-/// True if other programs used more of the processors than fathom, but the storage caused most of
-/// the missing operations.
+/// True if the storage caused most of the missing operations. Other programs used more of the
+/// processors than fathom, but are not the cause.
 fn is_storage_at_fault(input: &Input<'_>) -> bool {
     let Some(attribution) = Attribution::new(input.observation, None) else {
         return false;

@@ -80,7 +80,7 @@ mod tests {
     use super::super::samples::closed;
     use super::super::{Answer, Context, diagnose};
 
-    /// Two jobs share a device of 2,000 IOPS, so the rate of one job is not a limit of the device.
+    /// Two jobs share a device of 2,000 IOPS. The rate of one job is not a limit of the device.
     #[test]
     fn a_share_of_a_device_is_not_its_limit() {
         let job = |name: &str, depth: u64, iops: f64| {

@@ -55,7 +55,7 @@ pub enum AdviceKind {
 /// At this multiple of the unloaded latency, waiting takes as long as the service: the usual sign
 /// of a queue.
 const WAITING_FACTOR: f64 = 2.0;
-/// A rate that grows by less than this over the whole sweep does not depend on the load.
+/// Minimum growth of a rate over the whole sweep. With less, it does not depend on the load.
 const MIN_GAIN: f64 = 1.1;
 /// From this power of the load on, growth of the rate counts as nearly proportional.
 const MIN_PROPORTIONAL_POWER: f64 = 0.7;

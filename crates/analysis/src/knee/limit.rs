@@ -78,8 +78,8 @@ impl fmt::Display for Limit {
 /// The largest load within a limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct LimitResult {
-    /// The largest measured load up to which every point meets the limit, by the upper bounds of
-    /// the intervals.
+    /// The largest measured load up to which every point meets the limit. The upper bounds of the
+    /// intervals decide.
     pub kept_at: Option<f64>,
     /// The next measured load, which may exceed the limit.
     pub missed_at: Option<f64>,

@@ -115,8 +115,8 @@ fn max_power_load(points: &[Point]) -> Option<f64> {
 /// Minimum fall from the largest rate, however narrow the intervals are.
 const MIN_FALL: f64 = 0.02;
 
-/// True if the last point is more than 2 % below the best and their intervals do not touch. The
-/// best of many points is partly luck.
+/// True if the last point is more than 2 % below the best. Their intervals must not touch, because
+/// the best of many points is partly luck.
 fn is_retrograde(points: &[Point]) -> bool {
     let (Some(first), Some(last)) = (points.first(), points.last()) else {
         return false;

@@ -83,8 +83,8 @@ fn the_knee_of_equal_servers_is_their_number() {
     );
 }
 
-/// Exact mean value analysis (Reiser and Lavenberg 1980) of a closed network with a delay of
-/// `alone` and one queue with one server. The bounds meet at (alone + service) / service.
+/// Exact mean value analysis (Reiser and Lavenberg 1980) of a closed network. It has a delay of
+/// `alone` and one queue with one server, so the bounds meet at (alone + service) / service.
 fn mean_values(alone_us: f64, service_us: f64) -> Vec<Point> {
     let (mut queue, mut found) = (0.0, Vec::new());
     for n in 1..=512u32 {

@@ -303,8 +303,8 @@ pub(super) const MIX_NOT_PINNED: Rule = Rule {
     },
 };
 
-/// True if the rates imply a share of writes that differs from the mix by more than a percentage
-/// point.
+/// True if the rates imply another share of writes than the mix. A difference of one percentage
+/// point is tolerated.
 fn changes_mix(stream: &Stream) -> bool {
     let Pacing::PerDirection { rates } = &stream.pacing else {
         return false;

@@ -112,8 +112,8 @@ fn warmed(boot: &str, ranges: &[(u64, u64, bool)]) -> Vec<Option<Warmed>> {
     })]
 }
 
-/// 8 KiB, random, 70/30, 2 workers with 16 operations each, for five minutes on an existing file of
-/// 100 GiB.
+/// 8 KiB, random, 70/30, 2 workers with 16 operations each, for five minutes. The target is an
+/// existing file of 100 GiB.
 fn sound() -> Case {
     let mut workload = Workload::new("job", vec![TargetId(0)], Stop::after(Nanos::secs(300)));
     workload.workers = 2;
@@ -578,7 +578,7 @@ fn azure_p30_at_64_kib_is_limited_by_its_throughput() {
 }
 
 /// A full file system matters only if the test makes it noticeably fuller, or if hardly any space
-/// is left. This one has 500 GiB.
+/// is left. The file system has 500 GiB.
 #[test]
 fn small_tests_matter_only_on_nearly_full_file_systems() {
     let severity = |size, available: u64| {

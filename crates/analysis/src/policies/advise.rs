@@ -1,5 +1,5 @@
-//! Finds catalogue entries that satisfy a need, the inputs to order, and the unmet needs of other
-//! entries.
+//! Finds catalogue entries that satisfy a need, with the inputs to order. States the unmet needs of
+//! the other entries.
 
 use model::{Bytes, Nanos};
 use serde::Serialize;

@@ -1,6 +1,6 @@
-//! The catalogue of the limits of disks and virtual machines, with dates and sources, and their
-//! application to a disk. An entry is a TOML file in `policies/` of this crate, or a user's file,
-//! which has precedence. Callers pass in the texts and the current day.
+//! The catalogue of the limits of disks and virtual machines, and their application to a disk. Each
+//! limit has a date and a source. An entry is a TOML file in `policies/` of this crate, or a user's
+//! file, which has precedence. Callers pass in the texts and the current day.
 
 mod advise;
 mod built_in;

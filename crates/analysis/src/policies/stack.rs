@@ -210,8 +210,8 @@ pub fn credits(catalogue: &Catalogue, wanted: &Disks) -> Result<Vec<(String, Bur
     Ok(found)
 }
 
-/// True if the catalogue has limits of this machine for these disks, or for any disk if none is
-/// named.
+/// True if the catalogue has limits of this machine for these disks. Without disks, the limits may
+/// be for any disk.
 pub fn has_machine(catalogue: &Catalogue, name: &str, disks: &[String]) -> bool {
     let mut found = machines(catalogue).filter(|(_, tier)| normalise_name(tier) == normalise_name(name));
     match disks.is_empty() {
@@ -361,8 +361,8 @@ fn find_disk<'a>(catalogue: &'a Catalogue, name: &str) -> Result<(&'a Policy, Op
     ))
 }
 
-/// Resolves a disk, named by a policy or table row with inputs after a colon, and whether `count`
-/// of them share one limit of their total size.
+/// Resolves a disk, named by a policy or table row with inputs after a colon. Also returns whether
+/// `count` of these disks share one limit of their total size.
 fn resolve_disk(catalogue: &Catalogue, text: &str, count: u32) -> Result<(ResolvedPolicy, bool), String> {
     let (name, rest) = text.split_once(':').unwrap_or((text, ""));
     let mut inputs = Inputs::new();

@@ -16,14 +16,15 @@ use crate::shifts;
 
 /// The storage breaks a promise if it caused at least this share of the missing operations.
 const MIN_STORAGE_SHARE: f64 = 0.9;
-/// A latency is doubted if more than this share of its excess is in seconds with other causes.
+/// Maximum share of a latency's excess in seconds with other causes. Above it, the latency is
+/// doubted.
 const MAX_DISTURBED_EXCESS: f64 = 0.1;
 /// Undisturbed seconds alone break a limit if they exceed it by this factor.
 const CLEAR_EXCESS_FACTOR: f64 = 2.0;
 /// Latencies are not trusted if more than this share of operations waited for a free slot.
 pub const MAX_BLOCKED_OPS: f64 = 0.01;
-/// If the rate was below the promised one by more than this share, the latency does not show that
-/// the clause is met.
+/// Maximum shortfall of the rate below the promised one. With a larger shortfall, the latency does
+/// not show that the clause is met.
 const MAX_RATE_SHORTFALL: f64 = 0.03;
 
 /// The reason why a figure does not decide a clause.
@@ -278,8 +279,8 @@ impl Case<'_> {
         fault.or_else(|| attribution::disturbance(self.observation, interval.at, Some(clause.target)))
     }
 
-    /// True if the limit would be exceeded clearly even if no operation of a disturbed interval had
-    /// taken any time.
+    /// True if the undisturbed intervals alone clearly exceed the limit. Operations of disturbed
+    /// intervals count as if they took no time.
     fn undisturbed_seconds_fail(&self, clause: &Clause) -> bool {
         let backlogs = attribution::backlogs(self.observation);
         let (mut n, mut beyond, mut sum) = (0.0, 0.0, 0.0);
@@ -295,8 +296,8 @@ impl Case<'_> {
         }
     }
 
-    /// The largest cause other than the storage, and the share of the excess over a latency limit
-    /// due to all such causes.
+    /// The largest cause other than the storage. Also returns the share of the excess over a
+    /// latency limit that is due to all such causes.
     fn main_disturbance(&self, clause: &Clause) -> Option<(Fault, f64)> {
         let (mut all, mut by_fault) = (
             0.0,
@@ -336,8 +337,8 @@ impl Case<'_> {
         (is_met && n > 0.0).then(|| self.stall_doubt(*at, *length))
     }
 
-    /// Doubts a short test with only one stall, if every other second met the rate and the full
-    /// time would tolerate the missing operations.
+    /// Doubts a short test whose only stall broke a rate. Every other second must have met the
+    /// rate, and the full time must tolerate the missing operations.
     fn doubt_stall_of_rate(&self, clause: &Clause, target: f64) -> Option<Doubt> {
         let [(at, length)] = self.stalls_of_storage()[..] else {
             return None;

@@ -79,8 +79,7 @@ impl Estimate {
         }
     }
 
-    /// Upper bound of the probability of a figure at least this large if the true one were at most
-    /// `limit`.
+    /// Upper bound of the probability of such a large figure if the true one were at most `limit`.
     pub(super) fn p_if_at_most(&self, limit: f64) -> f64 {
         match &self.spread {
             Spread::Student { error, degrees } => {
@@ -102,8 +101,7 @@ impl Estimate {
         }
     }
 
-    /// Upper bound of the probability of a figure at most this large if the true one were at least
-    /// `limit`.
+    /// Upper bound of the probability of such a small figure if the true one were at least `limit`.
     pub(super) fn p_if_at_least(&self, limit: f64) -> f64 {
         match &self.spread {
             Spread::Student { error, degrees } => student_cdf(in_standard_errors(self.value - limit, *error), *degrees),
@@ -310,7 +308,7 @@ pub(super) fn mean(
     Ok(Estimate { value, spread })
 }
 
-/// True if a clause needs the latency of a direction but only that of all operations is known.
+/// True if a clause needs the latency of a direction, but the source does not separate directions.
 pub(super) fn lacks_split(observation: &Observation, direction: Option<Direction>) -> bool {
     let has_latency = |direction| {
         direction_flow(observation, direction).is_some_and(|flow| flow.waited().is_some_and(|w| w.mean_ns.is_some()))

@@ -104,8 +104,8 @@ fn probability(clause: &Clause, estimate: &Estimate, if_met: bool) -> f64 {
     }
 }
 
-/// Applies Holm's method (1979), which keeps the probability of any false alarm among several tests
-/// at that of one. Clauses without a figure do not count.
+/// Adjusts probabilities by Holm's method (1979). It limits the probability of any false alarm
+/// among several tests to that of one. Clauses without a figure do not count.
 fn adjust_by_holm(probabilities: &[Option<f64>]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..probabilities.len())
         .filter(|index| probabilities[*index].is_some())
@@ -282,8 +282,8 @@ impl Case<'_> {
         text
     }
 
-    /// Describes the time in which the storage completed nothing, if it exceeds the tolerance of a
-    /// rate that was met. A rate alone permits storage to make up for such time later.
+    /// Describes the time in which the storage completed nothing. `None` if the time is within the
+    /// tolerance of the rate. A rate alone permits storage to make up for such time later.
     fn describe_dead_time(&self, clause: &Clause) -> Option<String> {
         let measured = self.observation.measured_ns.filter(|_| is_rate(clause))?.as_secs();
         let stalled_secs: f64 = self.stalls_of_storage().iter().map(|(_, length)| length).sum();

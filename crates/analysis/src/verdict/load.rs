@@ -18,7 +18,7 @@ const MIN_QUEUE_IN_USE: f64 = 0.95;
 const BUSY_WORKER_SHARE: f64 = 0.90;
 /// A rate that exceeds the promise by more than this is a different load.
 const RATE_TOLERANCE: f64 = 0.01;
-/// A closed loop that could issue less than this multiple of the promised rate has little headroom.
+/// Minimum headroom of a closed loop: the rate that it could issue, divided by the promised rate.
 const MIN_HEADROOM: f64 = 1.25;
 /// Findings that invalidate a good figure: something other than storage served the I/O.
 const OTHER_SOURCE_FINDINGS: [&str; 4] = ["CACHE-HITS", "NOT-ON-DEVICE", "HOLES", "IN-MEMORY"];
@@ -305,7 +305,8 @@ impl Case<'_> {
         Some(Doubt::new(Cause::Invalid, format!("{}: {}", found.rule, found.what)))
     }
 
-    /// True if the load offered more than promised, as a closed loop without a rate always does.
+    /// True if the load offered more than the promised rate. A closed loop without a rate always
+    /// does.
     pub(super) fn is_uncapped(&self) -> bool {
         let load = &self.observation.load;
         let Some(promised) = self.promised_iops() else {

@@ -187,7 +187,7 @@ impl SeriesGenerator {
         (0..12).map(|_| self.draws.unit(Purpose::Content)).sum::<f64>() - 6.0
     }
 
-    /// A paced load of `requested` operations per second over `seconds`, on storage that completes at
+    /// A paced load of `requested` operations per second over `seconds`. The storage completes at
     /// most `iops` with this mean latency. Operations that do not complete in a second are due in
     /// the next.
     fn observation(&mut self, requested: f64, iops: f64, latency_ms: f64, seconds: u64) -> Observation {
@@ -247,7 +247,7 @@ impl SeriesGenerator {
     }
 }
 
-/// Outcomes of a hundred runs of a load whose true figures are these shares of the promised ones.
+/// Outcomes of a hundred runs of a load. Its true figures are these shares of the promised ones.
 fn outcomes(rate_share: f64, latency_share: f64) -> [u32; 3] {
     let mut found = [0; 3];
     for seed in 0..100 {

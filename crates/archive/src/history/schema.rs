@@ -69,8 +69,8 @@ fn create_tables(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
     )
 }
 
-/// Adds the digest of the test, and computes it for the existing entries whose result this version
-/// can read.
+/// Adds the digest of the test. Computes it for the existing entries whose result this version can
+/// read.
 fn add_test_digest(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
     transaction.execute_batch("ALTER TABLE entry ADD COLUMN test TEXT; CREATE INDEX entry_test ON entry (test);")?;
     let mut select = transaction.prepare("SELECT entry, bytes FROM document")?;

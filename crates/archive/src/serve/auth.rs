@@ -76,7 +76,7 @@ impl AuthGuard {
         format!("fathom_{}", self.address.port())
     }
 
-    /// True if a `Host` header is safe from DNS rebinding, with which a foreign site points its own
+    /// True if a `Host` header is safe from DNS rebinding. With that, a foreign site points its own
     /// name to this address to read our pages in the user's browser. IP addresses and `localhost`
     /// are safe. Other names are allowed only with a token, whose cookie the browser does not send
     /// to that name.

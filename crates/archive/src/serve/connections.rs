@@ -20,8 +20,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
 use tokio::time::{Instant, Sleep, sleep, sleep_until, timeout};
 
-/// Maximum time from the first byte of a request, or the start of the connection, to the end of the
-/// headers.
+/// Maximum time until the end of the headers. It starts with the first byte of a request, or with
+/// the connection.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(5);
 /// Maximum time between two requests, or without progress of a response.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(30);

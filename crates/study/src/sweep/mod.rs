@@ -199,8 +199,8 @@ impl Sweep {
         });
     }
 
-    /// The same run with twice the slots, if operations waited for a slot although the device met
-    /// the limit, and more slots may raise the rate.
+    /// The same run with twice the slots. `None` unless operations waited for a slot although the
+    /// device met the limit, and more slots may raise the rate.
     fn with_more_slots(&self, next: &NextRun, found: &Observation) -> Option<NextRun> {
         let slots = next
             .slots

@@ -10,7 +10,7 @@ use model::study::{Parameter, Setting, Varied};
 
 /// A rate is flat if it grows by less than this factor between neighbouring points.
 const MIN_RATE_GROWTH: f64 = 1.02;
-/// More load only queues if the latency grows by more than this factor while the rate is flat.
+/// Minimum growth of the latency at a flat rate that shows that more load only queues.
 const WAITING_GROWTH: f64 = 1.5;
 /// More load is not interesting beyond this multiple of the limit.
 const LIMIT_FACTOR: f64 = 4.0;

@@ -393,8 +393,8 @@ impl Verification {
         })
     }
 
-    /// Suggests more targets if a rate was missed although all given targets were in use from the
-    /// start.
+    /// Suggests more targets after a missed rate. `None` unless all given targets were in use from
+    /// the start.
     fn suggest_more_targets(&self, verdict: &Verdict, results: &Results) -> Option<String> {
         let missed = |judged: &&ClauseVerdict| {
             is_rate(&judged.clause) && judged.value.is_some_and(|value| value < judged.clause.target)

@@ -27,8 +27,7 @@ const MET_SHARE: f64 = 0.995;
 /// A full window gets this multiple of the slots with which a probe met the rate. Unused slots cost
 /// nothing, and storage that slows down later needs more slots for the same rate.
 const HEADROOM: u32 = 8;
-/// A window that missed the rate for this many seconds at its end is followed by a probe with fewer
-/// slots.
+/// Number of last seconds that must miss the rate for a probe with fewer slots to follow.
 const RECHECK_SECONDS: usize = 5;
 /// Minimum relative gain of the rate when the depth is doubled.
 const GROWTH_MIN: f64 = 0.05;
@@ -67,8 +66,7 @@ struct Window {
     iops: f64,
     /// Slots for another window, if too few slots distorted this one.
     retry_slots: Option<u32>,
-    /// Slots with which a probe met the rate, although this window missed it until its end with
-    /// more slots.
+    /// Slots with which a probe met the rate. This window missed it until its end, with more slots.
     shallower_slots: Option<u32>,
 }
 
@@ -311,9 +309,9 @@ mod tests {
         observation
     }
 
-    /// Simulates a probe that meets the rate, a window of 256 slots that serves `served`, and a
-    /// probe after it that reaches `recheck`. Returns the attempt after the window, the next
-    /// attempt, and the note.
+    /// Simulates a probe, a window of 256 slots and another probe. The first probe meets the rate,
+    /// the window serves `served`, and the last probe reaches `recheck`. Returns the attempt after
+    /// the window, the next attempt, and the note.
     fn after_missed_window(served: &[u64], recheck: f64) -> (Option<Attempt>, Option<Attempt>, Option<String>) {
         let verification = rate_alone("2000");
         let mut search = Search::default();

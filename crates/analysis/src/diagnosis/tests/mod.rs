@@ -139,8 +139,8 @@ fn a_limit_without_a_name_is_saturation() {
     );
 }
 
-/// This also holds if flushes empty the queue at times, if the report does not state whether the
-/// loop was closed, and if a requested rate was not reached.
+/// Saturation is also found if flushes empty the queue at times, or a requested rate was not
+/// reached. The report need not state whether the loop was closed.
 #[test]
 fn a_second_depth_that_only_adds_latency_is_saturation() {
     let deeper = closed(64, 7000.0);
@@ -200,8 +200,7 @@ fn a_second_depth_that_costs_operations_is_saturation() {
     assert_eq!((found.answer, found.confirmed), (Answer::Cap, Some(false)));
 }
 
-/// The rate stays the same because the added operations were never in flight, which does not show a
-/// limit.
+/// The added operations were never in flight, so an unchanged rate does not show a limit.
 #[test]
 fn unused_depth_shows_no_limit() {
     let shallow = closed(32, 7000.0);
@@ -305,8 +304,8 @@ fn core(cpu: u32, user: f64, kernel: f64) -> CoreShare {
     }
 }
 
-/// A report of eight processors, the first with 12.29 % in the kernel and the others with 2 to 5 %:
-/// worth a remark, but not the limit.
+/// The first of eight processors has 12.29 % in the kernel, the others 2 to 5 %. This is worth a
+/// remark, but not the limit.
 #[test]
 fn interrupts_on_one_processor_are_a_remark() {
     let mut skewed = closed(64, 7177.0);
@@ -434,7 +433,7 @@ fn every_signature_is_explained() {
     }
 }
 
-/// A report once stated "the rate rose from 6000 to 6000 IOPS": the rate had returned to its first
+/// A report once stated "the rate rose from 6000 to 6000 IOPS". The rate had returned to its first
 /// level.
 #[test]
 fn a_rate_that_recovers_has_not_risen() {

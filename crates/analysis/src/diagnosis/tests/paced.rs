@@ -66,8 +66,8 @@ fn a_throttled_device_is_not_a_slow_generator() {
     );
 }
 
-/// The diagnosis once claimed only that every processor was full, although other programs filled
-/// them and fathom itself used 0.15 of 2.
+/// The diagnosis once stated only that every processor was full. Other programs filled them, and
+/// fathom itself used 0.15 of 2.
 #[test]
 fn processors_kept_busy_by_others_are_attributed_to_them() {
     let full = |cpu| CoreShare {
