@@ -397,7 +397,7 @@ mod tests {
 
     #[test]
     fn only_concurrent_rates_add_up() {
-        let at = |name: &str, start: u64, length: u64, group: u32| Observation {
+        let load_at = |name: &str, start: u64, length: u64, group: u32| Observation {
             measured_ns: Some(Nanos::secs(length)),
             at_once: Some(AtOnce {
                 group,
@@ -406,14 +406,14 @@ mod tests {
             }),
             ..load(name, Direction::Read, 1000.0, StoragePath::default())
         };
-        let first = at("first", 0, 30, 0);
+        let first = load_at("first", 0, 30, 0);
         let counts = |other: Observation| first.ran_with(&other);
-        assert!(counts(at("same", 0, 30, 0)));
-        assert!(counts(at("nearly", 3, 30, 0)));
-        assert!(!counts(at("later", 4, 30, 0)), "26 of 30 s");
-        assert!(!counts(at("short", 0, 10, 0)), "a third of the window");
-        assert!(!counts(at("other", 0, 30, 1)), "another step");
-        let mut sum = at("sum", 0, 30, 0);
+        assert!(counts(load_at("same", 0, 30, 0)));
+        assert!(counts(load_at("nearly", 3, 30, 0)));
+        assert!(!counts(load_at("later", 4, 30, 0)), "26 of 30 s");
+        assert!(!counts(load_at("short", 0, 10, 0)), "a third of the window");
+        assert!(!counts(load_at("other", 0, 30, 1)), "another step");
+        let mut sum = load_at("sum", 0, 30, 0);
         sum.at_once.as_mut().unwrap().is_sum = true;
         assert!(!counts(sum), "a sum would count twice");
     }
@@ -473,7 +473,7 @@ mod tests {
             load("b", Direction::Write, 20.0, with_role("log")),
             load("c", Direction::Write, 3.0, with_role("data")),
         ];
-        let of = |role: Option<&str>, job: Option<&str>| {
+        let demand_on = |role: Option<&str>, job: Option<&str>| {
             let layer = Layer {
                 role: role.map(str::to_owned),
                 job: job.map(str::to_owned),
@@ -483,9 +483,9 @@ mod tests {
             let loads: Vec<&Observation> = loads.iter().collect();
             caps::demand(&layer, &loads).map(|demand| (demand.iops, demand.jobs.join(" ")))
         };
-        assert_eq!(of(None, None), Some((123.0, "a b c".into())));
-        assert_eq!(of(Some("log"), None), Some((120.0, "a b".into())));
-        assert_eq!(of(None, Some("c")), Some((3.0, "c".into())));
-        assert_eq!(of(Some("data"), Some("a")), None);
+        assert_eq!(demand_on(None, None), Some((123.0, "a b c".into())));
+        assert_eq!(demand_on(Some("log"), None), Some((120.0, "a b".into())));
+        assert_eq!(demand_on(None, Some("c")), Some((3.0, "c".into())));
+        assert_eq!(demand_on(Some("data"), Some("a")), None);
     }
 }

@@ -254,7 +254,7 @@ mod tests {
 
     /// Ten points per second with this many operations and this mean latency in each.
     fn observed(seconds: usize, point: impl Fn(usize) -> (u64, f64)) -> Observation {
-        let one = |number: usize| {
+        let point_at = |number: usize| {
             let (operations, mean) = point(number);
             SeriesPoint {
                 start_ns: Nanos::millis(100 * number as u64),
@@ -265,7 +265,7 @@ mod tests {
             }
         };
         let mut observation = Observation {
-            series: (0..10 * seconds).map(one).collect(),
+            series: (0..10 * seconds).map(point_at).collect(),
             ..Observation::default()
         };
         observation.total.iops = Some(1000.0);

@@ -245,15 +245,15 @@ mod tests {
 
     #[test]
     fn throttled_processors_are_reported() {
-        let held = |throttled_ns: Nanos| SystemUse {
+        let throttled_for = |throttled_ns: Nanos| SystemUse {
             throttled_ns: Some(throttled_ns),
             ..SystemUse::default()
         };
         assert_eq!(
-            check_system_use(held(Nanos::millis(11)), "ext4"),
+            check_system_use(throttled_for(Nanos::millis(11)), "ext4"),
             [("THROTTLED-CPU".to_owned(), Severity::Warning)]
         );
-        assert_eq!(check_system_use(held(Nanos::millis(10)), "ext4"), []);
+        assert_eq!(check_system_use(throttled_for(Nanos::millis(10)), "ext4"), []);
         let hot = SystemUse {
             thermal_events: Some(1),
             ..SystemUse::default()
@@ -281,7 +281,7 @@ mod tests {
             }],
             ..TargetFacts::default()
         }];
-        let what = |changes: &[(u64, Option<u64>)]| {
+        let describe_finding = |changes: &[(u64, Option<u64>)]| {
             let sample = |(second, limit): &(u64, Option<u64>)| HostSample {
                 start_ns: Nanos::secs(*second),
                 length_ns: Nanos::secs(1),
@@ -296,13 +296,13 @@ mod tests {
                 .map(|finding| finding.what)
         };
         assert_eq!(
-            what(&[(9, Some(2000)), (19, Some(4000)), (24, None)]).unwrap(),
+            describe_finding(&[(9, Some(2000)), (19, Some(4000)), (24, None)]).unwrap(),
             "the limits of the control group changed: reads: 4000 per second at the start, 2000 per second from 10 s \
              on, 4000 per second from 20 s on, no limit from 25 s on"
         );
         // The limit of another device is irrelevant.
-        assert_eq!(what(&[(9, Some(4000))]), None);
-        assert_eq!(what(&[]), None);
+        assert_eq!(describe_finding(&[(9, Some(4000))]), None);
+        assert_eq!(describe_finding(&[]), None);
     }
 
     #[test]

@@ -248,11 +248,15 @@ mod tests {
     fn a_device_belongs_to_its_host() {
         let mut results = samples::closed_loop(10, 10_000, Nanos::millis(1));
         samples::on_device(&mut results, "sdz", CacheMode::DIRECT, 20_000 * 4096);
-        let at = |results: &model::results::Results| {
+        let finding_places = |results: &model::results::Results| {
             let found = check(results).into_iter().find(|finding| finding.rule == "OTHER-LOAD");
             found.unwrap().at.unwrap()
         };
-        assert!(at(&results).starts_with("sdz, "), "{}", at(&results));
+        assert!(
+            finding_places(&results).starts_with("sdz, "),
+            "{}",
+            finding_places(&results)
+        );
         let mut two = results.hosts[0].clone();
         two.environment.host.name = "two".into();
         results.hosts.push(two);
@@ -262,7 +266,11 @@ mod tests {
         for worker in &mut results.steps[0].jobs[0].workers {
             worker.host = 1;
         }
-        assert!(at(&results).starts_with("two: sdz, "), "{}", at(&results));
+        assert!(
+            finding_places(&results).starts_with("two: sdz, "),
+            "{}",
+            finding_places(&results)
+        );
     }
 
     #[test]

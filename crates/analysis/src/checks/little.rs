@@ -256,7 +256,7 @@ mod tests {
     /// flushes of 1 ms do not.
     #[test]
     fn flushes_explain_the_slots_they_took() {
-        let why = |flushing: Nanos| {
+        let reason_with_flushes = |flushing: Nanos| {
             let mut results = samples::closed_loop(32, 16_000, Nanos::millis(1));
             let mut sync = SyncResults::default();
             (0..16).for_each(|_| sync.latency.record(flushing.0));
@@ -267,13 +267,13 @@ mod tests {
             let short = short.expect("half of the queue was in use");
             (short.what, short.why.expect("a reason"))
         };
-        let (what, reason) = why(Nanos::secs(1));
+        let (what, reason) = reason_with_flushes(Nanos::secs(1));
         assert_eq!(
             what,
             "on average 16.0 of 32 operations were in flight; flushes took 16.0"
         );
         assert!(reason.starts_with("flushes occupied"), "{reason}");
-        let (_, reason) = why(Nanos::millis(1));
+        let (_, reason) = reason_with_flushes(Nanos::millis(1));
         assert!(reason.contains("could not submit"), "{reason}");
     }
 

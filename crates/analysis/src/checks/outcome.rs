@@ -125,16 +125,16 @@ mod tests {
 
     #[test]
     fn each_problem_has_its_rule() {
-        let one = |change: &dyn Fn(&mut model::results::Results), rule: &str| {
+        let check_rule = |change: &dyn Fn(&mut model::results::Results), rule: &str| {
             let rules = rules_after(change);
             assert!(rules.contains(&rule.to_owned()), "{rule} in {rules:?}");
         };
-        one(&|results| results.interrupted = true, "INTERRUPTED");
-        one(
+        check_rule(&|results| results.interrupted = true, "INTERRUPTED");
+        check_rule(
             &|results| samples::reads(&mut results.steps[0].jobs[0]).errors = 3,
             "IO-ERRORS",
         );
-        one(
+        check_rule(
             &|results| samples::reads(&mut results.steps[0].jobs[0]).short = 1,
             "SHORT-TRANSFERS",
         );
@@ -142,22 +142,22 @@ mod tests {
             errno: Some(5),
             ..Failure::new("a read failed", "offset 0")
         };
-        one(
+        check_rule(
             &|results| results.steps[0].jobs[0].workers[0].failure = Some(failure.clone()),
             "WORKER-FAILED",
         );
-        one(
+        check_rule(
             &|results| results.steps[0].jobs[0].workers[0].engine.without = vec!["no registered buffers".into()],
             "NOT-HONOURED",
         );
-        one(
+        check_rule(
             &|results| {
                 let worker = &mut results.steps[0].jobs[0].workers[0];
                 (worker.engine.kind, worker.slots) = (EngineKind::Psync, 1);
             },
             "SYNC-ENGINE",
         );
-        one(
+        check_rule(
             &|results| results.steps[0].jobs[0].workers[0].streams.clear(),
             "NOTHING-MEASURED",
         );

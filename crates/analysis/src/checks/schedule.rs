@@ -253,8 +253,8 @@ mod tests {
             (second.queue.issued, second.queue.blocked) = (9_000, blocked);
             results.steps[0].jobs[0].seconds = vec![second];
             let found = super::super::check(&results);
-            let of = |rule: &str| found.iter().find(|one| one.rule == rule).unwrap().help.clone().unwrap();
-            [of("RATE-NOT-KEPT"), of("SCHED-LAG")]
+            let help_of = |rule: &str| found.iter().find(|one| one.rule == rule).unwrap().help.clone().unwrap();
+            [help_of("RATE-NOT-KEPT"), help_of("SCHED-LAG")]
         };
         // A target that slows down halfway blocks fewer than half of the operations.
         for blocked in [8_900, 2_200] {

@@ -357,24 +357,28 @@ mod tests {
     fn a_stall_reports_whether_operations_failed() {
         let stalls: Vec<u64> = (0..300).map(|n| if n % 100 < 8 { 0 } else { 100 }).collect();
         let mut results = results(&stalls);
-        let what = |results: &Results| {
+        let describe_stalls = |results: &Results| {
             let mut found = super::super::check(results)
                 .into_iter()
                 .filter(|finding| finding.rule == "STALLS");
             found.next().unwrap().what
         };
         assert_eq!(
-            what(&results),
+            describe_stalls(&results),
             "no operation completed during 3 gaps; the longest lasted at least 800 ms"
         );
         results.plan.steps[0].jobs[0].workers[0].streams[0].pacing = Pacing::Together { rate: Rate::iops(970) };
         assert!(
-            what(&results).starts_with("no operation completed during 3 gaps"),
+            describe_stalls(&results).starts_with("no operation completed during 3 gaps"),
             "paced"
         );
         let stream = &mut results.steps[0].jobs[0].workers[0].streams[0];
         stream.directions[Direction::Read].as_mut().unwrap().errors = 1;
-        assert!(what(&results).contains("no operation succeeded"), "{}", what(&results));
+        assert!(
+            describe_stalls(&results).contains("no operation succeeded"),
+            "{}",
+            describe_stalls(&results)
+        );
     }
 
     #[test]
@@ -442,7 +446,7 @@ mod tests {
 
     #[test]
     fn modes_before_and_after_a_change_are_not_two_kinds_of_operation() {
-        let why = |operations: &[u64]| {
+        let reason_for_modes = |operations: &[u64]| {
             let mut results = results(operations);
             let total = &mut samples::reads(&mut results.steps[0].jobs[0]).total;
             total.record_times(50_000, 1_000_000);
@@ -452,8 +456,16 @@ mod tests {
             modes.and_then(|finding| finding.why).expect("two modes")
         };
         let step: Vec<u64> = (0..600).map(|n| if n < 250 { 1000 } else { 400 }).collect();
-        assert!(why(&step).contains("before and after the change"), "{}", why(&step));
-        assert!(why(&[1000; 600]).contains("hits and misses"), "{}", why(&[1000; 600]));
+        assert!(
+            reason_for_modes(&step).contains("before and after the change"),
+            "{}",
+            reason_for_modes(&step)
+        );
+        assert!(
+            reason_for_modes(&[1000; 600]).contains("hits and misses"),
+            "{}",
+            reason_for_modes(&[1000; 600])
+        );
     }
 
     #[test]

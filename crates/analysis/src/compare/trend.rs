@@ -315,7 +315,7 @@ mod tests {
     }
 
     fn runs(values: &[f64]) -> Vec<RunRecord> {
-        let one = |(index, value): (usize, &f64)| RunRecord {
+        let record = |(index, value): (usize, &f64)| RunRecord {
             entry: 10 + index as u64,
             unix_ns: index as u64,
             day: format!("day {index}"),
@@ -333,7 +333,7 @@ mod tests {
                 },
             ],
         };
-        values.iter().enumerate().map(one).collect()
+        values.iter().enumerate().map(record).collect()
     }
 
     fn describe(values: &[f64]) -> (Trend, String) {

@@ -312,7 +312,7 @@ fn a_limit_can_be_met_everywhere_nowhere_or_unknown() {
 
 /// A shallow queue completes too few operations for a high percentile.
 #[test]
-fn a_first_point_with_too_few_operations_hides_no_limit() {
+fn a_first_point_with_too_few_operations_does_not_hide_a_limit() {
     let limit: Limit = "p99<=1ms".parse().unwrap();
     let mut points = limited();
     let kept = evaluate_limit(&points, &limit);

@@ -435,11 +435,11 @@ mod tests {
     #[test]
     fn holm_raises_the_smallest_probability_most() {
         let adjusted = adjust_by_holm(&[Some(0.01), None, Some(0.04), Some(0.03)]);
-        let near = |a: f64, b: f64| assert!((a - b).abs() < 1e-12, "{adjusted:?}");
-        near(adjusted[0], 0.03);
-        near(adjusted[3], 0.06);
-        near(adjusted[2], 0.06);
-        near(adjusted[1], 1.0);
+        let assert_near = |a: f64, b: f64| assert!((a - b).abs() < 1e-12, "{adjusted:?}");
+        assert_near(adjusted[0], 0.03);
+        assert_near(adjusted[3], 0.06);
+        assert_near(adjusted[2], 0.06);
+        assert_near(adjusted[1], 1.0);
     }
 
     #[test]

@@ -152,7 +152,7 @@ fn machines_of_azure_and_google_have_the_published_limits() {
     assert_eq!((bytes.low / 1_048_576.0, bytes.high / 1_048_576.0), (276.0, 277.0));
     assert!(v3.bursts.is_empty() && v3.cached.is_empty());
 
-    let with = |machine: &str, disk: &str| {
+    let stack_with = |machine: &str, disk: &str| {
         let wanted = Disks {
             machine: Some(machine.into()),
             disks: vec![disk.into()],
@@ -168,18 +168,22 @@ fn machines_of_azure_and_google_have_the_published_limits() {
         ("c3-standard-22-lssd", "gcp/pd-ssd:size=1TiB", 25_000.0),
         ("t2d-standard-1", "gcp/pd-ssd:size=1TiB", 15_000.0),
     ] {
-        let layers = with(machine, disk).unwrap();
+        let layers = stack_with(machine, disk).unwrap();
         assert_eq!(layers[0].iops, Some(Limit::exactly(expected)), "{machine} {disk}");
     }
     let catalogue = Catalogue::built_in();
-    let has = |name: &str, disks: &[&str]| {
+    let has_limits = |name: &str, disks: &[&str]| {
         let disks: Vec<String> = disks.iter().map(|disk| (*disk).to_owned()).collect();
         has_machine(&catalogue, name, &disks)
     };
-    assert!(has("d8ds_v5", &[]) && has("m6i.large", &["aws/gp3:size=1TiB"]) && has("n2-standard-8", &["gcp/pd-ssd"]));
-    assert!(!has("n2-standard-8", &[]), "its limits depend on the disk");
-    assert!(!has("n2-standard-8", &["P30"]) && !has("m99.large", &[]));
-    let error = with("n2-standard-8", "P30").unwrap_err();
+    assert!(
+        has_limits("d8ds_v5", &[])
+            && has_limits("m6i.large", &["aws/gp3:size=1TiB"])
+            && has_limits("n2-standard-8", &["gcp/pd-ssd"])
+    );
+    assert!(!has_limits("n2-standard-8", &[]), "its limits depend on the disk");
+    assert!(!has_limits("n2-standard-8", &["P30"]) && !has_limits("m99.large", &[]));
+    let error = stack_with("n2-standard-8", "P30").unwrap_err();
     assert!(
         error.contains("no limits for n2-standard-8 with azure/premium"),
         "{error}"

@@ -198,18 +198,18 @@ fn credits_of_gp2_last_for_the_published_time() {
 
 #[test]
 fn other_credits_last_for_the_published_time() {
-    let of = |name: &str, values: &[(&str, &str)], what: BurstOf| {
+    let burst_of = |name: &str, values: &[(&str, &str)], what: BurstOf| {
         let policy = resolve(name, values);
         *policy.bursts.iter().find(|burst| burst.of == what).unwrap()
     };
-    let tib = of("aws/st1", &[("size", "1TiB")], BurstOf::Bytes);
+    let tib = burst_of("aws/st1", &[("size", "1TiB")], BurstOf::Bytes);
     assert_near(tib.lasts_secs(), 4993.0);
     assert_near(
-        of("aws/sc1", &[("size", "1TiB")], BurstOf::Bytes).lasts_secs(),
+        burst_of("aws/sc1", &[("size", "1TiB")], BurstOf::Bytes).lasts_secs(),
         15_420.0,
     );
     for (tier, bucket, refill_hours) in [("P4", 6.08e6, 14.1), ("P10", 5.40e6, 3.0), ("P20", 2.16e6, 15.7 / 60.0)] {
-        let burst = of("azure/premium", &[("tier", tier)], BurstOf::Iops);
+        let burst = burst_of("azure/premium", &[("tier", tier)], BurstOf::Iops);
         assert_near(burst.bucket, bucket);
         assert_near(burst.lasts_secs(), 1800.0);
         assert_near(burst.refills_secs() / 3600.0, refill_hours);
@@ -415,18 +415,18 @@ fn long_operations_count_as_several_units() {
 #[test]
 fn errors_about_unknown_names_list_the_nearest_names() {
     let catalogue = Catalogue::built_in();
-    let with = |machine: Option<&str>, disk: &str| Disks {
+    let disks_with = |machine: Option<&str>, disk: &str| Disks {
         machine: machine.map(str::to_owned),
         disks: vec![disk.to_owned()],
         count: 1,
         cached: false,
     };
-    let error = stack(&catalogue, &with(Some("D8ds_v9"), "P30")).unwrap_err();
+    let error = stack(&catalogue, &disks_with(Some("D8ds_v9"), "P30")).unwrap_err();
     assert!(
         error.ends_with("the nearest names are Standard_D8ds_v4, Standard_D8ds_v5, Standard_D8ds_v6"),
         "{error}"
     );
-    let error = stack(&catalogue, &with(Some("m7i.lagre"), "P30")).unwrap_err();
+    let error = stack(&catalogue, &disks_with(Some("m7i.lagre"), "P30")).unwrap_err();
     assert!(error.contains("the nearest names are m7i.large, "), "{error}");
     // Names of the same cloud and series come first, regardless of edit distance.
     for (unknown, prefix) in [
@@ -436,31 +436,31 @@ fn errors_about_unknown_names_list_the_nearest_names() {
         ("L12s_v4", "Standard_L"),
         ("Standard_E7ads_v5", "Standard_E"),
     ] {
-        let error = stack(&catalogue, &with(Some(unknown), "P30")).unwrap_err();
+        let error = stack(&catalogue, &disks_with(Some(unknown), "P30")).unwrap_err();
         let (_, names) = error.split_once("the nearest names are ").unwrap();
         let names: Vec<&str> = names.split(", ").collect();
         assert_eq!(names.len(), 3, "{error}");
         assert!(names.iter().all(|name| name.starts_with(prefix)), "{error}");
     }
-    let error = stack(&catalogue, &with(None, "P31")).unwrap_err();
+    let error = stack(&catalogue, &disks_with(None, "P31")).unwrap_err();
     assert!(
         error.contains("unknown disk `P31`") && error.ends_with("the nearest names are P1, P3, P30"),
         "{error}"
     );
-    let error = stack(&catalogue, &with(None, "gcp/pd-sdd")).unwrap_err();
+    let error = stack(&catalogue, &disks_with(None, "gcp/pd-sdd")).unwrap_err();
     assert!(error.contains("the nearest names are gcp/pd-ssd, "), "{error}");
-    let error = stack(&catalogue, &with(None, "balanced")).unwrap_err();
+    let error = stack(&catalogue, &disks_with(None, "balanced")).unwrap_err();
     assert!(
         error.contains("needs `size`"),
         "the only entry with this last part: {error}"
     );
-    let error = stack(&catalogue, &with(None, "aws/gp3:500GiB")).unwrap_err();
+    let error = stack(&catalogue, &disks_with(None, "aws/gp3:500GiB")).unwrap_err();
     assert!(error.contains("write KEY=VALUE"), "{error}");
 }
 
 #[test]
 fn tables_are_checked_line_by_line() {
-    let with = |rows: &str| {
+    let parse_rows = |rows: &str| {
         let text = format!(
             "schema = 1\n[policy]\nid = \"my/vm\"\ntitle = \"x\"\nkind = \"machine\"\nas_of = \"2026-11\"\n\
              source = \"us\"\nconfidence = \"contract\"\n[[layer]]\nname = \"VM {{tier}}\"\niops = \"tier.iops\"\n\
@@ -468,7 +468,7 @@ fn tables_are_checked_line_by_line() {
         );
         Catalogue::with_user_files(&[("mine.toml".into(), text)])
     };
-    let catalogue = with("a|b,100,5\\n c,,7").unwrap();
+    let catalogue = parse_rows("a|b,100,5\\n c,,7").unwrap();
     let policy = catalogue.find("my/vm").unwrap();
     assert_eq!(policy.tiers().collect::<Vec<_>>(), ["a", "b", "c"]);
     let layer = policy.resolve(&inputs(&[("tier", "c")])).unwrap().layers.remove(0);
@@ -481,7 +481,7 @@ fn tables_are_checked_line_by_line() {
         ("a||b,1", "is not a name with values"),
         ("a,1\\nA,2", "duplicate row `A`"),
     ] {
-        let faults = with(rows).unwrap_err();
+        let faults = parse_rows(rows).unwrap_err();
         assert!(faults[0].contains(part), "{rows}: {faults:?}");
     }
 }
@@ -565,8 +565,8 @@ fn advice_names_the_smallest_disk_and_the_unmet_needs_of_others() {
         ..Need::default()
     };
     let list = advise(&Catalogue::built_in(), &need);
-    let of = |name: &str| list.iter().find(|advice| advice.policy == name).unwrap();
-    let gp3 = of("aws/gp3");
+    let advice_on = |name: &str| list.iter().find(|advice| advice.policy == name).unwrap();
+    let gp3 = advice_on("aws/gp3");
     assert!(gp3.fits, "{gp3:?}");
     let with: Vec<(&str, &str)> = gp3
         .with
@@ -575,12 +575,12 @@ fn advice_names_the_smallest_disk_and_the_unmet_needs_of_others() {
         .collect();
     // 300 MB/s are 286.1 MiB/s.
     assert_eq!(with, [("size", "500 GiB"), ("iops", "6000"), ("mbps", "287")]);
-    let gp2 = of("aws/gp2");
+    let gp2 = advice_on("aws/gp2");
     assert!(!gp2.fits && gp2.remarks[0].contains("262.1 MB/s"), "{gp2:?}");
-    let premium = of("azure/premium");
+    let premium = advice_on("azure/premium");
     assert_eq!((premium.fits, premium.tier.as_deref()), (true, Some("P60")));
     assert!(
-        of("gcp/pd-ssd")
+        advice_on("gcp/pd-ssd")
             .remarks
             .iter()
             .any(|remark| remark.contains("no promised latency"))

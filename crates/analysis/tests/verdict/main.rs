@@ -502,7 +502,7 @@ fn failed_operations_fail_the_whole_requirement() {
 
 #[test]
 fn findings_make_figures_inconclusive() {
-    let with = |rule: &str, severity: Severity, iops: f64| {
+    let judge_with = |rule: &str, severity: Severity, iops: f64| {
         let findings = [Finding::new(rule, severity, "the finding of a check")];
         let observed = SeriesGenerator::new(1).observation(4000.0, iops, 1.0, 60);
         let context = Context {
@@ -512,22 +512,22 @@ fn findings_make_figures_inconclusive() {
         judge(&clauses("iops>=4000"), &observed, &context)
     };
     for rule in ["CACHE-HITS", "IN-MEMORY"] {
-        assert_inconclusive(&with(rule, Severity::Warning, 5000.0), Cause::Invalid, rule);
+        assert_inconclusive(&judge_with(rule, Severity::Warning, 5000.0), Cause::Invalid, rule);
     }
     assert_inconclusive(
-        &with("OTHER-LOAD", Severity::Warning, 2000.0),
+        &judge_with("OTHER-LOAD", Severity::Warning, 2000.0),
         Cause::Invalid,
         "OTHER-LOAD",
     );
     assert_inconclusive(
-        &with("LITTLE-MISMATCH", Severity::Error, 5000.0),
+        &judge_with("LITTLE-MISMATCH", Severity::Error, 5000.0),
         Cause::Invalid,
         "LITTLE-MISMATCH",
     );
     // A cache does not make storage slow, and other load does not make it fast.
-    assert_outcome(&with("CACHE-HITS", Severity::Warning, 2000.0), Outcome::Fail);
-    assert_outcome(&with("OTHER-LOAD", Severity::Warning, 5000.0), Outcome::Pass);
-    assert_outcome(&with("WORKER-FAILED", Severity::Error, 5000.0), Outcome::Fail);
+    assert_outcome(&judge_with("CACHE-HITS", Severity::Warning, 2000.0), Outcome::Fail);
+    assert_outcome(&judge_with("OTHER-LOAD", Severity::Warning, 5000.0), Outcome::Pass);
+    assert_outcome(&judge_with("WORKER-FAILED", Severity::Error, 5000.0), Outcome::Fail);
     let interrupted = Context {
         interrupted: true,
         ..Context::default()

@@ -404,14 +404,14 @@ fn extended_time(planned: Nanos, seconds: f64) -> Nanos {
 /// Every combination of the values.
 fn combinations(varied: &[Varied]) -> Vec<Vec<Setting>> {
     varied.iter().fold(vec![Vec::new()], |cells, varied| {
-        let with = |cell: &Vec<Setting>, value: &Setting| {
+        let extend = |cell: &Vec<Setting>, value: &Setting| {
             let mut cell = cell.clone();
             cell.push(value.clone());
             cell
         };
         cells
             .iter()
-            .flat_map(|cell| varied.values.iter().map(move |value| with(cell, value)))
+            .flat_map(|cell| varied.values.iter().map(move |value| extend(cell, value)))
             .collect()
     })
 }

@@ -155,10 +155,10 @@ fn compare_settings(varied: &[Varied], a: &[Setting], b: &[Setting]) -> std::cmp
     let others = (0..varied.len()).filter(|index| Some(*index) != axis);
     let number =
         |settings: &[Setting], index: usize| settings.get(index).and_then(|setting| setting.number).unwrap_or(0.0);
-    let by = |index: usize| number(a, index).total_cmp(&number(b, index));
+    let compare_by = |index: usize| number(a, index).total_cmp(&number(b, index));
     others
         .chain(axis)
-        .map(by)
+        .map(compare_by)
         .find(|order| order.is_ne())
         .unwrap_or(std::cmp::Ordering::Equal)
 }
@@ -359,7 +359,7 @@ pub fn list_warnings(rows: &[Row], runs: &[StudyRun]) -> Vec<String> {
     let mut rules: Vec<&String> = rows.iter().flat_map(|row| &row.warnings).collect();
     rules.sort();
     rules.dedup();
-    let at = |rule: &String| {
+    let describe_points = |rule: &String| {
         let points: Vec<String> = rows
             .iter()
             .filter(|row| row.warnings.contains(rule))
@@ -374,7 +374,7 @@ pub fn list_warnings(rows: &[Row], runs: &[StudyRun]) -> Vec<String> {
             false => format!("{rule} warns at {}", points.join("; ")),
         }
     };
-    rules.into_iter().map(at).collect()
+    rules.into_iter().map(describe_points).collect()
 }
 
 /// The finding and the help of a rule for the first run with that warning.

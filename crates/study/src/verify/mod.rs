@@ -179,8 +179,13 @@ impl Promise {
 
     /// The promised mean latency in seconds: from a clause, otherwise from the policy's prose.
     fn latency_secs(&self) -> Option<f64> {
-        let all = |clause: &&Clause| clause.direction.is_none();
-        let find = |metric: fn(&Clause) -> bool| self.clauses.iter().filter(all).find(|clause| metric(clause));
+        let has_no_direction = |clause: &&Clause| clause.direction.is_none();
+        let find = |metric: fn(&Clause) -> bool| {
+            self.clauses
+                .iter()
+                .filter(has_no_direction)
+                .find(|clause| metric(clause))
+        };
         let mean = find(|clause| clause.metric == Metric::Mean);
         // A promised percentile is also an upper bound of the mean.
         let clause = mean.or_else(|| find(|clause| matches!(clause.metric, Metric::Quantile { .. })));

@@ -339,20 +339,20 @@ mod tests {
     /// A throttle may serve less from a deep queue than from a shallow one.
     #[test]
     fn a_window_slower_than_its_probe_is_repeated_at_the_depth_of_the_probe() {
-        let at = |slots, number, is_probe| Attempt {
+        let attempt = |slots, number, is_probe| Attempt {
             slots,
             number,
             is_probe,
         };
         let (probe, next, note) = after_missed_window(&[1300; 10], 1995.0);
-        assert_eq!((probe, next), (Some(at(32, 2, true)), Some(at(32, 2, false))));
+        assert_eq!((probe, next), (Some(attempt(32, 2, true)), Some(attempt(32, 2, false))));
         assert!(
             note.unwrap()
                 .contains("with up to 256 in flight the storage served only 1300")
         );
         // Exhausted credits do not return with fewer slots.
         let (probe, next, note) = after_missed_window(&[2000, 2000, 500, 500, 500, 500, 500, 500], 500.0);
-        assert_eq!((probe, next), (Some(at(32, 2, true)), None));
+        assert_eq!((probe, next), (Some(attempt(32, 2, true)), None));
         assert!(note.unwrap().contains("did not meet the rate either: 500 IOPS"));
         // A lowered limit is independent of the depth.
         let mut lowered = window(256, &[1300; 10]);

@@ -182,7 +182,7 @@ fn true_rate(form: Form, delivers: fn(f64, f64) -> f64) -> f64 {
 /// The outcomes of a seed at every margin.
 fn outcomes(case: &Case, form: Form, truth: f64, seed: u64) -> Vec<Verdict> {
     let mut shared = HashMap::new();
-    let one = |margin: &f64| {
+    let judge_margin = |margin: &f64| {
         let target = truth * (1.0 + margin);
         match case.promised {
             Promised::Mean { rate } => {
@@ -199,7 +199,7 @@ fn outcomes(case: &Case, form: Form, truth: f64, seed: u64) -> Vec<Verdict> {
             }
         }
     };
-    MARGINS.iter().map(one).collect()
+    MARGINS.iter().map(judge_margin).collect()
 }
 
 /// True if the device meets the promise at this margin.

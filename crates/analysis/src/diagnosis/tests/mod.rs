@@ -202,7 +202,7 @@ fn a_second_depth_that_costs_operations_is_saturation() {
 
 /// The added operations were never in flight, so an unchanged rate does not show a limit.
 #[test]
-fn unused_depth_shows_no_limit() {
+fn unused_depth_does_not_show_a_limit() {
     let shallow = closed(32, 7000.0);
     let mut deeper = closed(32, 7000.0);
     deeper.load.depth = Some(64);
@@ -453,7 +453,7 @@ fn a_rate_that_recovers_has_not_risen() {
 fn a_plain_queue_is_not_a_throttle() {
     let waves = |swing: u64| {
         let mut observation = closed(16, 40_000.0);
-        let one = |number: u64| SeriesPoint {
+        let point_at = |number: u64| SeriesPoint {
             start_ns: Nanos::millis(100 * number),
             length_ns: Nanos::millis(100),
             operations: [
@@ -467,7 +467,7 @@ fn a_plain_queue_is_not_a_throttle() {
             ],
             ..SeriesPoint::default()
         };
-        observation.series = (0..600).map(one).collect();
+        observation.series = (0..600).map(point_at).collect();
         let mut humps = Histogram::new();
         humps.record_times(300_000, 1_600_000);
         humps.record_times(600_000, 800_000);

@@ -18,7 +18,7 @@ fn paced(second: impl Fn(&mut Second)) -> Observation {
         processors: 0.15,
         ceiling_iops: None,
     });
-    let one = |number: u64| {
+    let second_at = |number: u64| {
         let mut made = Second {
             facts: IntervalFacts {
                 start_ns: Nanos::secs(number),
@@ -43,7 +43,7 @@ fn paced(second: impl Fn(&mut Second)) -> Observation {
         second(&mut made);
         made
     };
-    observation.seconds = (0..60).map(one).collect();
+    observation.seconds = (0..60).map(second_at).collect();
     observation
 }
 
