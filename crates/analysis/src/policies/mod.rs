@@ -437,7 +437,7 @@ pub struct Workload {
     pub concurrency: Option<u64>,
     /// Length of the measured window in seconds.
     pub duration_secs: f64,
-    /// I/O before it in seconds.
+    /// Length of the warm-up before it, in seconds.
     pub warm_up_secs: f64,
 }
 

@@ -82,7 +82,7 @@ pub struct IssuedLoad {
     pub workers: u32,
     /// Targets that share the load evenly.
     pub targets: u32,
-    /// I/O before the measured window.
+    /// Length of the warm-up before the measured window.
     pub warm_up_ns: Nanos,
     /// Planned length of the measured window.
     pub measured_ns: Nanos,
@@ -96,7 +96,7 @@ pub struct IssuedLoad {
 /// Limits of machine and disks.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Machine {
-    /// Each of them.
+    /// Each limit.
     pub layers: Vec<Layer>,
     /// The maximum rate of this load through all layers.
     pub reach: Option<Reach>,
@@ -109,7 +109,7 @@ pub struct JudgedResults {
     pub required: Vec<String>,
     /// The outcome of all jobs together: the worst one.
     pub outcome: Outcome,
-    /// Each of them.
+    /// Each job.
     pub jobs: Vec<JudgedJob>,
 }
 
@@ -143,7 +143,7 @@ pub struct SuiteReport {
     pub environment: Vec<(String, String)>,
     /// The outcome of all workloads together.
     pub outcome: Outcome,
-    /// Each of them.
+    /// Each workload.
     pub workloads: Vec<JudgedWorkload>,
 }
 

@@ -98,7 +98,7 @@ fn parse_filter(browse: &Browse, pairs: &[(String, String)]) -> Result<Filter, E
     };
     let kind = |name: String| {
         EntryKind::from_name(&name)
-            .ok_or_else(|| wrong(format!("no command is called `{name}`"), "choose one from the list"))
+            .ok_or_else(|| wrong(format!("unknown command `{name}`"), "choose one from the list"))
     };
     let before = |id: String| {
         id.parse()

@@ -118,7 +118,7 @@ fn full_queue_reason(parameter: Parameter, load: f64, curve: &[(f64, Observation
         .iter()
         .find(|(at, found)| *at < load && in_flight(found).is_some_and(|n| n > capacity))?;
     Some(format!(
-        "{} {at} already kept more operations in flight than the {capacity} requests of the device's queue",
+        "{} {at} already had more operations in flight than the {capacity} requests of the device's queue",
         parameter.name()
     ))
 }

@@ -235,14 +235,14 @@ impl Search {
                 show(iops)
             ),
             _ if last.iops > missed.iops * (1.0 + GROWTH_MIN) => format!(
-                "with up to {slots} in flight the storage served only {} IOPS, and with {shallower} again {}: a \
-                 deeper queue slows it down, so the verdict is about {shallower}",
+                "with up to {slots} in flight the storage served only {} IOPS, but {} with {shallower}: a \
+                 deeper queue slows it down, so the verdict is for {shallower}",
                 show(missed.iops),
                 show(last.iops)
             ),
             _ => format!(
-                "probes of {PROBE_TIME} reach {} IOPS with {shallower} slots, and a whole window with {shallower} or \
-                 {slots} does not: the storage is slower under lasting load, as with credits that end in the warm-up",
+                "probes of {PROBE_TIME} reach {} IOPS with {shallower} slots, but a whole window with {shallower} or \
+                 {slots} does not: the storage is slower under sustained load, for example if credits ran out in the warm-up",
                 show(iops)
             ),
         })
