@@ -97,16 +97,16 @@ mod tests {
         let alone = diagnose(&shallow, &[], &context);
         assert!(alone.sentence.starts_with("the device delivers"), "{}", alone.sentence);
         context.others = vec![&other];
-        let concurrent_jobs = diagnose(&shallow, &[], &context);
-        assert_eq!(concurrent_jobs.answer, Answer::Saturated);
+        let with_other_job = diagnose(&shallow, &[], &context);
+        assert_eq!(with_other_job.answer, Answer::Saturated);
         assert_eq!(
-            concurrent_jobs.sentence,
+            with_other_job.sentence,
             "while b ran, this job reached at most 1600 IOPS"
         );
         assert!(
-            !concurrent_jobs.advice.iter().any(|advice| advice.contains("--cap")),
+            !with_other_job.advice.iter().any(|advice| advice.contains("--cap")),
             "{:?}",
-            concurrent_jobs.advice
+            with_other_job.advice
         );
     }
 }
