@@ -14,8 +14,7 @@ use crate::requirement::Metric;
 const MISSED_BELOW: f64 = 0.99;
 /// From this share on, all slots count as in use.
 const MIN_SHARE_IN_USE: f64 = 0.95;
-/// From this share of missing operations on, the storage is at fault: they came due while every
-/// slot was taken.
+/// Minimum share of missing operations due without a free slot for the storage to be at fault.
 const MIN_BLOCKED_SHARE: f64 = 0.9;
 /// Any other cause must explain at least this share of the missing operations.
 const MIN_EXPLAINED_SHARE: f64 = 0.5;

@@ -11,7 +11,7 @@ use super::{Check, JobView};
 const RATE_TOLERANCE: f64 = 0.01;
 /// Schedule delays up to this share of the service time are normal.
 const MAX_LAG_SHARE: f64 = 0.10;
-/// From this share of operations on that were due without a free slot, the target delayed them.
+/// Minimum share of operations due without a free slot for the target to be the cause.
 const MIN_BLOCKED_SHARE: f64 = 0.1;
 /// Below this share, the target did not delay them.
 const MAX_FREE_SHARE: f64 = 0.01;

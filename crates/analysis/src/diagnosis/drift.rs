@@ -9,7 +9,7 @@ use crate::attribution::Attribution;
 use crate::requirement::Metric;
 use crate::shifts::{Shift, shift};
 
-/// From this share of operations on that were due without a free slot, the latency shows a backlog.
+/// Minimum share of operations due without a free slot for the latency to show a backlog.
 const MIN_BLOCKED_SHARE: f64 = 0.5;
 
 pub(super) const DRIFT: Signature = Signature {

@@ -97,7 +97,7 @@ fn trust(samples: Option<u64>, share: f64) -> Trust {
 
 /// `p99.9` for 0.999.
 fn percentile_name(share: f64) -> String {
-    // Nines are computed as 1 - 10^-n, direction_name last bits are noise.
+    // Nines are computed as 1 - 10^-n, whose last bits are noise.
     let percent = (share * 100.0 * 1e8).round() / 1e8;
     format!("p{percent}")
 }

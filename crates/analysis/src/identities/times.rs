@@ -12,7 +12,7 @@ const MAX_ROUNDING: f64 = 0.01;
 /// Bins and rounding can move a mean by this share, and by this time.
 const MAX_MEAN_ERROR: f64 = 0.05;
 const MEAN_ROUNDING_NS: f64 = 1000.0;
-/// Tools name percentiles are exact to a few percent.
+/// Tools whose percentiles are exact to a few percent.
 const EXACT_TOOLS: [&str; 3] = ["DiskSpd", "fio", "fathom"];
 /// From this ratio on, the tail is a second distribution.
 const MIN_TAIL_RATIO: f64 = 5.0;

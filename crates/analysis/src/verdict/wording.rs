@@ -10,7 +10,7 @@ use crate::shifts::Shift;
 /// If at least this many clauses share a statement, it is printed once, below them.
 const MIN_SHARING: usize = 2;
 
-/// Joins a share with what was observed in these seconds.
+/// Joins a share with the observation in these seconds.
 pub(super) const SECONDS_IN_WHICH: &str = " seconds in which ";
 
 /// The text of a verdict. Statements that several clauses share are printed once.

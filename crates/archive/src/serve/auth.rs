@@ -76,10 +76,10 @@ impl AuthGuard {
         format!("fathom_{}", self.address.port())
     }
 
-    /// True if a `Host` header is safe from DNS rebinding. With that, a foreign site points its own
-    /// name to this address to read our pages in the user's browser. IP addresses and `localhost`
-    /// are safe. Other names are allowed only with a token, whose cookie the browser does not send
-    /// to that name.
+    /// True if a `Host` header is safe from DNS rebinding. In such an attack, a foreign site points
+    /// its own name to this address to read our pages in the user's browser. IP addresses and
+    /// `localhost` are safe. Other names are allowed only with a token, whose cookie the browser
+    /// does not send to that name.
     fn accepts_host(&self, host: &str) -> bool {
         let name = match host.rsplit_once(':') {
             Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
