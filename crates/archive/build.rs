@@ -1,4 +1,4 @@
-//! Packs the published schemas, a megabyte of text, for `fathom schema`.
+//! Compresses the published schemas, a megabyte of text, for `fathom schema`.
 
 use std::fs::{self, File};
 use std::io::{self, Write};

@@ -1,8 +1,8 @@
 //! Attributes each missed second of a paced load to the storage, the generator or other programs.
-//! The schedule of a paced load tells how many operations were due in each second. If fewer
-//! completed, the facts of that second decide: slots in use, I/O of other programs on the device,
-//! and how long our threads waited for a processor. An average over the window could not
-//! distinguish a disk whose credits ran out halfway from a generator that was always slow.
+//! The schedule of a paced load gives the operations due in each second. If fewer completed, the
+//! facts of that second decide: slots in use, I/O of other programs on the device, and the time for
+//! which our threads waited for a processor. An average over the window could not distinguish a
+//! disk whose credits ran out halfway from a generator that was always slow.
 
 use model::environment::BusyProgram;
 use model::observation::{Observation, Second};
@@ -14,25 +14,24 @@ use crate::requirement::Metric;
 const MISSED_BELOW: f64 = 0.99;
 /// From this share on, all slots count as in use.
 const MIN_SHARE_IN_USE: f64 = 0.95;
-/// The storage is at fault if this share of the missing operations came due while every slot was
-/// taken.
+/// Minimum share of missing operations due without a free slot for the storage to be at fault.
 const MIN_BLOCKED_SHARE: f64 = 0.9;
 /// Any other cause must explain at least this share of the missing operations.
 const MIN_EXPLAINED_SHARE: f64 = 0.5;
-/// Minimum share of its time that a thread waits for a processor before the wait counts as a
+/// Minimum share of a thread's time spent waiting for a processor. A shorter wait is not a
 /// disturbance.
 const MIN_WAITED_SHARE: f64 = 0.02;
 /// A longer interval means that the loop was paused at the end of the interval.
 const MIN_PAUSE_SECS: f64 = 1.5;
-/// Minimum share of the latency spent waiting for a processor before the latency counts as
-/// disturbed.
+/// Minimum share of the latency spent waiting for a processor. With a smaller share, the latency is
+/// not disturbed.
 const MIN_WAITED_SHARE_OF_LATENCY: f64 = 0.1;
 /// From this share of all processor time on, other programs keep the processors busy.
 const MIN_OTHERS_CPU_SHARE: f64 = 0.5;
 /// If the storage caused at least this share of the missing operations ...
 const MIN_CLEAR_SHARE: f64 = 0.5;
-/// ... and it missed more than this share of all due operations, the promise is broken whatever
-/// else disturbed the test.
+/// ... and it missed more than this share of all due operations, the promise is broken. Other
+/// disturbances then do not matter.
 const MIN_CLEAR_SHORTFALL: f64 = 0.05;
 /// Minimum share of the device's bytes from others before a latency counts as disturbed.
 const MIN_OTHERS_BYTES_SHARE: f64 = 0.1;
@@ -65,7 +64,7 @@ pub struct MissedSecond {
 /// All missed seconds of a load.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Attribution {
-    /// In time order.
+    /// The missed seconds, in time order.
     pub missed: Vec<MissedSecond>,
     /// Operations due in all seconds.
     pub due: f64,
@@ -120,8 +119,7 @@ impl Attribution {
         with_fault.map(|missed| missed.operations).sum()
     }
 
-    /// The share of all missing operations that fall in seconds of this fault; 0 if none is
-    /// missing.
+    /// The share of missing operations in seconds of this fault; 0 if none is missing.
     pub fn share(&self, fault: Fault) -> f64 {
         let all: f64 = self.missed.iter().map(|missed| missed.operations).sum();
         if all > 0.0 {
@@ -156,8 +154,7 @@ impl Attribution {
     }
 }
 
-/// A period in which a paced load catches up, so that the storage serves more than the promised
-/// rate.
+/// A period in which a paced load catches up. The storage then serves more than the promised rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Backlog {
     /// Time of the first missed operations, in seconds.
@@ -168,7 +165,7 @@ pub struct Backlog {
     pub fault: Fault,
 }
 
-/// Periods in which a paced load fell behind, not because of the storage, and caught up.
+/// Periods in which a paced load fell behind and caught up, without fault of the storage.
 pub fn backlogs(observation: &Observation) -> Vec<Backlog> {
     let found = Attribution::new(observation, None);
     let (Some(found), Some(rate)) = (found, observation.load.rate_iops) else {
@@ -323,7 +320,7 @@ pub(crate) fn name_programs(programs: &[BusyProgram], moved: Bytes) -> String {
     }
 }
 
-/// Bytes that the device moved beyond ours; `None` where it was not sampled.
+/// Bytes that the device moved in addition to ours; `None` if it was not sampled.
 fn device_excess(second: &Second) -> Option<f64> {
     let devices = || second.hosts.iter().filter_map(|host| host.device);
     devices().next()?;
@@ -352,9 +349,9 @@ impl<'a> SecondView<'a> {
         }
     }
 
-    /// Bytes that others moved on the device; `None` where it was not sampled. A sample begins a
-    /// little earlier or later than its second, which shifts bytes of ours between seconds, so a
-    /// second cannot have more than the whole window.
+    /// Bytes that others moved on the device; `None` if it was not sampled. A sample begins a
+    /// little earlier or later than its second, which shifts our own bytes between seconds. So the
+    /// result is at most that of the whole window.
     fn other_bytes(&self) -> Option<f64> {
         let edges = 0.02 * self.second.moved.0 as f64;
         let excess = (device_excess(self.second)? - edges).max(0.0);
@@ -415,8 +412,8 @@ impl SecondView<'_> {
         pauses.map(Nanos::as_secs).fold(0.0, f64::max)
     }
 
-    /// True if the operations in flight take longer than all waits for a processor in this second:
-    /// the storage has work even while the threads wait.
+    /// True if operations take longer than all waits for a processor in this second. The storage
+    /// then has work even while the threads wait.
     fn storage_never_idles(&self) -> bool {
         let facts = &self.second.facts;
         let service = facts.service_ns.as_secs() / facts.operations.max(1) as f64;
@@ -438,8 +435,8 @@ impl SecondView<'_> {
         busy > MIN_OTHERS_CPU_SHARE * cpus
     }
 
-    /// True if the mean service time exceeds a limit even without the time that threads waited for
-    /// a processor. A waiting thread delays everything in flight.
+    /// True if the mean service time exceeds a limit even without waits for a processor. A waiting
+    /// thread delays everything in flight.
     fn exceeds_without_delay(&self, limit_ns: f64) -> bool {
         let facts = &self.second.facts;
         let service = facts.service_ns.0 as f64;
@@ -449,7 +446,7 @@ impl SecondView<'_> {
         (service - delay) / facts.operations.max(1) as f64 > limit_ns
     }
 
-    /// What, besides the storage, raised the latencies of this second.
+    /// Finds the cause, other than the storage, that raised the latencies of this second.
     fn disturbance(&self, limit_ns: Option<f64>) -> Option<Fault> {
         let facts = &self.second.facts;
         if self.paused_secs() > 0.0 {
@@ -468,8 +465,8 @@ impl SecondView<'_> {
     }
 }
 
-/// What, besides the storage, raised the latencies in the second at `at` seconds. `None` if nothing
-/// is known, or if waiting for processors does not explain latencies above `limit_ns`.
+/// Finds the cause, other than the storage, that raised the latencies of the second `at`. `None` if
+/// nothing is known, or if waiting for processors does not explain latencies above `limit_ns`.
 pub fn disturbance(observation: &Observation, at: f64, limit_ns: Option<f64>) -> Option<Fault> {
     let seconds = &observation.seconds;
     let next = seconds.partition_point(|second| second.facts.start_ns.as_secs() <= at + 1e-9);
@@ -565,8 +562,8 @@ pub(crate) mod tests {
         assert_eq!(faults(vec![slow], Some(1.1e6)), [Fault::Generator]);
     }
 
-    /// Other programs disturb one of four seconds; in the others the storage serves half of what is
-    /// due.
+    /// Other programs disturb one of four seconds. In the others, the storage serves half of the
+    /// due operations.
     #[test]
     fn a_disturbed_second_does_not_excuse_the_others() {
         let mut disturbed = second(0, 500, 0.99, 0.99);
@@ -644,9 +641,9 @@ pub(crate) mod tests {
         assert_eq!(faults(vec![shared], None), [Fault::Storage]);
     }
 
-    /// Samples that begin a little off their second shift our own bytes from one to the next.
+    /// Samples that do not begin exactly with their second shift our own bytes between seconds.
     #[test]
-    fn shifted_samples_are_no_io_of_others() {
+    fn shifted_samples_are_not_io_of_others() {
         let shifted = |number: u64, counted: u64| {
             let mut second = second(number, 960, 0.99, 0.99);
             second.hosts[0].device = Some(DeviceSample {
@@ -661,7 +658,7 @@ pub(crate) mod tests {
         assert_eq!(faults(seconds, None), [Fault::Storage; 10]);
     }
 
-    /// With enough operations in flight, the storage works on while a thread waits.
+    /// With enough operations in flight, the storage stays busy while a thread waits.
     #[test]
     fn a_wait_that_the_queue_covers_is_not_the_cause() {
         let mut covered = second(0, 960, 0.99, 0.99);

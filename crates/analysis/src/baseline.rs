@@ -7,23 +7,23 @@ use model::JsonSchema;
 use model::observation::{Flow, Observation};
 use serde::{Deserialize, Serialize};
 
-/// Version of the saved form.
+/// Version of the saved format.
 pub const FORMAT_VERSION: u32 = 1;
 
-/// A baseline.
+/// Reference figures with the facts on which they depend.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Baseline {
-    /// Version of this form.
+    /// Version of this format.
     pub format_version: u32,
     /// `baseline`.
     pub kind: String,
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// The file it was read from.
     pub file: String,
-    /// The form of that file, in words.
+    /// The format of that file, in words.
     pub form: String,
-    /// Where the figures come from, if recorded.
+    /// The source of the figures, if recorded.
     pub source: Option<String>,
     /// When it was saved, in seconds since 1970.
     pub kept_unix_s: u64,
@@ -49,7 +49,7 @@ pub struct LoadComparison {
 /// One figure of both loads.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FigureComparison {
-    /// What it is.
+    /// Name of the figure.
     pub figure: String,
     /// Value in the baseline.
     pub base: f64,
@@ -61,7 +61,7 @@ pub struct FigureComparison {
     pub more_is_better: bool,
 }
 
-/// A comparison.
+/// Comparison of a result with a baseline.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
     /// The baseline's name.

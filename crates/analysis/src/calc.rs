@@ -71,7 +71,7 @@ pub fn bandwidth(iops: Option<f64>, block_bytes: Option<f64>, bytes_per_sec: Opt
     })
 }
 
-/// The operations that a percentile needs, and how long they take.
+/// The operations that a percentile needs, and the time that they take.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Samples {
     /// The percentile as a share: 0.9999 for p99.99.
@@ -115,8 +115,8 @@ pub struct Burst {
     pub refills_sec: Option<f64>,
 }
 
-/// How long a full bucket of `capacity` lasts at `ceiling` per second with `refill` per second, all
-/// in the same unit. `None` for figures that are not positive (the refill may be 0).
+/// The duration of a full bucket of `capacity` at `ceiling` per second with `refill` per second.
+/// All are in the same unit. `None` for figures that are not positive (the refill may be 0).
 pub fn burst(capacity: f64, refill: f64, ceiling: f64) -> Option<Burst> {
     let usable = capacity > 0.0 && ceiling > 0.0 && refill >= 0.0;
     (usable && capacity.is_finite() && ceiling.is_finite() && refill.is_finite()).then(|| Burst {
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn percentiles_take_as_long_as_the_published_table_says() {
+    fn percentiles_need_the_time_of_the_published_table() {
         let check = |share: f64, exists: u64, weak: u64, good: u64, seconds: [f64; 3]| {
             for (iops, seconds) in [1e3, 4e3, 1e5].into_iter().zip(seconds) {
                 let found = samples(share, iops).unwrap();
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn bursts_last_as_long_as_their_providers_publish() {
+    fn bursts_last_for_the_published_time() {
         // gp2: 3 per GiB and at least 100, up to 3,000; 5.4 million credits.
         for (gib, seconds) in [
             (33.0, 1862.0),
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_cross_where_their_quotient_says() {
+    fn limits_cross_at_their_quotient() {
         for (bytes, iops, kib) in [
             (200e6, 5000.0, 39.1),
             (150e6, 2300.0, 63.7),

@@ -1,5 +1,4 @@
-//! The demand of one load, or of all loads that share a limit, on the layers between a program and
-//! its data.
+//! The demand of concurrent loads on the layers between a program and its data.
 
 use model::Direction;
 use model::observation::{Flow, Observation};
@@ -11,7 +10,7 @@ pub use model::caps::{ABOVE, Applies, BELOW, Layer, LayerKind, Limit};
 pub struct Demand {
     /// Operations; a long one counts as several if the layer has a unit.
     pub iops: f64,
-    /// Bytes, where known.
+    /// Bytes, if known.
     pub bytes_per_sec: Option<f64>,
     /// Names of the jobs whose operations count, each once.
     pub jobs: Vec<String>,

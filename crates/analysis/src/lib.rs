@@ -7,7 +7,7 @@
 //! examines a test before it runs. [`diagnosis`] names the bottleneck: an ordered list of causes,
 //! one file each, tested on scenarios with a known cause. `attribution` decides what caused each
 //! missed second of a paced load, and `shifts` whether the window was stationary; verdicts and
-//! diagnoses use both. [`policies`] is the catalogue of what providers promise, as data files with
+//! diagnoses use both. [`policies`] is the catalogue of provider promises, as data files with
 //! formulas. [`requirement`] parses clauses, and `verdict` judges an observation by them.
 
 #![forbid(unsafe_code)]

@@ -14,7 +14,7 @@ pub struct LimitUse {
     pub layer: String,
     /// The kind of layer.
     pub kind: LayerKind,
-    /// What is limited.
+    /// The limited quantity.
     pub of: Limited,
     /// The measured use, in the layer's units.
     pub measured: f64,
@@ -22,16 +22,16 @@ pub struct LimitUse {
     pub limit: Limit,
     /// Measured use divided by the limit.
     pub share: f64,
-    /// The use is at the limit: from 3 % below to 5 % above.
+    /// The use is from 3 % below to 5 % above the limit.
     pub met: bool,
     /// The jobs whose operations count, if several ran at the same time.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub jobs: Vec<String>,
-    /// Where the limit comes from.
+    /// The source of the limit.
     pub source: String,
 }
 
-/// What a layer limits.
+/// The quantity that a layer limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Limited {

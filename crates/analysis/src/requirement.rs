@@ -1,6 +1,6 @@
 //! Requirements on storage: clauses such as `iops>=4000`, `p99<=3ms`, `read.mean<=1ms`,
 //! `mbps>=200`, separated by commas. This module parses them; [`crate::verdict`] judges whether
-//! they are kept.
+//! they are met.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub const TOLERANCE: f64 = 0.01;
 /// Maximum operations per second: one per nanosecond, the unit of every clock here.
 pub const MAX_IOPS: f64 = 1e9;
-/// Bytes per second at most.
+/// Maximum bytes per second.
 const MAX_BYTES_PER_SEC: f64 = 1e15;
 
 /// One condition of a requirement.
@@ -20,7 +20,7 @@ const MAX_BYTES_PER_SEC: f64 = 1e15;
 pub struct Clause {
     /// The text, as written by the user or the policy.
     pub text: String,
-    /// What is judged.
+    /// The judged figure.
     pub metric: Metric,
     /// Reads or writes alone; absent: all operations.
     pub direction: Option<Direction>,
@@ -30,12 +30,12 @@ pub struct Clause {
     pub target: f64,
     /// Share of the target that may be missing.
     pub tolerance: f64,
-    /// A policy promises it; otherwise the user added it.
+    /// True if a policy promises the clause; false if the user added it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub of_policy: bool,
 }
 
-/// What a clause is about.
+/// The figure that a clause limits.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "metric", rename_all = "kebab-case")]
 pub enum Metric {
@@ -65,7 +65,7 @@ pub enum Side {
 }
 
 impl Side {
-    /// As users write it.
+    /// The sign in a requirement.
     pub fn sign(self) -> &'static str {
         match self {
             Side::AtLeast => ">=",
@@ -129,14 +129,14 @@ impl fmt::Display for Clause {
     }
 }
 
-/// Why a requirement could not be parsed.
+/// The reason why a requirement could not be parsed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequirementError {
     /// The faulty clause.
     pub clause: String,
-    /// What is wrong.
+    /// The problem.
     pub why: String,
-    /// What to write.
+    /// The correct form.
     pub help: String,
 }
 
@@ -149,7 +149,7 @@ impl fmt::Display for RequirementError {
 /// Parses clauses separated by commas.
 ///
 /// # Errors
-/// One [`RequirementError`] for each clause that is wrong.
+/// One [`RequirementError`] for each faulty clause.
 pub fn parse(text: &str) -> Result<Vec<Clause>, Vec<RequirementError>> {
     let (mut clauses, mut errors) = (Vec::new(), Vec::new());
     for part in split_clauses(text) {
@@ -252,17 +252,15 @@ fn split_clause(text: &str) -> Result<(&str, Side, &str), WhyAndHelp> {
         }
     }
     match text.contains('=') {
-        true => Err((
-            "a figure that is measured is never exactly equal to another".into(),
-            help,
-        )),
+        true => Err(("a measured figure is never exactly equal to a target".into(), help)),
         false => Err((incomplete, help)),
     }
 }
 
 /// Parses a metric name with an optional direction before a dot.
 ///
-/// # Errors What is wrong, and which names exist.
+/// # Errors
+/// The problem, and the known names.
 pub fn parse_metric(name: &str) -> Result<(Metric, Option<Direction>), (String, String)> {
     let lower = name.to_ascii_lowercase();
     let (direction, rest) = match lower.split_once('.') {
@@ -286,7 +284,7 @@ pub fn parse_metric(name: &str) -> Result<(Metric, Option<Direction>), (String, 
             Some(percent) => {
                 return Err((
                     format!("there is no percentile {percent}"),
-                    "a percentile lies between 0 and 100, for example p99.9".into(),
+                    "a percentile is between 0 and 100, for example p99.9".into(),
                 ));
             }
             None if rest.ends_with('=') => {
@@ -354,7 +352,7 @@ fn parse_target(metric: Metric, name: &str, text: &str) -> Result<f64, WhyAndHel
     }
 }
 
-/// Parses a number. Underscores may separate digits; commas may not, because they separate clauses.
+/// Parses a number. Underscores can separate digits; commas cannot, because they separate clauses.
 fn parse_number(text: &str) -> Option<f64> {
     let plain = text.trim().replace('_', "");
     plain.parse::<f64>().ok().filter(|value| value.is_finite())
@@ -394,7 +392,7 @@ fn parse_throughput(name: &str, text: &str) -> Result<f64, WhyAndHelp> {
 /// Parses a time, in nanoseconds. The unit is required: `3` could mean seconds or milliseconds.
 ///
 /// # Errors
-/// What is wrong, and what to write.
+/// The problem, and the correct form.
 pub fn parse_time(text: &str) -> Result<f64, (String, String)> {
     let help = "a time needs its unit: p99<=3ms, mean<=500us".to_owned();
     if parse_number(text).is_some() {
@@ -421,7 +419,7 @@ fn parse_share(text: &str) -> Result<f64, WhyAndHelp> {
 mod tests {
     use super::*;
 
-    fn one(text: &str) -> Clause {
+    fn parse_one(text: &str) -> Clause {
         let mut clauses = parse(text).unwrap();
         assert_eq!(clauses.len(), 1);
         clauses.remove(0)
@@ -429,7 +427,7 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, metric: Metric, direction: Option<Direction>, target: f64) {
-        let clause = one(text);
+        let clause = parse_one(text);
         assert_eq!((clause.metric, clause.direction), (metric, direction), "{text}");
         assert!(
             (clause.target - target).abs() < 1e-6 * target,
@@ -507,7 +505,7 @@ mod tests {
         for text in [
             "iops >= 4000", "read.p99.9 <= 3 ms", "mbps >= 200 MB/s", "write.mean <= 1.5 ms", "availability >= 99.9 %",
         ] {
-            let shown = one(&text.replace(" %", "%")).to_string();
+            let shown = parse_one(&text.replace(" %", "%")).to_string();
             assert_eq!(shown, text);
         }
     }

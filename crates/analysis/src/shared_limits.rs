@@ -1,6 +1,6 @@
-//! Limits shared by concurrent jobs: which part of the load counts against which limit. A virtual
-//! machine limits I/O served by the host's cache and I/O to disks separately, so a load on both
-//! paths can exceed either figure without reaching a limit.
+//! Compares concurrent jobs with the limits that they share. A virtual machine limits I/O served by
+//! the host's cache and I/O to disks separately, so a load on both paths can exceed either figure
+//! without reaching a limit.
 
 use model::diagnosis::{JobPath, LayerUse, LimitTable};
 use model::observation::Observation;
@@ -141,7 +141,7 @@ fn sum_name(cached: &Layer, uncached: &Layer) -> String {
     }
 }
 
-/// What the table shows, in sentences.
+/// Describes the table in sentences.
 fn sentences(loads: &[&Observation], layers: &[Layer]) -> Vec<String> {
     let mut sentences = Vec::new();
     for both in both_paths(loads, layers) {
@@ -273,14 +273,14 @@ mod tests {
         load
     }
 
-    fn on(path: CachePath) -> StoragePath {
+    fn storage_on(path: CachePath) -> StoragePath {
         StoragePath {
             cache: Some(path),
             ..StoragePath::default()
         }
     }
 
-    fn limits_of(machine: &str) -> Vec<Layer> {
+    fn machine_limits(machine: &str) -> Vec<Layer> {
         let wanted = Disks {
             machine: Some(machine.into()),
             ..Disks::default()
@@ -302,14 +302,14 @@ mod tests {
             load("reader1", Direction::Read, 78_300.0, reader),
             load("writer1", Direction::Write, 12_600.0, writer),
         ];
-        let mut tables = limit_tables(&loads, &limits_of("Standard_D8ds_v4"));
+        let mut tables = limit_tables(&loads, &machine_limits("Standard_D8ds_v4"));
         assert_eq!(tables.len(), 1);
         tables.remove(0)
     }
 
     #[test]
     fn both_limits_of_a_machine_are_reached_together() {
-        let table = azure(on(CachePath::Cached), on(CachePath::Uncached));
+        let table = azure(storage_on(CachePath::Cached), storage_on(CachePath::Uncached));
         assert_eq!(
             iops_rows(&table),
             [
@@ -332,7 +332,7 @@ mod tests {
 
     #[test]
     fn a_load_beyond_one_path_gets_advice_to_name_its_paths() {
-        let table = azure(on(CachePath::Cached), on(CachePath::Cached));
+        let table = azure(storage_on(CachePath::Cached), storage_on(CachePath::Cached));
         assert_eq!(
             iops_rows(&table),
             [
@@ -350,8 +350,8 @@ mod tests {
         assert!(sentence.contains("118.1 % of the cached limit alone"), "{sentence}");
         assert!(sentence.contains("--path JOB=uncached"), "{sentence}");
         // 84,000 also exceeds one path of 77,000, but leaves the other path unsaturated.
-        let loads = [load("a", Direction::Read, 84_000.0, on(CachePath::Cached))];
-        let tables = limit_tables(&loads, &limits_of("Standard_D8ds_v4"));
+        let loads = [load("a", Direction::Read, 84_000.0, storage_on(CachePath::Cached))];
+        let tables = limit_tables(&loads, &machine_limits("Standard_D8ds_v4"));
         assert!(
             tables[0].sentences[0].contains("One path cannot carry that"),
             "{tables:?}"
@@ -364,10 +364,10 @@ mod tests {
         );
         // Far beyond both limits, that advice would be wrong.
         let loads = [
-            load("a", Direction::Read, 200_000.0, on(CachePath::Cached)),
-            load("b", Direction::Read, 1000.0, on(CachePath::Cached)),
+            load("a", Direction::Read, 200_000.0, storage_on(CachePath::Cached)),
+            load("b", Direction::Read, 1000.0, storage_on(CachePath::Cached)),
         ];
-        let tables = limit_tables(&loads, &limits_of("Standard_D8ds_v4"));
+        let tables = limit_tables(&loads, &machine_limits("Standard_D8ds_v4"));
         assert!(
             tables[0].sentences[0].contains("Both paths together do not allow that"),
             "{tables:?}"
@@ -378,7 +378,7 @@ mod tests {
     fn jobs_that_share_a_limit_reach_it_together() {
         let half = |name: &str| load(name, Direction::Write, 6400.0, StoragePath::default());
         let (a, b) = (half("a"), half("b"));
-        let layers = limits_of("Standard_D8ds_v4");
+        let layers = machine_limits("Standard_D8ds_v4");
         let context = Context {
             others: vec![&b],
             ..Context::default()
@@ -397,7 +397,7 @@ mod tests {
 
     #[test]
     fn only_concurrent_rates_add_up() {
-        let at = |name: &str, start: u64, length: u64, group: u32| Observation {
+        let load_at = |name: &str, start: u64, length: u64, group: u32| Observation {
             measured_ns: Some(Nanos::secs(length)),
             at_once: Some(AtOnce {
                 group,
@@ -406,14 +406,14 @@ mod tests {
             }),
             ..load(name, Direction::Read, 1000.0, StoragePath::default())
         };
-        let first = at("first", 0, 30, 0);
+        let first = load_at("first", 0, 30, 0);
         let counts = |other: Observation| first.ran_with(&other);
-        assert!(counts(at("same", 0, 30, 0)));
-        assert!(counts(at("nearly", 3, 30, 0)));
-        assert!(!counts(at("later", 4, 30, 0)), "26 of 30 s");
-        assert!(!counts(at("short", 0, 10, 0)), "a third of the window");
-        assert!(!counts(at("other", 0, 30, 1)), "another step");
-        let mut sum = at("sum", 0, 30, 0);
+        assert!(counts(load_at("same", 0, 30, 0)));
+        assert!(counts(load_at("nearly", 3, 30, 0)));
+        assert!(!counts(load_at("later", 4, 30, 0)), "26 of 30 s");
+        assert!(!counts(load_at("short", 0, 10, 0)), "a third of the window");
+        assert!(!counts(load_at("other", 0, 30, 1)), "another step");
+        let mut sum = load_at("sum", 0, 30, 0);
         sum.at_once.as_mut().unwrap().is_sum = true;
         assert!(!counts(sum), "a sum would count twice");
     }
@@ -438,14 +438,14 @@ mod tests {
             iops: Some(Limit::exactly(10_000.0)),
             ..Layer::default()
         };
-        let asked = |load: &Observation, layer: &Layer| caps::demand(layer, &[load]).map(|demand| demand.iops);
+        let demand_iops = |load: &Observation, layer: &Layer| caps::demand(layer, &[load]).map(|demand| demand.iops);
         assert_eq!(
-            asked(&mixed, &layer(LayerKind::Disk)),
+            demand_iops(&mixed, &layer(LayerKind::Disk)),
             Some(10_000.0),
             "7000 + 3 × 1000"
         );
-        assert_eq!(asked(&mixed, &layer(LayerKind::Machine)), Some(8000.0));
-        assert_eq!(asked(&mixed, &layer(LayerKind::Link)), Some(8000.0));
+        assert_eq!(demand_iops(&mixed, &layer(LayerKind::Machine)), Some(8000.0));
+        assert_eq!(demand_iops(&mixed, &layer(LayerKind::Link)), Some(8000.0));
         let tables = limit_tables(std::slice::from_ref(&mixed), &[layer(LayerKind::Disk)]);
         assert_eq!(iops_rows(&tables[0]), [("layer", 10_000.0, 10_000.0, true)]);
         assert_eq!(
@@ -458,8 +458,8 @@ mod tests {
         );
         // A source that does not separate writes cannot be scaled.
         mixed.directions = Default::default();
-        assert_eq!(asked(&mixed, &layer(LayerKind::Disk)), None);
-        assert_eq!(asked(&mixed, &layer(LayerKind::Machine)), Some(8000.0));
+        assert_eq!(demand_iops(&mixed, &layer(LayerKind::Disk)), None);
+        assert_eq!(demand_iops(&mixed, &layer(LayerKind::Machine)), Some(8000.0));
     }
 
     #[test]
@@ -473,7 +473,7 @@ mod tests {
             load("b", Direction::Write, 20.0, with_role("log")),
             load("c", Direction::Write, 3.0, with_role("data")),
         ];
-        let of = |role: Option<&str>, job: Option<&str>| {
+        let demand_on = |role: Option<&str>, job: Option<&str>| {
             let layer = Layer {
                 role: role.map(str::to_owned),
                 job: job.map(str::to_owned),
@@ -483,9 +483,9 @@ mod tests {
             let loads: Vec<&Observation> = loads.iter().collect();
             caps::demand(&layer, &loads).map(|demand| (demand.iops, demand.jobs.join(" ")))
         };
-        assert_eq!(of(None, None), Some((123.0, "a b c".into())));
-        assert_eq!(of(Some("log"), None), Some((120.0, "a b".into())));
-        assert_eq!(of(None, Some("c")), Some((3.0, "c".into())));
-        assert_eq!(of(Some("data"), Some("a")), None);
+        assert_eq!(demand_on(None, None), Some((123.0, "a b c".into())));
+        assert_eq!(demand_on(Some("log"), None), Some((120.0, "a b".into())));
+        assert_eq!(demand_on(None, Some("c")), Some((3.0, "c".into())));
+        assert_eq!(demand_on(Some("data"), Some("a")), None);
     }
 }

@@ -1,6 +1,6 @@
-//! Whether a load was stationary: change points, trends and stalls within the measured window. A
-//! confidence interval of a mean assumes a single state of the storage. If the window shows two,
-//! its mean describes only that window and is not a sample.
+//! Finds change points, trends and stalls within the measured window. A confidence interval of a
+//! mean assumes a single state of the storage. If the window shows two, its mean describes only
+//! that window and is not a sample.
 
 use model::observation::{Observation, SeriesPoint};
 use model::stats::{Segment, mean, sample_deviation, segments};
@@ -62,11 +62,11 @@ pub enum Shift {
     },
     /// Nothing completed for some time.
     Stalls {
-        /// How often.
+        /// Number of stalls.
         count: usize,
-        /// When the first began, in seconds.
+        /// Start of the first stall, in seconds.
         at: f64,
-        /// The longest, in seconds.
+        /// Length of the longest stall, in seconds.
         longest: f64,
     },
 }
@@ -113,8 +113,8 @@ fn rate_change(observation: &Observation) -> Option<Shift> {
     (length > 0 && slope_t_statistic(&means) >= MIN_T_STATISTIC && differ).then_some(Shift::RateDrift { from, to })
 }
 
-/// True if a line fits a series better than its levels by the Bayesian information criterion
-/// (Schwarz 1978). Segmentation often splits a drift into steps.
+/// True if a line fits a series better than its levels. The Bayesian information criterion (Schwarz
+/// 1978) decides. Segmentation often splits a drift into steps.
 fn is_linear(values: &[f64], levels: &[Segment]) -> bool {
     let n = values.len() as f64;
     let (middle, level) = ((n - 1.0) / 2.0, mean(values));
@@ -162,7 +162,7 @@ fn latency_shift(observation: &Observation) -> Option<Shift> {
     (slope_t_statistic(&means) >= MIN_T_STATISTIC && differ(from, to)).then_some(Shift::LatencyDrift { from, to })
 }
 
-/// Mean latencies of equal parts of a series, and when each begins, in seconds.
+/// Mean latencies of equal parts of a series, and the start of each in seconds.
 fn latency_batches(points: &[SeriesPoint]) -> Option<(Vec<f64>, Vec<f64>)> {
     let length = points.len() / BATCHES;
     let skipped = points.len() - length * BATCHES;
@@ -254,7 +254,7 @@ mod tests {
 
     /// Ten points per second with this many operations and this mean latency in each.
     fn observed(seconds: usize, point: impl Fn(usize) -> (u64, f64)) -> Observation {
-        let one = |number: usize| {
+        let point_at = |number: usize| {
             let (operations, mean) = point(number);
             SeriesPoint {
                 start_ns: Nanos::millis(100 * number as u64),
@@ -265,7 +265,7 @@ mod tests {
             }
         };
         let mut observation = Observation {
-            series: (0..10 * seconds).map(one).collect(),
+            series: (0..10 * seconds).map(point_at).collect(),
             ..Observation::default()
         };
         observation.total.iops = Some(1000.0);

@@ -1,4 +1,4 @@
-//! The page that explains the rules knows each of them.
+//! `docs/explain.md` explains every rule.
 
 use std::fs;
 
@@ -12,7 +12,7 @@ fn every_rule_is_explained() {
             "docs/explain.md does not explain {name}"
         );
     }
-    // What reading shows is explained there too.
+    // The page also explains the findings of parsing.
     for name in [
         "REPORT-TRUNCATED", "REPORT-EDITED", "REPORT-UNREAD", "RUN-INTERRUPTED", "DECIMAL-COMMA", "ENCODING",
         "OPTION-TYPO", "OPTION-DEPRECATED", "PCT-COMPLETION", "PCT-PER-CLONE", "SYNC-ENGINE", "JOB-FAILED",

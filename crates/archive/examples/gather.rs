@@ -1,10 +1,9 @@
-//! What it takes to put the results of many ranks together and to save them:
-//! `gather SAVED RANKS OUT`.
+//! Measures the time to merge and save the results of many ranks: `gather SAVED RANKS OUT`.
 //!
-//! Each rank is what one process has measured and saved, on a machine of its own; they are put
-//! together by the code that does so after a test on several hosts. Called by
-//! `cargo xtask bench --only fleet`, which also sees the memory of the process.
-#![allow(clippy::print_stdout, reason = "it is what this program is for")]
+//! Each rank is a variant of one saved result, on its own machine. The code that merges results
+//! after a test on several hosts merges them. `cargo xtask bench --only fleet` runs this program
+//! and also measures its memory.
+#![allow(clippy::print_stdout, reason = "the output of this program")]
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -14,31 +13,31 @@ use model::fleet::{Fleet, Gathering, Rank, RankFacts, Share};
 use model::plan::Plan;
 use model::results::Results;
 
-/// Operations that each rank has beside those of the one process, for each direction.
-const MORE: u64 = 500;
+/// Operations that each rank has in addition to those of the saved result, in each direction.
+const ADDED_OPERATIONS: u64 = 500;
 
 fn main() -> Result<(), String> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [saved, ranks, out] = &arguments[..] else {
         return Err("gather SAVED RANKS OUT".into());
     };
-    let of: u32 = ranks.parse().map_err(|_| format!("`{ranks}` is not a number"))?;
-    let one = archive::load(Path::new(saved)).map_err(|error| error.to_string())?;
-    let common = one.plan.clone();
-    let hosts: Vec<String> = (0..of).map(host).collect();
+    let rank_count: u32 = ranks.parse().map_err(|_| format!("`{ranks}` is not a number"))?;
+    let saved_results = archive::load(Path::new(saved)).map_err(|error| error.to_string())?;
+    let common = saved_results.plan.clone();
+    let hosts: Vec<String> = (0..rank_count).map(host).collect();
     let begun = Instant::now();
-    let shares: Vec<Share> = (0..of)
+    let shares: Vec<Share> = (0..rank_count)
         .map(|number| share(&common, number, &hosts))
         .collect::<Result<_, _>>()?;
     let mut expected = 0;
-    let mut whole = Gathering::new(&common, &shares, one.clone());
+    let mut whole = Gathering::new(&common, &shares, saved_results.clone());
     let sharing = begun.elapsed();
     let (mut merging, mut facts) = (Duration::ZERO, Vec::new());
-    for number in 0..of {
-        let theirs = of_rank(&one, &shares[number as usize].plan, number);
-        expected += operations(&theirs);
+    for number in 0..rank_count {
+        let results_of_rank = rank_results(&saved_results, &shares[number as usize].plan, number);
+        expected += operations(&results_of_rank);
         let begun = Instant::now();
-        let machine = whole.add(number, theirs);
+        let machine = whole.add(number, results_of_rank);
         merging += begun.elapsed();
         facts.push(RankFacts {
             host: host(number),
@@ -63,13 +62,13 @@ fn main() -> Result<(), String> {
     let operations = operations(&results);
     if operations != expected {
         return Err(format!(
-            "the sum is {operations} operations, and the ranks have {expected}"
+            "the merged results have {operations} operations, but the ranks have {expected}"
         ));
     }
     let ms = |time: Duration| time.as_secs_f64() * 1e3;
     let (sharing, merging, checking, saving) = (ms(sharing), ms(merging), ms(checking), ms(saving));
     println!(
-        "{{\"ranks\": {of}, \"operations\": {operations}, \"findings\": {found}, \"share_ms\": {sharing}, \
+        "{{\"ranks\": {rank_count}, \"operations\": {operations}, \"findings\": {found}, \"share_ms\": {sharing}, \
          \"merge_ms\": {merging}, \"check_ms\": {checking}, \"save_ms\": {saving}, \"saved_bytes\": {bytes}}}"
     );
     Ok(())
@@ -93,12 +92,11 @@ fn share(common: &Plan, number: u32, hosts: &[String]) -> Result<Share, String> 
     Share::for_rank(common, &rank, hosts, Some("/"))
 }
 
-/// What that one process has measured, as if a rank had on its own machine, and a little more in
-/// places of its own: no two ranks are alike, and what is the same would take no room in a saved
-/// file.
-fn of_rank(one: &Results, plan: &Plan, number: u32) -> Results {
-    let mut theirs = one.clone();
-    theirs.plan.clone_from(plan);
+/// The saved result as that of a rank on its own machine. Some operations with random latencies are
+/// added. The ranks must differ, because equal results would compress to almost nothing.
+fn rank_results(saved_results: &Results, plan: &Plan, number: u32) -> Results {
+    let mut results_of_rank = saved_results.clone();
+    results_of_rank.plan.clone_from(plan);
     let mut state = 0x9E37_79B9_7F4A_7C15_u64 ^ (u64::from(number) + 1).wrapping_mul(0x2545_F491_4F6C_DD1D);
     let mut drawn = || {
         // xorshift64.
@@ -107,19 +105,19 @@ fn of_rank(one: &Results, plan: &Plan, number: u32) -> Results {
         state ^= state << 17;
         state
     };
-    for job in theirs.steps.iter_mut().flat_map(|step| &mut step.jobs) {
+    for job in results_of_rank.steps.iter_mut().flat_map(|step| &mut step.jobs) {
         for stream in job.workers.iter_mut().flat_map(|worker| &mut worker.streams) {
             for direction in Direction::ALL {
                 let Some(found) = &mut stream.directions[direction] else {
                     continue;
                 };
-                for _ in 0..MORE {
+                for _ in 0..ADDED_OPERATIONS {
                     let latency = found.total.quantile((drawn() % 1000) as f64 / 1000.0);
                     found.completion.record(latency);
                     found.total.record(latency);
                 }
-                found.operations += MORE;
-                found.bytes.0 += MORE * 4096;
+                found.operations += ADDED_OPERATIONS;
+                found.bytes.0 += ADDED_OPERATIONS * 4096;
             }
         }
         for series in &mut job.series {
@@ -131,8 +129,8 @@ fn of_rank(one: &Results, plan: &Plan, number: u32) -> Results {
             }
         }
     }
-    for it in &mut theirs.hosts {
-        it.environment.host.name = host(number);
+    for facts in &mut results_of_rank.hosts {
+        facts.environment.host.name = host(number);
     }
-    theirs
+    results_of_rank
 }

@@ -40,10 +40,10 @@ pub fn write_whole_with<E: From<io::Error>>(
 /// Names of temporary files: prefix, process ID, random text, suffix.
 const PREFIX: &str = ".fathom-";
 const SUFFIX: &str = ".part";
-/// Younger temporary files may not have been locked yet.
+/// Younger temporary files might not be locked yet.
 const MIN_AGE: Duration = Duration::from_secs(1);
-/// If it is unknown whether its process is alive, an unlocked temporary file counts as abandoned
-/// after this time.
+/// Age from which an unlocked temporary file counts as abandoned. Only used if it is unknown
+/// whether its process is alive.
 const ABANDONED_AGE: Duration = Duration::from_secs(3600);
 
 /// A file being written, under a temporary name in the folder of its final path; removed on drop.
@@ -77,7 +77,7 @@ impl TempFile {
         self.file.as_file_mut()
     }
 
-    /// Flushes what was written.
+    /// Flushes the content.
     ///
     /// # Errors
     /// The content cannot be flushed.
@@ -130,8 +130,8 @@ fn create_temp_file(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
     Ok(file)
 }
 
-/// Removes temporary files of killed processes: unlocked, and their process is gone, or they are
-/// old and the state of their process is unknown.
+/// Removes temporary files of killed processes. Such a file is unlocked, and its process is gone;
+/// or it is old, and the state of its process is unknown.
 fn remove_abandoned(folder: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name();
@@ -162,12 +162,12 @@ fn process_id(name: &str) -> Option<u32> {
     middle.split_once('-')?.0.parse().ok()
 }
 
-/// Whether a process is alive; `None` if unknown.
+/// True if a process is alive; `None` if unknown.
 fn is_alive(process: u32) -> Option<bool> {
     cfg!(target_os = "linux").then(|| Path::new("/proc").join(process.to_string()).exists())
 }
 
-/// Names the missing folder, which the system's error does not.
+/// Adds the missing folder to the system's error, which does not name it.
 fn explain_missing_folder(error: io::Error, folder: &Path) -> io::Error {
     match error.kind() {
         io::ErrorKind::NotFound => io::Error::new(
@@ -195,7 +195,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn replaces_a_file_and_leaves_nothing_else() {
+    fn a_file_is_replaced_without_leftovers() {
         let folder = tempfile::tempdir().expect("a temporary directory");
         let path = folder.path().join("a");
         write_whole(&path, b"one").expect("written");
@@ -207,7 +207,7 @@ mod tests {
     /// The next write removes temporary files of killed processes, and only those.
     #[test]
     #[cfg(target_os = "linux")]
-    fn parts_of_the_dead_are_removed() {
+    fn temporary_files_of_killed_processes_are_removed() {
         let folder = tempfile::tempdir().expect("a temporary directory");
         let part = |process: u32| folder.path().join(format!("{PREFIX}{process}-abc{SUFFIX}"));
         let (dead, alive) = (part(u32::MAX), part(std::process::id()));
@@ -222,7 +222,7 @@ mod tests {
 
     #[test]
     #[cfg(not(target_os = "linux"))]
-    fn parts_without_a_holder_are_removed_in_time() {
+    fn temporary_files_without_a_known_process_are_removed_after_an_hour() {
         let folder = tempfile::tempdir().expect("a temporary directory");
         let part = |name: &str, age: Duration| {
             let path = folder.path().join(format!("{PREFIX}1-{name}{SUFFIX}"));
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_leaves_the_old_file() {
+    fn a_missing_folder_and_a_directory_are_errors() {
         let folder = tempfile::tempdir().expect("a temporary directory");
         let missing = folder.path().join("no/such/place");
         assert!(write_whole(&missing, b"x").is_err());
@@ -251,14 +251,14 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn follows_a_link_and_writes_to_a_pipe() {
+    fn links_are_followed_and_devices_are_written_directly() {
         let folder = tempfile::tempdir().expect("a temporary directory");
         let (real, link) = (folder.path().join("real"), folder.path().join("link"));
         fs::write(&real, b"old").expect("written");
         std::os::unix::fs::symlink(&real, &link).expect("linked");
         write_whole(&link, b"new").expect("written");
         assert_eq!(fs::read(&real).expect("read"), b"new");
-        assert!(fs::symlink_metadata(&link).expect("looked at").is_symlink());
+        assert!(fs::symlink_metadata(&link).expect("metadata").is_symlink());
         write_whole(Path::new("/dev/null"), b"gone").expect("a character device takes it");
     }
 }

@@ -94,7 +94,7 @@ fn inflate(mut compressed: impl BufRead, out: &mut dyn Write) -> io::Result<()> 
                 Err(error) => return Err(foreign(&format!("it is not a zlib stream: {error}"))),
             };
             if piece[..length].contains(&0) {
-                return Err(foreign("it holds records of fio's memory rather than lines"));
+                return Err(foreign("it holds fio's in-memory records, not lines of text"));
             }
             out.write_all(&piece[..length])?;
         }
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_come_back_of_all_streams() {
+    fn lines_of_all_streams_are_read_back() {
         let one = written(true, &["1, 2, 0, 4096, 0\n", "2, 3, 0, 4096, 0\n"]);
         let other = written(true, &["3, 4, 1, 8192, 0\n"]);
         assert_eq!(one[0], 0x78);
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_log_is_refused() {
+    fn other_files_are_refused() {
         let check = |bytes: &[u8], expected: &str| {
             let error = inflated(bytes).unwrap_err();
             assert_eq!(error.kind(), io::ErrorKind::InvalidData);
@@ -151,6 +151,9 @@ mod tests {
         check(b"500, 3, 0, 0, 0\n", "it is not a zlib stream");
         let whole = written(true, &["1, 2, 0, 4096, 0\n"; 100]);
         check(&whole[..whole.len() - 5], "it is not a zlib stream");
-        check(&written(true, &["\0\0\0\0\0\0\0\0records"]), "it holds records");
+        check(
+            &written(true, &["\0\0\0\0\0\0\0\0records"]),
+            "it holds fio's in-memory records",
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! A folder of named documents of the user, each a file that is written atomically.
+//! A folder of the user's named documents. Each is a file that is written atomically.
 
 use std::fs;
 use std::io;
@@ -23,7 +23,7 @@ impl DocumentStore {
         DocumentStore { folder }
     }
 
-    /// Whether a document name is valid: letters, digits, `-`, `_` and `.`, with a letter or digit
+    /// True if a document name is valid: letters, digits, `-`, `_` and `.`, with a letter or digit
     /// first.
     pub fn is_name(name: &str) -> bool {
         let mut bytes = name.bytes();
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn documents_come_back_and_names_stay_in_the_folder() {
+    fn documents_are_read_back_and_names_cannot_leave_the_folder() {
         let folder = tempfile::tempdir().expect("a folder");
         let store = DocumentStore::new(folder.path().join("kept"));
         assert_eq!(store.names().expect("no folder yet"), [""; 0]);

@@ -1,4 +1,4 @@
-//! Writes fio's log files, each of them atomically.
+//! Writes fio's log files, each atomically.
 //!
 //! All logs are first written under temporary names and renamed only when the last is complete, so
 //! that a full disk or a killed run leaves the earlier files intact. To append to a log, its copy
@@ -73,8 +73,8 @@ fn failed<'a>(verb: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> A
     }
 }
 
-/// Writes the logs of the total rate of all jobs, one per direction, and returns their paths.
-/// `prefix` is the first part of their names.
+/// Writes the logs of the total rate of all jobs and returns their paths. There is one per
+/// direction; `prefix` is the first part of their names.
 ///
 /// # Errors
 /// [`ArchiveError::System`], with the file that could not be written.
@@ -133,7 +133,7 @@ fn write_operations<'a>(
         let mut outs: Vec<_> = files.iter().copied().cloned().zip(outs).collect();
         let mut lines = BufReader::new(File::open(log).map_err(failed("read", log))?);
         let written = logs::write_operations(&mut outs, &mut lines);
-        written.map_err(failed("turn into fio's logs", log))?;
+        written.map_err(failed("convert to fio's logs", log))?;
         for (file, out) in outs {
             out.finish().map_err(failed("write", &folder.join(&file.name)))?;
         }

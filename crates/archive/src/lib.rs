@@ -1,8 +1,8 @@
-//! Saved results: one complete file per run, from which every report can be made again. The
-//! [`history`] collects the results of all runs by itself. This crate also holds the schemas of all
-//! files that programs may read.
+//! Saved results: one complete file per run, from which every report can be generated again. The
+//! [`history`] automatically collects the results of all runs. This crate also holds the schemas of
+//! all files that programs may read.
 //!
-//! Nothing here measures or judges. All files are written atomically.
+//! This crate neither measures nor judges. It writes all files atomically.
 //!
 //! The history opens its database only to record or to query, and its errors never fail a run.
 //! `serve/connections` limits the number and duration of connections to the server, and

@@ -29,7 +29,7 @@ const MAX_RATIO: u64 = 1000;
 /// The ratio is not checked below this unpacked size.
 const RATIO_CHECK_MIN: u64 = 64 << 20;
 
-/// Why a saved result could not be written or read.
+/// The reason why a saved result could not be written or read.
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
     /// An operation on a file failed.
@@ -47,11 +47,11 @@ pub enum ArchiveError {
     Foreign {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem.
         why: String,
     },
     /// It holds one run, but a study is needed.
-    #[error("{path} holds one run and no study: sweeps and comparisons in turns save studies")]
+    #[error("{path} holds one run, not a study: sweeps and A/B comparisons save studies")]
     NotStudy {
         /// The file.
         path: PathBuf,
@@ -122,7 +122,7 @@ pub(crate) fn to_json<T: Serialize>(what: &T) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Whether saved files of this text are compressed.
+/// True if saved files of this text are compressed.
 pub(crate) fn is_long(text: &[u8]) -> bool {
     text.len() > COMPRESS_ABOVE
 }
@@ -194,7 +194,7 @@ pub fn load_any(path: &Path) -> Result<Saved, ArchiveError> {
     parse(&fs::read(path).map_err(failed)?, path)
 }
 
-/// Whether the first bytes look like a saved result or study.
+/// True if the first bytes look like those of a saved result or study.
 pub fn is_saved(bytes: &[u8]) -> bool {
     /// The version is the first key of the document.
     const HEAD_BYTES: usize = 200;
@@ -252,7 +252,7 @@ fn parse(bytes: &[u8], path: &Path) -> Result<Saved, ArchiveError> {
     }
 }
 
-/// What tells the kinds and versions of documents apart.
+/// The fields that identify the kind and version of a document.
 #[derive(Deserialize)]
 struct Header {
     #[serde(default)]

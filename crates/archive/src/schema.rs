@@ -3,7 +3,7 @@
 
 use std::io::Read;
 
-use analysis::verdict::Judged;
+use analysis::verdict::JudgedResults;
 use flate2::read::GzDecoder;
 use model::JsonSchema;
 use report::Summary;
@@ -30,7 +30,7 @@ pub struct JudgedSummary {
     pub summary: Summary,
     /// The judgement by the requirement of a preset or a job file; absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub judged: Option<Judged>,
+    pub judged: Option<JudgedResults>,
 }
 
 macro_rules! schema {
@@ -50,22 +50,22 @@ pub const SCHEMAS: &[Schema] = &[
     schema!(
         "plan",
         model::plan::Plan,
-        "what a test will do: what every job file and command line is read into"
+        "the plan of a test, to which every job file and command line is converted"
     ),
     schema!(
         "results",
         model::results::Results,
-        "a saved result, before compression: everything that was measured"
+        "a saved result with all measurements, before compression"
     ),
     schema!(
         "study",
         model::study::Study,
-        "a saved study, before compression: what was varied, and the result of every run"
+        "a saved study with the varied parameters and the results of every run, before compression"
     ),
     schema!(
         "summary",
         JudgedSummary,
-        "the `json` format: the figures that people read"
+        "the `json` format, with the figures that people read"
     ),
     schema!(
         "stream",
@@ -74,23 +74,23 @@ pub const SCHEMAS: &[Schema] = &[
     ),
     schema!(
         "verdict",
-        analysis::verdict::Verified,
-        "the `json` format of `fathom verify`: a promise, what was issued, and what came of it"
+        analysis::verdict::VerificationReport,
+        "the `json` format of `fathom verify`, with the promise, the issued load and the verdict"
     ),
     schema!(
         "suite",
         analysis::verdict::SuiteReport,
-        "the `--json` report of `fathom suite`: what was required of each workload, and what came of it"
+        "the `--json` report of `fathom suite`, with the requirement and the verdict of each workload"
     ),
     schema!(
         "baseline",
         analysis::baseline::Baseline,
-        "figures that `fathom baseline` keeps: loads of any tool, with what they depend on"
+        "reference figures saved by `fathom baseline`, with the facts on which they depend"
     ),
     schema!(
         "history",
         crate::history::HistoryList,
-        "the `json` format of `fathom history`: entries with the figures that a list shows"
+        "the `json` format of `fathom history`, with the figures of each entry"
     ),
 ];
 
@@ -104,7 +104,7 @@ impl Schema {
     pub fn text(&self) -> String {
         let mut text = String::new();
         let read = GzDecoder::new(self.compressed).read_to_string(&mut text);
-        read.expect("it was packed with the program");
+        read.expect("the program contains it");
         text
     }
 }

@@ -1,5 +1,5 @@
-//! Records the ranges read to warm a cache together with the boot ID: a restart empties caches, and
-//! timestamps do not reveal one.
+//! Records the ranges that were read to warm a cache, with the boot ID. A restart empties caches,
+//! and timestamps do not reveal it.
 
 use analysis::lint::Warmed;
 use model::Bytes;
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_of_a_boot_add_up_and_those_of_another_are_forgotten() {
+    fn ranges_of_the_current_boot_accumulate_and_earlier_ones_are_dropped() {
         let folder = tempfile::tempdir().expect("a folder");
         let store = DocumentStore::new(folder.path().join("warmed"));
         let (target, identity) = ("/dev/x", "device S4EW/01 23");
@@ -135,16 +135,16 @@ mod tests {
         let marker = WarmMarker::load(&store, identity).expect("it was kept");
         assert_eq!((marker.boot_id.as_deref(), &*marker.target), (Some("a"), target));
         assert_eq!(add(Some("b"), range(5, 6, false)).ranges, [(5, 6, false)]);
-        // A boot without a name may be another one.
+        // A boot without an ID might be a different boot.
         add(None, range(0, 1, false));
         assert_eq!(add(None, range(1, 2, false)).ranges, [(1, 2, false)]);
-        // Another target of the same name is another target.
+        // A similar identity is a different target.
         assert_eq!(WarmMarker::load(&store, "device S4EW-01-23"), None);
         std::fs::write(store.path("device-S4EW-01-23"), "{").expect("written");
         assert_eq!(
             WarmMarker::load(&store, identity),
             None,
-            "what cannot be read is not known"
+            "an unreadable record counts as missing"
         );
     }
 }

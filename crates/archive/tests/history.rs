@@ -1,4 +1,4 @@
-//! What was added to a history is found again; a fault of its file is reported and harms nothing.
+//! Entries of a history are found again, and faults of its file are reported without damage.
 
 #![allow(clippy::unwrap_used, reason = "a test that meets the unexpected fails")]
 
@@ -21,26 +21,26 @@ fn example(name: &str) -> Results {
     load(&examples.join(name)).unwrap()
 }
 
-struct Place {
+struct TestHistory {
     folder: tempfile::TempDir,
 }
 
-impl Place {
-    fn new() -> Place {
-        Place {
+impl TestHistory {
+    fn new() -> TestHistory {
+        TestHistory {
             folder: tempfile::tempdir().unwrap(),
         }
     }
 
     fn file(&self) -> PathBuf {
-        self.folder.path().join("made/with it/history.sqlite")
+        self.folder.path().join("new folder/sub/history.sqlite")
     }
 
     fn open(&self) -> History {
         History::open(&self.file()).unwrap()
     }
 
-    fn complaint(&self) -> HistoryError {
+    fn open_error(&self) -> HistoryError {
         History::open(&self.file()).unwrap_err()
     }
 }
@@ -64,8 +64,8 @@ fn ids(entries: &[Entry]) -> Vec<u64> {
 }
 
 #[test]
-fn an_entry_holds_what_a_list_shows_and_the_result_byte_by_byte() {
-    let (place, mixed) = (Place::new(), example("mixed.json"));
+fn an_entry_has_the_listed_facts_and_the_exact_result() {
+    let (place, mixed) = (TestHistory::new(), example("mixed.json"));
     let mut history = place.open();
     let saved = place.folder.path().join("mixed.fathom");
     save(&mixed, &saved).unwrap();
@@ -97,10 +97,10 @@ fn an_entry_holds_what_a_list_shows_and_the_result_byte_by_byte() {
     assert_eq!(history.saved(id).unwrap(), Saved::Run(Box::new(mixed)));
 }
 
-/// Above a megabyte a saved file is compressed, and so is what is exported.
+/// Saved files above a megabyte are compressed, so exported results are too.
 #[test]
-fn a_large_result_is_given_out_as_a_saved_file_has_it() {
-    let (place, mut large) = (Place::new(), example("mixed.json"));
+fn a_large_result_is_exported_like_a_saved_file() {
+    let (place, mut large) = (TestHistory::new(), example("mixed.json"));
     let long = Finding::new("LONG", Severity::Note, "a sentence of some length ".repeat(50));
     large.findings = vec![long; 1000];
     let saved = place.folder.path().join("large.fathom");
@@ -108,34 +108,34 @@ fn a_large_result_is_given_out_as_a_saved_file_has_it() {
     let mut history = place.open();
     let id = add(&mut history, &large);
     let bytes = history.document(id).unwrap();
-    assert_eq!(bytes[..2], [0x1f, 0x8b], "the mark of gzip");
+    assert_eq!(bytes[..2], [0x1f, 0x8b], "the magic number of gzip");
     assert!(bytes == fs::read(&saved).unwrap());
 }
 
-/// How a test is asked for, and which process it was, is nothing of it; times and seeds make
-/// another plan, and no other test.
+/// The command line and the process ID change neither digest. Times and seeds change the digest of
+/// the plan, but not that of the test.
 #[test]
-fn runs_of_one_test_are_known() {
-    let (place, mixed) = (Place::new(), example("mixed.json"));
+fn runs_of_the_same_test_have_the_same_digest() {
+    let (place, mixed) = (TestHistory::new(), example("mixed.json"));
     let mut history = place.open();
-    let mut kept = |change: &dyn Fn(&mut Results)| {
+    let mut add_changed = |change: &dyn Fn(&mut Results)| {
         let mut results = mixed.clone();
         change(&mut results);
         let entry = add(&mut history, &results);
         let entry = history.get(entry).unwrap();
         (entry.plan.unwrap(), entry.test.unwrap())
     };
-    let (plan, test) = kept(&|_| {});
-    let asked = kept(&|results| results.plan.origin.presentation.other.push(("pid".into(), "7".into())));
-    assert_eq!(asked, (plan.clone(), test.clone()));
-    let seed = kept(&|results| {
+    let (plan, test) = add_changed(&|_| {});
+    let other_process = add_changed(&|results| results.plan.origin.presentation.other.push(("pid".into(), "7".into())));
+    assert_eq!(other_process, (plan.clone(), test.clone()));
+    let seed = add_changed(&|results| {
         results.plan.seed += 1;
         results.plan.steps[0].jobs[0].workers[0].draws = model::draws::DrawsForm::Native { seed: 77 };
     });
-    let longer = kept(&|results| results.plan.steps[0].jobs[0].stop.after_ns = Some(model::Nanos::secs(77)));
+    let longer = add_changed(&|results| results.plan.steps[0].jobs[0].stop.after_ns = Some(model::Nanos::secs(77)));
     assert!(seed.0 != plan && longer.0 != plan && seed.1 == test && longer.1 == test);
-    let deeper = kept(&|results| results.plan.steps[0].jobs[0].workers[0].streams[0].depth += 1);
-    let elsewhere = kept(&|results| results.plan.targets[0].path.push('2'));
+    let deeper = add_changed(&|results| results.plan.steps[0].jobs[0].workers[0].streams[0].depth += 1);
+    let elsewhere = add_changed(&|results| results.plan.targets[0].path.push('2'));
     assert!(deeper.1 != test && elsewhere.1 != test && deeper.1 != elsewhere.1);
     let of_test = Filter {
         test: Some(test),
@@ -144,8 +144,8 @@ fn runs_of_one_test_are_known() {
     assert_eq!(ids(&history.list(&of_test).unwrap()), [4, 3, 2, 1]);
 }
 
-/// The form of the first version, as a file of it has it.
-const FIRST_FORM: &str = "
+/// The tables and rows of a file of the first format version.
+const FIRST_FORMAT: &str = "
     PRAGMA application_id = 1718904941;
     CREATE TABLE entry (id INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, name TEXT NOT NULL, label TEXT, host TEXT NOT NULL,
         started_unix_ns INTEGER NOT NULL, ended_unix_ns INTEGER NOT NULL, version TEXT NOT NULL, runs INTEGER NOT NULL,
@@ -165,11 +165,11 @@ const FIRST_FORM: &str = "
     PRAGMA user_version = 1;";
 
 #[test]
-fn a_file_of_the_first_form_is_raised_and_keeps_what_it_has() {
-    let (place, mixed) = (Place::new(), example("mixed.json"));
+fn a_file_of_the_first_format_is_migrated_without_loss() {
+    let (place, mixed) = (TestHistory::new(), example("mixed.json"));
     fs::create_dir_all(place.file().parent().unwrap()).unwrap();
     let old = Connection::open(place.file()).unwrap();
-    old.execute_batch(FIRST_FORM).unwrap();
+    old.execute_batch(FIRST_FORMAT).unwrap();
     let text = serde_json::to_vec(&mixed).unwrap();
     let mut packed = Vec::new();
     GzEncoder::new(&*text, Compression::fast())
@@ -200,8 +200,8 @@ fn a_file_of_the_first_form_is_raised_and_keeps_what_it_has() {
 
 #[test]
 #[expect(clippy::too_many_lines, reason = "one story, or one table")]
-fn lists_are_narrowed_by_everything_that_is_said() {
-    let place = Place::new();
+fn every_condition_narrows_the_list() {
+    let place = TestHistory::new();
     let mut history = place.open();
     let (mixed, mut steps) = (example("mixed.json"), example("steps.json"));
     steps.plan.targets[0].path = "/dev/NVMe3n1".into();
@@ -231,75 +231,75 @@ fn lists_are_narrowed_by_everything_that_is_said() {
         assert_eq!(ids(&history.list(&filter).unwrap()), expected, "{filter:?}");
     };
     let some = |text: &str| Some(text.to_owned());
-    let usual = Filter::default;
+    let any = Filter::default;
     let verdict = |word: &str| Filter {
         verdict: some(word),
-        ..usual()
+        ..any()
     };
     check(verdict("fail"), &[2]);
     check(verdict("PASS"), &[]);
-    check(usual(), &[3, 2, 1]);
+    check(any(), &[3, 2, 1]);
     check(
         Filter {
             target: some("nvme3"),
-            ..usual()
+            ..any()
         },
         &[2],
     );
     check(
         Filter {
             device: some("acme p5"),
-            ..usual()
+            ..any()
         },
         &[2],
     );
-    // A sign that means something in patterns is itself.
+    // Characters that are special in SQL patterns match literally.
     check(
         Filter {
             device: some("p5 100%"),
-            ..usual()
+            ..any()
         },
         &[2],
     );
     check(
         Filter {
             device: some("%"),
-            ..usual()
+            ..any()
         },
         &[2],
     );
     check(
         Filter {
             host: some("OTHER"),
-            ..usual()
+            ..any()
         },
         &[2],
     );
     check(
         Filter {
             host: some("othe"),
-            ..usual()
+            ..any()
         },
         &[],
     );
     check(
         Filter {
             label: some("the update"),
-            ..usual()
+            ..any()
         },
         &[1],
     );
     check(
         Filter {
             label: some(&steps.plan.name),
-            ..usual()
+            ..any()
         },
         &[2],
     );
     check(
         Filter {
             kind: Some(EntryKind::Quick),
-            ..usual()
+            ..any()
         },
         &[2],
     );
@@ -307,21 +307,21 @@ fn lists_are_narrowed_by_everything_that_is_said() {
     check(
         Filter {
             since_unix_ns: Some(start + 1),
-            ..usual()
+            ..any()
         },
         &[2],
     );
     check(
         Filter {
             until_unix_ns: Some(start + 1),
-            ..usual()
+            ..any()
         },
         &[3, 1],
     );
     check(
         Filter {
             limit: Some(2),
-            ..usual()
+            ..any()
         },
         &[3, 2],
     );
@@ -329,7 +329,7 @@ fn lists_are_narrowed_by_everything_that_is_said() {
         Filter {
             before: Some(3),
             limit: Some(1),
-            ..usual()
+            ..any()
         },
         &[2],
     );
@@ -337,7 +337,7 @@ fn lists_are_narrowed_by_everything_that_is_said() {
         Filter {
             kind: Some(EntryKind::Run),
             label: some("update"),
-            ..usual()
+            ..any()
         },
         &[1],
     );
@@ -345,7 +345,7 @@ fn lists_are_narrowed_by_everything_that_is_said() {
         Filter {
             kind: Some(EntryKind::Quick),
             label: some("update"),
-            ..usual()
+            ..any()
         },
         &[],
     );
@@ -354,8 +354,8 @@ fn lists_are_narrowed_by_everything_that_is_said() {
 }
 
 #[test]
-fn what_is_removed_is_gone_and_its_number_with_it() {
-    let (place, mixed) = (Place::new(), example("mixed.json"));
+fn removed_entries_are_gone_and_their_numbers_are_not_reused() {
+    let (place, mixed) = (TestHistory::new(), example("mixed.json"));
     let mut history = place.open();
     for _ in 0..12 {
         add(&mut history, &mixed);
@@ -366,7 +366,7 @@ fn what_is_removed_is_gone_and_its_number_with_it() {
     assert_eq!(
         history.list(&Filter::default()).unwrap().len(),
         12,
-        "nothing is changed by asking"
+        "listing does not change anything"
     );
     history.prune(&out).unwrap();
     assert_eq!(ids(&history.list(&Filter::default()).unwrap()), [12, 11, 10]);
@@ -402,11 +402,11 @@ fn what_is_removed_is_gone_and_its_number_with_it() {
 }
 
 #[test]
-fn many_may_write_at_once() {
-    let (place, mixed) = (Place::new(), example("mixed.json"));
+fn several_threads_can_add_at_the_same_time() {
+    let (place, mixed) = (TestHistory::new(), example("mixed.json"));
     std::thread::scope(|scope| {
         for _ in 0..6 {
-            // They meet over making the file, too.
+            // The threads also race to create the file.
             scope.spawn(|| (0..5).for_each(|_| assert!(add(&mut place.open(), &mixed) > 0)));
         }
     });
@@ -415,32 +415,32 @@ fn many_may_write_at_once() {
 }
 
 #[test]
-fn a_history_is_not_made_by_asking_for_it() {
-    let place = Place::new();
+fn open_existing_does_not_create_a_history() {
+    let place = TestHistory::new();
     let error = History::open_existing(&place.file()).unwrap_err();
     assert!(matches!(error, HistoryError::Missing { .. }), "{error:?}");
     assert!(!place.file().exists());
 }
 
 #[test]
-fn what_is_no_history_is_refused_and_left_as_it_is() {
-    let place = Place::new();
+fn other_files_are_refused_and_left_unchanged() {
+    let place = TestHistory::new();
     drop(place.open());
     let mut text = fs::read(place.file()).unwrap();
     let check = |expected: &str| {
         let before = fs::read(place.file()).unwrap();
         let message = place
-            .complaint()
+            .open_error()
             .to_string()
             .replace(&place.file().display().to_string(), "FILE");
         assert!(message.starts_with(expected), "{message}");
         assert!(fs::read(place.file()).unwrap() == before, "{message}: it was changed");
     };
-    // The file begins as a database, and its first page is not one.
+    // The file has the header of a database, but its first page is damaged.
     text[100..200].fill(0xff);
     fs::write(place.file(), &text).unwrap();
     check("the history FILE is damaged: ");
-    fs::write(place.file(), "no database at all, ".repeat(100)).unwrap();
+    fs::write(place.file(), "not a database, ".repeat(100)).unwrap();
     check("the history FILE is damaged: ");
     fs::write(place.file(), &text[..text.len() / 2 + 7]).unwrap();
     check("the history FILE is damaged: ");
@@ -461,20 +461,20 @@ fn what_is_no_history_is_refused_and_left_as_it_is() {
     ));
 }
 
-/// SQLite would take a device for an empty database.
+/// SQLite would treat a device as an empty database.
 #[cfg(unix)]
 #[test]
-fn devices_and_folders_are_no_histories() {
+fn devices_and_folders_are_refused() {
     for path in ["/dev/null", "/tmp"] {
         let error = History::open(Path::new(path)).unwrap_err();
         assert!(matches!(error, HistoryError::NotRegularFile { .. }), "{error:?}");
     }
 }
 
-/// It is waited for the other for some seconds, and not for ever.
+/// Adding waits for the other program for some seconds, then fails.
 #[test]
-fn a_locked_history_is_reported_and_open_again_afterwards() {
-    let (place, mixed) = (Place::new(), example("mixed.json"));
+fn a_locked_history_is_reported_and_usable_afterwards() {
+    let (place, mixed) = (TestHistory::new(), example("mixed.json"));
     let mut history = place.open();
     let other = Connection::open(place.file()).unwrap();
     other.execute_batch("BEGIN EXCLUSIVE").unwrap();

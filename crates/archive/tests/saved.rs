@@ -1,4 +1,4 @@
-//! Files come back as they were saved, and what is no saved result is refused with a sentence.
+//! Saved files are read back unchanged, and other files are refused with a reason.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -29,7 +29,7 @@ fn large() -> Results {
 }
 
 #[test]
-fn every_example_comes_back_as_it_was_saved() {
+fn every_example_is_read_back_unchanged() {
     let folder = folder();
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/results");
     for name in ["mixed.json", "paced.json", "steps.json"] {
@@ -37,7 +37,7 @@ fn every_example_comes_back_as_it_was_saved() {
         let copy = folder.path().join(name);
         save(&original, &copy).expect("saved");
         assert_eq!(load(&copy).expect("loaded"), original);
-        // Byte by byte: what is written now is what was written then.
+        // The new file is equal to the example, byte for byte.
         assert!(
             fs::read(&copy).expect("read") == fs::read(examples.join(name)).expect("read"),
             "{name}"
@@ -56,15 +56,15 @@ fn large_files_are_compressed_and_small_ones_are_plain_json() {
         fs::read(&large_path).expect("read"),
     );
     assert!(small.starts_with(b"{\"format_version\":"));
-    assert_eq!(packed[..2], [0x1f, 0x8b], "the mark of gzip");
+    assert_eq!(packed[..2], [0x1f, 0x8b], "the magic number of gzip");
     let mut plain = Vec::new();
     GzDecoder::new(&*packed).read_to_end(&mut plain).expect("unpacked");
     assert!(plain.len() > 1 << 20 && plain.ends_with(b"}\n"));
     assert_eq!(load(&large_path).expect("loaded"), large());
 }
 
-/// The complaint about a file with the given content.
-fn complaint(content: &[u8]) -> String {
+/// The error message for a file with the given content.
+fn load_error(content: &[u8]) -> String {
     let folder = folder();
     let path = folder.path().join("file.json");
     fs::write(&path, content).expect("written");
@@ -73,8 +73,8 @@ fn complaint(content: &[u8]) -> String {
 }
 
 #[test]
-fn what_is_no_saved_result_is_refused_with_a_reason() {
-    let check = |content: &str, expected: &str| assert_eq!(complaint(content.as_bytes()), expected);
+fn other_files_are_refused_with_a_reason() {
+    let check = |content: &str, expected: &str| assert_eq!(load_error(content.as_bytes()), expected);
     let foreign = |why: &str| format!("FILE is not a saved result of fathom: {why}");
     check("", &foreign("it is empty"));
     check("fathom 0.1.0, quick", &foreign("its content is not JSON"));
@@ -86,7 +86,7 @@ fn what_is_no_saved_result_is_refused_with_a_reason() {
         "{\"format_version\": 1}",
         &foreign("missing field `kind` at line 1 column 21"),
     );
-    let summary = complaint(b"{\"format_version\": 1, \"kind\": \"summary\"}");
+    let summary = load_error(b"{\"format_version\": 1, \"kind\": \"summary\"}");
     assert!(summary.contains("it is a summary (`--out json`)"), "{summary}");
 }
 
@@ -94,16 +94,16 @@ fn what_is_no_saved_result_is_refused_with_a_reason() {
 fn a_file_of_a_newer_version_is_refused_by_its_number() {
     let mut value = serde_json::to_value(example()).expect("plain data");
     value["format_version"] = 2.into();
-    // Newer files may hold anything: the number alone decides, whatever else is there or lacks.
+    // Newer files may have any content, so the number alone decides.
     value["steps"] = "different".into();
     let text = value.to_string();
     assert_eq!(
-        complaint(text.as_bytes()),
+        load_error(text.as_bytes()),
         "FILE has format 2, which is newer than this version reads: it knows format 1; use the version of fathom that \
          made the file, or a newer one"
     );
     assert_eq!(
-        complaint(b"{\"format_version\": 0}"),
+        load_error(b"{\"format_version\": 0}"),
         "FILE has format 0, which this version does not read: it knows format 1"
     );
 }
@@ -118,11 +118,11 @@ fn a_damaged_or_truncated_file_is_an_error_and_never_a_panic() {
         let step = (whole.len() / 60).max(1);
         for cut in (0..whole.len() - 1).step_by(step) {
             assert!(
-                complaint(&whole[..cut]).starts_with("FILE is not a saved result"),
+                load_error(&whole[..cut]).starts_with("FILE is not a saved result"),
                 "cut at {cut}"
             );
         }
-        // A damaged byte either is refused or changes a value; it never ends the program.
+        // A damaged byte causes an error or changes a value, but never a panic.
         for at in (0..whole.len()).step_by(step) {
             let mut damaged = whole.clone();
             damaged[at] ^= 0x15;
@@ -151,17 +151,17 @@ fn a_file_that_cannot_be_read_or_written_is_named() {
             .to_string()
             .starts_with(&format!("cannot read {}: ", missing.display()))
     );
-    let error = save(&example(), folder.path()).expect_err("a directory is no file");
+    let error = save(&example(), folder.path()).expect_err("a directory is not a file");
     assert!(error.to_string().ends_with("it is a directory"), "{error}");
 }
 
-/// A writer that dies in the middle leaves the old file whole, because the new one has another name
-/// until it is complete.
+/// A writer that is killed leaves the old file intact. The new file has a temporary name until it
+/// is complete.
 #[cfg(target_os = "linux")]
 #[test]
-fn an_interrupted_write_leaves_the_old_file_whole() {
+fn an_interrupted_write_leaves_the_old_file_intact() {
     const FILE: &str = "FATHOM_TEST_FILE";
-    // In the process that this test starts, which dies of it.
+    // This branch runs in the process that the test starts. The write kills it.
     if let Some(path) = std::env::var_os(FILE) {
         let noise: Vec<u8> = (0..4_000_000u32)
             .map(|number| (number.wrapping_mul(2_654_435_761) >> 24) as u8)
@@ -172,32 +172,32 @@ fn an_interrupted_write_leaves_the_old_file_whole() {
     let folder = folder();
     let path = folder.path().join("result.json");
     save(&example(), &path).expect("saved");
-    // A process that may write no more than 64 KiB to a file is killed by the system when it tries.
+    // The system kills a process that exceeds its limit of 64 KiB per file.
     let child = std::process::Command::new("sh")
         .args([
             "-c",
             "ulimit -c 0; ulimit -f 64; exec \"$0\" --exact \"$1\" --nocapture",
         ])
         .arg(std::env::current_exe().expect("this program has a path"))
-        .arg("an_interrupted_write_leaves_the_old_file_whole")
+        .arg("an_interrupted_write_leaves_the_old_file_intact")
         .env(FILE, &path)
         .output()
         .expect("started");
     assert!(!child.status.success(), "the limit was not in force");
-    assert_eq!(load(&path).expect("the old file is whole"), example());
-    // What was left of the new one does not look like a result.
+    assert_eq!(load(&path).expect("the old file is intact"), example());
+    // The incomplete new file does not look like a result.
     let entries = fs::read_dir(folder.path()).expect("listed");
     let others = entries.map(|entry| entry.expect("an entry").path());
     for other in others.filter(|other| *other != path) {
         let name = other.file_name().expect("a name").to_string_lossy();
         assert!(name.starts_with(".fathom-") && name.ends_with(".part"), "{name}");
     }
-    // The next attempt succeeds all the same.
+    // The next attempt still succeeds.
     save(&large(), &path).expect("saved");
     assert_eq!(load(&path).expect("loaded"), large());
 }
 
-/// Such a file took four gigabytes of memory before.
+/// Such a file once took four gigabytes of memory.
 #[test]
 fn a_small_file_that_unpacks_to_gigabytes_is_refused() {
     let mut packed = GzEncoder::new(Vec::new(), Compression::best());

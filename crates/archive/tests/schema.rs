@@ -1,9 +1,11 @@
-//! The published schemas are those of the types, and what the program really writes obeys them.
+//! The published schemas match the types, and the documents that the program writes are valid.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use analysis::verdict::{Context, Held, Judged, JudgedJob, Outcome, SuiteKind, SuiteReport, Verdict, judge};
+use analysis::verdict::{
+    Context, JudgedJob, JudgedResults, JudgedWorkload, Outcome, SuiteKind, SuiteReport, Verdict, judge,
+};
 #[cfg(feature = "schema")]
 use archive::SCHEMAS;
 use archive::{JudgedSummary, Schema};
@@ -19,10 +21,10 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// `FATHOM_UPDATE=1` writes the files anew.
+/// `FATHOM_UPDATE=1` rewrites the files.
 #[test]
 #[cfg(feature = "schema")]
-fn published_schemas_are_those_of_the_types() {
+fn published_schemas_match_the_types() {
     for schema in SCHEMAS {
         let path = root().join(format!("docs/schema/{}.schema.json", schema.name));
         let text = (schema.derived)();
@@ -31,7 +33,7 @@ fn published_schemas_are_those_of_the_types() {
         }
         assert!(
             fs::read_to_string(&path).unwrap_or_default() == text,
-            "{} is not what the types give; FATHOM_UPDATE=1 rewrites it",
+            "{} does not match the types; FATHOM_UPDATE=1 rewrites it",
             path.display()
         );
     }
@@ -86,7 +88,7 @@ fn studies_are_valid() {
     let of_study = validator("study");
     for (name, text) in examples() {
         let results: Results = serde_json::from_str(&text).expect("a result");
-        let study = study_of(results);
+        let study = sweep_study(results);
         let value = serde_json::to_value(&study).expect("plain data");
         assert_valid(&of_study, &value, &name);
         let mut wrong = value;
@@ -95,7 +97,7 @@ fn studies_are_valid() {
     }
 }
 
-/// A clause that was judged, as the program writes it.
+/// A verdict on one clause.
 fn verdict() -> Verdict {
     let clauses = analysis::requirement::parse("iops>=900").expect("a clause");
     let observation = Observation {
@@ -112,7 +114,7 @@ fn figures_with_a_verdict_are_valid() {
         let results: Results = serde_json::from_str(&text).expect("a result");
         let judged = |jobs: Vec<JudgedJob>| JudgedSummary {
             summary: Summary::from_results(&results),
-            judged: Some(Judged {
+            judged: Some(JudgedResults {
                 required: vec!["iops >= 900".into()],
                 outcome: Outcome::Inconclusive,
                 jobs,
@@ -133,7 +135,7 @@ fn figures_with_a_verdict_are_valid() {
 #[test]
 fn reports_of_suites_are_valid() {
     let of_suite = validator("suite");
-    let held = Held {
+    let held = JudgedWorkload {
         name: "web".into(),
         objective: None,
         preset: Some("oltp".into()),
@@ -167,8 +169,8 @@ fn reports_of_suites_are_valid() {
     assert!(!of_suite.is_valid(&wrong));
 }
 
-/// A sweep of one point that was run and one that was not.
-fn study_of(results: Results) -> Study {
+/// A sweep with one measured and one skipped point.
+fn sweep_study(results: Results) -> Study {
     let depth = |number: f64| Setting {
         name: "depth".into(),
         value: number.to_string(),
@@ -204,7 +206,7 @@ fn every_line_of_the_stream_is_valid() {
     let of_line = validator("stream");
     for (name, text) in examples() {
         let results: Results = serde_json::from_str(&text).expect("a result");
-        // Results that were put together from those of several hosts have none of their own.
+        // Merged results of several hosts have no events.
         let events = match results.fleet {
             Some(_) => String::new(),
             None => fs::read_to_string(name.replace(".json", ".events.ndjson")).expect("its events"),
@@ -223,7 +225,7 @@ fn every_line_of_the_stream_is_valid() {
 }
 
 #[test]
-fn what_is_no_line_is_not_valid() {
+fn other_objects_are_not_valid_lines() {
     let of_line = validator("stream");
     for wrong in [
         serde_json::json!({"event": "other"}),
@@ -235,7 +237,7 @@ fn what_is_no_line_is_not_valid() {
 }
 
 #[test]
-fn what_is_no_result_is_not_valid() {
+fn damaged_results_are_not_valid() {
     let (_, text) = examples().remove(0);
     let sound: Value = serde_json::from_str(&text).expect("JSON");
     let of_results = validator("results");

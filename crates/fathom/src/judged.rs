@@ -93,7 +93,7 @@ impl Judged {
             name: name.clone(),
             verdict: verdict.clone(),
         };
-        let judged = verdict::Judged {
+        let judged = verdict::JudgedResults {
             required: clauses.iter().map(ToString::to_string).collect(),
             outcome: self.outcome(),
             jobs: self.jobs.iter().map(job).collect(),

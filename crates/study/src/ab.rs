@@ -1,7 +1,7 @@
 //! Compares two loads or hosts by alternating runs: A B, B A, A B, …, so that drift affects both
-//! alike.
+//! equally.
 
-use analysis::compare::{self, Interleaved, Judgement};
+use analysis::compare::{self, InterleavedComparison, Judgement};
 use model::Nanos;
 use model::observation::Observation;
 use model::results::{FORMAT_VERSION, Results};
@@ -36,7 +36,7 @@ impl Side {
 
 /// One run of the comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Turn {
+pub struct PairedRun {
     /// The side that runs.
     pub side: Side,
     /// Number of the pair, from 1.
@@ -44,40 +44,40 @@ pub struct Turn {
 }
 
 /// The order of the runs: A B, B A, A B, …
-pub fn turns(pairs: u32) -> Vec<Turn> {
+pub fn run_order(pairs: u32) -> Vec<PairedRun> {
     let pair_turns = |pair: u32| {
         let sides = if pair % 2 == 1 {
             [Side::A, Side::B]
         } else {
             [Side::B, Side::A]
         };
-        sides.map(|side| Turn { side, pair })
+        sides.map(|side| PairedRun { side, pair })
     };
     (1..=pairs).flat_map(pair_turns).collect()
 }
 
 /// The settings that identify a run in the study.
-pub fn settings(turn: Turn) -> Vec<Setting> {
+pub fn settings(run: PairedRun) -> Vec<Setting> {
     let side = Setting {
         name: "side".into(),
-        value: turn.side.letter().into(),
+        value: run.side.letter().into(),
         number: None,
     };
     let pair = Setting {
         name: "pair".into(),
-        value: turn.pair.to_string(),
-        number: Some(f64::from(turn.pair)),
+        value: run.pair.to_string(),
+        number: Some(f64::from(run.pair)),
     };
     vec![side, pair]
 }
 
 /// A run of the study from its results.
-pub fn study_run(turn: Turn, results: Results) -> StudyRun {
+pub fn study_run(run: PairedRun, results: Results) -> StudyRun {
     let is_complete = !results.interrupted
         && crate::sweep::is_complete(&results)
         && Observation::from_results(&results, 0, 0).is_some();
     StudyRun {
-        settings: settings(turn),
+        settings: settings(run),
         role: if is_complete { Role::Point } else { Role::CutShort },
         results,
     }
@@ -108,7 +108,7 @@ pub struct Report {
     /// Description of B.
     pub b: String,
     /// The comparison; absent with fewer than two complete pairs.
-    pub found: Option<Interleaved>,
+    pub found: Option<InterleavedComparison>,
     /// Smaller relative differences count as none.
     pub margin: f64,
     /// Conclusions in sentences.
@@ -123,7 +123,7 @@ pub struct Report {
 pub struct Sentence {
     /// Its text.
     pub text: String,
-    /// What it says.
+    /// Its topic.
     #[serde(skip)]
     pub topic: Topic,
 }
@@ -131,7 +131,7 @@ pub struct Sentence {
 /// The topic of a sentence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Topic {
-    /// What the comparison means.
+    /// The meaning of the comparison.
     Meaning,
     /// Figures whose changes contradict the verdict.
     Contrary,
@@ -176,7 +176,7 @@ impl Report {
             return None;
         };
         let observation = |side: Side, pair: u32| {
-            let wanted = settings(Turn { side, pair });
+            let wanted = settings(PairedRun { side, pair });
             let run = study
                 .runs
                 .iter()
@@ -235,7 +235,7 @@ pub fn explain_for_mirror(word: Judgement, writes: f64) -> &'static str {
     }
 }
 
-fn sentences(found: Option<&Interleaved>, pairs: usize, margin: f64) -> Vec<Sentence> {
+fn sentences(found: Option<&InterleavedComparison>, pairs: usize, margin: f64) -> Vec<Sentence> {
     let Some(found) = found else {
         let text = format!(
             "No comparison: {pairs} complete pairs were measured, but two are needed, and {MIN_PAIRS} for a \
@@ -245,10 +245,10 @@ fn sentences(found: Option<&Interleaved>, pairs: usize, margin: f64) -> Vec<Sent
     };
     let decisive = found.changes.iter().find(|change| change.figure == found.primary);
     let mut sentences: Vec<Sentence> = decisive
-        .map(|change| Sentence::new(Topic::Meaning, compare::sentence(change, "B", "A", margin)))
+        .map(|change| Sentence::new(Topic::Meaning, compare::describe_change(change, "B", "A", margin)))
         .into_iter()
         .collect();
-    let contrary = compare::contrary(found.word, &found.changes);
+    let contrary = compare::describe_contrary(found.word, &found.changes);
     let contrary = contrary.map(|both| format!("Other figures differ: B is {both}."));
     sentences.extend(contrary.map(|text| Sentence::new(Topic::Contrary, text)));
     let ranks_text = found.p_of_ranks.map_or(String::new(), |p| {
@@ -262,12 +262,14 @@ fn sentences(found: Option<&Interleaved>, pairs: usize, margin: f64) -> Vec<Sent
             format_percent(share)
         ),
         None => {
-            format!("With fewer than {MIN_PAIRS} pairs, the rank test cannot reach a level of 5 %, whatever they show.")
+            format!(
+                "With fewer than {MIN_PAIRS} pairs, the rank test cannot reach a level of 5 %, regardless of their figures."
+            )
         }
     };
     sentences.push(Sentence::new(Topic::Meaning, detectable));
     let tests = format!(
-        "Tests of {} pairs in turns: Student's paired test on the logarithms of the ratios (p {pairs_text}, raised for {} \
+        "Tests of {} alternating pairs: Student's paired test on the logarithms of the ratios (p {pairs_text}, raised for {} \
          figures){ranks_text}.",
         found.pairs,
         found.changes.len(),
@@ -299,15 +301,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn turns_alternate_within_and_between_pairs() {
-        let order: String = turns(4).iter().map(|turn| turn.side.letter()).collect();
+    fn runs_alternate_within_and_between_pairs() {
+        let order: String = run_order(4).iter().map(|run| run.side.letter()).collect();
         assert_eq!(order, "ABBAABBA");
-        assert_eq!(turns(6).len(), 12);
-        assert_eq!(turns(2)[3], Turn { side: Side::A, pair: 2 });
+        assert_eq!(run_order(6).len(), 12);
+        assert_eq!(run_order(2)[3], PairedRun { side: Side::A, pair: 2 });
     }
 
     #[test]
-    fn on_a_mirror_only_reads_may_differ() {
+    fn only_reads_are_expected_to_differ_on_a_mirror() {
         let explain = |word, writes| explain_for_mirror(word, writes);
         assert!(explain(Judgement::Worse, 0.0).starts_with("That is expected"));
         assert!(explain(Judgement::Same, 1.0).starts_with("That is expected"));

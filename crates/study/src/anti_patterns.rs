@@ -1,5 +1,4 @@
-//! Common "storage tests" that do not test storage: what they really measure, and what to do
-//! instead.
+//! Common "storage tests" that do not test storage, with what they really measure and better tests.
 
 use serde::Serialize;
 
@@ -8,11 +7,11 @@ use serde::Serialize;
 pub struct AntiPattern {
     /// Its name on the command line.
     pub name: &'static str,
-    /// What people do.
+    /// A description of the mistake.
     pub what: &'static str,
-    /// What it measures, and why that is not the storage.
+    /// The figure that it measures, and why that is not the storage.
     pub why: &'static str,
-    /// What to do instead.
+    /// A better test.
     pub instead: &'static str,
 }
 
@@ -85,7 +84,7 @@ pub const ANTI_PATTERNS: [AntiPattern; 9] = [
     AntiPattern {
         name: "single-thread",
         what: "One thread, one operation at a time, writes only.",
-        why: "The rate is 1 / latency: at 1 ms it is 1,000 per second, whatever the device can do. Reads, which \
+        why: "The rate is 1 / latency: at 1 ms it is 1,000 per second, regardless of the device. Reads, which \
             prevail in most applications, are missing.",
         instead: "Sweep the depth (`fathom sweep`) with your mix of reads and writes. This test is right only for a \
             log that waits for each write.",

@@ -47,7 +47,7 @@ impl DirectionLoad {
         let mut common: Vec<(u64, u64)> = self.sizes.iter().map(|(size, count)| (*size, *count)).collect();
         common.sort_unstable_by_key(|(size, count)| (std::cmp::Reverse(*count), *size));
         common.truncate(MAX_SIZES);
-        // The most frequent size stays, whatever its share.
+        // The most frequent size stays, even if its share is small.
         let is_common = |(place, (_, count)): &(usize, (u64, u64))| *place == 0 || *count as f64 >= min_count;
         let common: Vec<(u64, u64)> = common
             .into_iter()
@@ -71,7 +71,7 @@ impl DirectionLoad {
         shares
     }
 
-    /// Replaces the sums by the kernel's counters. The shares of sizes and of sequential requests
+    /// Replaces the sums with the kernel's counters. The shares of sizes and of sequential requests
     /// stay as recorded.
     fn apply_totals(&mut self, counted: &DirectionLoad) {
         if self.operations == 0 {
@@ -97,7 +97,7 @@ impl DirectionLoad {
 /// The load of a device, as captured.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CapturedLoad {
-    /// How long the device was observed.
+    /// The time for which the device was observed.
     pub duration: Nanos,
     /// Reads.
     pub reads: DirectionLoad,
@@ -199,7 +199,7 @@ pub struct LoadRecorder {
     in_flight: HashSet<(BlockAction, u64)>,
     /// Number of requests by the requests in flight when they were issued.
     depths: BTreeMap<u64, u64>,
-    /// Time of the last event, up to which the sums reach.
+    /// Time of the last event, up to which the sums are complete.
     last: Option<Nanos>,
     in_flight_time: u128,
     busy_time: u64,
@@ -212,7 +212,7 @@ impl LoadRecorder {
             BlockEvent::Issued(request) => self.record_issued(&request),
             BlockEvent::Completed(request) => self.record_completed(&request),
             BlockEvent::Lost(count) => {
-                // Requests whose completion was lost would stay in flight for ever.
+                // Requests whose completion was lost would stay in flight forever.
                 self.captured.lost += count;
                 self.in_flight.clear();
             }
@@ -307,8 +307,8 @@ mod tests {
         }
     }
 
-    /// Reads of 4 KiB at random places, four in flight for 100 us each, then as much rest; a stream
-    /// of writes beside it.
+    /// Four random reads of 4 KiB are in flight for 100 us, then none for 100 us. A sequential
+    /// stream of writes runs concurrently.
     #[test]
     fn mix_sizes_order_and_depth_are_counted() {
         let mut recorder = LoadRecorder::default();
@@ -326,7 +326,7 @@ mod tests {
                     8,
                 )));
             }
-            // Nothing is in flight while this one is: it takes no time.
+            // This request completes immediately, so it does not add time in flight.
             let write = request(start + 100, BlockAction::Write, 5_000_000 + round * 128, 128);
             recorder.record(BlockEvent::Issued(write));
             recorder.record(BlockEvent::Completed(write));
@@ -337,7 +337,7 @@ mod tests {
         assert_eq!((seen.read_percent(), seen.iops()), (80.0, 25_000.0));
         assert_eq!(seen.reads.common_sizes(), [(Bytes::kib(4), 1000)]);
         assert_eq!(seen.writes.common_sizes(), [(Bytes::kib(64), 1000)]);
-        // 100 us of every 200, but for the rest after the last round, with four in flight.
+        // Four in flight for 100 of every 200 us, without the pause after the last round.
         assert_eq!(seen.in_flight, Some(4.0));
         assert!((seen.busy - 0.5).abs() < 1e-9, "{}", seen.busy);
         assert_eq!(
@@ -345,12 +345,12 @@ mod tests {
             (Some(4), Some(4), 4)
         );
         assert_eq!(seen.reads.sequential_share(), Some(0.0));
-        assert_eq!(seen.writes.sequential, Some(99), "all but the first");
+        assert_eq!(seen.writes.sequential, Some(99), "all except the first");
         assert_eq!(seen.span.map(|(_, last)| last), Some((5_000_000 + 100 * 128) * 512));
     }
 
     #[test]
-    fn streams_side_by_side_are_all_sequential() {
+    fn concurrent_streams_are_all_sequential() {
         let mut recorder = LoadRecorder::default();
         for step in 0..50u64 {
             for stream in 0..8u64 {
@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_add_up_and_rare_sizes_are_left_out() {
+    fn shares_add_up_and_rare_sizes_are_omitted() {
         let load = |counts: &[(u64, u64)]| DirectionLoad {
             operations: counts.iter().map(|(_, count)| count).sum(),
             sizes: counts.iter().copied().collect(),
@@ -378,14 +378,14 @@ mod tests {
         check(&[], &[]);
         check(&[(4096, 3)], &[(4096, 1000)]);
         check(&[(4096, 600), (65_536, 400)], &[(4096, 600), (65_536, 400)]);
-        // Three thirds of 333.3 leave one tenth of a percent, which falls to the first.
+        // Three shares of 333.3 leave one tenth of a percent, which the first size absorbs.
         check(
             &[(512, 1), (4096, 1), (8192, 1)],
             &[(512, 334), (4096, 333), (8192, 333)],
         );
         check(&[(512, 4), (4096, 996)], &[(4096, 1000)]);
         assert!((load(&[(512, 4), (4096, 996)]).rare_share() - 0.004).abs() < 1e-12);
-        // Six sixths of 166.7 are too much by two.
+        // Six shares of 166.7, rounded up, exceed 1000 by two.
         let six: Vec<(u64, u64)> = (1..=6).map(|number| (number * 512, 1)).collect();
         assert_eq!(load(&six).common_sizes()[0], (Bytes(512), 165));
     }
@@ -406,9 +406,9 @@ mod tests {
         assert_eq!((seen.lost, seen.in_flight_max, seen.in_flight), (7, Some(1), Some(1.0)));
     }
 
-    /// Requests whose end was lost would seem to be in flight.
+    /// Requests whose completion was lost would seem to stay in flight.
     #[test]
-    fn where_events_were_lost_the_counters_tell_rate_and_depth() {
+    fn counters_replace_rate_and_depth_after_lost_events() {
         let mut recorder = LoadRecorder::default();
         for at in [10, 20, 30, 40] {
             recorder.record(BlockEvent::Issued(request(at, BlockAction::Read, 8 * at, 8)));
@@ -441,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn counters_tell_sums_and_means() {
+    fn counters_give_sums_and_means() {
         let used = DeviceUse {
             operations: [300, 100, 2],
             bytes: [300 * 8192, 100 * 5000, 0],

@@ -1,6 +1,6 @@
-//! Repeats every step for a short time at twice the depth, to see whether more depth raises the
-//! rate. The repetitions follow the steps of the plan, so both use the same targets and end up in
-//! the same result.
+//! Repeats every step for a short time at twice the depth. This shows whether more depth raises the
+//! rate. The repetitions are additional steps of the plan, so they use the same targets and are
+//! part of the same result.
 
 use model::Nanos;
 use model::draws::DrawsForm;

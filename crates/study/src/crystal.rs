@@ -1,4 +1,4 @@
-//! CrystalDiskMark's default profile: eight loads, with five rounds each, of which the best is
+//! CrystalDiskMark's default profile: eight loads with five rounds each, of which the best one is
 //! reported.
 
 use model::results::Results;
@@ -55,7 +55,7 @@ impl Load {
 
 /// The best round of a load.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Best {
+pub struct BestRound {
     /// The load.
     pub load: Load,
     /// Read or write.
@@ -69,7 +69,7 @@ pub struct Best {
 }
 
 /// The round with the highest throughput for each measured load.
-pub fn best_rounds(results: &Results) -> Vec<Best> {
+pub fn best_rounds(results: &Results) -> Vec<BestRound> {
     let mut best = Vec::new();
     for direction in [Direction::Read, Direction::Write] {
         for load in LOADS {
@@ -81,7 +81,7 @@ pub fn best_rounds(results: &Results) -> Vec<Best> {
             let round = |job: &model::results::JobResults| {
                 let found = job.directions()[direction].clone()?;
                 let seconds = job.measured().as_secs();
-                (seconds > 0.0 && found.operations > 0).then(|| Best {
+                (seconds > 0.0 && found.operations > 0).then(|| BestRound {
                     load,
                     direction,
                     iops: found.operations as f64 / seconds,

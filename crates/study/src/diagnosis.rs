@@ -60,7 +60,7 @@ pub fn diagnoses_with_deeper_run(results: &Results, repeated: &Results, known: &
         .collect()
 }
 
-/// The limits that the jobs of each step share, and how much of them the jobs use together.
+/// The limits that the jobs of each step share, with their total use.
 pub fn limit_tables(results: &Results, known: &KnownLimits, confirmed: Option<&RepeatedPlan>) -> Vec<LimitTable> {
     let known = known.with_plan(results);
     let step_tables = |step: usize| {

@@ -77,7 +77,7 @@ pub fn matrix_cells() -> Vec<Cell> {
 /// Settings of a procedure.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ProcedureSettings {
-    /// How often the range is written before the rounds.
+    /// Number of times that the range is written before the rounds.
     pub passes: u32,
     /// Length of a round, or of each cell of one.
     pub round: Nanos,
@@ -108,7 +108,7 @@ pub enum NextRun {
 pub struct Fill {
     /// Bytes written.
     pub bytes: Bytes,
-    /// How long it took.
+    /// The duration.
     pub took_ns: Nanos,
 }
 
@@ -123,7 +123,7 @@ pub struct CellResult {
     pub bytes_per_sec: f64,
     /// Mean latency; for paced loads the response time.
     pub mean_ns: f64,
-    /// 99.9th percentile of the same; absent if fewer than ten operations lie beyond it.
+    /// 99.9th percentile of the same; absent if fewer than ten operations are beyond it.
     pub p999_ns: Option<f64>,
     /// Bytes written.
     pub written: Bytes,
@@ -154,8 +154,8 @@ pub struct Window {
     pub figures: SniaWindow,
     /// Both conditions of the specification are met.
     pub steady: bool,
-    /// Both are met even in a stricter reading of the first condition: every round is within 10 %
-    /// of the mean.
+    /// Both are met even in a stricter reading of the first condition. In that reading, every round
+    /// is within 10 % of the mean.
     pub steady_by_stricter_reading: bool,
 }
 
@@ -365,7 +365,7 @@ fn sentences(report: &Report) -> Vec<String> {
     }
     if let Some(window) = &report.window {
         let figures = &window.figures;
-        let judgement = |is_met: bool| if is_met { "kept" } else { "broken" };
+        let judgement = |is_met: bool| if is_met { "met" } else { "missed" };
         sentences.push(format!(
             "Range: the rounds {} to {} differ by {:.1} % of their mean (maximum 20 %): {}.",
             window.first,

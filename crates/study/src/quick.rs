@@ -1,6 +1,6 @@
 //! Tests a disk in under a minute with the seven most common workloads. The result shows only the
-//! order of magnitude, and the output says so: in four seconds, caches do not fill, burst credits
-//! do not run out and rare events do not occur.
+//! order of magnitude, and the output states that: in four seconds, caches do not fill, burst
+//! credits do not run out and rare events do not occur.
 
 use model::access::{Access, Sequential};
 use model::block_size::BlockSizes;
@@ -15,7 +15,7 @@ use crate::crystal;
 use crate::figures::Figures;
 use crate::numbers::format_number;
 
-/// Maximum number of workers; in so short a time, more reveal nothing about one disk.
+/// Maximum number of workers; in such a short time, more workers reveal nothing about one disk.
 const MAX_WORKERS: u32 = 8;
 /// Length of the measured window of each cell.
 pub const MEASURED_TIME: Nanos = Nanos::secs(4);
@@ -38,7 +38,7 @@ pub struct Screening {
     pub cpus: u32,
     /// Length of the measured window of each cell.
     pub measured: Nanos,
-    /// Which cells to measure.
+    /// The cells to measure.
     pub profile: Profile,
     /// Seed of all random decisions.
     pub seed: u64,
@@ -46,7 +46,7 @@ pub struct Screening {
     pub arguments: Vec<String>,
 }
 
-/// Which cells are measured.
+/// A set of cells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Profile {
     /// The seven cells of a screening.
@@ -426,7 +426,7 @@ mod tests {
         };
         assert_eq!(larger_size_gib(&target(90)), Some(10));
         assert_eq!(larger_size_gib(&target(30)), Some(5));
-        assert_eq!(larger_size_gib(&target(22)), None, "no more than there is already");
+        assert_eq!(larger_size_gib(&target(22)), None, "not larger than the existing file");
         assert_eq!(larger_size_gib(&target(5)), None);
         assert_eq!(larger_size_gib(&TargetFacts::default()), None);
     }
@@ -442,7 +442,7 @@ mod tests {
             .sum();
         assert_eq!(Nanos(time), Nanos::secs(35));
         let workers: Vec<usize> = plan.jobs().map(|(_, job)| job.workers.len()).collect();
-        assert_eq!(workers, [1, 1, 8, 8, 1, 1, 8], "no more than eight workers");
+        assert_eq!(workers, [1, 1, 8, 8, 1, 1, 8], "at most eight workers");
     }
 
     #[test]
@@ -464,7 +464,7 @@ mod tests {
     }
 
     #[test]
-    fn depth_is_judged_by_its_gain() {
+    fn a_deeper_queue_is_judged_by_its_gain() {
         let figures = |iops: f64, median: u64| Figures {
             iops,
             mib_per_sec: 0.0,

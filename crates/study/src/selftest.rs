@@ -1,5 +1,5 @@
-//! Measures the generator itself: the maximum rate of each engine without storage, and how exactly
-//! it keeps a schedule.
+//! Measures the generator itself: the maximum rate of each engine without storage, and the delay of
+//! scheduled operations.
 
 use model::plan::{
     CacheMode, ENGINES, Effect, EngineChoice, EngineInfo, EngineKind, Origin, Phases, Plan, Prepare, Rate, Step, Stop,
@@ -30,20 +30,20 @@ pub struct Ceiling {
     pub cpu_per_operation: Option<Nanos>,
     /// Median latency.
     pub median: Option<Nanos>,
-    /// Why the figures are absent.
+    /// The reason why the figures are absent.
     pub failure: Option<String>,
 }
 
-/// How late operations of a schedule start.
+/// The delay of scheduled operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Jitter {
     /// Operations per second that were due.
     pub rate: u64,
-    /// Half of them start later than this.
+    /// Half of the operations start later than this.
     pub median: Nanos,
-    /// One in a hundred starts later than this.
+    /// One operation in a hundred starts later than this.
     pub p99: Nanos,
-    /// The latest.
+    /// The longest delay.
     pub max: Nanos,
     /// Number of operations measured.
     pub operations: u64,
@@ -66,9 +66,9 @@ fn tested_engines() -> Vec<(EngineKind, u32)> {
         .collect()
 }
 
-/// Plans for each engine and depth, separate so that an unavailable engine does not stop the
-/// others, and a last one for the timer. `folder` receives the test file; `length` is the measured
-/// window of each.
+/// A plan for each engine and depth, and a last one for the timer. They are separate so that an
+/// unavailable engine does not stop the others. `folder` receives the test file; `length` is the
+/// measured window of each.
 pub fn plans(folder: &str, length: Nanos) -> Vec<Plan> {
     let engine_plan = |(engine, depth): (EngineKind, u32)| plan(folder, length, engine, depth, None);
     let timer = plan(folder, length, EngineKind::Null, 1, Some(Rate::iops(TIMER_RATE)));
@@ -142,7 +142,7 @@ pub fn ceiling(number: usize, outcome: Result<&Results, String>) -> Option<Ceili
     })
 }
 
-/// Measures how exactly the schedule was kept, from the results of the last plan.
+/// The delay of scheduled operations in the results of the last plan.
 pub fn jitter(results: &Results) -> Option<Jitter> {
     let total = results.steps.first()?.jobs.first()?.total();
     let delay = total.schedule_delay.as_ref()?;
@@ -170,9 +170,9 @@ mod tests {
 
     #[test]
     fn an_unavailable_engine_keeps_its_row() {
-        let row = ceiling(2, Err("it is not here".into())).unwrap();
+        let row = ceiling(2, Err("it is not available here".into())).unwrap();
         assert_eq!((row.engine, row.iops), (tested_engines()[2].0, None));
-        assert_eq!(row.failure.as_deref(), Some("it is not here"));
+        assert_eq!(row.failure.as_deref(), Some("it is not available here"));
         assert_eq!(ceiling(tested_engines().len(), Err(String::new())), None);
     }
 }

@@ -2,12 +2,12 @@
 
 use analysis::policies::Workload;
 use analysis::requirement::{Clause, Metric};
-use analysis::verdict::{ClauseVerdict, Held, Outcome, SuiteReport, Verdict};
+use analysis::verdict::{ClauseVerdict, JudgedWorkload, Outcome, SuiteReport, Verdict};
 use model::finding::Severity;
 use model::plan::SimulatedDevice;
 use model::{Bytes, Nanos};
 
-use crate::verify::{Promise, Unverifiable, Verification};
+use crate::verify::{Promise, Verification, VerifyError};
 
 /// The worst of several outcomes: FAIL, then INCONCLUSIVE.
 pub fn worst(all: impl IntoIterator<Item = Outcome>) -> Outcome {
@@ -23,8 +23,8 @@ pub fn worst(all: impl IntoIterator<Item = Outcome>) -> Outcome {
     }
 }
 
-/// True if the clauses require both a rate and a latency. They belong together, because beyond its
-/// limit any storage makes operations wait.
+/// True if the clauses require both a rate and a latency. Such a load must be paced, because beyond
+/// its limit any storage makes operations wait.
 pub fn is_paced(clauses: &[Clause]) -> bool {
     let rate = |clause: &Clause| matches!(clause.metric, Metric::Iops | Metric::Throughput);
     let latency = |clause: &Clause| matches!(clause.metric, Metric::Mean | Metric::Quantile { .. });
@@ -34,7 +34,7 @@ pub fn is_paced(clauses: &[Clause]) -> bool {
 /// Properties of a workload that determine its rate and its queue.
 #[derive(Clone, Debug)]
 pub struct Load {
-    /// Bytes of an operation on average.
+    /// Mean bytes per operation.
     pub block: Bytes,
     /// Percent of the operations that read.
     pub read_percent: f64,
@@ -51,8 +51,8 @@ pub struct Load {
 /// Paces a workload at the required rate, like `fathom verify`.
 ///
 /// # Errors
-/// [`Unverifiable`] if the requirement has no rate.
-pub fn pacing(clauses: &[Clause], load: Load) -> Result<Verification, Unverifiable> {
+/// [`VerifyError`] if the requirement has no rate.
+pub fn pacing(clauses: &[Clause], load: Load) -> Result<Verification, VerifyError> {
     let workload = Workload {
         block: load.block,
         random: true,
@@ -85,10 +85,13 @@ pub fn table(report: &SuiteReport) -> (Vec<String>, Vec<String>) {
         report
             .workloads
             .iter()
-            .flat_map(|held| &held.verdict)
+            .flat_map(|workload| &workload.verdict)
             .flat_map(|verdict| &verdict.clauses)
     };
-    let name = width(&mut report.workloads.iter().map(|held| held.name.chars().count()), 8);
+    let name = width(
+        &mut report.workloads.iter().map(|workload| workload.name.chars().count()),
+        8,
+    );
     let clause = width(
         &mut clauses().map(|judged| judged.clause.to_string().chars().count()),
         8,
@@ -98,11 +101,11 @@ pub fn table(report: &SuiteReport) -> (Vec<String>, Vec<String>) {
         "workload", "verdict", "required"
     )];
     let mut notes = Vec::new();
-    for held in &report.workloads {
-        let words = held.verdict.as_ref().map(Verdict::words).unwrap_or_default();
-        let judged = held.verdict.iter().flat_map(|verdict| &verdict.clauses);
+    for workload in &report.workloads {
+        let words = workload.verdict.as_ref().map(Verdict::words).unwrap_or_default();
+        let judged = workload.verdict.iter().flat_map(|verdict| &verdict.clauses);
         for (number, (one, (reason, _))) in judged.zip(&words.clauses).enumerate() {
-            let called = if number == 0 { &*held.name } else { "" };
+            let called = if number == 0 { &*workload.name } else { "" };
             let row = format!(
                 "  {called:<name$}  {:<12}  {:<clause$}  {reason}",
                 one.outcome.word(),
@@ -110,17 +113,17 @@ pub fn table(report: &SuiteReport) -> (Vec<String>, Vec<String>) {
             );
             lines.push(row);
         }
-        if held.verdict.is_none() {
+        if workload.verdict.is_none() {
             let row = format!(
                 "  {:<name$}  {:<12}  {}",
-                held.name,
-                held.outcome().word(),
-                held.required
+                workload.name,
+                workload.outcome().word(),
+                workload.required
             );
             lines.push(row);
         }
-        let below = words.shared.into_iter().chain(held.reasons());
-        notes.extend(below.map(|reason| format!("{}: {reason}.", held.name)));
+        let below = words.shared.into_iter().chain(workload.reasons());
+        notes.extend(below.map(|reason| format!("{}: {reason}.", workload.name)));
     }
     (lines, notes)
 }
@@ -146,25 +149,25 @@ pub fn sign_off(report: &SuiteReport) -> String {
             tool.name, tool.version, tool.engine_revision
         ),
     );
-    page += "\n## What was required, and what was measured\n\n| workload | required | measured | 95 % interval | verdict |\n\
+    page += "\n## Requirements and measurements\n\n| workload | required | measured | 95 % interval | verdict |\n\
              | --- | --- | --- | --- | --- |\n";
-    for held in &report.workloads {
-        let judged = held.verdict.iter().flat_map(|verdict| &verdict.clauses);
+    for workload in &report.workloads {
+        let judged = workload.verdict.iter().flat_map(|verdict| &verdict.clauses);
         for one in judged {
-            page += &row(&held.name, one);
+            page += &row(&workload.name, one);
         }
-        if held.verdict.is_none() {
+        if workload.verdict.is_none() {
             page += &format!(
                 "| {} | {} | nothing | – | {} |\n",
-                escape_cell(&held.name),
-                escape_cell(&held.required),
-                held.outcome().word()
+                escape_cell(&workload.name),
+                escape_cell(&workload.required),
+                workload.outcome().word()
             );
         }
     }
     page += "\nPASS and FAIL require a sufficiently narrow confidence interval; INCONCLUSIVE is neither.\n";
-    for held in &report.workloads {
-        page += &details(held);
+    for workload in &report.workloads {
+        page += &details(workload);
     }
     page + "\n## Agreed\n\n| for | name | date | signature |\n| --- | --- | --- | --- |\n| the supplier | | | |\n| the customer | | | |\n"
 }
@@ -187,25 +190,25 @@ fn row(name: &str, judged: &ClauseVerdict) -> String {
     )
 }
 
-fn details(held: &Held) -> String {
-    let mut text = format!("\n## {}\n\n", escape_cell(&held.name));
+fn details(workload: &JudgedWorkload) -> String {
+    let mut text = format!("\n## {}\n\n", escape_cell(&workload.name));
     let line = |name: &str, value: &str| format!("- {name}: {}\n", escape_cell(value));
-    if let Some(objective) = &held.objective {
+    if let Some(objective) = &workload.objective {
         text += &line("to show", objective);
     }
-    if let Some(preset) = &held.preset {
+    if let Some(preset) = &workload.preset {
         text += &line("preset", preset);
     }
-    text += &line("load", &held.load);
-    let words = held.verdict.as_ref().map(Verdict::words).unwrap_or_default();
-    let judged = held.verdict.iter().flat_map(|verdict| &verdict.clauses);
+    text += &line("load", &workload.load);
+    let words = workload.verdict.as_ref().map(Verdict::words).unwrap_or_default();
+    let judged = workload.verdict.iter().flat_map(|verdict| &verdict.clauses);
     for (judged, (reason, _)) in judged.zip(&words.clauses) {
         text += &line(judged.outcome.word(), reason);
     }
-    for reason in words.shared.into_iter().chain(held.reasons()) {
+    for reason in words.shared.into_iter().chain(workload.reasons()) {
         text += &line("as a whole", &reason);
     }
-    for finding in held
+    for finding in workload
         .findings
         .iter()
         .filter(|finding| finding.severity >= Severity::Warning)
@@ -214,7 +217,7 @@ fn details(held: &Held) -> String {
     }
     text + &format!(
         "\nSettings:\n\n```text\n{}\n```\n",
-        held.settings.trim_end().replace("```", "'''")
+        workload.settings.trim_end().replace("```", "'''")
     )
 }
 

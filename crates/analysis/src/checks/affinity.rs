@@ -70,7 +70,7 @@ mod tests {
     use super::super::samples;
     use super::*;
 
-    fn found(results: &Results) -> Vec<String> {
+    fn find_bindings(results: &Results) -> Vec<String> {
         let mut findings = Vec::new();
         (AFFINITY_WIDENED.detect)(&CheckInput::new(results), &mut findings);
         findings.into_iter().map(|finding| finding.what).collect()
@@ -79,7 +79,7 @@ mod tests {
     #[test]
     fn processes_that_were_bound_are_named() {
         let mut results = samples::closed_loop(4, 1000, Nanos::millis(1));
-        assert_eq!(found(&results), [""; 0]);
+        assert_eq!(find_bindings(&results), [""; 0]);
         let environment = &mut results.hosts[0].environment;
         (environment.host.name, environment.cpu.usable) = ("db1".into(), 8);
         environment.widened_from = Some(1);
@@ -88,7 +88,7 @@ mod tests {
                 "the launcher had bound processes to fewer processors than exist: {what}; fathom used all of them"
             )]
         };
-        assert_eq!(found(&results), expected("db1 1 of 8"));
+        assert_eq!(find_bindings(&results), expected("db1 1 of 8"));
         results.hosts[0].environment.widened_from = None;
         let rank = |widened_from| RankFacts {
             host: "db1".into(),
@@ -100,15 +100,18 @@ mod tests {
             ranks: vec![rank(Some(2)), rank(None), rank(Some(1))],
             ..Fleet::default()
         });
-        assert_eq!(found(&results), expected("db1 (rank 0) 2 of 8, db1 (rank 2) 1 of 8"));
+        assert_eq!(
+            find_bindings(&results),
+            expected("db1 (rank 0) 2 of 8, db1 (rank 2) 1 of 8")
+        );
         results.fleet = Some(Fleet {
             ranks: vec![rank(Some(1)); 6],
             ..Fleet::default()
         });
         assert!(
-            found(&results)[0].contains("(rank 3) 1 of 8, and 2 more;"),
+            find_bindings(&results)[0].contains("(rank 3) 1 of 8, and 2 more;"),
             "{:?}",
-            found(&results)
+            find_bindings(&results)
         );
     }
 }

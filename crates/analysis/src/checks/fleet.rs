@@ -1,4 +1,4 @@
-//! Checks whether the processes of a fleet ran at the same time, on equal machines, at equal rates.
+//! Checks the processes of a fleet: simultaneous start, equal machines, equal rates.
 
 use std::collections::BTreeMap;
 
@@ -254,7 +254,7 @@ mod tests {
     use super::*;
 
     /// Findings for ranks with these operations in a window of 10 s, and these starts.
-    fn found(operations: &[u64], starts: &[i64]) -> Vec<String> {
+    fn check_ranks(operations: &[u64], starts: &[i64]) -> Vec<String> {
         let mut results = samples::closed_loop(4, 1000, Nanos::millis(1));
         let job = &mut results.steps[0].jobs[0];
         let worker = job.workers[0].clone();
@@ -297,7 +297,7 @@ mod tests {
     #[test]
     fn late_and_slow_hosts_are_reported() {
         let check = |operations: &[u64], starts: &[i64], expected: &[&str]| {
-            assert_eq!(found(operations, starts), expected, "{operations:?} {starts:?}");
+            assert_eq!(check_ranks(operations, starts), expected, "{operations:?} {starts:?}");
         };
         check(&[1000, 1000, 990], &[0, 100_000, 80_000], &[]);
         check(&[1000, 700, 1010], &[0, 0, 0], &["Warning STRAGGLER"]);
@@ -333,7 +333,7 @@ mod tests {
 
     #[test]
     fn the_storage_below_the_targets_is_compared() {
-        let on = |name: &str, options: &str, scheduler: &str| {
+        let target_on = |name: &str, options: &str, scheduler: &str| {
             let target = TargetFacts {
                 path: format!("/{name}/file"),
                 file_system: Some(FileSystem {
@@ -355,7 +355,7 @@ mod tests {
         let words = |of_second: Vec<TargetFacts>| {
             let mut results = samples::closed_loop(4, 1000, Nanos::millis(1));
             results.hosts[0].environment.cpu.logical = 2;
-            results.hosts[0].environment.targets = on("a", "rw", "none");
+            results.hosts[0].environment.targets = target_on("a", "rw", "none");
             let mut two = results.hosts[0].clone();
             two.environment.targets = of_second;
             results.hosts.push(two);
@@ -364,8 +364,11 @@ mod tests {
             findings.into_iter().map(|finding| finding.what).collect::<Vec<_>>()
         };
         // Another name and place are expected.
-        assert_eq!(words(on("b", "rw,upperdir=/layers/b", "none")), Vec::<String>::new());
-        let differences = words(on("b", "rw,noatime", "mq-deadline"));
+        assert_eq!(
+            words(target_on("b", "rw,upperdir=/layers/b", "none")),
+            Vec::<String>::new()
+        );
+        let differences = words(target_on("b", "rw,noatime", "mq-deadline"));
         assert_eq!(differences.len(), 1);
         let expected = "mount options rw,noatime instead of rw, I/O scheduler mq-deadline instead of none";
         assert!(differences[0].ends_with(expected), "{differences:?}");

@@ -199,7 +199,7 @@ mod tests {
 
     use super::super::{check, samples};
 
-    fn with(system: SystemUse, file_system: &str) -> Vec<(String, Severity)> {
+    fn check_system_use(system: SystemUse, file_system: &str) -> Vec<(String, Severity)> {
         let mut results = samples::closed_loop(10, 10_000, Nanos::millis(1));
         let host = &mut results.hosts[0];
         (host.started_unix_ns, host.ended_unix_ns) = (0, 1_000_000_000);
@@ -228,31 +228,40 @@ mod tests {
             }],
             ..SystemUse::default()
         };
-        assert_eq!(with(lost.clone(), "nfs4"), [("NET-LOSS".to_owned(), Severity::Warning)]);
-        assert_eq!(with(lost, "ext4"), [("NET-LOSS".to_owned(), Severity::Note)]);
+        assert_eq!(
+            check_system_use(lost.clone(), "nfs4"),
+            [("NET-LOSS".to_owned(), Severity::Warning)]
+        );
+        assert_eq!(
+            check_system_use(lost, "ext4"),
+            [("NET-LOSS".to_owned(), Severity::Note)]
+        );
         let whole = SystemUse {
             tcp_segments: Some([1000, 0]),
             ..SystemUse::default()
         };
-        assert_eq!(with(whole, "nfs4"), []);
+        assert_eq!(check_system_use(whole, "nfs4"), []);
     }
 
     #[test]
     fn throttled_processors_are_reported() {
-        let held = |throttled_ns: Nanos| SystemUse {
+        let throttled_for = |throttled_ns: Nanos| SystemUse {
             throttled_ns: Some(throttled_ns),
             ..SystemUse::default()
         };
         assert_eq!(
-            with(held(Nanos::millis(11)), "ext4"),
+            check_system_use(throttled_for(Nanos::millis(11)), "ext4"),
             [("THROTTLED-CPU".to_owned(), Severity::Warning)]
         );
-        assert_eq!(with(held(Nanos::millis(10)), "ext4"), []);
+        assert_eq!(check_system_use(throttled_for(Nanos::millis(10)), "ext4"), []);
         let hot = SystemUse {
             thermal_events: Some(1),
             ..SystemUse::default()
         };
-        assert_eq!(with(hot, "ext4"), [("THROTTLED-CPU".to_owned(), Severity::Warning)]);
+        assert_eq!(
+            check_system_use(hot, "ext4"),
+            [("THROTTLED-CPU".to_owned(), Severity::Warning)]
+        );
     }
 
     #[test]
@@ -272,7 +281,7 @@ mod tests {
             }],
             ..TargetFacts::default()
         }];
-        let what = |changes: &[(u64, Option<u64>)]| {
+        let describe_finding = |changes: &[(u64, Option<u64>)]| {
             let sample = |(second, limit): &(u64, Option<u64>)| HostSample {
                 start_ns: Nanos::secs(*second),
                 length_ns: Nanos::secs(1),
@@ -287,13 +296,13 @@ mod tests {
                 .map(|finding| finding.what)
         };
         assert_eq!(
-            what(&[(9, Some(2000)), (19, Some(4000)), (24, None)]).unwrap(),
+            describe_finding(&[(9, Some(2000)), (19, Some(4000)), (24, None)]).unwrap(),
             "the limits of the control group changed: reads: 4000 per second at the start, 2000 per second from 10 s \
              on, 4000 per second from 20 s on, no limit from 25 s on"
         );
         // The limit of another device is irrelevant.
-        assert_eq!(what(&[(9, Some(4000))]), None);
-        assert_eq!(what(&[]), None);
+        assert_eq!(describe_finding(&[(9, Some(4000))]), None);
+        assert_eq!(describe_finding(&[]), None);
     }
 
     #[test]

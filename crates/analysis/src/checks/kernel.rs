@@ -149,7 +149,7 @@ mod tests {
     use model::{Bytes, Direction, Nanos};
 
     /// 10,000 reads of 4 KiB with the given share of them seen by the kernel.
-    fn seen(cache: CacheMode, share: f64) -> Vec<String> {
+    fn find_rules(cache: CacheMode, share: f64) -> Vec<String> {
         let mut results = samples::closed_loop(10, 10_000, Nanos::millis(1));
         let bytes = (10_000.0 * 4096.0 * share) as u64;
         samples::on_device(&mut results, "sdz", cache, bytes);
@@ -160,9 +160,9 @@ mod tests {
 
     #[test]
     fn equal_counts_are_silent() {
-        assert!(seen(CacheMode::DIRECT, 1.0).is_empty());
-        assert!(seen(CacheMode::DIRECT, 1.01).is_empty());
-        assert!(seen(CacheMode::BUFFERED, 1.0).is_empty());
+        assert!(find_rules(CacheMode::DIRECT, 1.0).is_empty());
+        assert!(find_rules(CacheMode::DIRECT, 1.01).is_empty());
+        assert!(find_rules(CacheMode::BUFFERED, 1.0).is_empty());
     }
 
     #[test]
@@ -248,11 +248,15 @@ mod tests {
     fn a_device_belongs_to_its_host() {
         let mut results = samples::closed_loop(10, 10_000, Nanos::millis(1));
         samples::on_device(&mut results, "sdz", CacheMode::DIRECT, 20_000 * 4096);
-        let at = |results: &model::results::Results| {
+        let finding_places = |results: &model::results::Results| {
             let found = check(results).into_iter().find(|finding| finding.rule == "OTHER-LOAD");
             found.unwrap().at.unwrap()
         };
-        assert!(at(&results).starts_with("sdz, "), "{}", at(&results));
+        assert!(
+            finding_places(&results).starts_with("sdz, "),
+            "{}",
+            finding_places(&results)
+        );
         let mut two = results.hosts[0].clone();
         two.environment.host.name = "two".into();
         results.hosts.push(two);
@@ -262,14 +266,18 @@ mod tests {
         for worker in &mut results.steps[0].jobs[0].workers {
             worker.host = 1;
         }
-        assert!(at(&results).starts_with("two: sdz, "), "{}", at(&results));
+        assert!(
+            finding_places(&results).starts_with("two: sdz, "),
+            "{}",
+            finding_places(&results)
+        );
     }
 
     #[test]
     fn each_difference_has_its_name() {
-        assert_eq!(seen(CacheMode::BUFFERED, 0.1), ["CACHE-HITS"]);
-        assert_eq!(seen(CacheMode::BUFFERED, 3.0), ["READ-AHEAD"]);
-        assert_eq!(seen(CacheMode::DIRECT, 0.5), ["NOT-ON-DEVICE"]);
-        assert_eq!(seen(CacheMode::DIRECT, 2.0), ["OTHER-LOAD"]);
+        assert_eq!(find_rules(CacheMode::BUFFERED, 0.1), ["CACHE-HITS"]);
+        assert_eq!(find_rules(CacheMode::BUFFERED, 3.0), ["READ-AHEAD"]);
+        assert_eq!(find_rules(CacheMode::DIRECT, 0.5), ["NOT-ON-DEVICE"]);
+        assert_eq!(find_rules(CacheMode::DIRECT, 2.0), ["OTHER-LOAD"]);
     }
 }

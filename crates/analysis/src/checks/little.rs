@@ -84,12 +84,12 @@ fn judge_ranks(job: &JobView<'_>, ranks: &[RankFacts]) -> Vec<Finding> {
     found.map(|(short, reason)| finding(&short, reason)).collect()
 }
 
-/// Why some ranks did not fill their queues, and what to do.
+/// The reason why some ranks did not fill their queues, and the recommended action.
 const STARVED: (&str, &str) = (
     "these hosts did not keep their queue full, so their results are lower than the target's capacity",
     "check what else runs on these hosts; use more workers there, or fewer on the other hosts",
 );
-/// Why flushes left slots without operations, and what to do.
+/// The reason why flushes left slots without operations, and the recommended action.
 const FLUSHING: (&str, &str) = (
     "flushes occupied the missing slots",
     "no action needed if the test is meant to flush",
@@ -140,7 +140,7 @@ fn judge_job(job: &JobView<'_>) -> Option<Finding> {
             "submitting operations and generating write data takes time; the target can do slightly more",
             "no action needed",
         )
-    } else if is_one_for_each_worker(&found, job) {
+    } else if has_one_operation_per_worker(&found, job) {
         (
             "each operation completed inside the submitting call, as on targets in memory and on file systems \
              without asynchronous I/O, so a worker has only one in flight",
@@ -162,13 +162,13 @@ fn judge_job(job: &JobView<'_>) -> Option<Finding> {
 }
 
 /// True if the workers of a deeper queue had one operation in flight each.
-fn is_one_for_each_worker(found: &InFlight, job: &JobView<'_>) -> bool {
+fn has_one_operation_per_worker(found: &InFlight, job: &JobView<'_>) -> bool {
     let workers = job.results.workers.len() as f64;
     found.depth as f64 >= 2.0 * workers && (found.average / workers - 1.0).abs() < 0.02
 }
 
-/// Upper bound for the contribution of operations that started before the window, as a share of the
-/// window. Each slot adds at most one whole latency.
+/// Upper bound for operations that started before the window, as a share of the window. Each slot
+/// adds at most one whole latency.
 fn max_share_before_window(job: &JobView<'_>) -> f64 {
     let phases = &job.plan.phases;
     let measured = job.results.measured().0;
@@ -236,7 +236,7 @@ mod tests {
 
     /// Advice for a depth of one was once "less depth each".
     #[test]
-    fn advice_for_one_at_a_time_does_not_ask_for_less_depth() {
+    fn advice_for_one_operation_at_a_time_does_not_suggest_less_depth() {
         let help = |depth: u32| {
             let found = super::super::check(&samples::closed_loop(depth, 500 * u64::from(depth), Nanos::millis(1)));
             let short = found.into_iter().find(|one| one.rule == "QD-NOT-ACHIEVED");
@@ -256,7 +256,7 @@ mod tests {
     /// flushes of 1 ms do not.
     #[test]
     fn flushes_explain_the_slots_they_took() {
-        let why = |flushing: Nanos| {
+        let reason_with_flushes = |flushing: Nanos| {
             let mut results = samples::closed_loop(32, 16_000, Nanos::millis(1));
             let mut sync = SyncResults::default();
             (0..16).for_each(|_| sync.latency.record(flushing.0));
@@ -267,13 +267,13 @@ mod tests {
             let short = short.expect("half of the queue was in use");
             (short.what, short.why.expect("a reason"))
         };
-        let (what, reason) = why(Nanos::secs(1));
+        let (what, reason) = reason_with_flushes(Nanos::secs(1));
         assert_eq!(
             what,
             "on average 16.0 of 32 operations were in flight; flushes took 16.0"
         );
         assert!(reason.starts_with("flushes occupied"), "{reason}");
-        let (_, reason) = why(Nanos::millis(1));
+        let (_, reason) = reason_with_flushes(Nanos::millis(1));
         assert!(reason.contains("could not submit"), "{reason}");
     }
 
@@ -285,7 +285,7 @@ mod tests {
 
     /// 32 operations stalled for 200 ms before the window and completed in it.
     #[test]
-    fn a_stall_before_the_window_is_no_mismatch() {
+    fn a_stall_before_the_window_is_not_a_mismatch() {
         let mut results = samples::closed_loop(32, 31_800, Nanos::millis(1));
         let reads = &mut results.steps[0].jobs[0].workers[0].streams[0].directions.read;
         let reads = reads.as_mut().unwrap();
@@ -311,7 +311,7 @@ mod tests {
         results
     }
 
-    fn on_hosts(mut results: Results) -> Results {
+    fn split_into_hosts(mut results: Results) -> Results {
         let facts = RankFacts {
             host: "db".into(),
             ..RankFacts::default()
@@ -335,7 +335,7 @@ mod tests {
     #[test]
     fn a_starved_host_is_found_among_many() {
         assert_eq!(warnings(&one_starved_host()), []);
-        let found = warnings(&on_hosts(one_starved_host()));
+        let found = warnings(&split_into_hosts(one_starved_host()));
         assert_eq!(found.len(), 1, "{found:?}");
         assert_eq!(found[0].0, "operations in flight on average: db (rank 3) 2.0 of 32");
         assert!(found[0].1.starts_with("these hosts did not keep"), "{found:?}");
@@ -351,7 +351,7 @@ mod tests {
             (0..30).for_each(|_| sync.latency.record(each.0));
             sync.operations = 30;
             results.steps[0].jobs[0].workers[3].streams[0].sync = Some(sync);
-            let mut found = warnings(&on_hosts(results));
+            let mut found = warnings(&split_into_hosts(results));
             assert_eq!(found.len(), 1, "{found:?}");
             found.remove(0)
         };

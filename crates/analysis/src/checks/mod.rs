@@ -38,7 +38,7 @@ use model::results::{JobResults, Results, StepResults};
 pub struct Check {
     /// Rule names of its findings.
     pub rules: &'static [&'static str],
-    /// What it checks, in a sentence.
+    /// A sentence about the check.
     pub about: &'static str,
     detect: fn(&CheckInput<'_>, &mut Vec<Finding>),
 }
@@ -90,11 +90,11 @@ pub fn check(results: &Results) -> Vec<Finding> {
 struct CheckInput<'a> {
     results: &'a Results,
     /// Observations are large, so only the latest is cached. Most runs have only one.
-    latest: RefCell<Option<Observed>>,
+    latest: RefCell<Option<CachedObservation>>,
 }
 
 /// The cached observation of a job; `None` inside if it measured nothing.
-struct Observed {
+struct CachedObservation {
     step: usize,
     job: usize,
     observation: Option<Rc<Observation>>,
@@ -127,7 +127,7 @@ impl<'a> CheckInput<'a> {
             Some(latest) if (latest.step, latest.job) == (step, job) => latest.observation.clone(),
             _ => {
                 let observation = Observation::from_results(self.results, step, job).map(Rc::new);
-                *latest = Some(Observed {
+                *latest = Some(CachedObservation {
                     step,
                     job,
                     observation: observation.clone(),

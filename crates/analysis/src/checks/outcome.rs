@@ -1,4 +1,4 @@
-//! How the run ended: failed workers, tolerated errors, interruptions, unavailable settings.
+//! Checks how the run ended: failed workers, tolerated errors, interruptions, unavailable settings.
 
 use std::collections::BTreeMap;
 
@@ -44,7 +44,7 @@ pub(super) const OUTCOME: Check = Check {
             if job.results.ended.is_some() && job.results.operations() == 0 && !job.has_failed() {
                 let what = "not a single operation completed in the measured window";
                 let finding = Finding::new("NOTHING-MEASURED", Severity::Error, what).at(&*job.plan.name);
-                findings.push(finding.help(what_to_do_without_figures(input.results)));
+                findings.push(finding.help(help_without_figures(input.results)));
             }
         }
         if input.results.interrupted {
@@ -54,8 +54,8 @@ pub(super) const OUTCOME: Check = Check {
     },
 };
 
-/// What helps where nothing was measured: more time, unless the run did not reach its end.
-fn what_to_do_without_figures(results: &Results) -> &'static str {
+/// The help if nothing was measured: more time, unless the run ended early.
+fn help_without_figures(results: &Results) -> &'static str {
     let ranks = results.fleet.iter().flat_map(|fleet| &fleet.ranks);
     match () {
         () if ranks.into_iter().any(|rank| rank.lost.is_some()) => {
@@ -125,16 +125,16 @@ mod tests {
 
     #[test]
     fn each_problem_has_its_rule() {
-        let one = |change: &dyn Fn(&mut model::results::Results), rule: &str| {
+        let check_rule = |change: &dyn Fn(&mut model::results::Results), rule: &str| {
             let rules = rules_after(change);
             assert!(rules.contains(&rule.to_owned()), "{rule} in {rules:?}");
         };
-        one(&|results| results.interrupted = true, "INTERRUPTED");
-        one(
+        check_rule(&|results| results.interrupted = true, "INTERRUPTED");
+        check_rule(
             &|results| samples::reads(&mut results.steps[0].jobs[0]).errors = 3,
             "IO-ERRORS",
         );
-        one(
+        check_rule(
             &|results| samples::reads(&mut results.steps[0].jobs[0]).short = 1,
             "SHORT-TRANSFERS",
         );
@@ -142,22 +142,22 @@ mod tests {
             errno: Some(5),
             ..Failure::new("a read failed", "offset 0")
         };
-        one(
+        check_rule(
             &|results| results.steps[0].jobs[0].workers[0].failure = Some(failure.clone()),
             "WORKER-FAILED",
         );
-        one(
+        check_rule(
             &|results| results.steps[0].jobs[0].workers[0].engine.without = vec!["no registered buffers".into()],
             "NOT-HONOURED",
         );
-        one(
+        check_rule(
             &|results| {
                 let worker = &mut results.steps[0].jobs[0].workers[0];
                 (worker.engine.kind, worker.slots) = (EngineKind::Psync, 1);
             },
             "SYNC-ENGINE",
         );
-        one(
+        check_rule(
             &|results| results.steps[0].jobs[0].workers[0].streams.clear(),
             "NOTHING-MEASURED",
         );

@@ -192,7 +192,7 @@ mod tests {
     use crate::diagnosis::Counts;
 
     /// Results with this many direct reads of 4 KiB in a second on these disks.
-    fn on(operations: u64, disks: &[Device]) -> Results {
+    fn results_on(operations: u64, disks: &[Device]) -> Results {
         let mut results = samples::closed_loop(32, operations, Nanos(32_000_000_000 / operations));
         results.plan.steps[0].jobs[0].workers[0].streams[0].cache = CacheMode {
             direct: true,
@@ -213,7 +213,7 @@ mod tests {
         }
     }
 
-    fn has(results: &Results, rule: &str) -> bool {
+    fn has_finding(results: &Results, rule: &str) -> bool {
         rules(results).contains(&rule.to_owned())
     }
 
@@ -223,22 +223,25 @@ mod tests {
             rotational: true,
             ..disk(name)
         };
-        assert!(has(&on(1100, &[spins("sda")]), "IMPLAUSIBLE"));
-        assert!(!has(&on(900, &[spins("sda")]), "IMPLAUSIBLE"));
+        assert!(has_finding(&results_on(1100, &[spins("sda")]), "IMPLAUSIBLE"));
+        assert!(!has_finding(&results_on(900, &[spins("sda")]), "IMPLAUSIBLE"));
         assert!(
-            !has(&on(1100, &[spins("sda"), spins("sdb")]), "IMPLAUSIBLE"),
+            !has_finding(&results_on(1100, &[spins("sda"), spins("sdb")]), "IMPLAUSIBLE"),
             "two of them"
         );
-        assert!(!has(&on(1100, &[disk("sda")]), "IMPLAUSIBLE"), "not a rotating disk");
-        let mut guest = on(1100, &[spins("vda")]);
+        assert!(
+            !has_finding(&results_on(1100, &[disk("sda")]), "IMPLAUSIBLE"),
+            "not a rotating disk"
+        );
+        let mut guest = results_on(1100, &[spins("vda")]);
         guest.hosts[0].environment.host.hypervisor = Some("KVM".into());
         assert!(
-            !has(&guest, "IMPLAUSIBLE"),
+            !has_finding(&guest, "IMPLAUSIBLE"),
             "a virtual disk's report must not be trusted"
         );
-        let mut cached = on(1100, &[spins("sda")]);
+        let mut cached = results_on(1100, &[spins("sda")]);
         cached.plan.steps[0].jobs[0].workers[0].streams[0].cache = CacheMode::BUFFERED;
-        assert!(!has(&cached, "IMPLAUSIBLE"), "other rules cover the page cache");
+        assert!(!has_finding(&cached, "IMPLAUSIBLE"), "other rules cover the page cache");
     }
 
     #[test]
@@ -248,9 +251,9 @@ mod tests {
             link_bytes_per_sec: Some(rate),
             ..disk("nvme0n1")
         };
-        assert!(has(&on(100_000, &[linked(380_000_000)]), "IMPLAUSIBLE"));
+        assert!(has_finding(&results_on(100_000, &[linked(380_000_000)]), "IMPLAUSIBLE"));
         assert!(
-            !has(&on(100_000, &[linked(400_000_000)]), "IMPLAUSIBLE"),
+            !has_finding(&results_on(100_000, &[linked(400_000_000)]), "IMPLAUSIBLE"),
             "within the slack"
         );
         let second = Device {
@@ -258,28 +261,34 @@ mod tests {
             ..linked(380_000_000)
         };
         assert!(
-            !has(&on(100_000, &[linked(380_000_000), second]), "IMPLAUSIBLE"),
+            !has_finding(&results_on(100_000, &[linked(380_000_000), second]), "IMPLAUSIBLE"),
             "two links"
         );
-        assert!(!has(&on(100_000, &[disk("nvme0n1")]), "IMPLAUSIBLE"), "unknown link");
+        assert!(
+            !has_finding(&results_on(100_000, &[disk("nvme0n1")]), "IMPLAUSIBLE"),
+            "unknown link"
+        );
         // A SATA disk, at home and in a virtual machine.
         let sata = || Device {
             name: "sda".into(),
             ..linked(150_000_000)
         };
-        assert!(has(&on(100_000, &[sata()]), "IMPLAUSIBLE"));
+        assert!(has_finding(&results_on(100_000, &[sata()]), "IMPLAUSIBLE"));
         let guest = |disk: Device| {
-            let mut results = on(100_000, &[disk]);
+            let mut results = results_on(100_000, &[disk]);
             results.hosts[0].environment.host.hypervisor = Some("KVM".into());
             results
         };
-        assert!(!has(&guest(sata()), "IMPLAUSIBLE"), "a hypervisor invents its link");
-        assert!(has(&guest(linked(380_000_000)), "IMPLAUSIBLE"));
+        assert!(
+            !has_finding(&guest(sata()), "IMPLAUSIBLE"),
+            "a hypervisor invents its link"
+        );
+        assert!(has_finding(&guest(linked(380_000_000)), "IMPLAUSIBLE"));
     }
 
     #[test]
-    fn exceeding_a_control_group_limit_is_no_cache() {
-        let mut results = on(
+    fn a_rate_above_a_control_group_limit_is_not_a_cache_hit() {
+        let mut results = results_on(
             1000,
             &[Device {
                 number: "8:0".into(),
@@ -291,12 +300,12 @@ mod tests {
             read_iops: Some(100),
             ..DeviceLimit::default()
         }];
-        assert!(!has(&results, "DEVICE-CACHE-HIT"));
+        assert!(!has_finding(&results, "DEVICE-CACHE-HIT"));
     }
 
     #[test]
-    fn credits_are_no_cache() {
-        let observation = Observation::from_results(&on(3000, &[disk("sda")]), 0, 0).unwrap();
+    fn a_rate_from_burst_credits_is_not_a_cache_hit() {
+        let observation = Observation::from_results(&results_on(3000, &[disk("sda")]), 0, 0).unwrap();
         let layer = Layer {
             name: "gp2".into(),
             kind: LayerKind::Disk,

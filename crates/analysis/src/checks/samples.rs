@@ -25,7 +25,7 @@ pub(super) fn reads(job: &mut JobResults) -> &mut DirectionResults {
     reads.as_mut().expect("the samples read")
 }
 
-/// One worker that keeps `depth` reads of 4 KiB in flight for a second and completes `operations`
+/// One worker that keeps `depth` reads of 4 KiB in flight for a second. It completes `operations`
 /// of the given latency.
 pub(super) fn closed_loop(depth: u32, operations: u64, latency: Nanos) -> Results {
     let mut workload = Workload::new("job", vec![TargetId(0)], Stop::after(Nanos::secs(1)));
@@ -61,7 +61,7 @@ pub(super) fn on_device(results: &mut Results, name: &str, cache: CacheMode, rea
     }];
 }
 
-/// A closed loop with a full queue that completes this many reads in each interval of 100 ms.
+/// A closed loop with a full queue and this many reads in each interval of 100 ms.
 pub(super) fn with_series(workload: &Workload, time: Nanos, operations: &[u64]) -> Results {
     let total: u64 = operations.iter().sum();
     let latency = Nanos(time.0 * u64::from(workload.depth) / total.max(1));

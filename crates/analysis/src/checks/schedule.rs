@@ -11,8 +11,7 @@ use super::{Check, JobView};
 const RATE_TOLERANCE: f64 = 0.01;
 /// Schedule delays up to this share of the service time are normal.
 const MAX_LAG_SHARE: f64 = 0.10;
-/// If at least this share of the operations was due while all slots were in use, the target delayed
-/// them.
+/// Minimum share of operations due without a free slot for the target to be the cause.
 const MIN_BLOCKED_SHARE: f64 = 0.1;
 /// Below this share, the target did not delay them.
 const MAX_FREE_SHARE: f64 = 0.01;
@@ -34,8 +33,8 @@ pub(super) const SCHEDULE: Check = Check {
     },
 };
 
-/// The total rate of a job, its unit, and whether its due times are drawn, if every stream sets a
-/// rate in the same unit.
+/// The total rate of a job, its unit, and whether its due times are drawn. `None` unless every
+/// stream sets a rate in the same unit.
 fn requested_rate(job: &JobView<'_>) -> Option<(f64, RateUnit, bool)> {
     let mut rates: Vec<Rate> = Vec::new();
     for stream in job.streams() {
@@ -83,7 +82,7 @@ fn were_slots_taken(job: &JobView<'_>) -> Option<bool> {
 }
 
 fn find_missed_rate(job: &JobView<'_>) -> Option<Finding> {
-    let (asked, unit, is_drawn) = requested_rate(job)?;
+    let (requested, unit, is_drawn) = requested_rate(job)?;
     let total = job.results.total();
     let (done, word) = match unit {
         RateUnit::Operations => (total.operations as f64, "operations"),
@@ -103,11 +102,11 @@ fn find_missed_rate(job: &JobView<'_>) -> Option<Finding> {
         true => 3.0 / (total.operations as f64).max(1.0).sqrt(),
         false => 0.0,
     };
-    if seconds == 0.0 || done / seconds >= asked * (1.0 - RATE_TOLERANCE - in_flight_share - chance) {
+    if seconds == 0.0 || done / seconds >= requested * (1.0 - RATE_TOLERANCE - in_flight_share - chance) {
         return None;
     }
     let what = format!(
-        "{:.0} {word} per second were achieved of {asked:.0} requested",
+        "{:.0} {word} per second were achieved of {requested:.0} requested",
         done / seconds
     );
     let finding = Finding::new("RATE-NOT-KEPT", Severity::Warning, what).at(&*job.plan.name);
@@ -142,12 +141,12 @@ fn find_schedule_lag(job: &JobView<'_>) -> Option<Finding> {
     let finding = Finding::new("SCHED-LAG", Severity::Note, what).at(&*job.plan.name);
     let (why, help) = match were_slots_taken(job) {
         Some(true) => (
-            "every slot was in use when they were due; response times count from the due time",
+            "every slot was in use when they were due; response times start at the due time",
             "the target is the limit: request a lower rate, or run `fathom sweep --over depth=1..64` to find what it \
              can do",
         ),
         Some(false) | None => (
-            "the queue was full or the processor busy; response times count from the due time",
+            "the queue was full or the processor busy; response times start at the due time",
             "compare service and response time; if the target is not the limit, use more workers",
         ),
     };
@@ -161,7 +160,7 @@ pub(super) const MIX: Check = Check {
         for job in input.jobs() {
             let workers = job.plan.workers.iter().zip(&job.results.workers);
             let streams = workers.flat_map(|(plan, results)| plan.streams.iter().zip(&results.streams));
-            let (mut asked, mut writes, mut all) = (0.0, 0.0, 0.0);
+            let (mut requested, mut writes, mut all) = (0.0, 0.0, 0.0);
             for (plan, results) in streams {
                 let (Mix::Drawn { write_percent, .. } | Mix::Exact { write_percent }) = plan.mix else {
                     continue;
@@ -172,14 +171,14 @@ pub(super) const MIX: Check = Check {
                         .map_or(0.0, |found| found.operations as f64)
                 };
                 let operations = count(Direction::Read) + count(Direction::Write);
-                asked += operations * write_percent / 100.0;
+                requested += operations * write_percent / 100.0;
                 writes += count(Direction::Write);
                 all += operations;
             }
             if all == 0.0 {
                 continue;
             }
-            let (share, wanted) = (writes / all, asked / all);
+            let (share, wanted) = (writes / all, requested / all);
             // Three standard deviations of a share drawn at random.
             let chance_points = 300.0 * (wanted * (1.0 - wanted) / all).sqrt();
             if 100.0 * (share - wanted).abs() > MAX_DRIFT_POINTS + chance_points {
@@ -209,7 +208,7 @@ mod tests {
     use model::seconds::IntervalFacts;
 
     #[test]
-    fn a_kept_rate_is_silent() {
+    fn a_rate_that_is_met_is_silent() {
         assert_eq!(
             rules(&samples::paced(32, 10_000, Nanos::millis(1))),
             Vec::<String>::new()
@@ -232,7 +231,7 @@ mod tests {
 
     #[test]
     fn a_rate_that_is_missed_and_late_operations_are_reported() {
-        // 10,000 per second are asked for; 9000 arrive in a second.
+        // 10,000 per second are requested; 9,000 complete.
         let mut results = samples::paced(32, 9_000, Nanos::millis(1));
         let mut delays = Histogram::new();
         delays.record_times(20_000_000, 9_000);
@@ -242,7 +241,7 @@ mod tests {
         assert!(found.contains(&"SCHED-LAG".to_owned()), "{found:?}");
     }
 
-    /// Advice was "use more workers" although the storage held every slot.
+    /// The advice was once "use more workers" although the storage held every slot.
     #[test]
     fn advice_follows_what_the_slots_show() {
         let advice = |blocked: u64| {
@@ -254,8 +253,8 @@ mod tests {
             (second.queue.issued, second.queue.blocked) = (9_000, blocked);
             results.steps[0].jobs[0].seconds = vec![second];
             let found = super::super::check(&results);
-            let of = |rule: &str| found.iter().find(|one| one.rule == rule).unwrap().help.clone().unwrap();
-            [of("RATE-NOT-KEPT"), of("SCHED-LAG")]
+            let help_of = |rule: &str| found.iter().find(|one| one.rule == rule).unwrap().help.clone().unwrap();
+            [help_of("RATE-NOT-KEPT"), help_of("SCHED-LAG")]
         };
         // A target that slows down halfway blocks fewer than half of the operations.
         for blocked in [8_900, 2_200] {

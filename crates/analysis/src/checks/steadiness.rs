@@ -1,4 +1,4 @@
-//! Whether the rate was steady over the measured window: drift, level changes and stalls.
+//! Checks whether the rate was steady over the measured window: drift, level changes and stalls.
 
 use model::Nanos;
 use model::finding::{Finding, Severity};
@@ -10,8 +10,8 @@ use crate::figures;
 
 /// A shorter window is not judged.
 const MIN_SECONDS: usize = 20;
-/// The fitted line may change by this share of the mean over the window (SNIA SSS PTS 2.0.1, slope
-/// excursion).
+/// Maximum change of the fitted line over the window, as a share of the mean (SNIA SSS PTS 2.0.1,
+/// slope excursion).
 const MAX_SLOPE_EXCURSION: f64 = 0.10;
 /// A slope with a weaker correlation with time is noise.
 const MIN_CORRELATION: f64 = 0.5;
@@ -21,8 +21,7 @@ const MIN_LEVEL_SECONDS: usize = 5;
 const TREND_END_SHARE: f64 = 0.1;
 /// Levels that differ by less than this share of the larger one count as the same.
 const MIN_LEVEL_CHANGE: f64 = 0.10;
-/// A series is a slope if the squared error of a line is at most this multiple of the squared error
-/// of the levels.
+/// A series is a slope if a line has at most this multiple of the levels' squared error.
 const MAX_LINE_ERROR_RATIO: f64 = 2.0;
 /// A finding lists at most this many changes.
 const MAX_LISTED_CHANGES: usize = 4;
@@ -116,7 +115,7 @@ fn detect_level_change(observation: &Observation) -> Option<Finding> {
     };
     let what = format!("operations per second changed {}{more}", levels.join(", "));
     let finding = Finding::new("CHANGEPOINT", Severity::Warning, what).at(&*observation.name);
-    let finding = finding.why("the mean lies between the levels: the device never ran at that rate");
+    let finding = finding.why("the mean is between the levels: the device never ran at that rate");
     Some(finding.help(
         "look for a cause at that time (full cache, exhausted burst credits, other programs), and \
         judge each level separately",
@@ -175,7 +174,7 @@ fn detect_drift(observation: &Observation, awaited: bool) -> Option<Finding> {
     let finding = Finding::new("NOT-STEADY", Severity::Warning, what).at(&*observation.name);
     let finding = finding.why("the rate was still changing, so the mean depends on how long the test ran");
     Some(finding.help(match awaited {
-        true => "the test ended by `--until-steady` all the same: use a smaller limit or a longer window for it",
+        true => "`--until-steady` still ended the test: use a smaller limit or a longer window for it",
         false => "warm up for longer, or wait for a steady state (`--until-steady`, `fathom precondition`)",
     }))
 }
@@ -223,7 +222,7 @@ fn time_correlation(values: &[f64], slope: f64) -> f64 {
     }
 }
 
-/// Gaps of the storage, and gaps in which this program did not run.
+/// Finds gaps of the storage, and gaps in which this program did not run.
 fn detect_stalls(observation: &Observation) -> Vec<Finding> {
     let (stopped, stalled): (Vec<Gap>, Vec<Gap>) = find_gaps(observation)
         .into_iter()
@@ -241,7 +240,7 @@ fn detect_stalls(observation: &Observation) -> Vec<Finding> {
              was free"
         );
         let finding = Finding::new("PROGRAM-STOPPED", Severity::Warning, what).at(&*observation.name);
-        let finding = finding.why("no operation was issued or counted during that time, whatever the storage did");
+        let finding = finding.why("no operation was issued or counted during that time, regardless of the storage");
         findings.push(finding.help("repeat the test while nothing stops it (SIGSTOP, a freezer, a paused machine)"));
     }
     if let Some(longest) = longest(&stalled) {
@@ -312,7 +311,7 @@ mod tests {
         samples::with_series(&workload, time, operations)
     }
 
-    fn found(operations: &[u64]) -> Vec<String> {
+    fn find_rules(operations: &[u64]) -> Vec<String> {
         let rules = samples::rules(&results(operations));
         rules
             .into_iter()
@@ -320,9 +319,9 @@ mod tests {
             .collect()
     }
 
-    /// The thread that samples did not run either.
+    /// The sampling thread did not run either.
     #[test]
-    fn a_stopped_program_is_no_stall() {
+    fn a_stopped_program_is_not_a_stall() {
         let gap: Vec<u64> = (0..300)
             .map(|n| if (100..130).contains(&n) { 0 } else { 100 })
             .collect();
@@ -358,32 +357,36 @@ mod tests {
     fn a_stall_reports_whether_operations_failed() {
         let stalls: Vec<u64> = (0..300).map(|n| if n % 100 < 8 { 0 } else { 100 }).collect();
         let mut results = results(&stalls);
-        let what = |results: &Results| {
+        let describe_stalls = |results: &Results| {
             let mut found = super::super::check(results)
                 .into_iter()
                 .filter(|finding| finding.rule == "STALLS");
             found.next().unwrap().what
         };
         assert_eq!(
-            what(&results),
+            describe_stalls(&results),
             "no operation completed during 3 gaps; the longest lasted at least 800 ms"
         );
         results.plan.steps[0].jobs[0].workers[0].streams[0].pacing = Pacing::Together { rate: Rate::iops(970) };
         assert!(
-            what(&results).starts_with("no operation completed during 3 gaps"),
+            describe_stalls(&results).starts_with("no operation completed during 3 gaps"),
             "paced"
         );
         let stream = &mut results.steps[0].jobs[0].workers[0].streams[0];
         stream.directions[Direction::Read].as_mut().unwrap().errors = 1;
-        assert!(what(&results).contains("no operation succeeded"), "{}", what(&results));
+        assert!(
+            describe_stalls(&results).contains("no operation succeeded"),
+            "{}",
+            describe_stalls(&results)
+        );
     }
 
     #[test]
     fn a_falling_rate_is_reported() {
         let falling: Vec<u64> = (0..300).map(|n| 1000 - n / 2).collect();
-        assert_eq!(found(&falling), ["NOT-STEADY"]);
+        assert_eq!(find_rules(&falling), ["NOT-STEADY"]);
         let slight: Vec<u64> = (0..300).map(|n| 1000 - n / 4).collect();
-        assert!(found(&slight).is_empty());
+        assert!(find_rules(&slight).is_empty());
     }
 
     fn not_steady(operations: &[u64]) -> String {
@@ -443,7 +446,7 @@ mod tests {
 
     #[test]
     fn modes_before_and_after_a_change_are_not_two_kinds_of_operation() {
-        let why = |operations: &[u64]| {
+        let reason_for_modes = |operations: &[u64]| {
             let mut results = results(operations);
             let total = &mut samples::reads(&mut results.steps[0].jobs[0]).total;
             total.record_times(50_000, 1_000_000);
@@ -453,27 +456,35 @@ mod tests {
             modes.and_then(|finding| finding.why).expect("two modes")
         };
         let step: Vec<u64> = (0..600).map(|n| if n < 250 { 1000 } else { 400 }).collect();
-        assert!(why(&step).contains("before and after the change"), "{}", why(&step));
-        assert!(why(&[1000; 600]).contains("hits and misses"), "{}", why(&[1000; 600]));
+        assert!(
+            reason_for_modes(&step).contains("before and after the change"),
+            "{}",
+            reason_for_modes(&step)
+        );
+        assert!(
+            reason_for_modes(&[1000; 600]).contains("hits and misses"),
+            "{}",
+            reason_for_modes(&[1000; 600])
+        );
     }
 
     #[test]
-    fn noise_is_no_drift() {
+    fn noise_is_not_a_drift() {
         let noise: Vec<u64> = (0..300u64).map(|n| 1000 + (n * 7919 % 400)).collect();
-        assert!(found(&noise).is_empty());
+        assert!(find_rules(&noise).is_empty());
     }
 
     #[test]
     fn stalls_are_reported() {
         let mut stalled = vec![1000; 300];
         stalled[100..105].fill(0);
-        assert_eq!(found(&stalled), ["STALLS"]);
+        assert_eq!(find_rules(&stalled), ["STALLS"]);
         let mut short = vec![1000; 300];
         short[100..104].fill(0);
-        assert!(found(&short).is_empty());
+        assert!(find_rules(&short).is_empty());
         // At a low rate, empty intervals are normal.
         let mut rare = vec![0; 300];
         rare.iter_mut().step_by(10).for_each(|count| *count = 1);
-        assert!(found(&rare).is_empty());
+        assert!(find_rules(&rare).is_empty());
     }
 }

@@ -1,5 +1,5 @@
-//! Checks the targets: never-written ranges, which need no device, the page cache, and the owning
-//! cluster node.
+//! Checks the targets: never-written ranges (read without the device), the page cache, and the
+//! owning cluster node.
 
 use model::Direction;
 use model::finding::{Finding, Severity};

@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_transfer_is_no_fault() {
+    fn a_short_transfer_is_not_a_fault() {
         assert!(!broken(|job| {
             let reads = samples::reads(job);
             reads.short = 1;

@@ -13,7 +13,7 @@ pub const MARGIN: f64 = 0.02;
 /// The confidence of all intervals.
 pub(super) const LEVEL: f64 = 0.95;
 
-/// What is compared.
+/// The compared figure.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Figure {
@@ -35,7 +35,7 @@ pub(super) const FIGURES: [Figure; 6] = [
     Figure::Quantile(0.999),
 ];
 
-/// How a change is judged.
+/// The judgement of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Judgement {
@@ -64,14 +64,14 @@ impl Judgement {
     }
 }
 
-/// How a figure changes from the first result to the second.
+/// The change of a figure from the first result to the second.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Change {
-    /// Which figure.
+    /// The figure.
     pub figure: Figure,
-    /// Of the first: operations per second or nanoseconds.
+    /// Value in the first result: operations per second or nanoseconds.
     pub from: f64,
-    /// Of the second.
+    /// Value in the second result.
     pub to: f64,
     /// Second / first.
     pub ratio: f64,
@@ -128,7 +128,7 @@ impl Figure {
         }
     }
 
-    /// Its value in a result; `None` if unknown, or if fewer than ten operations lie beyond a
+    /// Its value in a result; `None` if unknown, or if fewer than ten operations are beyond a
     /// quantile.
     pub fn value_in(self, observation: &Observation) -> Option<f64> {
         let value = match self {
@@ -191,8 +191,7 @@ struct Bounds {
     p: f64,
 }
 
-/// The standard error of a series mean as a share of the mean, by batch means, with its degrees of
-/// freedom.
+/// The relative standard error of a series mean, by batch means, with its degrees of freedom.
 fn relative_error(observation: &Observation, of: impl Fn(&SeriesPoint) -> Option<f64>) -> Option<(f64, f64)> {
     let longest = observation.series.iter().map(|point| point.length_ns).max()?;
     // The last interval may be shorter and then varies more than the others.
@@ -203,8 +202,7 @@ fn relative_error(observation: &Observation, of: impl Fn(&SeriesPoint) -> Option
     (found.mean > 0.0).then(|| (found.half_width / quantile / found.mean, f64::from(degrees)))
 }
 
-/// Welch's interval (1947) of the logarithm of the ratio of two means, with errors from batch
-/// means.
+/// Welch's interval (1947) of the logarithm of a ratio of means. The errors come from batch means.
 fn welch_bounds(
     from: &Observation,
     to: &Observation,
@@ -324,7 +322,7 @@ pub(super) fn judge_all(mut changes: Vec<Change>, margin: f64) -> Vec<Change> {
 }
 
 /// Describes figures that changed significantly in the opposite direction of `word`.
-pub fn contrary(word: Judgement, changes: &[Change]) -> Option<String> {
+pub fn describe_contrary(word: Judgement, changes: &[Change]) -> Option<String> {
     let list_changes = |wanted: Judgement| {
         let named = changes.iter().filter(|change| change.word == wanted);
         let named: Vec<String> = named
@@ -343,7 +341,7 @@ pub fn contrary(word: Judgement, changes: &[Change]) -> Option<String> {
 }
 
 /// Describes a change of the second result, `name`, relative to the first, `base`.
-pub fn sentence(found: &Change, name: &str, base: &str, margin: f64) -> String {
+pub fn describe_change(found: &Change, name: &str, base: &str, margin: f64) -> String {
     let what = match found.figure {
         Figure::Iops => "operations per second".to_owned(),
         figure => figure.name(),
@@ -361,7 +359,7 @@ pub fn sentence(found: &Change, name: &str, base: &str, margin: f64) -> String {
             format!("{name} and {base} are different loads, so neither is better: {words} {what}.")
         }
         Judgement::Undecided if found.low.is_none() => {
-            format!("{name} against {base}: {words} {what}, and nothing tells how much of that is chance.")
+            format!("{name} against {base}: {words} {what}, and it is unknown how much of that is chance.")
         }
         Judgement::Undecided => format!("{name} against {base}: {words} {what}, which may be chance."),
     }

@@ -9,15 +9,15 @@ use serde::{Deserialize, Serialize};
 
 use super::describe;
 
-/// What a fact is about.
+/// The subject of a fact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FactKind {
     /// The load: results of different loads answer different questions.
     Load,
-    /// How it was measured, which may change figures.
+    /// The measurement, which may change figures.
     Measuring,
-    /// Where it was measured, which is often the subject of the comparison.
+    /// The place of the measurement, which is often the subject of the comparison.
     Place,
     /// Harmless differences.
     Other,
@@ -36,7 +36,7 @@ impl FactKind {
 /// A condition under which a result was measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fact {
-    /// What it is about.
+    /// Its subject.
     pub kind: FactKind,
     /// Its name.
     pub name: String,
@@ -47,7 +47,7 @@ pub struct Fact {
 /// A fact that differs between results.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Difference {
-    /// What it is about.
+    /// Its subject.
     pub kind: FactKind,
     /// Its name.
     pub name: String,
@@ -63,8 +63,8 @@ fn fact(kind: FactKind, name: &str, value: impl ToString) -> Fact {
     }
 }
 
-/// Lists facts that differ between results, the most important first. An unknown value alone is no
-/// difference.
+/// Lists facts that differ between results, the most important first. An unknown value alone is not
+/// a difference.
 pub fn differences(sides: &[Vec<Fact>]) -> Vec<Difference> {
     let mut found: Vec<Difference> = Vec::new();
     for known in sides.iter().flatten() {
@@ -158,7 +158,7 @@ pub fn facts_of_results(results: &Results, step: usize, job: usize) -> Option<Ve
     Some(facts)
 }
 
-/// Limits of the control group. Without one it is said that there is none, so that a limit is a
+/// The limits of the control group. A missing limit is stated as such, so that an added limit is a
 /// difference.
 fn limit_facts(limits: &Limits) -> [Fact; 2] {
     let of_device = |one: &DeviceLimit| {
@@ -189,7 +189,7 @@ fn limit_facts(limits: &Limits) -> [Fact; 2] {
     ]
 }
 
-/// A directory covers the file that was created in it.
+/// True if the path is the target, or a file created in that directory.
 fn covers_path(target: &TargetFacts, path: &str) -> bool {
     target.path == path || target.path.starts_with(path) || path.ends_with(&target.path) || path.starts_with('.')
 }

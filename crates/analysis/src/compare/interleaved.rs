@@ -8,11 +8,11 @@ use super::change::{Change, FIGURES, Figure, Judgement, LEVEL, judge_all, primar
 
 /// The result of alternating runs of two variants.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Interleaved {
+pub struct InterleavedComparison {
     /// Changes from A to B. A figure is better or worse only if the rank test agrees. The intervals
     /// cover variation between runs.
     pub changes: Vec<Change>,
-    /// The figure that decides.
+    /// The deciding figure.
     pub primary: Figure,
     /// The judgement of its change.
     pub word: Judgement,
@@ -20,14 +20,14 @@ pub struct Interleaved {
     pub pairs: usize,
     /// Wilcoxon's probability for the deciding figure; absent if all pairs are equal.
     pub p_of_ranks: Option<f64>,
-    /// The smallest change of that figure, as a share, that this number of pairs detects in four of
-    /// five attempts; absent if no change can be detected with so few pairs.
+    /// The smallest relative change that this number of pairs detects in four of five attempts.
+    /// Absent if such a small number of pairs cannot detect any change.
     pub detectable: Option<f64>,
 }
 
 /// Compares pairs (A, B) that were measured next to each other. `None` for fewer than two pairs, or
 /// without the deciding figure.
-pub fn interleaved(pairs: &[(&Observation, &Observation)], margin: f64) -> Option<Interleaved> {
+pub fn interleaved(pairs: &[(&Observation, &Observation)], margin: f64) -> Option<InterleavedComparison> {
     let both: Vec<&Observation> = pairs.iter().flat_map(|(a, b)| [*a, *b]).collect();
     let primary = primary(&both)?;
     let values = |figure: Figure| -> Option<Vec<(f64, f64)>> {
@@ -65,7 +65,7 @@ pub fn interleaved(pairs: &[(&Observation, &Observation)], margin: f64) -> Optio
     }
     let deviation = paired_ratio(&values(primary)?, LEVEL)?.deviation;
     let shift = detectable_shift(pairs.len(), (1.0 - LEVEL) / changes.len() as f64, 1.0 - LEVEL);
-    Some(Interleaved {
+    Some(InterleavedComparison {
         primary,
         word: changes.iter().find(|change| change.figure == primary)?.word,
         pairs: pairs.len(),

@@ -8,9 +8,9 @@ mod fingerprint;
 mod interleaved;
 mod trend;
 
-pub use change::{Change, Figure, Judgement, MARGIN, changes, contrary, primary, sentence};
+pub use change::{Change, Figure, Judgement, MARGIN, changes, describe_change, describe_contrary, primary};
 pub use fingerprint::{Difference, Fact, FactKind, changes_load, differences, facts_of_observation, facts_of_results};
-pub use interleaved::{Interleaved, interleaved};
+pub use interleaved::{InterleavedComparison, interleaved};
 pub use trend::{Level, LevelChange, MIN_LEVEL, MIN_RUNS, RunRecord, Trend, TrendPoint, trend};
 
 use model::observation::Observation;
@@ -19,7 +19,7 @@ use serde::Serialize;
 
 /// A result in a ranking.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Ranked {
+pub struct RankedResult {
     /// Its index in the input list.
     pub index: usize,
     /// Its figures, the deciding one first.
@@ -31,7 +31,7 @@ pub struct Ranked {
 /// A figure of a ranked result.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RankedFigure {
-    /// Which figure.
+    /// The figure.
     pub figure: Figure,
     /// Operations per second or nanoseconds.
     pub value: f64,
@@ -60,7 +60,7 @@ fn ranked_figures(primary: Figure, observation: &Observation) -> Vec<RankedFigur
 
 /// Ranks results by their [`primary`] figure, best first, with Holm's adjustment. Results without
 /// that figure are omitted.
-pub fn rank(observations: &[&Observation], margin: f64) -> Vec<Ranked> {
+pub fn rank(observations: &[&Observation], margin: f64) -> Vec<RankedResult> {
     let Some(figure) = primary(observations) else {
         return Vec::new();
     };
@@ -74,16 +74,16 @@ pub fn rank(observations: &[&Observation], margin: f64) -> Vec<Ranked> {
     let Some(best) = order.first().map(|(index, _)| observations[*index]) else {
         return Vec::new();
     };
-    let mut ranked: Vec<Ranked> = order
+    let mut ranked: Vec<RankedResult> = order
         .iter()
         .enumerate()
-        .map(|(place, (index, _))| Ranked {
+        .map(|(place, (index, _))| RankedResult {
             index: *index,
             figures: ranked_figures(figure, observations[*index]),
             to_best: (place > 0).then(|| figure.change(best, observations[*index])).flatten(),
         })
         .collect();
-    let p_value = |one: &Ranked| one.to_best.as_ref().and_then(|change| change.p);
+    let p_value = |one: &RankedResult| one.to_best.as_ref().and_then(|change| change.p);
     let raised = adjust_by_holm(&ranked.iter().filter_map(p_value).collect::<Vec<_>>());
     let with_p = ranked
         .iter_mut()

@@ -10,8 +10,7 @@ use model::{Bytes, Nanos};
 
 use super::*;
 
-/// A run of 60 s at about this rate, with latencies around this mean and noise of ±5 % between
-/// seconds.
+/// A run of 60 s with about this rate and mean latency, and noise of ±5 % between seconds.
 fn run(draws: &mut Draws, iops: f64, latency_us: f64) -> Observation {
     let mut noise = || 0.95 + 0.1 * draws.unit(Purpose::Content);
     let mut histogram = Histogram::new();
@@ -70,10 +69,10 @@ fn ten_percent_are_found_in_every_figure() {
     assert!(worse.iter().all(|change| change.word == Judgement::Worse), "{worse:#?}");
     let iops = &better[0];
     assert!(iops.low.unwrap() < 1.1 && iops.high.unwrap() > 1.1, "{iops:?}");
-    let said = sentence(iops, "B", "A", MARGIN);
+    let sentence = describe_change(iops, "B", "A", MARGIN);
     assert!(
-        said.starts_with("B is better than A: +") && said.ends_with("operations per second."),
-        "{said}"
+        sentence.starts_with("B is better than A: +") && sentence.ends_with("operations per second."),
+        "{sentence}"
     );
 }
 
@@ -94,11 +93,11 @@ fn contrary_changes_are_both_named() {
         change(Figure::Quantile(0.99), Judgement::Worse, 3.0),
     ];
     assert_eq!(
-        contrary(Judgement::Better, &found).as_deref(),
+        describe_contrary(Judgement::Better, &found).as_deref(),
         Some("better in IOPS +50 %; worse in p99 +200 %")
     );
-    assert_eq!(contrary(Judgement::Better, &found[..1]), None);
-    assert_eq!(contrary(Judgement::Same, &found), None);
+    assert_eq!(describe_contrary(Judgement::Better, &found[..1]), None);
+    assert_eq!(describe_contrary(Judgement::Same, &found), None);
 }
 
 #[test]
@@ -126,7 +125,7 @@ fn without_a_series_or_a_histogram_nothing_is_decided() {
     b.series.clear();
     let found = changes(&a, &b, MARGIN);
     assert_eq!((found[0].word, found[0].low), (Judgement::Undecided, None));
-    assert!(sentence(&found[0], "B", "A", MARGIN).contains("nothing tells how much of that is chance"));
+    assert!(describe_change(&found[0], "B", "A", MARGIN).contains("it is unknown how much of that is chance"));
     b.total.latency.as_mut().unwrap().histogram = None;
     b.total.latency.as_mut().unwrap().quantiles = vec![(0.99, 400_000.0)];
     let found = changes(&a, &b, MARGIN);
@@ -173,8 +172,8 @@ fn one_contrary_pair_leaves_six_undecided() {
     assert_eq!(interleaved(&pairs, MARGIN).unwrap().word, Judgement::Undecided);
 }
 
-/// Student's test passes five pairs with the same sign. Their signed ranks cannot pass, and no
-/// figure may be called better without them.
+/// Student's test passes five pairs with the same sign. Their signed ranks cannot pass, and a
+/// figure must not be called better without them.
 #[test]
 fn every_figure_needs_the_signed_ranks() {
     let draws = &mut draws();
@@ -191,8 +190,8 @@ fn every_figure_needs_the_signed_ranks() {
     assert_eq!((found.word, found.detectable), (Judgement::Undecided, None));
 }
 
-/// Among 300 comparisons of six pairs whose logarithms vary by 1 %, four in five find the change
-/// that the report calls detectable.
+/// Four in five of 300 comparisons find the change that the report calls detectable. Each has six
+/// pairs whose logarithms vary by 1 %.
 #[test]
 fn the_detectable_change_is_found_in_four_of_five_attempts() {
     let draws = &mut draws();

@@ -15,9 +15,9 @@ use crate::figures::format_change;
 pub const MIN_RUNS: usize = 6;
 /// Minimum number of runs in a level.
 pub const MIN_LEVEL: usize = 2;
-/// The latest run is an outlier if it lies this many deviations from the level before it.
+/// Minimum distance of an outlier from the level before it, in deviations.
 const MIN_OUTLIER_DEVIATIONS: f64 = 4.0;
-/// Facts that explain no change, so they are not listed.
+/// Facts that are not listed, because they cannot explain a change.
 const IGNORED_FACTS: [&str; 1] = ["seed"];
 
 /// One run of a series.
@@ -35,10 +35,10 @@ pub struct RunRecord {
     pub facts: Vec<Fact>,
 }
 
-/// How a figure developed over several runs.
+/// The trend of a figure over several runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Trend {
-    /// Which figure.
+    /// The figure.
     pub figure: Figure,
     /// Its name.
     pub name: String,
@@ -48,8 +48,8 @@ pub struct Trend {
     pub levels: Vec<Level>,
     /// The changes between levels that exceed the margin.
     pub changes: Vec<LevelChange>,
-    /// The step, as a share, that about three of four series would show in the latest two runs.
-    /// Absent with too few runs.
+    /// The relative step of the latest two runs that about three of four series would show. Absent
+    /// with too few runs.
     #[serde(rename = "smallest")]
     pub detectable_step: Option<f64>,
     /// The latest run, if it is an outlier.
@@ -73,11 +73,11 @@ pub struct TrendPoint {
 /// Runs with the same level of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Level {
-    /// The first of them.
+    /// Number of the first run.
     pub first: u64,
-    /// The last.
+    /// Number of the last run.
     pub last: u64,
-    /// How many.
+    /// Number of runs.
     pub runs: usize,
     /// Their median.
     pub median: f64,
@@ -85,7 +85,7 @@ pub struct Level {
     pub variation: f64,
 }
 
-/// Where one level ends and the next begins.
+/// The boundary between two levels.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LevelChange {
     /// The last run before.
@@ -315,7 +315,7 @@ mod tests {
     }
 
     fn runs(values: &[f64]) -> Vec<RunRecord> {
-        let one = |(index, value): (usize, &f64)| RunRecord {
+        let record = |(index, value): (usize, &f64)| RunRecord {
             entry: 10 + index as u64,
             unix_ns: index as u64,
             day: format!("day {index}"),
@@ -333,7 +333,7 @@ mod tests {
                 },
             ],
         };
-        values.iter().enumerate().map(one).collect()
+        values.iter().enumerate().map(record).collect()
     }
 
     fn describe(values: &[f64]) -> (Trend, String) {
@@ -379,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn one_run_is_no_level_and_five_runs_are_too_few() {
+    fn one_run_is_not_a_level_and_five_runs_are_too_few() {
         let (trend, text) = describe(&[100.0, 101.0, 99.0, 100.0, 101.0, 99.0, 60.0]);
         assert_eq!((trend.changes.len(), trend.outlier), (0, Some(16)));
         assert!(

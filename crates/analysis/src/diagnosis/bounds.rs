@@ -92,14 +92,14 @@ pub(super) fn total_iops(observation: &Observation) -> Option<f64> {
 }
 
 fn requested_rate_bound(observation: &Observation) -> Option<Bound> {
-    let (asked, used) = (observation.load.rate_iops?, total_iops(observation)?);
-    (asked > 0.0).then(|| Bound {
+    let (requested, used) = (observation.load.rate_iops?, total_iops(observation)?);
+    (requested > 0.0).then(|| Bound {
         layer: REQUESTED_RATE.into(),
         kind: LayerKind::Application,
         counts: Counts::Operations,
-        limit: Limit::exactly(asked),
+        limit: Limit::exactly(requested),
         used,
-        allowed_iops: asked,
+        allowed_iops: requested,
         jobs: Vec::new(),
         source: "the test itself".into(),
     })

@@ -13,13 +13,13 @@ use crate::caps::LayerKind;
 
 /// A shorter series is too short to show a level.
 const MIN_SECONDS: f64 = 10.0;
-/// A limit reached in this share of the seconds counts as reached, even if stalls lower the mean.
+/// Minimum share of the seconds at a limit that counts as reached, even if stalls lower the mean.
 const MIN_SHARE_AT_LIMIT: f64 = 0.75;
 /// Maximum share of the seconds above such a limit: the rate overshoots after a stall.
 const MAX_SHARE_ABOVE: f64 = 0.1;
 
 /// A rate that reaches this share of its target has no backlog.
-const KEPT_SHARE: f64 = 0.999;
+const MET_SHARE: f64 = 0.999;
 
 pub(super) const CAP: Signature = Signature {
     answer: Answer::Cap,
@@ -37,7 +37,7 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
         .bounds
         .iter()
         .find(|bound| explains(bound) && met(bound) && !is_refuted_by_deeper_run(input, bound))?;
-    Some(met_limit(input, bound))
+    Some(describe_met_limit(input, bound))
 }
 
 /// The requested rate, as the fallback answer if the load reached no other limit. It applies even
@@ -45,12 +45,12 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
 pub(super) fn detect_requested_rate(input: &Input<'_>) -> Option<Symptom> {
     let is_requested_rate = |bound: &&Bound| bound.kind == LayerKind::Application && bound.is_met();
     let bound = input.bounds.iter().find(is_requested_rate)?;
-    let mut symptom = met_limit(input, bound);
+    let mut symptom = describe_met_limit(input, bound);
     match input.context.question {
         Question::Limit => return None,
         Question::MissedRate => {}
         // A rate that is missed slightly builds up a backlog, whose cause is the storage.
-        Question::MissedLatency if bound.share() < KEPT_SHARE => return None,
+        Question::MissedLatency if bound.share() < MET_SHARE => return None,
         Question::MissedLatency => {
             symptom.sentence += ". The requested rate limits the load but does not explain the latency"
         }
@@ -58,7 +58,7 @@ pub(super) fn detect_requested_rate(input: &Input<'_>) -> Option<Symptom> {
     Some(symptom)
 }
 
-fn met_limit(input: &Input<'_>, bound: &Bound) -> Symptom {
+fn describe_met_limit(input: &Input<'_>, bound: &Bound) -> Symptom {
     let percent = 100.0 * bound.share();
     let unit = bound.unit();
     let (used, limit) = (format_figure(bound.used, unit), format_figure(bound.limit.low, unit));
@@ -120,7 +120,7 @@ fn met_limit(input: &Input<'_>, bound: &Bound) -> Symptom {
     symptom
 }
 
-/// True if most seconds are at the limit and few above it, so that only stalls lower the mean.
+/// True if most seconds are at the limit and few above it. Then only stalls lower the mean.
 fn is_met_in_most_seconds(input: &Input<'_>, bound: &Bound) -> bool {
     let seconds = input.rates_by_second.len() as f64;
     let above = |bound: &Bound, used: f64| used > bound.limit.high && !bound.is_met_by(used);

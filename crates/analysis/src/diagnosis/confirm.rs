@@ -9,12 +9,12 @@ use super::symptom::figure_vs;
 /// The rate counts as unchanged within this share plus two standard errors of each operation count.
 const RATE_TOLERANCE: f64 = 0.03;
 const STANDARD_ERRORS: f64 = 2.0;
-/// At least this share of the added depth must be in flight before an unchanged rate means a limit.
+/// Minimum share of the added depth in flight for an unchanged rate to mean a limit.
 const MIN_ADDED_IN_FLIGHT: f64 = 0.5;
-/// If more operations than this are in flight relative to the depth, the stated depth is wrong and
-/// the comparison proves nothing.
+/// Maximum excess of the operations in flight, as a share of the depth. Beyond it, the stated depth
+/// is wrong and the comparison proves nothing.
 const MAX_OVERFULL: f64 = 0.15;
-/// A latency-bound load must turn at least this share of the added depth into a higher rate.
+/// Minimum share of the added depth that a latency-bound load converts to a higher rate.
 const MIN_RATE_GAIN: f64 = 0.5;
 
 /// The same load at two depths.
@@ -26,7 +26,7 @@ pub struct Comparison {
     pub rate: f64,
     /// Second mean latency divided by the first.
     pub latency: f64,
-    /// True if at least half of the added depth was in flight, and no more than the depth allows.
+    /// True if at least half of the added depth was in flight, within the depth.
     pub queue_grew: bool,
     /// The conclusion.
     pub verdict: Verdict,

@@ -35,7 +35,7 @@ pub struct Context<'a> {
     pub unloaded_ns: Option<f64>,
     /// The workers use a whole processor by design, because they poll.
     pub polls: bool,
-    /// The test measured until its rule of a steady state was met.
+    /// The test measured until it met its steady-state rule.
     pub awaits_steady_state: bool,
     /// The load waits for flushes, which empty the queue but count in no latency.
     pub flushes: bool,
@@ -46,14 +46,12 @@ pub struct Context<'a> {
 /// The question that a diagnosis answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Question {
-    /// What limits the load.
+    /// The limit of the load.
     #[default]
     Limit,
-    /// Why a promised rate was not reached. `fathom verify` asks this, and measures at only one
-    /// depth.
+    /// The cause of a missed rate. `fathom verify` asks this, and measures at only one depth.
     MissedRate,
-    /// Why a latency exceeds its limit although the rate was kept, so that the rate is no
-    /// explanation.
+    /// The cause of an exceeded latency limit. The rate was met, so it is not an explanation.
     MissedLatency,
 }
 
@@ -62,7 +60,7 @@ pub enum Question {
 pub struct KnownBurst {
     /// The layer.
     pub layer: String,
-    /// What the credits count.
+    /// The unit of the credits.
     pub counts: Counts,
     /// Per second, while credits last.
     pub ceiling: f64,
@@ -72,7 +70,7 @@ pub struct KnownBurst {
     pub bucket: f64,
 }
 
-/// What credits or limits count.
+/// The unit of credits or limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counts {
     /// Operations.
@@ -93,7 +91,7 @@ pub struct Network {
 /// A device's temperature.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Temperature {
-    /// The highest seen, in degrees Celsius.
+    /// The highest temperature, in degrees Celsius.
     pub highest: f64,
     /// The temperature from which the device throttles.
     pub limit: f64,

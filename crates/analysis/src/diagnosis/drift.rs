@@ -9,8 +9,7 @@ use crate::attribution::Attribution;
 use crate::requirement::Metric;
 use crate::shifts::{Shift, shift};
 
-/// If at least this share of the operations was due when every slot was taken, the latency is
-/// caused by a backlog.
+/// Minimum share of operations due without a free slot for the latency to show a backlog.
 const MIN_BLOCKED_SHARE: f64 = 0.5;
 
 pub(super) const DRIFT: Signature = Signature {
@@ -30,7 +29,7 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
         // If the rate is missed by even 1 %, operations wait longer and longer, so the latency
         // proves nothing.
         Shift::LatencyDrift { from, to }
-            if to > from && (input.is_rate_kept() || input.is_closed_loop()) && !is_mostly_backlog(input) =>
+            if to > from && (input.is_rate_met() || input.is_closed_loop()) && !is_mostly_backlog(input) =>
         {
             (
                 format!(
@@ -56,7 +55,7 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
     )
 }
 
-/// True if most operations of a paced load waited for a free slot, so that the latency shows the
+/// True if most operations of a paced load waited for a free slot. The latency then shows the
 /// backlog.
 fn is_mostly_backlog(input: &Input<'_>) -> bool {
     Attribution::new(input.observation, None).is_some_and(|found| found.blocked_share() > MIN_BLOCKED_SHARE)

@@ -47,7 +47,7 @@ fn finding(diagnosis: &Diagnosis) -> Option<Finding> {
         Answer::Processor if diagnosis.evidence.iter().any(|one| one.what == OTHER_PROGRAMS_FIGURE) => {
             Severity::Warning
         }
-        // Other checks report these causes, or they are no problem.
+        // Other checks report these causes, or they are not a problem.
         Answer::Generator
         | Answer::Processor
         | Answer::Saturated

@@ -10,11 +10,11 @@ use super::symptom::{Symptom, figure, figure_vs};
 
 /// Minimum percentage of writes. Fewer writes leave little garbage.
 const MIN_WRITE_PERCENT: f64 = 30.0;
-/// The mean of the second half must be lower than that of the first by this share.
+/// Minimum fall of the mean from the first to the second half, as a share.
 const MIN_SLOWDOWN: f64 = 0.03;
-/// The standard deviation of the second half must be this many times that of the first.
+/// Minimum growth of the standard deviation from the first to the second half, as a factor.
 const MIN_VARIATION_GROWTH: f64 = 1.5;
-/// The standard deviation of the second half must be at least this share of its mean.
+/// Minimum standard deviation of the second half, as a share of its mean.
 const MIN_VARIATION: f64 = 0.08;
 /// Minimum number of intervals in each half.
 const MIN_INTERVALS: usize = 20;

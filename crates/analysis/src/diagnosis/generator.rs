@@ -9,9 +9,10 @@ use crate::attribution::{Attribution, Fault};
 
 /// A worker above this share of a processor may be the limit.
 const BUSY_WORKER_SHARE: f64 = 0.90;
-/// Above this share of its rate without a device, the engine itself takes a large part of the time.
+/// Maximum share of the engine's rate without a device. Above it, the engine itself takes a large
+/// part of the time.
 const MAX_CEILING_SHARE: f64 = 0.70;
-/// The p99 of the schedule delay counts as late above this share of the median service time.
+/// Maximum p99 of the schedule delay, as a share of the median service time.
 const MAX_DELAY_SHARE: f64 = 0.10;
 /// Shorter delays come from timers.
 const MIN_DELAY_NS: f64 = 50_000.0;
@@ -27,8 +28,8 @@ pub(super) const GENERATOR: Signature = Signature {
 };
 
 fn detect(input: &Input<'_>) -> Option<Symptom> {
-    // A generator that kept its rate was fast enough.
-    if input.is_rate_kept() {
+    // A generator that met its rate was fast enough.
+    if input.is_rate_met() {
         return None;
     }
     detect_busy_worker(input)

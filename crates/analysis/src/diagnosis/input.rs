@@ -11,14 +11,14 @@ use super::remark;
 use super::symptom::{figure, figure_vs};
 use crate::caps::{Layer, LayerKind};
 
-/// From this share of its depth on, a queue counts as full: the time between a completion and the
+/// From this share of its depth on, a queue counts as full. The time between a completion and the
 /// next submission then costs at most a tenth of the rate, and something else limits the load.
 const FULL_QUEUE_SHARE: f64 = 0.90;
 /// Minimum length of a level.
 const MIN_LEVEL_SECONDS: usize = 10;
 /// Levels that differ by less are merged.
 const MIN_LEVEL_DIFFERENCE: f64 = 0.08;
-/// If the device holds less than this share of the load, most of the load waits above the device.
+/// Minimum share of the load in the device. Below it, most of the load waits above the device.
 const MIN_SHARE_IN_DEVICE: f64 = 0.5;
 
 pub(super) struct Input<'a> {
@@ -77,7 +77,7 @@ impl<'a> Input<'a> {
     }
 
     /// True if the load reached its requested rate, so that nothing limited it.
-    pub(super) fn is_rate_kept(&self) -> bool {
+    pub(super) fn is_rate_met(&self) -> bool {
         self.bounds
             .iter()
             .any(|bound| bound.kind == LayerKind::Application && (bound.is_met() || bound.used > bound.limit.high))

@@ -52,8 +52,7 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
     Some(Symptom { sentence, ..symptom })
 }
 
-/// True if another event disturbed the window, so that the mean does not describe a single
-/// operation.
+/// True if another event disturbed the window. The mean then does not describe a single operation.
 fn has_stalls_or_dips(input: &Input<'_>) -> bool {
     super::stall::detect(input).is_some()
         || super::noisy::detect(input).is_some()

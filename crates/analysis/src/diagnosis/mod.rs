@@ -49,12 +49,12 @@ use crate::caps::Layer;
 use input::Input;
 use symptom::Symptom;
 
-/// A cause of a limit, and how it is recognised.
+/// A cause of a limit, with the rule that detects it.
 #[derive(Clone, Copy, Debug)]
 pub struct Signature {
     /// The answer it gives.
     pub answer: Answer,
-    /// How to recognise it, in a sentence.
+    /// The evidence for it, in a sentence.
     pub about: &'static str,
     detect: fn(&Input<'_>) -> Option<Symptom>,
 }

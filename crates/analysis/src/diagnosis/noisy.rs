@@ -15,7 +15,7 @@ const MIN_DIP_DEVIATIONS: f64 = 4.0;
 const MIN_DIPS: usize = 2;
 /// A dip of this many seconds at the end of the window counts as a new level.
 const MAX_LAST_DIP: usize = 10;
-/// With a larger share of time in dips, the rate without dips is not the usual rate.
+/// Maximum share of time in dips. Beyond it, the rate without dips is not the usual rate.
 const MAX_DIP_SHARE: f64 = 0.5;
 
 pub(super) const NOISY: Signature = Signature {
@@ -77,7 +77,7 @@ fn level_without_dips(seconds: &[f64]) -> (f64, f64) {
     (level, 1.4826 * median(&distances))
 }
 
-/// True if the seconds without dips become slower too, so that the device itself is the cause.
+/// True if the seconds without dips become slower too. Then the device itself is the cause.
 fn declines(input: &Input<'_>, floor: f64) -> bool {
     // A paced load catches up after a dip; that excess does not belong to the level.
     let requested = input.observation.load.rate_iops.unwrap_or(f64::INFINITY);

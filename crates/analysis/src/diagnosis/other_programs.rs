@@ -45,12 +45,12 @@ fn detect(input: &Input<'_>, fault: Fault) -> Option<Symptom> {
     )
 }
 
-/// Start times of the missed seconds with this fault, the count of all missed seconds as text, and
+/// The missed seconds with this fault: start times, the count of all missed seconds as text, and
 /// their share of the missing operations.
 fn missed_seconds(input: &Input<'_>, fault: Fault) -> Option<(Vec<f64>, String, f64)> {
     let found = Attribution::new(input.observation, None)?;
     // The load caught up, or the storage is the main cause anyway.
-    if input.is_rate_kept() && input.context.question == Question::Limit || found.storage_alone_fails(0.0) {
+    if input.is_rate_met() && input.context.question == Question::Limit || found.storage_alone_fails(0.0) {
         return None;
     }
     let min_share = match input.context.question {
@@ -69,8 +69,8 @@ fn missed_seconds(input: &Input<'_>, fault: Fault) -> Option<(Vec<f64>, String, 
     ))
 }
 
-/// Start times of the seconds whose latencies have this fault, the count of all seconds as text,
-/// and their share.
+/// The seconds whose latencies have this fault: start times, the count of all seconds as text, and
+/// their share.
 fn disturbed_seconds(input: &Input<'_>, fault: Fault) -> Option<(Vec<f64>, String, f64)> {
     let observation = input.observation;
     let starts = observation.seconds.iter().map(|second| second.facts.start_ns.as_secs());

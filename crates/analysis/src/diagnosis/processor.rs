@@ -42,7 +42,7 @@ pub(super) const PROCESSOR: Signature = Signature {
 
 fn detect(input: &Input<'_>) -> Option<Symptom> {
     let cores = &input.observation.cores;
-    if cores.is_empty() || input.is_rate_kept() || is_limit_met_with_idle_workers(input) || is_storage_at_fault(input) {
+    if cores.is_empty() || input.is_rate_met() || is_limit_met_with_idle_workers(input) || is_storage_at_fault(input) {
         return None;
     }
     let full = |core: &&CoreShare| core.busy() > FULL_SHARE;
@@ -95,7 +95,7 @@ fn detect_other_programs(input: &Input<'_>, busiest: f64, full: bool) -> Option<
         describe_fault(Fault::OtherCpu, &others) + ": operations waited for a processor, not for the storage";
     // Stolen time has its own figure name, so that `diagnosis_finding` skips it: STOLEN-TIME
     // already reports it.
-    let (whose, advice) = match others.stolen_share > others.cpu_share {
+    let (figure_name, advice) = match others.stolen_share > others.cpu_share {
         true => (
             "other machines",
             "use a machine that does not share its processors, or measure at another time",
@@ -114,12 +114,12 @@ fn detect_other_programs(input: &Input<'_>, busiest: f64, full: bool) -> Option<
                 100.0 * FULL_SHARE,
                 "full",
             ))
-            .with_evidence(figure(whose, 100.0 * theirs, "% of all processors"))
+            .with_evidence(figure(figure_name, 100.0 * theirs, "% of all processors"))
             .with_advice(advice),
     )
 }
 
-/// True if our threads waited for a processor or saturated one, or if their waiting time is
+/// True if our threads waited for a processor or saturated one. Also true if their waiting time is
 /// unknown.
 fn may_have_waited(input: &Input<'_>) -> bool {
     let used = input.observation.generator.map(|generator| generator.busiest_worker);
@@ -146,8 +146,8 @@ fn is_limit_met_with_idle_workers(input: &Input<'_>) -> bool {
     input.observation.generator.is_some_and(sleeps) && input.bounds.iter().any(|bound| bound.is_met())
 }
 
-/// True if other programs used more of the processors than fathom, but the storage caused most of
-/// the missing operations.
+/// True if the storage caused most of the missing operations. Other programs used more of the
+/// processors than fathom, but are not the cause.
 fn is_storage_at_fault(input: &Input<'_>) -> bool {
     let Some(attribution) = Attribution::new(input.observation, None) else {
         return false;

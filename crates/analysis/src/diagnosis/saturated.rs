@@ -27,7 +27,7 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
     let comparison = input.comparison();
     let symptom = match (comparison, input.context.unloaded_ns) {
         // Waiting operations prove a limit, even if flushes emptied the queue at times, or the
-        // report does not say whether the loop was closed.
+        // report does not state whether the loop was closed.
         (Some(comparison), _) => {
             let [same, grown] = comparison.evidence();
             matches!(comparison.verdict, Verdict::Limit | Verdict::Decline)
@@ -47,12 +47,12 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
         (None, _) => return None,
     };
     let loads = concurrent_loads(input.observation, &input.context.others);
-    let beside: Vec<&str> = loads[1..].iter().map(|load| &*load.name).collect();
-    let mut sentence = match beside.is_empty() {
+    let concurrent_jobs: Vec<&str> = loads[1..].iter().map(|load| &*load.name).collect();
+    let mut sentence = match concurrent_jobs.is_empty() {
         true => format!("the device delivers at most {rate:.0} IOPS, or an unknown limit in front of it applies"),
         false => format!(
             "while {} ran, this job reached at most {rate:.0} IOPS",
-            beside.join(" and ")
+            concurrent_jobs.join(" and ")
         ),
     };
     if let Some(comparison) = comparison.filter(|comparison| comparison.verdict == Verdict::Decline) {
@@ -62,7 +62,7 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
             100.0 * (1.0 - comparison.rate)
         );
     }
-    let symptom = match beside.is_empty() {
+    let symptom = match concurrent_jobs.is_empty() {
         true => symptom
             .with_advice(
                 "reduce the depth: the rate stays the same and latency falls; only a faster device delivers more",
@@ -80,7 +80,7 @@ mod tests {
     use super::super::samples::closed;
     use super::super::{Answer, Context, diagnose};
 
-    /// Two jobs share a device of 2,000 IOPS, so the rate of one job is no limit of the device.
+    /// Two jobs share a device of 2,000 IOPS. The rate of one job is not a limit of the device.
     #[test]
     fn a_share_of_a_device_is_not_its_limit() {
         let job = |name: &str, depth: u64, iops: f64| {
@@ -97,13 +97,16 @@ mod tests {
         let alone = diagnose(&shallow, &[], &context);
         assert!(alone.sentence.starts_with("the device delivers"), "{}", alone.sentence);
         context.others = vec![&other];
-        let beside = diagnose(&shallow, &[], &context);
-        assert_eq!(beside.answer, Answer::Saturated);
-        assert_eq!(beside.sentence, "while b ran, this job reached at most 1600 IOPS");
+        let with_other_job = diagnose(&shallow, &[], &context);
+        assert_eq!(with_other_job.answer, Answer::Saturated);
+        assert_eq!(
+            with_other_job.sentence,
+            "while b ran, this job reached at most 1600 IOPS"
+        );
         assert!(
-            !beside.advice.iter().any(|advice| advice.contains("--cap")),
+            !with_other_job.advice.iter().any(|advice| advice.contains("--cap")),
             "{:?}",
-            beside.advice
+            with_other_job.advice
         );
     }
 }

@@ -51,7 +51,7 @@ pub(super) fn detect(input: &Input<'_>) -> Option<Symptom> {
     )
 }
 
-/// Start and length of each stall in seconds, whether storage or host paused.
+/// Start and length of each stall in seconds, caused by the storage or by the host.
 pub(super) fn stalls(input: &Input<'_>) -> Vec<(f64, f64)> {
     let usual_operations = model::stats::median(&input.interval_rates) * input.interval_secs;
     let latency = input
@@ -76,8 +76,8 @@ pub(super) fn stalls(input: &Input<'_>) -> Vec<(f64, f64)> {
     found
 }
 
-/// True if most operations missing in the stall were never issued, so that the host paused and not
-/// the storage.
+/// True if most operations missing in the stall were never issued. Then the host paused, not the
+/// storage.
 fn is_generator_pause(attribution: &Attribution, (start, length): (f64, f64)) -> bool {
     let (mut storage, mut others) = (0.0, 0.0);
     let touches = |missed: &&MissedSecond| missed.at < start + length && missed.at + 1.0 > start;

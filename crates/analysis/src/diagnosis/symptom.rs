@@ -1,4 +1,4 @@
-//! What a matching signature reports.
+//! The report of a matching signature.
 
 use model::diagnosis::Evidence;
 

@@ -222,7 +222,7 @@ mod tests {
             read_iops,
             ..DeviceLimit::default()
         };
-        let on = |devices: &[&str]| {
+        let target_on = |devices: &[&str]| {
             let device = |number: &&str| Device {
                 number: number.to_string(),
                 ..Device::default()
@@ -278,24 +278,35 @@ mod tests {
         let row = |device: &str, limit: f64, share: f64| (device.to_owned(), limit, share);
         let both = [row("7:1", 500.0, 0.5), row("7:2", 700.0, 0.5)];
         assert_eq!(
-            found(&[a.clone(), b.clone()], &[on(&["7:1"]), on(&["7:2"])], &evenly),
+            found(
+                &[a.clone(), b.clone()],
+                &[target_on(&["7:1"]), target_on(&["7:2"])],
+                &evenly
+            ),
             both
         );
         let first = [a.clone()];
         assert_eq!(
-            found(&first, &[on(&["7:1"]), on(&["7:1"])], &evenly),
+            found(&first, &[target_on(&["7:1"]), target_on(&["7:1"])], &evenly),
             [row("7:1", 500.0, 1.0)]
         );
         // One of four operations goes to the limited device.
         let unevenly = [(vec![0], 300), (vec![1], 900)];
         assert_eq!(
-            found(&first, &[on(&["7:1"]), on(&["7:2"])], &unevenly),
+            found(&first, &[target_on(&["7:1"]), target_on(&["7:2"])], &unevenly),
             [row("7:1", 500.0, 0.25)]
         );
         // Results do not record how a stream divides its operations.
-        assert_eq!(found(&first, &[on(&["7:1"]), on(&["7:2"])], &[(vec![0, 1], 900)]), []);
+        assert_eq!(
+            found(
+                &first,
+                &[target_on(&["7:1"]), target_on(&["7:2"])],
+                &[(vec![0, 1], 900)]
+            ),
+            []
+        );
         // A target on two limited devices counts for both.
-        let two = [on(&["7:1", "7:2"]), on(&["7:2", "8:0"])];
+        let two = [target_on(&["7:1", "7:2"]), target_on(&["7:2", "8:0"])];
         assert_eq!(
             found(&[a, b], &two, &evenly),
             [row("7:1", 500.0, 0.5), row("7:2", 700.0, 1.0)]

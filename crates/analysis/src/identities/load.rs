@@ -9,8 +9,8 @@ use super::Rule;
 
 /// Tolerance, as a share of the depth, within which a queue counts as full.
 const TOLERANCE: f64 = 0.01;
-/// A fill below this share is a warning; above it, a note.
-const MISLEADING_BELOW: f64 = 0.95;
+/// A queue filled to less than this share is a warning; above it, a note.
+const WARNING_BELOW: f64 = 0.95;
 /// Tolerated deviation of the mix, in percentage points.
 const MAX_DRIFT_POINTS: f64 = 1.0;
 
@@ -35,30 +35,30 @@ pub fn little(load: &Observation) -> Option<Little> {
     let edges = depth
         .zip(load.total.operations)
         .map_or(0.0, |(depth, operations)| depth as f64 / operations.max(1) as f64);
-    let print_rounding = print_rounding(load, mean);
+    let mean_rounding = mean_rounding(load, mean);
     Some(Little {
         in_flight,
         depth,
         share: depth.map(|depth| in_flight / depth as f64),
-        tolerance: TOLERANCE + edges + print_rounding,
+        tolerance: TOLERANCE + edges + mean_rounding,
     })
 }
 
 /// Rounding error of a printed mean, as a share of the mean: DiskSpd and Vdbench print thousandths
 /// of a millisecond.
-fn print_rounding(load: &Observation, mean: f64) -> f64 {
+fn mean_rounding(load: &Observation, mean: f64) -> f64 {
     match load.tool.as_str() {
         "DiskSpd" | "Vdbench" if mean > 0.0 => 500.0 / mean,
         _ => 0.0,
     }
 }
 
-/// How a queue differs from a full one.
+/// The deviation of a queue from a full one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum QueueDeviation {
     /// More operations in flight than slots: a figure is wrong.
     Beyond,
-    /// Not full; how severe that is.
+    /// Not full, with the severity of that.
     Short(Severity),
 }
 
@@ -70,7 +70,7 @@ impl Little {
         if share > 1.0 + self.tolerance + above {
             return Some(QueueDeviation::Beyond);
         }
-        let severity = if share < MISLEADING_BELOW {
+        let severity = if share < WARNING_BELOW {
             Severity::Warning
         } else {
             Severity::Note
@@ -140,10 +140,10 @@ pub(super) const STATED_IN_FLIGHT: Rule = Rule {
             return;
         };
         let mean = load.total.latency.as_ref().and_then(|latency| latency.mean_ns);
-        let allowed = IN_FLIGHT_ROUNDING
-            + (TOLERANCE + print_rounding(load, mean.unwrap_or(0.0))) * counted.max(stated_in_flight);
-        // Response times under a rate may count from when an operation was due, before it was in
-        // flight: then the law gives more.
+        let allowed =
+            IN_FLIGHT_ROUNDING + (TOLERANCE + mean_rounding(load, mean.unwrap_or(0.0))) * counted.max(stated_in_flight);
+        // Response times of a paced load may start at the due time, before the operation was in
+        // flight; then the law gives more.
         let difference = match load.load.closed_loop {
             Some(false) => stated_in_flight - counted,
             _ => (counted - stated_in_flight).abs(),
@@ -164,25 +164,26 @@ pub(super) const STATED_IN_FLIGHT: Rule = Rule {
     },
 };
 
-/// Tolerated share of a requested rate.
+/// Minimum share of a requested rate.
 const MIN_RATE_SHARE: f64 = 0.97;
 
 pub(super) const RATE: Rule = Rule {
     names: &["RATE-NOT-KEPT"],
     about: "The measured rate, compared with the requested one.",
     detect: |load, _, findings| {
-        let (Some(asked), Some(found)) = (load.load.rate_iops, load.total.iops) else {
+        let (Some(requested), Some(found)) = (load.load.rate_iops, load.total.iops) else {
             return;
         };
         // Vdbench draws the arrival times, so their number varies: three standard deviations.
-        let arrivals = load.measured_ns.map(|time| asked * time.as_secs());
+        let arrivals = load.measured_ns.map(|time| requested * time.as_secs());
         let chance = match arrivals.filter(|_| load.tool == "Vdbench") {
             Some(arrivals) => 3.0 / arrivals.max(1.0).sqrt(),
             None => 0.0,
         };
-        if found < (MIN_RATE_SHARE - chance) * asked {
-            let share = 100.0 * found / asked;
-            let what = format!("{asked:.0} operations per second were requested, {found:.0} ({share:.1} %) completed");
+        if found < (MIN_RATE_SHARE - chance) * requested {
+            let share = 100.0 * found / requested;
+            let what =
+                format!("{requested:.0} operations per second were requested, {found:.0} ({share:.1} %) completed");
             let finding = Finding::new("RATE-NOT-KEPT", Severity::Warning, what).at(&*load.name);
             let finding = finding.why(
                 "the target or the path to it is slower than the requested rate, or the queue depth was too small",
@@ -199,17 +200,17 @@ pub(super) const MIX: Rule = Rule {
     names: &["MIX-DRIFT"],
     about: "The measured share of writes, compared with the requested one.",
     detect: |load, _, findings| {
-        let (Some(asked), Some(found)) = (load.load.read_percent, load.read_percent()) else {
+        let (Some(requested), Some(found)) = (load.load.read_percent, load.read_percent()) else {
             return;
         };
-        let (asked, found) = (100.0 - asked, 100.0 - found);
-        let share = asked / 100.0;
+        let (requested, found) = (100.0 - requested, 100.0 - found);
+        let share = requested / 100.0;
         // Three standard deviations of a share drawn at random.
         let by_rate = || Some(load.total.iops? * load.measured_ns?.as_secs());
         let operations = load.total.operations.map(|n| n as f64).or_else(by_rate);
         let chance = operations.map_or(0.0, |n| 300.0 * (share * (1.0 - share) / n.max(1.0)).sqrt());
-        if (found - asked).abs() > MAX_DRIFT_POINTS + chance {
-            let what = format!("{found:.1} % of the operations were writes, {asked:.1} % were requested");
+        if (found - requested).abs() > MAX_DRIFT_POINTS + chance {
+            let what = format!("{found:.1} % of the operations were writes, {requested:.1} % were requested");
             let finding = Finding::new("MIX-DRIFT", Severity::Warning, what).at(&*load.name);
             let finding = finding.why("the figures belong to a different load than the described one");
             findings.push(finding.help(
@@ -249,7 +250,7 @@ mod tests {
         assert!(rules(&load).contains(&"IN-FLIGHT-MISMATCH".to_owned()));
         let mismatch = |load: &Observation| rules(load).contains(&"IN-FLIGHT-MISMATCH".to_owned());
         load.load.closed_loop = Some(false);
-        assert!(mismatch(&load), "more in flight than waited for");
+        assert!(mismatch(&load), "more operations in flight than the latency explains");
         load.stated.in_flight = Some(30.0);
         assert!(!mismatch(&load), "the others were due but not in flight");
         load.load.closed_loop = Some(true);

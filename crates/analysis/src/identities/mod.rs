@@ -22,7 +22,7 @@ pub use percentiles::{PercentileRow, PercentileValue, Trust, percentiles};
 pub struct Rule {
     /// Rule names of its findings.
     pub names: &'static [&'static str],
-    /// What it checks, in a sentence.
+    /// A sentence about the check.
     pub about: &'static str,
     detect: fn(&Observation, Purpose, &mut Vec<Finding>),
 }
@@ -30,7 +30,7 @@ pub struct Rule {
 /// The purpose of the figures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Purpose {
-    /// The figures judge a promise, which needs longer measurements.
+    /// The figures decide whether a promise is met, which needs longer measurements.
     pub promise: bool,
 }
 

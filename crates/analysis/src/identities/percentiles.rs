@@ -116,7 +116,7 @@ pub(super) const PERCENTILE_SUPPORT: Rule = Rule {
             ("writes", |row| row.write),
         ];
         let mut parts = Vec::new();
-        for (whose, column) in columns {
+        for (direction_name, column) in columns {
             let weak = |row: &&PercentileRow| column(row).is_some_and(|value| value.mark == Trust::Unsupported);
             if let Some(first) = rows.iter().find(weak)
                 && let Some(PercentileValue {
@@ -124,7 +124,7 @@ pub(super) const PERCENTILE_SUPPORT: Rule = Rule {
                 }) = column(first)
             {
                 parts.push(format!(
-                    "{} and above of {whose} (only {beyond:.1} operations are beyond it)",
+                    "{} and above of {direction_name} (only {beyond:.1} operations are beyond it)",
                     first.name
                 ));
             }

@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn rounding_and_gaps_are_no_faults() {
+    fn rounding_and_missing_figures_are_not_faults() {
         let mut load = sound();
         load.total.iops = Some(32_000.4);
         load.total.bytes_per_sec = Some(125.004 * 1_048_576.0);

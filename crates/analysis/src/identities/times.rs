@@ -12,7 +12,7 @@ const MAX_ROUNDING: f64 = 0.01;
 /// Bins and rounding can move a mean by this share, and by this time.
 const MAX_MEAN_ERROR: f64 = 0.05;
 const MEAN_ROUNDING_NS: f64 = 1000.0;
-/// Tools whose percentiles are values, within a few per cent.
+/// Tools whose percentiles are exact to a few percent.
 const EXACT_TOOLS: [&str; 3] = ["DiskSpd", "fio", "fathom"];
 /// From this ratio on, the tail is a second distribution.
 const MIN_TAIL_RATIO: f64 = 5.0;
@@ -21,7 +21,7 @@ pub(super) const ORDER: Rule = Rule {
     names: &["PCT-DISORDER"],
     about: "Whether percentiles are in ascending order.",
     detect: |load, _, findings| {
-        for (whose, latency) in latencies_by_direction(load) {
+        for (name, latency) in latencies_by_direction(load) {
             let mut values: Vec<(f64, f64)> = latency.quantiles.clone();
             values.extend(latency.max_ns.map(|max| (1.0, max)));
             let descending_pair = values
@@ -30,13 +30,13 @@ pub(super) const ORDER: Rule = Rule {
             let is_min_above_max = latency.min_ns.zip(latency.max_ns).is_some_and(|(min, max)| min > max);
             let what = match (descending_pair, is_min_above_max) {
                 (Some(pair), _) => format!(
-                    "{whose}: {} at {:.4} % and {} at {:.4} %",
+                    "{name}: {} at {:.4} % and {} at {:.4} %",
                     to_nanos(pair[0].1),
                     100.0 * pair[0].0,
                     to_nanos(pair[1].1),
                     100.0 * pair[1].0
                 ),
-                (None, true) => format!("{whose}: the minimum is above the maximum"),
+                (None, true) => format!("{name}: the minimum is above the maximum"),
                 (None, false) => continue,
             };
             let finding = Finding::new("PCT-DISORDER", Severity::Error, what).at(&*load.name);
@@ -50,7 +50,7 @@ pub(super) const MEAN: Rule = Rule {
     names: &["MEAN-IMPOSSIBLE"],
     about: "Whether the percentiles permit the mean.",
     detect: |load, _, findings| {
-        for (whose, latency) in latencies_by_direction(load) {
+        for (name, latency) in latencies_by_direction(load) {
             let Some((mean, (low, high))) = latency.mean_ns.zip(mean_bounds(load, latency)) else {
                 continue;
             };
@@ -63,7 +63,7 @@ pub(super) const MEAN: Rule = Rule {
                 None => format!("at least {}", to_nanos(low)),
             };
             let what = format!(
-                "{whose}: the mean is {}, but the percentiles permit only means of {permitted}",
+                "{name}: the mean is {}, but the percentiles permit only means of {permitted}",
                 to_nanos(mean)
             );
             let finding = Finding::new("MEAN-IMPOSSIBLE", Severity::Error, what).at(&*load.name);
@@ -73,8 +73,8 @@ pub(super) const MEAN: Rule = Rule {
     },
 };
 
-/// The smallest and the largest mean that percentiles permit: between two of them every value may
-/// equal the lower or the upper one.
+/// The smallest and the largest mean that percentiles permit. Between two percentiles, every value
+/// may equal the lower or the upper one.
 fn mean_bounds(load: &Observation, latency: &Latency) -> Option<(f64, Option<f64>)> {
     // Other tools state the bounds of coarse bins.
     if !EXACT_TOOLS.contains(&load.tool.as_str()) || latency.quantiles.is_empty() {
@@ -102,7 +102,7 @@ pub(super) const TAIL: Rule = Rule {
     about: "p99.9 compared with p99: a jump indicates a second kind of operation.",
     detect: |load, _, findings| {
         let lines: Vec<String> = latencies_by_direction(load)
-            .filter_map(|(whose, latency)| describe_tail(whose, latency))
+            .filter_map(|(name, latency)| describe_tail(name, latency))
             .collect();
         if lines.is_empty() {
             return;
@@ -118,7 +118,7 @@ pub(super) const TAIL: Rule = Rule {
     },
 };
 
-fn describe_tail(whose: &str, latency: &Latency) -> Option<String> {
+fn describe_tail(name: &str, latency: &Latency) -> Option<String> {
     let (p99, p999) = (latency.quantile(0.99)?, latency.quantile(0.999)?);
     // Too few samples beyond p99.9 show nothing.
     if latency
@@ -130,7 +130,7 @@ fn describe_tail(whose: &str, latency: &Latency) -> Option<String> {
     let ratio = p999 / p99.max(1.0);
     (ratio >= MIN_TAIL_RATIO).then(|| {
         format!(
-            "{whose}: p99.9 ({}) is {ratio:.1} times p99 ({})",
+            "{name}: p99.9 ({}) is {ratio:.1} times p99 ({})",
             to_nanos(p999),
             to_nanos(p99)
         )
@@ -187,7 +187,7 @@ fn latencies_by_direction(load: &Observation) -> impl Iterator<Item = (&'static 
     ];
     flows
         .into_iter()
-        .filter_map(|(whose, flow)| Some((whose, flow?.waited()?)))
+        .filter_map(|(name, flow)| Some((name, flow?.waited()?)))
 }
 
 fn to_nanos(ns: f64) -> Nanos {
@@ -243,7 +243,7 @@ mod tests {
         load.directions.read = None;
         assert!(
             !rules(&load).contains(&"TAIL".to_owned()),
-            "three operations make no tail"
+            "three operations are not a tail"
         );
     }
 }

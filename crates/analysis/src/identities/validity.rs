@@ -1,4 +1,4 @@
-//! Checks for weak tests, whatever the figures: length, caches, target size, busy processors.
+//! Checks for weak tests, independent of the figures: length, caches, target size, busy processors.
 
 use model::Nanos;
 use model::finding::{Finding, Severity};

@@ -42,7 +42,7 @@ pub enum AdviceKind {
     LimitNotReached,
     /// No point meets the limit.
     LimitMissed,
-    /// Too few operations to tell whether the limit is met.
+    /// Too few operations to decide whether the limit is met.
     LimitUnknown,
     /// The largest offered rate that was delivered.
     Delivered,
@@ -55,7 +55,7 @@ pub enum AdviceKind {
 /// At this multiple of the unloaded latency, waiting takes as long as the service: the usual sign
 /// of a queue.
 const WAITING_FACTOR: f64 = 2.0;
-/// A rate that grows by less than this over the whole sweep does not depend on the load.
+/// Minimum growth of a rate over the whole sweep. With less, it does not depend on the load.
 const MIN_GAIN: f64 = 1.1;
 /// From this power of the load on, growth of the rate counts as nearly proportional.
 const MIN_PROPORTIONAL_POWER: f64 = 0.7;
@@ -83,7 +83,7 @@ pub(super) fn advice(knee: &Knee, axis: Axis, limit: Option<&Limit>) -> Advice {
         };
     }
     let mut advice = match (limit, &knee.kept) {
-        (Some(limit), Some(kept)) => limit_advice(knee, axis, limit, kept),
+        (Some(limit), Some(within_limit)) => limit_advice(knee, axis, limit, within_limit),
         _ if axis == Axis::Rate => offered_rate_advice(knee),
         _ => curve_advice(knee, axis),
     };
@@ -101,17 +101,17 @@ pub(super) fn advice(knee: &Knee, axis: Axis, limit: Option<&Limit>) -> Advice {
     advice
 }
 
-fn limit_advice(knee: &Knee, axis: Axis, limit: &Limit, kept: &LimitResult) -> Advice {
+fn limit_advice(knee: &Knee, axis: Axis, limit: &Limit, within_limit: &LimitResult) -> Advice {
     let first = knee.points[0].load;
     let last = knee.points[knee.points.len() - 1].load;
     // A smaller offered rate delivers less, so it is not recommended.
-    let smallest = kept
+    let smallest = within_limit
         .smallest_at
-        .filter(|at| axis != Axis::Rate && kept.kept_at.is_some_and(|most| *at < most));
+        .filter(|at| axis != Axis::Rate && within_limit.kept_at.is_some_and(|most| *at < most));
     let point = |at: f64| knee.points.iter().find(|point| point.load == at);
     let is_first_unknown = decided_points(&knee.points).len() < knee.points.len();
-    let (kind, mut sentence) = match (kept.kept_at, kept.missed_at) {
-        (None, _) if kept.unknown => (
+    let (kind, mut sentence) = match (within_limit.kept_at, within_limit.missed_at) {
+        (None, _) if within_limit.unknown => (
             AdviceKind::LimitUnknown,
             format!(
                 "Cannot tell whether {limit} is met: even at {}, too few operations lie beyond the \
@@ -121,12 +121,12 @@ fn limit_advice(knee: &Knee, axis: Axis, limit: &Limit, kept: &LimitResult) -> A
         ),
         (None, Some(missed)) if is_first_unknown => (
             AdviceKind::LimitUnknown,
-            format!("{limit} is not kept at {}.", format_load(axis, missed)),
+            format!("{limit} is not met at {}.", format_load(axis, missed)),
         ),
         (None, _) => (
             AdviceKind::LimitMissed,
             format!(
-                "{limit} is not kept even at {}, the smallest measured load.",
+                "{limit} is not met even at {}, the smallest measured load.",
                 format_load(axis, first)
             ),
         ),
@@ -135,36 +135,36 @@ fn limit_advice(knee: &Knee, axis: Axis, limit: &Limit, kept: &LimitResult) -> A
             format!(
                 "{limit} is met at every point, up to {}: {} operations per second. Higher loads were not measured.",
                 format_load(axis, last),
-                format_rate(kept.iops.unwrap_or(0.0)),
+                format_rate(within_limit.iops.unwrap_or(0.0)),
             ),
         ),
-        (Some(at), Some(next)) if kept.unknown => (
+        (Some(at), Some(next)) if within_limit.unknown => (
             AdviceKind::LimitUnknown,
             format!(
                 "{limit} is met up to {}: {} operations per second. At {}, too few operations lie beyond the \
                  percentile to decide this; measure for longer.",
                 format_load(axis, at),
-                format_rate(kept.iops.unwrap_or(0.0)),
+                format_rate(within_limit.iops.unwrap_or(0.0)),
                 format_load(axis, next),
             ),
         ),
         (Some(at), Some(next)) => (
             AdviceKind::LimitKept,
-            describe_limit_edge(knee, axis, limit, kept, (at, next), smallest.is_some()),
+            describe_limit_edge(knee, axis, limit, within_limit, (at, next), smallest.is_some()),
         ),
     };
-    sentence += &describe_contradiction(axis, kept).unwrap_or_default();
+    sentence += &describe_contradiction(axis, within_limit).unwrap_or_default();
     if is_first_unknown {
         sentence += &format!(
             " At {}, too few operations lie beyond the percentile to decide this{}.",
             format_load(axis, first),
-            kept.kept_at.map_or(
+            within_limit.kept_at.map_or(
                 "; measure for longer",
                 |_| ", but operations of a smaller load are assumed to wait no longer"
             )
         );
     }
-    if let (Some(enough), Some(most)) = (smallest.and_then(point), kept.kept_at.and_then(point)) {
+    if let (Some(enough), Some(most)) = (smallest.and_then(point), within_limit.kept_at.and_then(point)) {
         sentence = format!(
             "Use {}: {} operations per second at a mean of {}. A higher load gains at most 2 %: at {} the mean is {}, for {} operations per second. \
              {sentence}",
@@ -178,9 +178,9 @@ fn limit_advice(knee: &Knee, axis: Axis, limit: &Limit, kept: &LimitResult) -> A
     }
     Advice {
         kind,
-        load: smallest.or(kept.kept_at),
-        at_least: kept.kept_at,
-        at_most: kept.missed_at.filter(|_| !kept.unknown),
+        load: smallest.or(within_limit.kept_at),
+        at_least: within_limit.kept_at,
+        at_most: within_limit.missed_at.filter(|_| !within_limit.unknown),
         sentence,
     }
 }
@@ -218,7 +218,7 @@ fn describe_limit_edge(
     knee: &Knee,
     axis: Axis,
     limit: &Limit,
-    kept: &LimitResult,
+    within_limit: &LimitResult,
     (at, next): (f64, f64),
     smaller_works: bool,
 ) -> String {
@@ -236,7 +236,7 @@ fn describe_limit_edge(
         ),
         None => format!("{} does not meet it", format_load(axis, next)),
     };
-    let between = kept.iops.unwrap_or(0.0);
+    let between = within_limit.iops.unwrap_or(0.0);
     if axis == Axis::Rate {
         // Operations offered beyond the device's capacity wait without end, so nothing can be
         // interpolated.
@@ -252,7 +252,7 @@ fn describe_limit_edge(
              {missed}; the values in between are interpolated.",
             format_rate(between),
             // Use whole operations, despite rounding of the logarithm.
-            format_load(axis, (kept.depth.unwrap_or(at) + 1e-9).floor().max(at)),
+            format_load(axis, (within_limit.depth.unwrap_or(at) + 1e-9).floor().max(at)),
             format_load(axis, at),
             format_rate(iops),
         )
@@ -413,8 +413,8 @@ fn knee_advice(knee: &Knee, axis: Axis, bounds: &Bounds, at: f64) -> Advice {
     }
 }
 
-/// Advice for a curve that bends between two distant points. `index` is the first point at which
-/// operations wait.
+/// Advice for a curve that bends between two distant points. `index` is that of the first point at
+/// which operations wait.
 fn unclear_knee_advice(points: &[Point], axis: Axis, bounds: &Bounds, index: usize) -> Advice {
     let (low, high, last) = (&points[index - 1], &points[index], &points[points.len() - 1]);
     let mut sentence = format!(

@@ -78,21 +78,21 @@ impl fmt::Display for Limit {
 /// The largest load within a limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct LimitResult {
-    /// The largest measured load up to which every point keeps the limit, by the upper bounds of
-    /// the intervals.
+    /// The largest measured load up to which every point meets the limit. The upper bounds of the
+    /// intervals decide.
     pub kept_at: Option<f64>,
     /// The next measured load, which may exceed the limit.
     pub missed_at: Option<f64>,
-    /// The largest measured load that keeps the limit although the load `missed_at` exceeds it.
+    /// The largest measured load that meets the limit although the load `missed_at` exceeds it.
     pub met_again_at: Option<f64>,
     /// True if the next point has too few operations to decide.
     pub unknown: bool,
-    /// The load at which the upper bound meets the limit, interpolated on the logarithm of the
-    /// load. The largest measured load if all keep it; absent if none does.
+    /// The load at which the upper bound equals the limit, interpolated on the logarithm of the
+    /// load. The largest measured load if all loads meet the limit; absent if none does.
     pub depth: Option<f64>,
     /// The rate at that load, interpolated.
     pub iops: Option<f64>,
-    /// The smallest measured load that keeps the limit and reaches the highest rate within it, to 2
+    /// The smallest measured load that meets the limit and reaches the highest rate within it, to 2
     /// %; absent if none does.
     pub smallest_at: Option<f64>,
 }
@@ -100,25 +100,25 @@ pub struct LimitResult {
 /// Rates that differ by less than this share count as equal.
 const RATE_TOLERANCE: f64 = 0.02;
 
-/// The points from the first one with enough operations to decide. If that one keeps the limit,
-/// smaller loads are assumed to keep it too, because they complete fewer operations and wait no
+/// The points from the first one with enough operations to decide. If that point meets the limit,
+/// smaller loads are assumed to meet it too, because they complete fewer operations and wait no
 /// longer.
 pub(super) fn decided_points(points: &[Point]) -> &[Point] {
     let first = points.iter().position(|point| point.limited_ns_high.is_some());
     &points[first.unwrap_or(0)..]
 }
 
-/// Finds the load up to which all points, in order of load, keep a limit, by the upper bounds of
-/// their 95 % intervals.
+/// Finds the load up to which all points meet a limit. The upper bounds of their 95 % intervals
+/// decide; the points are in order of load.
 pub fn evaluate_limit(points: &[Point], limit: &Limit) -> LimitResult {
     let max_ns = limit.most_ns.0 as f64;
     let points = decided_points(points);
-    let keeps = |point: &Point| point.limited_ns_high.is_some_and(|high| high <= max_ns);
-    let count = points.iter().take_while(|point| keeps(point)).count();
+    let meets_limit = |point: &Point| point.limited_ns_high.is_some_and(|high| high <= max_ns);
+    let count = points.iter().take_while(|point| meets_limit(point)).count();
     let next = points.get(count);
     let unknown = next.is_some_and(|next| next.limited_ns_high.is_none());
     let missed_at = next.map(|next| next.load);
-    let met_again = points.iter().skip(count).rfind(|point| !unknown && keeps(point));
+    let met_again = points.iter().skip(count).rfind(|point| !unknown && meets_limit(point));
     let met_again_at = met_again.map(|point| point.load);
     let Some(last) = count.checked_sub(1).map(|index| &points[index]) else {
         return LimitResult {
@@ -139,8 +139,8 @@ pub fn evaluate_limit(points: &[Point], limit: &Limit) -> LimitResult {
             between(last.iops, next.iops),
         )
     });
-    let keeping = &points[..count];
-    let most_iops = keeping.iter().map(|point| point.iops).fold(iops, f64::max);
+    let within_limit = &points[..count];
+    let most_iops = within_limit.iter().map(|point| point.iops).fold(iops, f64::max);
     let reaches = |point: &&Point| point.iops >= (1.0 - RATE_TOLERANCE) * most_iops;
     LimitResult {
         kept_at: Some(last.load),
@@ -149,6 +149,6 @@ pub fn evaluate_limit(points: &[Point], limit: &Limit) -> LimitResult {
         unknown,
         depth: Some(load),
         iops: Some(iops),
-        smallest_at: keeping.iter().find(reaches).map(|point| point.load),
+        smallest_at: within_limit.iter().find(reaches).map(|point| point.load),
     }
 }

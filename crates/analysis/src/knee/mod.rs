@@ -1,7 +1,7 @@
 //! Finds the load beyond which more load only adds waiting: bounds, knee, limit, scalability. A
 //! sweep gives points with operations in flight, rate and latency. The common methods to find a
-//! knee can disagree, so all are computed. One sentence states the conclusion, and between which
-//! points the knee is.
+//! knee can disagree, so all are computed. One sentence states the conclusion and the two points
+//! that enclose the knee.
 
 mod advice;
 mod bounds;
@@ -115,8 +115,8 @@ fn max_power_load(points: &[Point]) -> Option<f64> {
 /// Minimum fall from the largest rate, however narrow the intervals are.
 const MIN_FALL: f64 = 0.02;
 
-/// True if the last point is more than 2 % below the best and their intervals do not touch. The
-/// best of many points is partly luck.
+/// True if the last point is more than 2 % below the best. Their intervals must not touch, because
+/// the best of many points is partly luck.
 fn is_retrograde(points: &[Point]) -> bool {
     let (Some(first), Some(last)) = (points.first(), points.last()) else {
         return false;

@@ -83,8 +83,8 @@ fn the_knee_of_equal_servers_is_their_number() {
     );
 }
 
-/// Exact mean value analysis (Reiser and Lavenberg 1980) of a closed network with a delay of
-/// `alone` and one queue with one server. The bounds meet at (alone + service) / service.
+/// Exact mean value analysis (Reiser and Lavenberg 1980) of a closed network. It has a delay of
+/// `alone` and one queue with one server, so the bounds meet at (alone + service) / service.
 fn mean_values(alone_us: f64, service_us: f64) -> Vec<Point> {
     let (mut queue, mut found) = (0.0, Vec::new());
     for n in 1..=512u32 {
@@ -214,7 +214,7 @@ fn the_maximum_within_a_limit_is_interpolated() {
     assert_eq!(knee.advice.kind, AdviceKind::LimitKept);
 }
 
-/// A depth of 12 gave 40,000 within the limit; so did 24, at twice the latency.
+/// Depth 12 reached 40,000 within the limit; depth 24 reached the same, at twice the latency.
 #[test]
 fn the_smallest_load_that_reaches_the_rate_within_a_limit_is_recommended() {
     let limit: Limit = "p99<=1ms".parse().unwrap();
@@ -296,7 +296,7 @@ fn nothing_is_interpolated_between_offered_rates() {
 }
 
 #[test]
-fn a_limit_may_be_kept_always_never_or_unknown() {
+fn a_limit_can_be_met_everywhere_nowhere_or_unknown() {
     let kind = |text: &str, points: &[Point]| {
         let limit: Limit = text.parse().unwrap();
         analyse(points, Axis::InFlight, Some(&limit)).advice.kind
@@ -312,7 +312,7 @@ fn a_limit_may_be_kept_always_never_or_unknown() {
 
 /// A shallow queue completes too few operations for a high percentile.
 #[test]
-fn a_first_point_with_too_few_operations_hides_no_limit() {
+fn a_first_point_with_too_few_operations_does_not_hide_a_limit() {
     let limit: Limit = "p99<=1ms".parse().unwrap();
     let mut points = limited();
     let kept = evaluate_limit(&points, &limit);

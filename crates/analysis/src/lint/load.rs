@@ -81,7 +81,7 @@ pub(super) const SYNCHRONOUS_FEW_THREADS: Rule = Rule {
     why: "with so few operations in flight, most storage is idle much of the time",
     fix: "use more threads or an asynchronous engine, unless the application works like this",
     detect: |rule, test, findings| {
-        for job in test.jobs().filter(|_| test.is(Intent::MostIops)) {
+        for job in test.jobs().filter(|_| test.has_intent(Intent::MaxIops)) {
             let one_each = !job.workers.is_empty() && job.workers.iter().all(|w| w.slots() == 1 || is_synchronous(w));
             if one_each && job.workers.len() < MIN_THREADS {
                 findings.push(rule.finding(
@@ -104,7 +104,7 @@ pub(super) const BUFFERED: Rule = Rule {
     why: "reads may come from memory, and writes count as complete before they reach the disk",
     fix: "bypass the cache (native cache=direct, fio direct=1, DiskSpd -Sh), unless you want to test the cache",
     detect: |rule, test, findings| {
-        for job in test.jobs().filter(|_| !test.is(Intent::Buffered)) {
+        for job in test.jobs().filter(|_| !test.has_intent(Intent::Buffered)) {
             if uses_files(test, job) && streams_of(job).any(|stream| !stream.cache.direct) {
                 findings.push(rule.finding("operations go through the page cache", &job.name));
             }
@@ -162,7 +162,7 @@ pub(super) const SIMPLE_TEST: Rule = Rule {
     fix: "use several threads with a queue, and reads among the writes; use `--intent sequential-stream` or \
         `--intent latency` to test a single stream",
     detect: |rule, test, findings| {
-        let is_single_stream_intended = test.is(Intent::SequentialStream) || test.is(Intent::Latency);
+        let is_single_stream_intended = test.has_intent(Intent::SequentialStream) || test.has_intent(Intent::Latency);
         let jobs: Vec<&Job> = test.jobs().collect();
         let [job] = jobs.as_slice() else { return };
         let writes = |stream: &Stream| stream.mix.includes(Direction::Write) && !stream.mix.includes(Direction::Read);
@@ -182,7 +182,7 @@ pub(super) const WRITE_ONLY: Rule = Rule {
     detect: |rule, test, findings| {
         let writes = streams(test.plan).any(|stream| stream.mix.includes(Direction::Write));
         let reads = streams(test.plan).any(|stream| stream.mix.includes(Direction::Read));
-        if writes && !reads && !test.is(Intent::SequentialStream) && test.targets().next().is_some() {
+        if writes && !reads && !test.has_intent(Intent::SequentialStream) && test.targets().next().is_some() {
             findings.push(rule.finding("the test only writes", &test.plan.name));
         }
     },
@@ -198,7 +198,7 @@ pub(super) const BANDWIDTH_SMALL_BLOCK: Rule = Rule {
         let has_small_blocks = |job: &&Job| streams_of(job).any(|stream| longest_block(stream) < MIN_LARGE_BLOCK);
         for job in test
             .jobs()
-            .filter(|_| test.is(Intent::MostThroughput))
+            .filter(|_| test.has_intent(Intent::MaxThroughput))
             .filter(has_small_blocks)
         {
             let longest = streams_of(job).map(longest_block).max().unwrap_or_default();
@@ -214,7 +214,7 @@ pub(super) const BANDWIDTH_RANDOM: Rule = Rule {
     why: "maximum throughput needs sequential streams, which random positions interrupt",
     fix: "use sequential access, one thread for each file",
     detect: |rule, test, findings| {
-        for job in test.jobs().filter(|_| test.is(Intent::MostThroughput)) {
+        for job in test.jobs().filter(|_| test.has_intent(Intent::MaxThroughput)) {
             if streams_of(job).any(is_random) {
                 findings.push(rule.finding("positions are random", &job.name));
             }
@@ -303,8 +303,8 @@ pub(super) const MIX_NOT_PINNED: Rule = Rule {
     },
 };
 
-/// True if the rates imply a share of writes that differs from the mix by more than a percentage
-/// point.
+/// True if the rates imply another share of writes than the mix. A difference of one percentage
+/// point is tolerated.
 fn changes_mix(stream: &Stream) -> bool {
     let Pacing::PerDirection { rates } = &stream.pacing else {
         return false;

@@ -10,8 +10,8 @@ use crate::attribution::name_programs;
 
 /// Maximum exit time of an idle state; a longer one shows in the latency of single operations.
 const MAX_IDLE_EXIT: Nanos = Nanos::micros(50);
-/// I/O of other programs disturbs the test above this share of its rate, or above `MAX_OTHERS_IOPS`
-/// if it has no rate.
+/// Above this share of the test's rate, I/O of other programs disturbs it. Without a rate, the
+/// limit is `MAX_OTHERS_IOPS`.
 const MAX_OTHERS_SHARE: f64 = 0.01;
 const MAX_OTHERS_IOPS: f64 = 10.0;
 

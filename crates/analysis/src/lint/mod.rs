@@ -24,7 +24,7 @@ use model::{Bytes, Nanos};
 use crate::caps::Layer;
 
 pub use page::page;
-pub use target::lies_on_array;
+pub use target::is_on_array;
 
 /// A rule about a test before it runs.
 #[derive(Clone, Copy, Debug)]
@@ -33,11 +33,11 @@ pub struct Rule {
     pub name: &'static str,
     /// Its highest severity.
     pub severity: Severity,
-    /// When it applies, in a sentence.
+    /// The condition, in a sentence.
     pub about: &'static str,
-    /// Why it matters.
+    /// The reason why it matters.
     pub why: &'static str,
-    /// What to do.
+    /// The recommended action.
     pub fix: &'static str,
     detect: fn(&Rule, &Test<'_>, &mut Vec<Finding>),
 }
@@ -171,9 +171,9 @@ impl Warmed {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Intent {
     /// Maximum operations per second.
-    MostIops,
+    MaxIops,
     /// Maximum bytes per second.
-    MostThroughput,
+    MaxThroughput,
     /// A single sequential stream, such as a backup.
     SequentialStream,
     /// The latency of single operations.
@@ -187,8 +187,8 @@ pub enum Intent {
 impl Intent {
     /// All intents, with their names on the command line.
     pub const NAMED: [(&'static str, Intent); 6] = [
-        ("most-iops", Intent::MostIops),
-        ("most-throughput", Intent::MostThroughput),
+        ("most-iops", Intent::MaxIops),
+        ("most-throughput", Intent::MaxThroughput),
         ("sequential-stream", Intent::SequentialStream),
         ("latency", Intent::Latency),
         ("cached-reads", Intent::CachedReads),
@@ -275,7 +275,7 @@ impl<'a> Test<'a> {
         self.plan.steps.iter().flat_map(|step| &step.jobs)
     }
 
-    fn is(&self, intent: Intent) -> bool {
+    fn has_intent(&self, intent: Intent) -> bool {
         self.purpose.intent == Some(intent)
     }
 
@@ -342,7 +342,7 @@ impl TargetUse<'_> {
         self.planned_size().or(now)
     }
 
-    /// True if it lies on a rotating disk.
+    /// True if it is on a rotating disk.
     fn is_rotational(&self) -> bool {
         let devices = self.facts.map(|facts| &facts.devices);
         devices.is_some_and(|devices| devices.iter().any(|device| device.rotational))

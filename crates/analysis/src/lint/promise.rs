@@ -1,5 +1,5 @@
 //! Rules about promises: does the test issue the promised load, and can it decide whether the
-//! promise is kept?
+//! promise is met?
 
 use model::finding::Severity;
 use model::plan::{Job, Pacing, Stream};

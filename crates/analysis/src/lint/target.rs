@@ -233,7 +233,10 @@ pub(super) const FILE_BELOW_TWICE_MEMORY: Rule = Rule {
     fix: "bypass the cache, or use files of at least twice the memory",
     detect: |rule, test, findings| {
         let memory = test.environment.memory;
-        for usage in test.targets().filter(|_| memory.0 > 0 && !test.is(Intent::Buffered)) {
+        for usage in test
+            .targets()
+            .filter(|_| memory.0 > 0 && !test.has_intent(Intent::Buffered))
+        {
             let buffered = usage.streams.iter().any(|stream| !stream.cache.direct);
             let Some(size) = usage.size().filter(|size| buffered && size.0 < 2 * memory.0) else {
                 continue;
@@ -251,7 +254,7 @@ pub(super) const FILE_ABOVE_HOST_CACHE: Rule = Rule {
     why: "the rest is read from the disks, so the figure mixes both",
     fix: "use a file no larger than the cache",
     detect: |rule, test, findings| {
-        let Some(cache) = test.purpose.host_cache.filter(|_| test.is(Intent::CachedReads)) else {
+        let Some(cache) = test.purpose.host_cache.filter(|_| test.has_intent(Intent::CachedReads)) else {
             return;
         };
         for usage in test.targets() {
@@ -336,7 +339,7 @@ pub(super) const CACHE_COLD: Rule = Rule {
     why: "the first reads come from the disks, and a restart empties the cache",
     fix: "run `fathom warm-up TARGET`, which records the warm-up; repeat it after every restart",
     detect: |rule, test, findings| {
-        if !test.is(Intent::CachedReads) {
+        if !test.has_intent(Intent::CachedReads) {
             return;
         }
         let boot = test.environment.host.boot_id.as_ref();
@@ -441,16 +444,16 @@ pub(super) const FEW_TARGETS: Rule = Rule {
     why: "arrays distribute work over volumes, so a few volumes do not reach the array's maximum",
     fix: "test as many volumes as the hosts will use, for example sixteen",
     detect: |rule, test, findings| {
-        let on_array: Vec<_> = test.known_targets().filter(|(_, facts)| lies_on_array(facts)).collect();
-        if (1..MIN_ARRAY_VOLUMES).contains(&on_array.len()) && test.is(Intent::MostIops) {
+        let on_array: Vec<_> = test.known_targets().filter(|(_, facts)| is_on_array(facts)).collect();
+        if (1..MIN_ARRAY_VOLUMES).contains(&on_array.len()) && test.has_intent(Intent::MaxIops) {
             let path = &on_array[0].1.path;
             findings.push(rule.finding(format!("the test uses {} volumes of an array", on_array.len()), path));
         }
     },
 };
 
-/// True if the target is on a volume of an array, as far as its device shows.
-pub fn lies_on_array(facts: &model::environment::TargetFacts) -> bool {
+/// True if the device of the target is a volume of an array.
+pub fn is_on_array(facts: &model::environment::TargetFacts) -> bool {
     let devices = &facts.devices;
     devices
         .iter()

@@ -112,8 +112,8 @@ fn warmed(boot: &str, ranges: &[(u64, u64, bool)]) -> Vec<Option<Warmed>> {
     })]
 }
 
-/// 8 KiB, random, 70/30, 2 workers with 16 operations each, for five minutes on an existing file of
-/// 100 GiB.
+/// 8 KiB, random, 70/30, 2 workers with 16 operations each, for five minutes. The target is an
+/// existing file of 100 GiB.
 fn sound() -> Case {
     let mut workload = Workload::new("job", vec![TargetId(0)], Stop::after(Nanos::secs(300)));
     workload.workers = 2;
@@ -201,9 +201,9 @@ fn a_depth_reduced_by_the_dialect_is_reported() {
     assert_eq!(finding.what, "depth 32 with the engine psync");
 }
 
-/// Below 60 s there is a warning, above that none; a promise needs 300 s.
+/// A test below 60 s gets a warning; if it judges a promise, a test below 300 s.
 #[test]
-fn a_minute_suffices_unless_a_promise_is_judged() {
+fn a_minute_suffices_unless_the_test_judges_a_promise() {
     let severity = |seconds: u64, promised: Option<f64>| {
         let mut case = sound();
         case.workload.stop = Stop::after(Nanos::secs(seconds));
@@ -218,8 +218,8 @@ fn a_minute_suffices_unless_a_promise_is_judged() {
     assert_eq!(severity(300, Some(1000.0)), None);
 }
 
-/// Reports of interrupted runs show it too, although the measured time differs from the planned
-/// one.
+/// Reports of interrupted runs contain the finding too, although the measured time differs from the
+/// planned time.
 #[test]
 fn short_run_describes_the_plan() {
     let mut case = sound();
@@ -235,10 +235,10 @@ fn a_sound_test_has_no_findings() {
     assert!(found.is_empty(), "{found:#?}");
 }
 
-type Spoil = fn(&mut Case);
+type Defect = fn(&mut Case);
 
 /// A defect for each rule.
-const SPOILT: &[(&str, Spoil)] = &[
+const DEFECTS: &[(&str, Defect)] = &[
     ("TARGET-IS-DIR", |case| {
         case.facts().kind = "directory".into();
         case.target.prepare = Prepare::Existing;
@@ -298,7 +298,7 @@ const SPOILT: &[(&str, Spoil)] = &[
         case.environment.targets.push(local);
     }),
     ("FEW-TARGETS", |case| {
-        case.purpose.intent = Some(Intent::MostIops);
+        case.purpose.intent = Some(Intent::MaxIops);
         case.device().model = Some("DellEMC PowerStore".into());
     }),
     ("SEQ-OVERLAP", |case| {
@@ -311,7 +311,7 @@ const SPOILT: &[(&str, Spoil)] = &[
     }),
     ("SYNC-ENGINE", |case| case.workload.engine.kind = EngineKind::Psync),
     ("SYNC-FEW-THREADS", |case| {
-        case.purpose.intent = Some(Intent::MostIops);
+        case.purpose.intent = Some(Intent::MaxIops);
         case.workload.depth = 1;
     }),
     ("BUFFERED", |case| case.workload.cache.direct = false),
@@ -322,10 +322,10 @@ const SPOILT: &[(&str, Spoil)] = &[
     }),
     ("WRITE-ONLY-SUITE", |case| case.part().mix = Mix::WRITES),
     ("BW-SMALL-BLOCK", |case| {
-        case.purpose.intent = Some(Intent::MostThroughput)
+        case.purpose.intent = Some(Intent::MaxThroughput)
     }),
     ("BW-RANDOM", |case| {
-        case.purpose.intent = Some(Intent::MostThroughput);
+        case.purpose.intent = Some(Intent::MaxThroughput);
         case.part().sizes = BlockSizes::Fixed { size: Bytes(1 << 20) };
     }),
     ("SEQ-SMALL", |case| {
@@ -346,13 +346,13 @@ const SPOILT: &[(&str, Spoil)] = &[
         });
     }),
     ("NFS-SMALL-TRANSFERS", |case| {
-        on_nfs(case, "rw,vers=4.1,rsize=4096,wsize=1048576,proto=tcp,nconnect=4");
+        mount_by_nfs(case, "rw,vers=4.1,rsize=4096,wsize=1048576,proto=tcp,nconnect=4");
     }),
     ("NFS-OPTIONS", |case| {
-        on_nfs(case, "rw,vers=4.1,soft,proto=tcp,nconnect=4,sync")
+        mount_by_nfs(case, "rw,vers=4.1,soft,proto=tcp,nconnect=4,sync")
     }),
     ("NFS-ONE-CONNECTION", |case| {
-        on_nfs(case, "rw,vers=4.1,proto=tcp");
+        mount_by_nfs(case, "rw,vers=4.1,proto=tcp");
         case.workload.depth = 32;
     }),
     ("SHORT-RUN", |case| case.workload.stop = Stop::after(Nanos::secs(59))),
@@ -410,19 +410,19 @@ const SPOILT: &[(&str, Spoil)] = &[
     }),
 ];
 
-fn on_nfs(case: &mut Case, options: &str) {
+fn mount_by_nfs(case: &mut Case, options: &str) {
     let file_system = case.file_system();
     (file_system.kind, file_system.options) = ("nfs4".into(), options.into());
 }
 
 #[test]
 fn every_rule_reports_its_defect() {
-    for (name, spoil) in SPOILT {
+    for (name, add_defect) in DEFECTS {
         let mut case = sound();
-        spoil(&mut case);
+        add_defect(&mut case);
         assert!(case.rules().contains(*name), "{name}: {:?}", case.rules());
     }
-    let covered: BTreeSet<&str> = SPOILT.iter().map(|(name, _)| *name).collect();
+    let covered: BTreeSet<&str> = DEFECTS.iter().map(|(name, _)| *name).collect();
     let all: BTreeSet<&str> = RULES.iter().map(|rule| rule.name).collect();
     assert_eq!(covered, all);
 }
@@ -454,7 +454,7 @@ fn a_small_region_of_a_virtual_disk_is_a_note() {
 #[test]
 fn a_well_mounted_nfs_target_has_no_findings() {
     let mut case = sound();
-    on_nfs(
+    mount_by_nfs(
         &mut case,
         "rw,vers=4.1,rsize=8192,wsize=1048576,hard,proto=tcp,nconnect=4",
     );
@@ -464,7 +464,7 @@ fn a_well_mounted_nfs_target_has_no_findings() {
 }
 
 /// Just inside each threshold; the cases above are just outside.
-const INSIDE: &[(&str, Spoil)] = &[
+const WITHIN_THRESHOLDS: &[(&str, Defect)] = &[
     ("FILL-80", |case| {
         case.facts().size = Bytes(0);
         case.target.prepare = Prepare::Filled {
@@ -549,8 +549,8 @@ const INSIDE: &[(&str, Spoil)] = &[
 ];
 
 #[test]
-fn thresholds_hold_on_the_other_side() {
-    for (name, change) in INSIDE {
+fn tests_within_thresholds_have_no_findings() {
+    for (name, change) in WITHIN_THRESHOLDS {
         let mut case = sound();
         change(&mut case);
         assert!(!case.rules().contains(*name), "{name}");
@@ -578,7 +578,7 @@ fn azure_p30_at_64_kib_is_limited_by_its_throughput() {
 }
 
 /// A full file system matters only if the test makes it noticeably fuller, or if hardly any space
-/// is left. This one has 500 GiB.
+/// is left. The file system has 500 GiB.
 #[test]
 fn small_tests_matter_only_on_nearly_full_file_systems() {
     let severity = |size, available: u64| {
@@ -598,9 +598,9 @@ fn small_tests_matter_only_on_nearly_full_file_systems() {
 fn silenced_rules_are_skipped() {
     let mut case = sound();
     case.workload.cache.direct = false;
-    let kept = filter_silenced(case.findings(), &["buffered".into()]);
-    assert!(kept.iter().all(|finding| finding.rule != "BUFFERED"));
-    assert_eq!(kept.len() + 1, case.findings().len());
+    let remaining = filter_silenced(case.findings(), &["buffered".into()]);
+    assert!(remaining.iter().all(|finding| finding.rule != "BUFFERED"));
+    assert_eq!(remaining.len() + 1, case.findings().len());
 }
 
 #[test]
@@ -613,7 +613,7 @@ fn names_are_unique() {
 /// Reports why a cache is cold.
 #[test]
 fn a_cold_cache_finding_states_the_reason() {
-    let said = |change: fn(&mut Case)| {
+    let find_reason = |change: fn(&mut Case)| {
         let mut case = sound();
         case.purpose.intent = Some(Intent::CachedReads);
         case.purpose.warmed = warmed("boot-1", &[(0, 100 * GIB, false)]);
@@ -621,38 +621,40 @@ fn a_cold_cache_finding_states_the_reason() {
         let found = case.findings().into_iter().find(|finding| finding.rule == "CACHE-COLD");
         found.map_or_else(String::new, |finding| finding.what)
     };
-    assert_eq!(said(|_| ()), "");
-    assert!(said(|case| case.purpose.warmed.clear()).contains("no warm-up of the cache is recorded"));
+    assert_eq!(find_reason(|_| ()), "");
+    assert!(find_reason(|case| case.purpose.warmed.clear()).contains("no warm-up of the cache is recorded"));
     assert!(
-        said(|case| case.environment.host.boot_id = Some("boot-2".into()))
+        find_reason(|case| case.environment.host.boot_id = Some("boot-2".into()))
             .contains("before the last start of the machine")
     );
-    assert!(said(|case| case.environment.host.boot_id = None).contains("whether the machine was restarted"));
+    assert!(find_reason(|case| case.environment.host.boot_id = None).contains("whether the machine was restarted"));
     assert!(
-        said(|case| case.purpose.warmed = vec![Some(Warmed::default())]).contains("whether the machine was restarted")
+        find_reason(|case| case.purpose.warmed = vec![Some(Warmed::default())])
+            .contains("whether the machine was restarted")
     );
-    let gap = said(|case| case.purpose.warmed = warmed("boot-1", &[(0, GIB, false), (2 * GIB, 100 * GIB, false)]));
+    let gap =
+        find_reason(|case| case.purpose.warmed = warmed("boot-1", &[(0, GIB, false), (2 * GIB, 100 * GIB, false)]));
     assert!(gap.contains(&format!("at byte {GIB}")), "{gap}");
     assert!(
-        said(|case| case.workload.cache.direct = false)
+        find_reason(|case| case.workload.cache.direct = false)
             .contains("bypassed the page cache, but the test reads through it")
     );
     // The reverse is fine: reads through the page cache also warm the host's cache.
     assert_eq!(
-        said(|case| case.purpose.warmed = warmed("boot-1", &[(0, 100 * GIB, true)])),
+        find_reason(|case| case.purpose.warmed = warmed("boot-1", &[(0, 100 * GIB, true)])),
         ""
     );
     // Only the ranges that the test reads must be warm; a test that only writes needs no warm
     // cache.
     assert_eq!(
-        said(|case| {
+        find_reason(|case| {
             case.workload.offset = Bytes(GIB);
             case.purpose.warmed = warmed("boot-1", &[(GIB, 100 * GIB, false)]);
         }),
         ""
     );
     assert_eq!(
-        said(|case| {
+        find_reason(|case| {
             case.part().mix = Mix::WRITES;
             case.purpose.warmed.clear();
         }),

@@ -1,22 +1,23 @@
-//! Finds catalogue entries that satisfy a need, what to order, and why others do not.
+//! Finds catalogue entries that satisfy a need, with the inputs to order. States the unmet needs of
+//! the other entries.
 
 use model::{Bytes, Nanos};
 use serde::Serialize;
 
 use super::file::InputKind;
 use super::resolve::{InputGoals, show_input};
-use super::{BurstOf, Catalogue, InputValue, Inputs, Overrides, Policy, PolicyError, PolicyKind, Resolved};
+use super::{BurstOf, Catalogue, InputValue, Inputs, Overrides, Policy, PolicyError, PolicyKind, ResolvedPolicy};
 use crate::caps::{Applies, Layer};
 use crate::requirement::Metric;
 
 /// Default block size for IOPS: so small that no throughput limit binds first.
 const DEFAULT_BLOCK: Bytes = Bytes::kib(4);
 
-/// Upper bound of the search if an entry names none: no vendor has larger disks.
+/// Upper bound of the search if an entry has none: no vendor has larger disks.
 const MAX_DISK_SIZE: Bytes = Bytes::gib(64 << 10);
 
 /// The inputs to order; others have defaults.
-const ORDERED: [&str; 3] = ["size", "iops", "mbps"];
+const ORDERED_INPUTS: [&str; 3] = ["size", "iops", "mbps"];
 
 /// The requirements of a user.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
@@ -35,7 +36,7 @@ pub struct Need {
     pub read_percent: Option<f64>,
 }
 
-/// What one entry offers.
+/// Advice on one entry.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Advice {
     /// The entry.
@@ -109,9 +110,9 @@ fn advise_disk(policy: &Policy, need: &Need) -> Advice {
     }
 }
 
-/// Resolves a disk of a size, with the IOPS and throughput to order. If the maximum of one depends
-/// on the other, it orders the smallest sufficient value of the other.
-fn resolve_disk(policy: &Policy, need: &Need, size: f64) -> Result<Resolved, PolicyError> {
+/// Resolves a disk of a size, with the IOPS and throughput to order. If the maximum of one figure
+/// depends on the other, orders the smallest sufficient value of the other figure.
+fn resolve_disk(policy: &Policy, need: &Need, size: f64) -> Result<ResolvedPolicy, PolicyError> {
     let resolve_with = |iops: Option<f64>, bytes_per_sec: Option<f64>| {
         let inputs = policy.inputs_for(&InputGoals {
             size: Some(size),
@@ -127,10 +128,10 @@ fn resolve_disk(policy: &Policy, need: &Need, size: f64) -> Result<Resolved, Pol
         .map(|iops| iops * need.block.unwrap_or(DEFAULT_BLOCK).0 as f64);
     let bytes = [need.bytes_per_sec, moved].into_iter().flatten().max_by(f64::total_cmp);
     let first = resolve_with(need.iops, bytes)?;
-    let lacks_bytes = |resolved: &Resolved| {
+    let lacks_bytes = |resolved: &ResolvedPolicy| {
         (need.bytes_per_sec.zip(max_throughput(resolved))).is_some_and(|(wanted, most)| most < wanted)
     };
-    let lacks_iops = |resolved: &Resolved| {
+    let lacks_iops = |resolved: &ResolvedPolicy| {
         (need.iops.zip(resolved.reach.as_ref())).is_some_and(|(wanted, reach)| reach.iops.low < wanted)
     };
     let raise_iops = has_input("iops") && lacks_bytes(&first);
@@ -165,7 +166,7 @@ fn resolve_disk(policy: &Policy, need: &Need, size: f64) -> Result<Resolved, Pol
     Ok(best.unwrap_or(first))
 }
 
-fn resolve(policy: &Policy, inputs: &Inputs, need: &Need) -> Result<Resolved, PolicyError> {
+fn resolve(policy: &Policy, inputs: &Inputs, need: &Need) -> Result<ResolvedPolicy, PolicyError> {
     let other = Overrides {
         block: Some(need.block.unwrap_or(DEFAULT_BLOCK)),
         read_percent: need.read_percent,
@@ -204,7 +205,7 @@ fn refusal(policy: &Policy, why: String) -> Advice {
     }
 }
 
-fn build_advice(policy: &Policy, resolved: &Resolved, need: &Need) -> Advice {
+fn build_advice(policy: &Policy, resolved: &ResolvedPolicy, need: &Need) -> Advice {
     let missing = unmet_needs(resolved, need);
     let fits = missing.is_empty();
     let describe_input = |input: &InputValue| {
@@ -220,7 +221,7 @@ fn build_advice(policy: &Policy, resolved: &Resolved, need: &Need) -> Advice {
         tier: resolved.tier.clone(),
         fits,
         with: { resolved.inputs.iter() }
-            .filter(|input| ORDERED.contains(&input.name.as_str()))
+            .filter(|input| ORDERED_INPUTS.contains(&input.name.as_str()))
             .map(describe_input)
             .collect(),
         iops: resolved.reach.as_ref().map(|reach| reach.iops.low),
@@ -234,7 +235,7 @@ fn build_advice(policy: &Policy, resolved: &Resolved, need: &Need) -> Advice {
 }
 
 /// Bytes per second with blocks that are long enough.
-fn max_throughput(resolved: &Resolved) -> Option<f64> {
+fn max_throughput(resolved: &ResolvedPolicy) -> Option<f64> {
     let all = resolved.layers.iter().filter(|layer| layer.applies == Applies::All);
     let limit = |layer: &Layer| layer.bytes_per_sec.map(|limit| limit.low);
     all.filter_map(limit)
@@ -249,7 +250,7 @@ fn max_throughput(resolved: &Resolved) -> Option<f64> {
 }
 
 /// The unmet needs, one sentence each.
-fn unmet_needs(resolved: &Resolved, need: &Need) -> Vec<String> {
+fn unmet_needs(resolved: &ResolvedPolicy, need: &Need) -> Vec<String> {
     let mut missing = Vec::new();
     let block = need.block.unwrap_or(DEFAULT_BLOCK);
     if let Some(wanted) = need.iops {
@@ -290,7 +291,7 @@ fn unmet_needs(resolved: &Resolved, need: &Need) -> Vec<String> {
 }
 
 /// Remarks about an entry that satisfies the need.
-fn remarks(resolved: &Resolved, need: &Need) -> Vec<String> {
+fn remarks(resolved: &ResolvedPolicy, need: &Need) -> Vec<String> {
     let mut remarks = Vec::new();
     for burst in &resolved.bursts {
         let lasts = Nanos((burst.lasts_secs() * 1e9) as u64);

@@ -37,7 +37,8 @@ const UNITS: [(&str, f64); 16] = [
 /// Maximum nesting of parentheses and functions, so that a file cannot overflow the stack.
 const MAX_DEPTH: usize = 64;
 
-/// Maximum number of operators in a formula: evaluation recurses, and the tree can be this deep.
+/// Maximum number of operators in a formula: evaluation recurses, and each operator can add a
+/// level.
 const MAX_OPERATORS: usize = 1000;
 
 /// A parsed formula.
@@ -47,14 +48,14 @@ pub struct Expression {
     root: Node,
 }
 
-/// Why a formula has no value.
+/// The reason why a formula has no value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExpressionError {
     /// The formula.
     pub text: String,
     /// Position of the error in characters, counted from 1.
     pub position: usize,
-    /// What is wrong.
+    /// The problem.
     pub why: String,
 }
 
@@ -95,23 +96,24 @@ enum Function {
 impl Expression {
     /// Parses a formula.
     ///
-    /// # Errors [`ExpressionError`] with the position and what was expected.
+    /// # Errors
+    /// [`ExpressionError`] with the position and the expected token.
     pub fn parse(text: &str) -> Result<Expression, ExpressionError> {
-        let mut reader = Reader {
+        let mut parser = Parser {
             text,
             characters: text.chars().collect(),
             at: 0,
             depth: 0,
             operators: 0,
         };
-        let root = reader.parse_sum()?;
-        reader.skip_blanks();
-        match reader.peek() {
+        let root = parser.parse_sum()?;
+        parser.skip_blanks();
+        match parser.peek() {
             None => Ok(Expression {
                 text: text.to_owned(),
                 root,
             }),
-            Some(other) => Err(reader.error(format!(
+            Some(other) => Err(parser.error(format!(
                 "unexpected `{other}`; expected the end of the formula, or + - * /"
             ))),
         }
@@ -122,11 +124,11 @@ impl Expression {
         &self.text
     }
 
-    /// Its value. `find` gives the value of a name.
+    /// Evaluates the formula. `find` returns the value of a name.
     ///
     /// # Errors
     /// [`ExpressionError`] for an unknown name, a division by zero, bounds of `clamp` in the wrong
-    /// order, and a result that is no finite number.
+    /// order, and a result that is not a finite number.
     pub fn value(&self, find: &dyn Fn(&str) -> Option<f64>) -> Result<f64, ExpressionError> {
         let value = self.evaluate_node(&self.root, find)?;
         match value.is_finite() {
@@ -216,7 +218,7 @@ fn collect_names<'a>(node: &'a Node, names: &mut Vec<&'a str>) {
     }
 }
 
-struct Reader<'a> {
+struct Parser<'a> {
     text: &'a str,
     characters: Vec<char>,
     at: usize,
@@ -224,7 +226,7 @@ struct Reader<'a> {
     operators: usize,
 }
 
-impl Reader<'_> {
+impl Parser<'_> {
     fn error(&self, why: impl Into<String>) -> ExpressionError {
         self.error_at(self.at, why)
     }
@@ -308,7 +310,7 @@ impl Reader<'_> {
             None => Err(self.error("a value is missing at the end")),
             Some('(') => {
                 let opened = self.at;
-                let inner = self.parse_nested(Reader::parse_sum)?;
+                let inner = self.parse_nested(Parser::parse_sum)?;
                 self.expect_closing(opened)?;
                 Ok(inner)
             }
@@ -412,7 +414,7 @@ impl Reader<'_> {
             ));
         };
         let opened = self.at;
-        let arguments = self.parse_nested(Reader::parse_arguments)?;
+        let arguments = self.parse_nested(Parser::parse_arguments)?;
         self.expect_closing(opened)?;
         let (least, most) = FUNCTIONS
             .iter()
@@ -454,14 +456,14 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn with(text: &str, names: &[(&str, f64)]) -> Result<f64, ExpressionError> {
+    fn evaluate(text: &str, names: &[(&str, f64)]) -> Result<f64, ExpressionError> {
         let find = |name: &str| names.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
         Expression::parse(text)?.value(&find)
     }
 
     #[track_caller]
     fn check(text: &str, expected: f64) {
-        let value = with(text, &[("size_gib", 100.0), ("limits.iops", 4000.0)]).unwrap();
+        let value = evaluate(text, &[("size_gib", 100.0), ("limits.iops", 4000.0)]).unwrap();
         assert!(
             (value - expected).abs() <= 1e-9 * expected.abs().max(1.0),
             "{text}: {value}"
@@ -469,8 +471,8 @@ mod tests {
     }
 
     #[track_caller]
-    fn complains(text: &str, position: usize, part: &str) {
-        let error = with(text, &[("size_gib", 100.0)]).unwrap_err();
+    fn check_error(text: &str, position: usize, part: &str) {
+        let error = evaluate(text, &[("size_gib", 100.0)]).unwrap_err();
         assert_eq!(error.position, position, "{error}");
         assert!(error.to_string().contains(part), "{error}");
     }
@@ -495,22 +497,22 @@ mod tests {
     }
 
     #[test]
-    fn complaints_name_place_and_reason() {
-        complains("", 1, "a value is missing");
-        complains("1 +", 4, "a value is missing");
-        complains("1 + * 2", 5, "not `*`");
-        complains("(1 + 2", 1, "not closed");
-        complains("min(1, 2", 4, "not closed");
-        complains("1 2", 3, "unexpected `2`");
-        complains("size_gb * 2", 1, "unknown value `size_gb`");
-        complains("sqrt(2)", 1, "unknown function `sqrt`");
-        complains("clamp(1, 2)", 1, "takes 3 values");
-        complains("1 / (size_gib - 100)", 3, "division by zero");
-        complains("clamp(1, 3, 2)", 1, "is above the upper bound");
-        complains("4KIB", 2, "unknown unit `KIB`");
-        complains("1.2.3", 1, "not a number");
-        complains("1e308 * 1e308", 1, "too large");
-        complains(&"(".repeat(100), 65, "nested more than 64");
+    fn errors_state_position_and_reason() {
+        check_error("", 1, "a value is missing");
+        check_error("1 +", 4, "a value is missing");
+        check_error("1 + * 2", 5, "not `*`");
+        check_error("(1 + 2", 1, "not closed");
+        check_error("min(1, 2", 4, "not closed");
+        check_error("1 2", 3, "unexpected `2`");
+        check_error("size_gb * 2", 1, "unknown value `size_gb`");
+        check_error("sqrt(2)", 1, "unknown function `sqrt`");
+        check_error("clamp(1, 2)", 1, "takes 3 values");
+        check_error("1 / (size_gib - 100)", 3, "division by zero");
+        check_error("clamp(1, 3, 2)", 1, "is above the upper bound");
+        check_error("4KIB", 2, "unknown unit `KIB`");
+        check_error("1.2.3", 1, "not a number");
+        check_error("1e308 * 1e308", 1, "too large");
+        check_error(&"(".repeat(100), 65, "nested more than 64");
     }
 
     #[test]
@@ -523,8 +525,8 @@ mod tests {
     fn fifty_thousand_additions_are_refused() {
         let long = |additions: usize| Expression::parse(&format!("1{}", "+1".repeat(additions)));
         assert_eq!(long(1000).unwrap().value(&|_| None).unwrap(), 1001.0);
-        let why = long(50_000).unwrap_err();
-        assert!(why.why.contains("more than 1000 operators"), "{}", why.why);
+        let error = long(50_000).unwrap_err();
+        assert!(error.why.contains("more than 1000 operators"), "{}", error.why);
     }
 
     /// Generates formulas with their values.
@@ -549,16 +551,16 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_formula_has_the_value_that_it_says((text, expected) in formulas()) {
-            match with(&text, &[("seven", 7.0)]) {
+        fn generated_formulas_have_their_values((text, expected) in formulas()) {
+            match evaluate(&text, &[("seven", 7.0)]) {
                 Ok(value) => prop_assert!((value - expected).abs() <= 1e-9 * expected.abs().max(1.0), "{} = {}", text, value),
                 Err(error) => prop_assert!(!expected.is_finite(), "{}", error),
             }
         }
 
         #[test]
-        fn no_text_makes_it_panic(text in "[-+*/×÷−(),.0-9a-z_%eE ]{0,40}|\\PC{0,20}") {
-            let _ = with(&text, &[("a", 1.0), ("e", 2.0)]);
+        fn evaluation_never_panics(text in "[-+*/×÷−(),.0-9a-z_%eE ]{0,40}|\\PC{0,20}") {
+            let _ = evaluate(&text, &[("a", 1.0), ("e", 2.0)]);
         }
     }
 }

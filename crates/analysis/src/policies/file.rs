@@ -75,7 +75,7 @@ pub(super) struct Input {
     pub(super) scale: Option<Formula>,
 }
 
-/// What an input counts.
+/// The unit of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum InputKind {

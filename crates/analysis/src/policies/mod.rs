@@ -1,6 +1,6 @@
-//! The catalogue of the limits of disks and virtual machines, with dates and sources, and their
-//! application to a disk. An entry is a TOML file in `policies/` of this crate, or a user's file,
-//! which has precedence. Callers pass in the texts and the current day.
+//! The catalogue of the limits of disks and virtual machines, and their application to a disk. Each
+//! limit has a date and a source. An entry is a TOML file in `policies/` of this crate, or a user's
+//! file, which has precedence. Callers pass in the texts and the current day.
 
 mod advise;
 mod built_in;
@@ -25,13 +25,13 @@ pub use date::{Date, MAX_AGE_MONTHS};
 pub use expression::{Expression, ExpressionError};
 pub use file::InputKind;
 pub use resolve::{Overrides, PolicyError};
-pub use stack::{Bound, Disks, Reach, Stranded, credits, has_machine, reach, stack, stack_of_paths};
+pub use stack::{Bound, Disks, Reach, StrandedCapacity, credits, has_machine, reach, stack, stack_of_paths};
 
 /// Default latency for sizing concurrency. It follows by Little's law from a guideline of three
 /// clouds: one operation in flight per 500 IOPS.
 pub const DEFAULT_LATENCY_SECS: f64 = 0.002;
-/// A latency that even a busy hard disk keeps, for storage of unknown speed. [`SLOW_STORAGE_SLOTS`]
-/// is the matching number of operations in flight.
+/// A latency that even a busy hard disk does not exceed, for storage of unknown speed.
+/// [`SLOW_STORAGE_SLOTS`] is the matching number of operations in flight.
 pub const SLOW_LATENCY_SECS: f64 = 0.020;
 /// See [`SLOW_LATENCY_SECS`].
 pub const SLOW_STORAGE_SLOTS: u32 = 32;
@@ -100,7 +100,7 @@ pub struct Policy {
 pub enum Origin {
     /// Part of the program.
     BuiltIn,
-    /// A file of the user's.
+    /// A file of the user.
     User(String),
 }
 
@@ -160,23 +160,23 @@ impl Catalogue {
     pub fn find(&self, name: &str) -> Result<&Policy, String> {
         match &self.find_all(name)[..] {
             [one] => Ok(one),
-            [] => Err(match (self.nearest(name), self.of_provider(name)[..].is_empty()) {
+            [] => Err(match (self.nearest(name), self.find_by_provider(name)[..].is_empty()) {
                 (Some(near), _) => format!("there is no policy `{name}`; did you mean `{near}`?"),
                 (None, true) => format!("there is no policy `{name}`"),
                 (None, false) => {
-                    let names: Vec<&str> = self.of_provider(name).iter().map(|policy| policy.id()).collect();
+                    let names: Vec<&str> = self.find_by_provider(name).iter().map(|policy| policy.id()).collect();
                     format!("there is no policy `{name}`, but {}", names.join(", "))
                 }
             }),
             several => {
                 let names: Vec<&str> = several.iter().map(|policy| policy.id()).collect();
-                Err(format!("`{name}` is more than one: {}", names.join(", ")))
+                Err(format!("`{name}` is ambiguous: {}", names.join(", ")))
             }
         }
     }
 
     /// The entries of a provider; `name` is the provider, or the provider and more after a slash.
-    pub fn of_provider(&self, name: &str) -> Vec<&Policy> {
+    pub fn find_by_provider(&self, name: &str) -> Vec<&Policy> {
         let provider = name.split('/').next().unwrap_or_default().to_lowercase() + "/";
         self.entries()
             .filter(|policy| policy.id().starts_with(&provider))
@@ -257,7 +257,7 @@ impl Policy {
     /// Parses a policy file. Errors begin with `name`.
     ///
     /// # Errors
-    /// What is wrong, with the line.
+    /// The problem and its line.
     pub fn parse(name: &str, text: &str, origin: Origin) -> Result<Policy, String> {
         Ok(Policy {
             file: File::parse(name, text)?,
@@ -328,7 +328,7 @@ impl Policy {
         })
     }
 
-    /// Whether the user states a limit instead of the provider.
+    /// True if the user states a limit instead of the provider.
     fn has_unlimited_input(&self) -> bool {
         { self.file.input.iter() }.any(|input| input.name == "iops" && input.max.is_none())
     }
@@ -349,7 +349,7 @@ impl Policy {
     }
 
     /// A warning, if the entry is outdated on `today`.
-    pub fn expired(&self, today: Date) -> Option<String> {
+    pub fn expiry_warning(&self, today: Date) -> Option<String> {
         self.as_of().is_old_on(today).then(|| {
             format!(
                 "the figures of {} are from {}, {} months ago; check whether the vendor has changed them: {}",
@@ -368,7 +368,7 @@ pub type Inputs = BTreeMap<String, String>;
 
 /// A policy for one disk.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Resolved {
+pub struct ResolvedPolicy {
     /// Its name.
     pub id: String,
     /// Its display name.
@@ -401,10 +401,10 @@ pub struct Resolved {
     pub reach: Option<Reach>,
     /// The promises.
     pub clauses: Vec<Clause>,
-    /// Credits.
+    /// Burst credits.
     pub bursts: Vec<Burst>,
     /// Derived figures.
-    pub derived: Derived,
+    pub derived: DerivedFigures,
     /// Further notes.
     pub notes: Vec<String>,
 }
@@ -416,7 +416,7 @@ pub struct InputValue {
     pub name: String,
     /// Bytes or a plain number.
     pub value: f64,
-    /// What it counts.
+    /// The unit that it counts.
     pub kind: InputKind,
     /// True if the user stated it; false for a default.
     pub said: bool,
@@ -437,11 +437,11 @@ pub struct Workload {
     pub concurrency: Option<u64>,
     /// Length of the measured window in seconds.
     pub duration_secs: f64,
-    /// I/O before it in seconds.
+    /// Length of the warm-up before it, in seconds.
     pub warm_up_secs: f64,
 }
 
-/// What credits count.
+/// The unit of credits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BurstOf {
@@ -454,7 +454,7 @@ pub enum BurstOf {
 /// A token bucket: at full speed it is empty after bucket ÷ (ceiling − refill).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Burst {
-    /// What it counts.
+    /// The unit that it counts.
     pub of: BurstOf,
     /// Per second, as long as there are credits.
     pub ceiling: f64,
@@ -481,7 +481,7 @@ impl Burst {
 
 /// Figures that follow from a policy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
-pub struct Derived {
+pub struct DerivedFigures {
     /// The block size, in bytes, at which both limits bind: throughput ÷ IOPS.
     pub crossover_bytes: Option<f64>,
     /// Operations in flight that the promised IOPS need at the promised latency (Little's law).

@@ -9,8 +9,8 @@ use model::plan::CachePath;
 use super::file::{BurstForm, ClauseForm, Formula, Input, InputKind, LayerForm, PatternForm, Range, Tier};
 use super::stack::{Reach, reach};
 use super::{
-    Burst, BurstOf, DEFAULT_LATENCY_SECS, Derived, InputValue, Inputs, Policy, Resolved, Workload, nearest_three,
-    open_loop_slots,
+    Burst, BurstOf, DEFAULT_LATENCY_SECS, DerivedFigures, InputValue, Inputs, Policy, ResolvedPolicy, Workload,
+    nearest_three, open_loop_slots,
 };
 use crate::caps::{Applies, Layer, Limit};
 use crate::requirement::{self, Clause, Metric};
@@ -45,7 +45,7 @@ pub(super) struct InputGoals {
     pub(super) bytes_per_sec: Option<f64>,
 }
 
-/// Why a policy cannot be resolved for a disk.
+/// The reason why a policy cannot be resolved for a disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PolicyError {
     /// It has no such input.
@@ -175,7 +175,7 @@ impl Policy {
     /// # Errors
     /// [`PolicyError`] if an input is missing, unknown or out of bounds, or a formula of the file
     /// has no value.
-    pub fn resolve(&self, inputs: &Inputs) -> Result<Resolved, PolicyError> {
+    pub fn resolve(&self, inputs: &Inputs) -> Result<ResolvedPolicy, PolicyError> {
         self.resolve_with(inputs, &Overrides::default())
     }
 
@@ -183,7 +183,7 @@ impl Policy {
     ///
     /// # Errors
     /// As [`Policy::resolve`].
-    pub fn resolve_with(&self, inputs: &Inputs, other: &Overrides) -> Result<Resolved, PolicyError> {
+    pub fn resolve_with(&self, inputs: &Inputs, other: &Overrides) -> Result<ResolvedPolicy, PolicyError> {
         self.reject_unknown_inputs(inputs)?;
         let mut values = Values {
             known: BTreeMap::new(),
@@ -207,7 +207,7 @@ impl Policy {
         self.resolve_rate(&mut workload, latency, reached.as_ref(), &values)?;
         let bursts = self.bursts(&values)?;
         let clauses = self.clauses(&values)?;
-        Ok(Resolved {
+        Ok(ResolvedPolicy {
             id: self.id().to_owned(),
             title: self.title().to_owned(),
             kind: self.kind(),
@@ -230,7 +230,7 @@ impl Policy {
         })
     }
 
-    /// Inputs as close to the goals as their bounds allow.
+    /// The inputs that come closest to the goals within their bounds.
     pub(super) fn inputs_for(&self, wanted: &InputGoals) -> Result<Inputs, PolicyError> {
         let mut values = Values {
             known: BTreeMap::new(),
@@ -607,14 +607,14 @@ fn ceil_to_count(value: f64) -> u64 {
     (snapped.ceil() as u64).max(1)
 }
 
-fn derive_figures(layers: &[Layer], latency: Option<f64>, bursts: &[Burst], workload: &Workload) -> Derived {
+fn derive_figures(layers: &[Layer], latency: Option<f64>, bursts: &[Burst], workload: &Workload) -> DerivedFigures {
     let all = || layers.iter().filter(|layer| layer.applies != Applies::Reads);
     let smallest = |of: fn(&Layer) -> Option<Limit>| all().filter_map(of).map(|limit| limit.low).min_by(f64::total_cmp);
     let iops = smallest(|layer| layer.iops);
     let bytes = smallest(|layer| layer.bytes_per_sec);
     let latency_secs = latency.unwrap_or(DEFAULT_LATENCY_SECS);
     let promised = workload.rate_iops.or(iops);
-    Derived {
+    DerivedFigures {
         crossover_bytes: bytes.zip(iops).map(|(bytes, iops)| bytes / iops),
         concurrency: promised.map(|iops| ceil_to_count(iops * latency_secs)),
         concurrency_with_headroom: promised.map(|iops| u64::from(open_loop_slots(iops * latency_secs))),

@@ -6,7 +6,7 @@ use model::plan::{CachePath, StoragePath};
 use model::{Bytes, Direction};
 use serde::Serialize;
 
-use super::{Burst, Catalogue, Inputs, Policy, PolicyKind, Resolved, best_three, edit_distance, nearest_three};
+use super::{Burst, Catalogue, Inputs, Policy, PolicyKind, ResolvedPolicy, best_three, edit_distance, nearest_three};
 use crate::caps::{Applies, Layer, LayerKind, Limit};
 
 /// The machine and disks that the user names.
@@ -35,7 +35,7 @@ pub struct Reach {
     /// The figure that binds.
     pub bound: Bound,
     /// Stranded capacity of the other limits.
-    pub stranded: Vec<Stranded>,
+    pub stranded: Vec<StrandedCapacity>,
 }
 
 /// The binding figure of a limit.
@@ -50,7 +50,7 @@ pub enum Bound {
 
 /// The part of a limit that is unreachable because another binds first.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Stranded {
+pub struct StrandedCapacity {
     /// Name of the limit.
     pub layer: String,
     /// The unusable operations per second.
@@ -70,7 +70,7 @@ pub fn reach(layers: &[Layer], block: Bytes, read_percent: f64, replicas: u32) -
     let others = each.iter().filter(|(other, ..)| !std::ptr::eq(*other, layer));
     let stranded = others
         .filter(|(_, allowed, _)| allowed.low > iops.low * 1.001)
-        .map(|(other, allowed, _)| Stranded {
+        .map(|(other, allowed, _)| StrandedCapacity {
             layer: other.name.clone(),
             iops: allowed.low - iops.low,
             share: 1.0 - iops.low / allowed.low,
@@ -160,8 +160,8 @@ pub fn stack(catalogue: &Catalogue, wanted: &Disks) -> Result<Vec<Layer>, String
     Ok(layers)
 }
 
-/// The limits of both paths: of the machine's host cache, if it has one, then of uncached I/O. With
-/// [`Disks::cached`] a missing host cache is an error.
+/// The limits of both paths: first those of the machine's host cache, if it has one, then those of
+/// uncached I/O. With [`Disks::cached`] a missing host cache is an error.
 ///
 /// # Errors
 /// As [`stack`].
@@ -210,8 +210,8 @@ pub fn credits(catalogue: &Catalogue, wanted: &Disks) -> Result<Vec<(String, Bur
     Ok(found)
 }
 
-/// True if the catalogue has limits of this machine for these disks, or for any disk if none is
-/// named.
+/// True if the catalogue has limits of this machine for these disks. Without disks, the limits may
+/// be for any disk.
 pub fn has_machine(catalogue: &Catalogue, name: &str, disks: &[String]) -> bool {
     let mut found = machines(catalogue).filter(|(_, tier)| normalise_name(tier) == normalise_name(name));
     match disks.is_empty() {
@@ -236,7 +236,7 @@ fn machines(catalogue: &Catalogue) -> impl Iterator<Item = (&Policy, &str)> {
 }
 
 /// Resolves a machine for the named disks; without disks, by the first entry that lists it.
-fn resolve_machine(catalogue: &Catalogue, name: &str, disks: &[String]) -> Result<Resolved, String> {
+fn resolve_machine(catalogue: &Catalogue, name: &str, disks: &[String]) -> Result<ResolvedPolicy, String> {
     let wanted = normalise_name(name);
     let found: Vec<(&Policy, &str)> = machines(catalogue)
         .filter(|(_, tier)| normalise_name(tier) == wanted)
@@ -297,7 +297,7 @@ struct Series {
     letters: String,
 }
 
-/// How a cloud writes the names of machines.
+/// The naming style of a cloud's machines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum NameStyle {
     /// `m8g.large`.
@@ -361,9 +361,9 @@ fn find_disk<'a>(catalogue: &'a Catalogue, name: &str) -> Result<(&'a Policy, Op
     ))
 }
 
-/// Resolves a disk, named by a policy or table row with inputs after a colon, and whether `count`
-/// of them share one limit of their total size.
-fn resolve_disk(catalogue: &Catalogue, text: &str, count: u32) -> Result<(Resolved, bool), String> {
+/// Resolves a disk, named by a policy or table row with inputs after a colon. Also returns whether
+/// `count` of these disks share one limit of their total size.
+fn resolve_disk(catalogue: &Catalogue, text: &str, count: u32) -> Result<(ResolvedPolicy, bool), String> {
     let (name, rest) = text.split_once(':').unwrap_or((text, ""));
     let mut inputs = Inputs::new();
     for pair in rest.split(',').filter(|pair| !pair.is_empty()) {

@@ -1,6 +1,6 @@
-//! Promises of availability: the share of the time in which all other clauses were kept. A second
-//! that kept them counts less the time in which the storage completed nothing. A test is too short
-//! to prove them: 99.9 % would need 2,995 seconds without a miss. So such a clause fails or is
+//! Judges availability: the share of the time in which all other clauses were met. A second that
+//! met them counts, minus the time in which the storage completed nothing. A test is too short to
+//! prove availability: 99.9 % would need 2,995 seconds without a miss. So such a clause fails or is
 //! consistent with the test, but never passes.
 
 use model::observation::SeriesPoint;
@@ -52,17 +52,17 @@ impl Case<'_> {
             return inconclusive(doubt, None, (None, None));
         }
         let stalls = self.stalls_of_storage();
-        let kept: Vec<f64> = seconds
+        let met: Vec<f64> = seconds
             .iter()
-            .map(|second| match others.iter().all(|other| keeps_clause(other, second)) {
+            .map(|second| match others.iter().all(|other| meets_clause(other, second)) {
                 true => 1.0 - second.stalled_share(&stalls),
                 false => 0.0,
             })
             .collect();
         let stalled_secs: f64 = stalls.iter().map(|(_, length)| length).sum();
-        let (count, n) = (kept.iter().sum::<f64>(), kept.len() as f64);
+        let (count, n) = (met.iter().sum::<f64>(), met.len() as f64);
         // Bad seconds occur in clusters, and correlated seconds count as fewer independent ones.
-        let correlation = lag_one_correlation(&kept).clamp(0.0, 0.99);
+        let correlation = lag_one_correlation(&met).clamp(0.0, 0.99);
         let effective = n * (1.0 - correlation) / (1.0 + correlation);
         let (low, high) = wilson_interval(count / n * effective, effective, CONFIDENCE);
         let proof_secs = (0.05f64.ln() / clause.target.ln()).ceil();
@@ -70,7 +70,7 @@ impl Case<'_> {
             true => format!(" (nothing was served for {stalled_secs:.1} s)"),
             false => String::new(),
         };
-        let counts_text = format!("{count:.0} of {n:.0} seconds kept the other clauses{stalled}");
+        let counts_text = format!("{count:.0} of {n:.0} seconds met the other clauses{stalled}");
         let interval = (Some(low), Some(high));
         match high < clause.target {
             true => {
@@ -93,17 +93,17 @@ impl Case<'_> {
         }
     }
 
-    /// Why seconds that missed clauses may not be the storage's fault.
+    /// Doubts that seconds that missed clauses are the storage's fault.
     fn doubt_storage_fault(&self, others: &[&Clause], seconds: &[Second], reasons: &[Reason]) -> Option<Doubt> {
         let of_test = reasons.iter().find_map(Doubt::from_reason);
-        let missed = |other: &&&Clause| seconds.iter().any(|second| !keeps_clause(other, second));
+        let missed = |other: &&&Clause| seconds.iter().any(|second| !meets_clause(other, second));
         let of_missed_clauses = || others.iter().filter(missed).find_map(|other| self.doubt_fail(other));
         of_test.or_else(of_missed_clauses)
     }
 }
 
-/// True if a second keeps a clause, as far as its figures show.
-fn keeps_clause(clause: &Clause, second: &Second) -> bool {
+/// True if the figures of a second meet a clause.
+fn meets_clause(clause: &Clause, second: &Second) -> bool {
     let reaches_target = |counted: [f64; 3], edge: f64| {
         let sum = clause.direction.map_or(counted.iter().sum(), |of| counted[of as usize]);
         // One operation at the edge of a second does not make a miss.
@@ -132,7 +132,7 @@ struct Second {
 }
 
 impl Second {
-    /// The share of it in stalls, each with its start and length.
+    /// The share of the second in stalls, given as start and length of each.
     fn stalled_share(&self, stalls: &[(f64, f64)]) -> f64 {
         let end = self.at + self.length;
         let within = |(at, length): &(f64, f64)| (end.min(at + length) - self.at.max(*at)).max(0.0);

@@ -22,13 +22,12 @@ const FAR_BEYOND_QUANTILE: f64 = 5.0;
 const MIN_SECONDS: usize = 10;
 /// A second below this share of the promised rate is slow.
 const SLACK_SHARE: f64 = 0.9;
-/// This many slow seconds in a row are a slump, whatever share of the window they are.
+/// This many slow seconds in a row are a slump, regardless of their share of the window.
 const MIN_SLUMP_SECONDS: usize = 3;
 /// Fewer slow seconds in a row are a stall, which latencies show. But stalls that together miss
 /// more than this share of the promised operations are a slump too.
 const MAX_STALLED_SHARE: f64 = 0.05;
-/// A second is slow only beyond this many standard deviations of its count, where chance decides
-/// the count.
+/// A second with a random count is slow only beyond this many standard deviations.
 const MAX_CHANCE: f64 = 3.0;
 
 /// Periods in which the storage served much less than promised.
@@ -83,8 +82,8 @@ impl Case<'_> {
         is_census && self.shift(clause).is_some() || self.is_far_beyond(clause)
     }
 
-    /// True if a full window with a change of state kept a latency clause that the estimate leaves
-    /// undecided.
+    /// True if a full window met a latency clause that the estimate leaves undecided. The storage
+    /// must have changed its state in the window.
     pub(super) fn passes_by_census(&self, clause: &Clause, estimate: &Estimate) -> bool {
         !is_rate(clause)
             && self.has_full_time()
@@ -92,8 +91,8 @@ impl Case<'_> {
             && self.shift(clause).is_some()
     }
 
-    /// True if the latencies of this window alone break the clause for the full time, even if every
-    /// later operation took no time.
+    /// True if the latencies of this window alone break the clause for the full time. Then it is
+    /// broken even if every later operation takes no time.
     fn is_broken_for_full_time(&self, clause: &Clause) -> bool {
         let Some(promised) = self.promised_iops() else {
             return false;
@@ -110,8 +109,9 @@ impl Case<'_> {
         }
     }
 
-    /// True if a mean is far beyond its limit in every second, as with a growing backlog, or a
-    /// percentile in most of a full window. The exact level does not matter then.
+    /// True if a mean is far beyond its limit in every second, as with a growing backlog. A
+    /// percentile must be far beyond in most of a full window. The exact level does not matter
+    /// then.
     fn is_far_beyond(&self, clause: &Clause) -> bool {
         let intervals: Vec<IntervalSums> = self.interval_sums(clause).collect();
         if intervals.len() < MIN_SECONDS {
@@ -169,8 +169,9 @@ impl Case<'_> {
         }
     }
 
-    /// Periods in which a paced load was served much too slowly, if they miss more operations than
-    /// the whole window may. Catching up later raises the mean, but those operations were late.
+    /// Periods in which a paced load was served much too slowly. `None` unless they miss more
+    /// operations than the whole window may. Catching up later raises the mean, but those
+    /// operations were late.
     pub(super) fn slump(&self, clause: &Clause) -> Option<Slump> {
         // Only the schedule of a paced load defines which operations were due.
         Attribution::new(self.observation, None).filter(|_| is_rate(clause))?;
@@ -181,8 +182,8 @@ impl Case<'_> {
             .or_else(|| self.slow_stretches(clause, 1, MAX_CHANCE, clause.tolerance.max(MAX_STALLED_SHARE)))
     }
 
-    /// Periods of at least `min_seconds` slow seconds that together miss more than `tolerated`, a
-    /// share of the promised operations.
+    /// Periods of at least `min_seconds` slow seconds. Together they must miss more than
+    /// `tolerated`, a share of the promised operations.
     fn slow_stretches(&self, clause: &Clause, min_seconds: usize, chance: f64, tolerated: f64) -> Option<Slump> {
         let target = self.clause_iops(clause)?;
         let seconds = &self.observation.seconds;

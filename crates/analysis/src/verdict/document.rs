@@ -9,26 +9,26 @@ use serde::Serialize;
 
 use super::{Climb, Outcome, Verdict};
 use crate::caps::Layer;
-use crate::policies::{Reach, Resolved};
+use crate::policies::{Reach, ResolvedPolicy};
 
-/// The version of this form.
+/// The version of this format.
 pub const FORMAT_VERSION: u32 = 1;
 
 /// A promise, its test and the verdict.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Verified {
+pub struct VerificationReport {
     /// Version of this form.
     pub format_version: u32,
     /// Always `verdict`.
-    pub kind: VerifiedKind,
-    /// What made it.
+    pub kind: VerificationKind,
+    /// The program that wrote it.
     pub tool: Tool,
     /// The tested target; for several targets, their names separated by commas.
     pub target: String,
-    /// What is promised.
+    /// The promise.
     pub promise: Promise,
     /// The load issued to test it.
-    pub issued: Issued,
+    pub issued: IssuedLoad,
     /// The search for a sufficient depth, if no promised latency determines the depth.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub climb: Option<Climb>,
@@ -40,39 +40,39 @@ pub struct Verified {
     pub machine: Option<Machine>,
     /// The verdict.
     pub verdict: Verdict,
-    /// What limited the load, if the promise was not kept.
+    /// The limits that bound the load, if the promise was not met.
     pub diagnoses: Vec<JobDiagnosis>,
     /// The findings of the self-checks.
     pub findings: Vec<Finding>,
 }
 
-/// See [`Verified::kind`].
+/// See [`VerificationReport::kind`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum VerifiedKind {
+pub enum VerificationKind {
     /// A verdict.
     Verdict,
 }
 
-/// What is promised, and by which source.
+/// A promise and its source.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Promise {
     /// The policy, for this disk.
-    pub policy: Option<Resolved>,
+    pub policy: Option<ResolvedPolicy>,
     /// The user's own requirement, as written.
     pub requirement: Option<String>,
-    /// A sentence if the catalogue entry is old.
+    /// A warning if the catalogue entry is old.
     pub expired: Option<String>,
 }
 
 /// The load that was issued.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Issued {
+pub struct IssuedLoad {
     /// Bytes per operation.
     pub block: Bytes,
     /// Positions were random.
     pub random: bool,
-    /// Percentage of reads, kept to within one operation.
+    /// Percentage of reads, exact to one operation.
     pub read_percent: f64,
     /// Operations per second that were due, over all workers.
     pub rate_iops: f64,
@@ -82,7 +82,7 @@ pub struct Issued {
     pub workers: u32,
     /// Targets that share the load evenly.
     pub targets: u32,
-    /// I/O before the measured window.
+    /// Length of the warm-up before the measured window.
     pub warm_up_ns: Nanos,
     /// Planned length of the measured window.
     pub measured_ns: Nanos,
@@ -96,20 +96,20 @@ pub struct Issued {
 /// Limits of machine and disks.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Machine {
-    /// Each of them.
+    /// Each limit.
     pub layers: Vec<Layer>,
-    /// What this load can reach through all of them.
+    /// The maximum rate of this load through all layers.
     pub reach: Option<Reach>,
 }
 
-/// Existing results judged by a requirement.
+/// Existing results, judged by a requirement.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Judged {
+pub struct JudgedResults {
     /// The requirement as parsed.
     pub required: Vec<String>,
     /// The outcome of all jobs together: the worst one.
     pub outcome: Outcome,
-    /// Each of them.
+    /// Each job.
     pub jobs: Vec<JudgedJob>,
 }
 
@@ -129,22 +129,22 @@ pub struct SuiteReport {
     pub format_version: u32,
     /// Always `suite`.
     pub kind: SuiteKind,
-    /// What made it.
+    /// The program that wrote it.
     pub tool: Tool,
     /// Name of the suite.
     pub name: String,
     /// The objective of the suite.
     pub objective: Option<String>,
-    /// When it began and ended, as a date and time with its zone.
+    /// Its start, as date, time and time zone.
     pub started: String,
-    /// See `started`.
+    /// Its end, as date, time and time zone.
     pub ended: String,
     /// The tested targets and the machine, as names and values.
     pub environment: Vec<(String, String)>,
-    /// Of all workloads together.
+    /// The outcome of all workloads together.
     pub outcome: Outcome,
-    /// Each of them.
-    pub workloads: Vec<Held>,
+    /// Each workload.
+    pub workloads: Vec<JudgedWorkload>,
 }
 
 /// See [`SuiteReport::kind`].
@@ -157,7 +157,7 @@ pub enum SuiteKind {
 
 /// A workload of a suite, judged by a requirement.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Held {
+pub struct JudgedWorkload {
     /// Its name.
     pub name: String,
     /// The objective of the workload.
@@ -172,13 +172,13 @@ pub struct Held {
     pub settings: String,
     /// The verdict; absent if nothing was measured.
     pub verdict: Option<Verdict>,
-    /// Why nothing was measured.
+    /// The reason why nothing was measured.
     pub failure: Option<String>,
     /// The findings of the self-checks.
     pub findings: Vec<Finding>,
 }
 
-impl Held {
+impl JudgedWorkload {
     /// The outcome; inconclusive if nothing was measured.
     pub fn outcome(&self) -> Outcome {
         self.verdict

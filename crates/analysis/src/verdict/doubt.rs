@@ -16,25 +16,26 @@ use crate::shifts;
 
 /// The storage breaks a promise if it caused at least this share of the missing operations.
 const MIN_STORAGE_SHARE: f64 = 0.9;
-/// A latency is doubted if more than this share of its excess is in seconds with other causes.
+/// Maximum share of a latency's excess in seconds with other causes. Above it, the latency is
+/// doubted.
 const MAX_DISTURBED_EXCESS: f64 = 0.1;
 /// Undisturbed seconds alone break a limit if they exceed it by this factor.
-const CLEARLY: f64 = 2.0;
+const CLEAR_EXCESS_FACTOR: f64 = 2.0;
 /// Latencies are not trusted if more than this share of operations waited for a free slot.
 pub const MAX_BLOCKED_OPS: f64 = 0.01;
-/// If the rate was below the promised one by more than this share, the latency does not show that
-/// the clause is kept.
+/// Maximum shortfall of the rate below the promised one. With a larger shortfall, the latency does
+/// not show that the clause is met.
 const MAX_RATE_SHORTFALL: f64 = 0.03;
 
-/// Why a figure does not decide a clause.
+/// The reason why a figure does not decide a clause.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Doubt {
     pub(super) cause: Cause,
-    /// What was observed, in a sentence.
+    /// The observation, in a sentence.
     pub(super) why: String,
-    /// The end of that sentence, where other clauses may end alike.
+    /// The end of that sentence, which other clauses may share.
     pub(super) shared: Option<String>,
-    /// What to do, if the cause alone does not imply it.
+    /// The recommended action, if the cause alone does not imply it.
     pub(super) action: Option<String>,
 }
 
@@ -48,7 +49,7 @@ impl Doubt {
         }
     }
 
-    /// A doubt that a reason of the whole test raises.
+    /// The doubt that a problem of the whole test raises.
     pub(super) fn from_reason(reason: &Reason) -> Option<Doubt> {
         Some(Doubt::new(reason.cause?, reason.what.clone()).with_shared(reason.what.clone()))
     }
@@ -75,9 +76,9 @@ impl From<SlotsNeeded> for Doubt {
 }
 
 impl Case<'_> {
-    /// Why a good figure does not show that the clause is kept.
+    /// Doubts a good figure that does not show that the clause is met.
     pub(super) fn doubt_pass(&self, clause: &Clause) -> Option<Doubt> {
-        if let Some(doubt) = self.doubt_answer() {
+        if let Some(doubt) = self.doubt_io_source() {
             return Some(doubt);
         }
         match clause.metric {
@@ -98,7 +99,7 @@ impl Case<'_> {
         }
     }
 
-    /// Why a bad figure does not show that the clause is broken.
+    /// Doubts a bad figure that does not show that the clause is broken.
     pub(super) fn doubt_fail(&self, clause: &Clause) -> Option<Doubt> {
         match clause.metric {
             Metric::Iops | Metric::Throughput => {
@@ -115,13 +116,13 @@ impl Case<'_> {
         }
     }
 
-    /// Why a longer test may not decide an undecided clause.
+    /// Doubts an undecided clause that a longer test might not decide.
     pub(super) fn doubt_undecided(&self, clause: &Clause, value: f64) -> Option<Doubt> {
         let stall = || breaks_clause(clause, value).then(|| self.doubt_stall(clause)).flatten();
         self.doubt_others(clause).or_else(stall)
     }
 
-    /// Why a missed rate may not be the storage's fault.
+    /// Doubts a missed rate that might not be the storage's fault.
     fn doubt_missed_rate(&self, clause: &Clause, target: f64) -> Option<Doubt> {
         if let Some(doubt) = self.doubt_requested_rate(target) {
             return Some(doubt);
@@ -140,7 +141,7 @@ impl Case<'_> {
         self.too_few_slots(target).map(Doubt::from)
     }
 
-    /// Why an exceeded latency limit may not be the storage's fault.
+    /// Doubts an exceeded latency limit that might not be the storage's fault.
     fn doubt_missed_latency(&self, clause: &Clause) -> Option<Doubt> {
         let observation = self.observation;
         let attribution = Attribution::new(observation, Some(clause.target));
@@ -172,15 +173,15 @@ impl Case<'_> {
                 "{:.0} % of the {excess} fell in{SECONDS_IN_WHICH}{found}",
                 100.0 * share
             );
-            return Some(self.without_stops(Doubt::new(cause_of(fault), why).with_shared(found)));
+            return Some(self.adjust_action_for_stops(Doubt::new(cause_of(fault), why).with_shared(found)));
         }
         (!self.has_full_time()).then(|| self.doubt_stall(clause)).flatten()
     }
 
-    /// The doubt if the storage kept the limit but operations waited in the program.
+    /// Doubts a latency if the storage met the limit but operations waited in fathom.
     fn doubt_program_wait(&self, clause: &Clause, service: f64, attribution: Option<&Attribution>) -> Doubt {
         let show = |value: f64| clause.metric.show(value);
-        let kept = format!(
+        let within_limit = format!(
             "the storage itself took {}, within {}",
             show(service),
             show(clause.target)
@@ -189,7 +190,7 @@ impl Case<'_> {
         match attribution {
             Some(found) if found.blocked_share() > MAX_BLOCKED_OPS => {
                 let why = format!(
-                    "{:.1} % of the operations found all {slots} slots taken and waited up to {:.3} s for one; {kept}",
+                    "{:.1} % of the operations found all {slots} slots taken and waited up to {:.3} s for one; {within_limit}",
                     100.0 * found.blocked_share(),
                     found.blocked_secs_max
                 );
@@ -200,7 +201,7 @@ impl Case<'_> {
                 Doubt::new(Cause::Generator, why).with_action(format!("use more slots: --depth {enough}"))
             }
             _ => {
-                let why = format!("fathom issued operations later than scheduled; {kept}");
+                let why = format!("fathom issued operations later than scheduled; {within_limit}");
                 let action = "raise --workers, or use a machine with more processors";
                 Doubt::new(Cause::Generator, why).with_action(action.into())
             }
@@ -269,7 +270,7 @@ impl Case<'_> {
         self.stalls_of_storage().into_iter().map(served).collect()
     }
 
-    /// What disturbed the operations of an interval, if anything did.
+    /// Finds the fault that disturbed the operations of an interval.
     fn fault_in(&self, clause: &Clause, interval: &IntervalSums, backlogs: &[Backlog]) -> Option<Fault> {
         let backlog = backlogs
             .iter()
@@ -278,8 +279,8 @@ impl Case<'_> {
         fault.or_else(|| attribution::disturbance(self.observation, interval.at, Some(clause.target)))
     }
 
-    /// True if the limit would be exceeded clearly even if no operation of a disturbed interval had
-    /// taken any time.
+    /// True if the undisturbed intervals alone clearly exceed the limit. Operations of disturbed
+    /// intervals count as if they took no time.
     fn undisturbed_seconds_fail(&self, clause: &Clause) -> bool {
         let backlogs = attribution::backlogs(self.observation);
         let (mut n, mut beyond, mut sum) = (0.0, 0.0, 0.0);
@@ -290,13 +291,13 @@ impl Case<'_> {
             }
         }
         match clause.metric {
-            Metric::Quantile { share } => beyond > CLEARLY * (1.0 - share) * n,
-            _ => sum > CLEARLY * clause.target * n,
+            Metric::Quantile { share } => beyond > CLEAR_EXCESS_FACTOR * (1.0 - share) * n,
+            _ => sum > CLEAR_EXCESS_FACTOR * clause.target * n,
         }
     }
 
-    /// The largest cause other than the storage, and the share of the excess over a latency limit
-    /// due to all such causes.
+    /// The largest cause other than the storage. Also returns the share of the excess over a
+    /// latency limit that is due to all such causes.
     fn main_disturbance(&self, clause: &Clause) -> Option<(Fault, f64)> {
         let (mut all, mut by_fault) = (
             0.0,
@@ -317,7 +318,7 @@ impl Case<'_> {
         (all > 0.0).then_some((fault, sum / all))
     }
 
-    /// Doubts a short test whose only stall broke a clause that would otherwise be kept.
+    /// Doubts a short test whose only stall broke a clause that would otherwise be met.
     fn doubt_stall(&self, clause: &Clause) -> Option<Doubt> {
         let ([(at, length)], [stall]) = (&self.stalls_of_storage()[..], &self.stalls_with_backlog()[..]) else {
             return None;
@@ -329,15 +330,15 @@ impl Case<'_> {
         {
             (sum, beyond, n) = (sum + interval.sum, beyond + interval.beyond, n + interval.n);
         }
-        let kept = match clause.metric {
+        let is_met = match clause.metric {
             Metric::Quantile { share } => beyond <= (1.0 - share) * n,
             _ => sum <= clause.target * n,
         };
-        (kept && n > 0.0).then(|| self.stall_doubt(*at, *length))
+        (is_met && n > 0.0).then(|| self.stall_doubt(*at, *length))
     }
 
-    /// Doubts a short test with only one stall, if every other second kept the rate and the full
-    /// time would tolerate the missing operations.
+    /// Doubts a short test whose only stall broke a rate. Every other second must have met the
+    /// rate, and the full time must tolerate the missing operations.
     fn doubt_stall_of_rate(&self, clause: &Clause, target: f64) -> Option<Doubt> {
         let [(at, length)] = self.stalls_of_storage()[..] else {
             return None;
@@ -365,7 +366,7 @@ impl Case<'_> {
         Doubt::new(Cause::Stall, why)
     }
 
-    /// Other programs affected the missed seconds, so a longer test would not help.
+    /// Doubts a rate that other programs affected, because a longer test would not help.
     fn doubt_others(&self, clause: &Clause) -> Option<Doubt> {
         let found = Attribution::new(self.observation, None).filter(|_| is_rate(clause))?;
         let fault = found.main_other_fault().filter(|fault| *fault != Fault::Generator)?;
@@ -375,7 +376,7 @@ impl Case<'_> {
         })
     }
 
-    /// What was observed in the seconds of a fault.
+    /// A doubt that states the observation in the seconds of a fault.
     fn fault_doubt(&self, found: &Attribution, fault: Fault) -> Doubt {
         let observed = self.describe_seconds(Some(found), fault);
         let why = format!(
@@ -383,7 +384,7 @@ impl Case<'_> {
             found.missed.len(),
             found.seconds(fault)
         );
-        self.without_stops(Doubt::new(cause_of(fault), why).with_shared(observed))
+        self.adjust_action_for_stops(Doubt::new(cause_of(fault), why).with_shared(observed))
     }
 
     /// True if fathom, or its machine, was stopped for a time.
@@ -392,16 +393,16 @@ impl Case<'_> {
         hosts.any(|host| host.paused_ns.is_some())
     }
 
-    /// A doubt about a generator that was stopped: more workers do not help it.
-    fn without_stops(&self, doubt: Doubt) -> Doubt {
+    /// Replaces the action if fathom was stopped, because more workers do not help then.
+    fn adjust_action_for_stops(&self, doubt: Doubt) -> Doubt {
         match doubt.cause == Cause::Generator && self.was_stopped() {
             true => doubt.with_action("repeat the test while nothing stops fathom or its machine".into()),
             false => doubt,
         }
     }
 
-    /// What was observed in the seconds that were missed because of a fault, or in all if there are
-    /// none, with the programs that the OTHER-LOAD check named.
+    /// Describes the seconds that were missed because of a fault, or all seconds if there are none.
+    /// Names the programs that the OTHER-LOAD check found.
     fn describe_seconds(&self, found: Option<&Attribution>, fault: Fault) -> String {
         let missed = found.iter().flat_map(|found| &found.missed);
         let of_fault: Vec<f64> = missed

@@ -1,4 +1,4 @@
-//! Estimates a figure: its confidence interval, and its probability if a promise were just kept or
+//! Estimates a figure: its confidence interval, and its probability if a promise were just met or
 //! just broken. The method depends on the data: interval histograms, an interval series, a
 //! deviation, or the bare figure.
 
@@ -17,9 +17,9 @@ pub const BARE_FIGURE_TOLERANCE: f64 = 0.10;
 const UNKNOWN_CORRELATION_FACTOR: f64 = 2.0;
 /// Minimum number of samples beyond a percentile.
 pub const MIN_BEYOND: f64 = 10.0;
-/// A rate counts as kept if only operations in flight at the end are missing, and this share for
-/// the window's edges. Storage that cannot keep it falls further behind.
-const MIN_KEPT_SHARE: f64 = 0.999;
+/// A rate that reaches this share counts as met: only operations in flight at the window's edges
+/// are missing. Storage that cannot reach the rate falls further behind.
+const MIN_MET_SHARE: f64 = 0.999;
 
 /// A figure and its uncertainty.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,7 +55,7 @@ pub(super) struct Clustered {
     degrees: u32,
 }
 
-/// Why there is no estimate.
+/// The reason why there is no estimate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum NoEstimate {
     /// The source does not have the figure.
@@ -79,8 +79,7 @@ impl Estimate {
         }
     }
 
-    /// Upper bound of the probability of a figure at least this large if the true one were at most
-    /// `limit`.
+    /// Upper bound of the probability of such a large figure if the true one were at most `limit`.
     pub(super) fn p_if_at_most(&self, limit: f64) -> f64 {
         match &self.spread {
             Spread::Student { error, degrees } => {
@@ -102,8 +101,7 @@ impl Estimate {
         }
     }
 
-    /// Upper bound of the probability of a figure at most this large if the true one were at least
-    /// `limit`.
+    /// Upper bound of the probability of such a small figure if the true one were at least `limit`.
     pub(super) fn p_if_at_least(&self, limit: f64) -> f64 {
         match &self.spread {
             Spread::Student { error, degrees } => student_cdf(in_standard_errors(self.value - limit, *error), *degrees),
@@ -186,22 +184,22 @@ pub(super) fn rate(
     } else {
         1.0
     };
-    let spread = kept_schedule_spread(observation, value, unit_size)
+    let spread = met_schedule_spread(observation, value, unit_size)
         .or_else(|| series_spread(observation, direction, bytes))
         .or_else(|| deviation_spread(observation, flow, unit_size))
         .unwrap_or_else(|| plain_spread(value));
     Ok(Estimate { value, spread })
 }
 
-/// If the rate was kept, only the operations in flight at the window's edges are uncertain, because
-/// the generator determined the rate.
-fn kept_schedule_spread(observation: &Observation, value: f64, each: f64) -> Option<Spread> {
+/// The spread of a rate that was met. The generator determined that rate, so only the operations in
+/// flight at the window's edges are uncertain.
+fn met_schedule_spread(observation: &Observation, value: f64, each: f64) -> Option<Spread> {
     let requested_iops = observation.load.rate_iops?;
     let (seconds, depth) = (observation.measured_ns?.as_secs(), observation.load.depth? as f64);
     // The mean plus three deviations of a Poisson distribution.
     let under_way = observation.in_flight().map(|mean| 1.0 + mean + 3.0 * mean.sqrt());
     let edges = under_way.map_or(depth, |count| count.min(depth)) / seconds;
-    (observation.total.iops? + edges >= requested_iops * MIN_KEPT_SHARE).then_some(Spread::Between {
+    (observation.total.iops? + edges >= requested_iops * MIN_MET_SHARE).then_some(Spread::Between {
         low: value - edges * each,
         high: value + edges * each,
     })
@@ -310,7 +308,7 @@ pub(super) fn mean(
     Ok(Estimate { value, spread })
 }
 
-/// True if a clause needs the latency of a direction but only that of all operations is known.
+/// True if a clause needs the latency of a direction, but the source does not separate directions.
 pub(super) fn lacks_split(observation: &Observation, direction: Option<Direction>) -> bool {
     let has_latency = |direction| {
         direction_flow(observation, direction).is_some_and(|flow| flow.waited().is_some_and(|w| w.mean_ns.is_some()))
@@ -408,8 +406,8 @@ pub(super) fn quantile(
     Ok(Estimate { value, spread })
 }
 
-/// A quantile of all operations from those of each direction, as fio reports them: it lies between
-/// these. The value is the slower one, which it does not exceed.
+/// A quantile of all operations, from the quantiles of each direction that fio reports. It is
+/// between them, so the slower one is its upper bound and the value.
 fn quantile_of_directions(
     observation: &Observation,
     figure: (f64, f64),
@@ -436,7 +434,7 @@ fn quantile_of_directions(
     })
 }
 
-/// How operations beyond a target cluster in time.
+/// The clustering in time of operations beyond a target.
 fn cluster_by_interval(
     intervals: &[IntervalHistogram],
     direction: Option<Direction>,

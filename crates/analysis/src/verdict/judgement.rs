@@ -29,17 +29,17 @@ pub fn judge(clauses: &[Clause], observation: &Observation, context: &Context<'_
     };
     let reasons = case.reasons();
     let estimates: Vec<Result<Estimate, NoEstimate>> = clauses.iter().map(|clause| case.estimate(clause)).collect();
-    let probabilities = |if_kept: bool| {
+    let probabilities = |if_met: bool| {
         let pairs = clauses.iter().zip(&estimates);
         let found = pairs.map(|(clause, estimate)| {
             estimate
                 .as_ref()
                 .ok()
-                .map(|estimate| probability(clause, estimate, if_kept))
+                .map(|estimate| probability(clause, estimate, if_met))
         });
         adjust_by_holm(&found.collect::<Vec<_>>())
     };
-    let (if_broken, if_kept) = (probabilities(false), probabilities(true));
+    let (if_broken, if_met) = (probabilities(false), probabilities(true));
     let judged = clauses
         .iter()
         .zip(&estimates)
@@ -49,7 +49,7 @@ pub fn judge(clauses: &[Clause], observation: &Observation, context: &Context<'_
                 return case.judge_availability(clause, &reasons);
             }
             match estimate {
-                Ok(estimate) => case.decide(clause, estimate, if_broken[number], if_kept[number], &reasons),
+                Ok(estimate) => case.decide(clause, estimate, if_broken[number], if_met[number], &reasons),
                 Err(unknown) => case.judge_without_estimate(clause, *unknown, &reasons),
             }
         });
@@ -62,8 +62,8 @@ pub fn judge(clauses: &[Clause], observation: &Observation, context: &Context<'_
     }
 }
 
-/// Combines outcomes: failed operations or a broken clause fail the whole; it passes if every
-/// clause that can pass does.
+/// Combines the outcomes of all clauses. Failed operations or a broken clause fail the whole
+/// requirement; it passes if every clause that can pass does.
 fn combine_outcomes(clauses: &[ClauseVerdict], reasons: &[Reason]) -> Outcome {
     let any = |outcome: Outcome| clauses.iter().any(|clause| clause.outcome == outcome);
     if reasons.iter().any(|reason| reason.cause.is_none()) || any(Outcome::Fail) {
@@ -99,17 +99,17 @@ pub(super) fn breaks_clause(clause: &Clause, value: f64) -> bool {
     }
 }
 
-/// Probability of the figure if the clause were just kept, or just broken.
-fn probability(clause: &Clause, estimate: &Estimate, if_kept: bool) -> f64 {
+/// Probability of the figure if the clause were just met, or just broken.
+fn probability(clause: &Clause, estimate: &Estimate, if_met: bool) -> f64 {
     let limit = clause_limit(clause);
-    match (clause.side, if_kept) {
+    match (clause.side, if_met) {
         (Side::AtLeast, false) | (Side::AtMost, true) => estimate.p_if_at_most(limit),
         (Side::AtLeast, true) | (Side::AtMost, false) => estimate.p_if_at_least(limit),
     }
 }
 
-/// Applies Holm's method (1979), which keeps the probability of any false alarm among several tests
-/// at that of one. Clauses without a figure do not count.
+/// Adjusts probabilities by Holm's method (1979). It limits the probability of any false alarm
+/// among several tests to that of one. Clauses without a figure do not count.
 fn adjust_by_holm(probabilities: &[Option<f64>]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..probabilities.len())
         .filter(|index| probabilities[*index].is_some())
@@ -154,9 +154,7 @@ impl Case<'_> {
                 Cause::Absent,
                 format!("{} does not report this figure", source_name(self.observation)),
             ),
-            NoEstimate::NotIssued(direction) => {
-                Doubt::new(Cause::Mix, format!("not one {} was issued", direction.word()))
-            }
+            NoEstimate::NotIssued(direction) => Doubt::new(Cause::Mix, format!("no {} was issued", direction.word())),
             NoEstimate::TooFew { needed, found } => find_test_failure(reasons).unwrap_or_else(|| {
                 let why = format!(
                     "{found} operations are too few for {}: fewer than {} lie beyond it; {needed} are needed",
@@ -197,11 +195,11 @@ impl Case<'_> {
         clause: &Clause,
         estimate: &Estimate,
         if_broken: f64,
-        if_kept: f64,
+        if_met: f64,
         reasons: &[Reason],
     ) -> ClauseVerdict {
         let of_test = reasons.iter().find_map(Doubt::from_reason);
-        let outcome = match (if_broken <= ALPHA, if_kept <= ALPHA_FAIL) {
+        let outcome = match (if_broken <= ALPHA, if_met <= ALPHA_FAIL) {
             (true, _) if self.slump(clause).is_none() => Outcome::Pass,
             (_, true) => Outcome::Fail,
             _ if self.fails_by_census(clause, estimate) => Outcome::Fail,
@@ -249,7 +247,7 @@ impl Case<'_> {
             value: Some(estimate.value),
             interval: estimate.interval(),
             probability_if_broken: Some(if_broken),
-            probability_if_kept: Some(if_kept),
+            probability_if_kept: Some(if_met),
             cause,
             reason,
             shared,
@@ -272,7 +270,7 @@ impl Case<'_> {
         if outcome == Outcome::Fail {
             text += &self.describe_backlog(clause).unwrap_or_default();
         }
-        // A slump already states when and how much. For a kept promise, improvements are not
+        // A slump already states when and how much. If the promise is met, improvements are not
         // reported.
         let shift = self.shift(clause).filter(|_| slump.is_none());
         let shift = shift.filter(|shift| outcome == Outcome::Fail || is_adverse(shift));
@@ -306,15 +304,15 @@ impl Case<'_> {
         ))
     }
 
-    /// Describes the time in which the storage completed nothing, if that is more than the
-    /// tolerance of a kept rate. A promise of a rate alone permits to make up for it later.
+    /// Describes the time in which the storage completed nothing. `None` if the time is within the
+    /// tolerance of the rate. A rate alone permits storage to make up for such time later.
     fn describe_dead_time(&self, clause: &Clause) -> Option<String> {
         let measured = self.observation.measured_ns.filter(|_| is_rate(clause))?.as_secs();
-        let dead: f64 = self.stalls_of_storage().iter().map(|(_, length)| length).sum();
-        (dead > clause.tolerance * measured).then(|| {
+        let stalled_secs: f64 = self.stalls_of_storage().iter().map(|(_, length)| length).sum();
+        (stalled_secs > clause.tolerance * measured).then(|| {
             format!(
-                "nothing was served for {dead:.1} s ({:.0} % of the time)",
-                100.0 * dead / measured
+                "nothing was served for {stalled_secs:.1} s ({:.0} % of the time)",
+                100.0 * stalled_secs / measured
             )
         })
     }
@@ -358,7 +356,7 @@ impl Case<'_> {
             };
             let why = match is_wide {
                 true => "this range includes the limit",
-                false => "too close to the limit to tell",
+                false => "too close to the limit to decide",
             };
             return format!("{}: {why}", format_estimate(clause, estimate));
         }
@@ -373,7 +371,7 @@ impl Case<'_> {
         )
     }
 
-    /// What to do about a clause that the test did not decide.
+    /// The recommended action for a clause that the test did not decide.
     pub(super) fn action(&self, clause: &Clause, cause: Cause) -> String {
         if matches!(cause, Cause::Stall | Cause::Burst | Cause::Spread) && !self.has_full_time() {
             return format!("repeat for the full time: --time {:.0}s", self.full_time_secs());
@@ -396,10 +394,10 @@ impl Case<'_> {
             Cause::Load | Cause::Mix => "repeat with the load of the promise",
             Cause::Samples => "measure for longer with --time, or at a higher rate",
             Cause::Absent => match clause.metric {
-                Metric::Availability => "use results that have a series of seconds",
-                _ => "use results that have this figure",
+                Metric::Availability => "use results with a per-second series",
+                _ => "use results with this figure",
             },
-            Cause::Invalid => "remove what the finding names, then repeat",
+            Cause::Invalid => "correct what the finding reports, then repeat",
             Cause::Interrupted => "let the test run to its end",
         }
         .to_owned()
@@ -464,15 +462,15 @@ mod tests {
     #[test]
     fn holm_raises_the_smallest_probability_most() {
         let adjusted = adjust_by_holm(&[Some(0.01), None, Some(0.04), Some(0.03)]);
-        let near = |a: f64, b: f64| assert!((a - b).abs() < 1e-12, "{adjusted:?}");
-        near(adjusted[0], 0.03);
-        near(adjusted[3], 0.06);
-        near(adjusted[2], 0.06);
-        near(adjusted[1], 1.0);
+        let assert_near = |a: f64, b: f64| assert!((a - b).abs() < 1e-12, "{adjusted:?}");
+        assert_near(adjusted[0], 0.03);
+        assert_near(adjusted[3], 0.06);
+        assert_near(adjusted[2], 0.06);
+        assert_near(adjusted[1], 1.0);
     }
 
     #[test]
-    fn a_rate_may_fall_short_by_its_tolerance_and_a_latency_may_not() {
+    fn a_rate_has_a_tolerance_and_a_latency_has_none() {
         let clause = crate::requirement::parse("iops>=1000").unwrap().remove(0);
         assert!(!breaks_clause(&clause, 990.5) && breaks_clause(&clause, 989.5));
         let clause = crate::requirement::parse("mean<=1ms").unwrap().remove(0);

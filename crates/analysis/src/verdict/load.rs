@@ -1,4 +1,4 @@
-//! Whether the load matches the promise, and whether the generator could have caused a miss.
+//! Checks whether the load matches the promise, and whether the generator could have caused a miss.
 
 use model::finding::Severity;
 use model::observation::Observation;
@@ -18,10 +18,10 @@ const MIN_QUEUE_IN_USE: f64 = 0.95;
 const BUSY_WORKER_SHARE: f64 = 0.90;
 /// A rate that exceeds the promise by more than this is a different load.
 const RATE_TOLERANCE: f64 = 0.01;
-/// A closed loop that could issue less than this multiple of the promised rate has little headroom.
+/// Minimum headroom of a closed loop: the rate that it could issue, divided by the promised rate.
 const MIN_HEADROOM: f64 = 1.25;
 /// Findings that invalidate a good figure: something other than storage served the I/O.
-const ANSWER_FINDINGS: [&str; 4] = ["CACHE-HITS", "NOT-ON-DEVICE", "HOLES", "IN-MEMORY"];
+const OTHER_SOURCE_FINDINGS: [&str; 4] = ["CACHE-HITS", "NOT-ON-DEVICE", "HOLES", "IN-MEMORY"];
 /// Findings that invalidate a bad figure: other load on the device, or too little load on it.
 const OTHER_LIMIT_FINDINGS: [&str; 2] = ["OTHER-LOAD", "SYNC-ENGINE"];
 /// Error findings that are reported as failed operations.
@@ -29,7 +29,7 @@ const FAILURE_FINDINGS: [&str; 3] = ["WORKER-FAILED", "JOB-FAILED", "IO-ERRORS"]
 
 /// Slots that were too few for a rate.
 pub(super) struct SlotsNeeded {
-    /// What was observed, in a sentence.
+    /// The observation, in a sentence.
     pub(super) why: String,
     /// A sufficient number.
     pub(super) enough: u64,
@@ -48,7 +48,7 @@ impl Case<'_> {
         let mut reasons = Vec::new();
         let mut add = |cause: Option<Cause>, what: String| reasons.push(Reason { cause, what });
         if let Some(errors) = self.observation.errors.filter(|errors| *errors > 0) {
-            add(None, format!("{errors} operations failed, so the promise is not kept"));
+            add(None, format!("{errors} operations failed, so the promise is not met"));
         }
         let failed = self
             .context
@@ -111,8 +111,8 @@ impl Case<'_> {
             differs(Cause::Load, "operations went through the system's cache".into());
         }
         let is_promised = |percent: f64| (percent - wanted.read_percent).abs() <= MIX_TOLERANCE_POINTS;
-        // fathom issues the mix that it was asked for. If fewer of one direction complete, the
-        // storage serves that one more slowly, which is no difference of the load.
+        // fathom issues the requested mix. If fewer operations of one direction complete, the
+        // storage serves that direction more slowly; the load does not differ.
         let is_issued = !self.observation.seconds.is_empty() && load.read_percent.is_some_and(is_promised);
         match self.observation.read_percent() {
             Some(found) if is_promised(found) || is_issued => {}
@@ -142,11 +142,11 @@ impl Case<'_> {
         total(Metric::Iops).or_else(by_bytes).or_else(by_load)
     }
 
-    /// The latency that is promised, in seconds.
+    /// The promised latency, in seconds.
     pub(super) fn promised_latency_secs(&self) -> Option<f64> {
         let mean = |clause: &&Clause| clause.metric == Metric::Mean && clause.direction.is_none();
         let by_mean = self.clauses.iter().find(mean).map(|clause| clause.target);
-        // A kept percentile also bounds the mean.
+        // A percentile also bounds the mean.
         let quantile =
             |clause: &&Clause| matches!(clause.metric, Metric::Quantile { .. }) && clause.direction.is_none();
         let paced = || Attribution::new(self.observation, None);
@@ -177,15 +177,15 @@ impl Case<'_> {
             .workload
             .is_some_and(|workload| workload.concurrency.is_some());
         let (operations, latency) = match self.promised_latency_secs() {
-            // The storage may take the promised latency. If it keeps all latency clauses, more
+            // The storage may take the promised latency. If it meets all latency clauses, more
             // slots may raise the rate.
-            Some(promised) if is_paced && self.service_keeps_latencies() && measured_latency > promised => {
+            Some(promised) if is_paced && self.service_meets_latencies() && measured_latency > promised => {
                 (target * measured_latency, Some(("measured", measured_latency)))
             }
             Some(promised) => (target * promised, Some(("promised", promised))),
             // No clause promises a latency, so slow storage gets the benefit of the doubt.
             None if is_paced && !is_fixed => (target * SLOW_LATENCY_SECS, None),
-            // For loads of other tools, up to a large number of slots.
+            // The same for loads of other tools, but only up to a large number of slots.
             None => {
                 let slow = (target * SLOW_LATENCY_SECS).min(f64::from(SLOW_STORAGE_SLOTS));
                 (slow.max(target * DEFAULT_LATENCY_SECS), None)
@@ -194,8 +194,8 @@ impl Case<'_> {
         NeededInFlight { operations, latency }
     }
 
-    /// True if there are latency clauses and the service times keep all of them.
-    fn service_keeps_latencies(&self) -> bool {
+    /// True if there are latency clauses and the service times meet all of them.
+    fn service_meets_latencies(&self) -> bool {
         let latency = |clause: &&Clause| matches!(clause.metric, Metric::Mean | Metric::Quantile { .. });
         let mut latencies = self.clauses.iter().filter(latency).peekable();
         latencies.peek().is_some()
@@ -283,8 +283,8 @@ impl Case<'_> {
     }
 
     /// Doubts a good figure if something other than storage served the I/O.
-    pub(super) fn doubt_answer(&self) -> Option<Doubt> {
-        let doubt = self.doubt_by_finding(&ANSWER_FINDINGS)?;
+    pub(super) fn doubt_io_source(&self) -> Option<Doubt> {
+        let doubt = self.doubt_by_finding(&OTHER_SOURCE_FINDINGS)?;
         let is_in_memory = doubt.why.starts_with("IN-MEMORY");
         Some(match is_in_memory {
             true => doubt.with_action(
@@ -305,14 +305,15 @@ impl Case<'_> {
         Some(Doubt::new(Cause::Invalid, format!("{}: {}", found.rule, found.what)))
     }
 
-    /// True if the load offered more than promised, as a closed loop without a rate always does.
+    /// True if the load offered more than the promised rate. A closed loop without a rate always
+    /// does.
     pub(super) fn is_uncapped(&self) -> bool {
         let load = &self.observation.load;
         let Some(promised) = self.promised_iops() else {
             return false;
         };
         match load.rate_iops {
-            Some(asked) => asked > promised * (1.0 + RATE_TOLERANCE),
+            Some(requested) => requested > promised * (1.0 + RATE_TOLERANCE),
             None => load.closed_loop == Some(true),
         }
     }

@@ -1,4 +1,4 @@
-//! Judges whether a promise is kept: PASS, FAIL or INCONCLUSIVE for each clause, with the figure,
+//! Judges whether a promise is met: PASS, FAIL or INCONCLUSIVE for each clause, with the figure,
 //! its precision and the reason. The confidence interval decides, by Holm's method over all
 //! clauses, never the bare figure. A test that could not have shown the opposite is inconclusive.
 //! docs/verify.md has the formulas.
@@ -22,7 +22,8 @@ use crate::policies::{Burst, Workload};
 use crate::requirement::Clause;
 
 pub use document::{
-    FORMAT_VERSION, Held, Issued, Judged, JudgedJob, Machine, Promise, SuiteKind, SuiteReport, Verified, VerifiedKind,
+    FORMAT_VERSION, IssuedLoad, JudgedJob, JudgedResults, JudgedWorkload, Machine, Promise, SuiteKind, SuiteReport,
+    VerificationKind, VerificationReport,
 };
 pub use doubt::MAX_BLOCKED_OPS;
 pub use estimate::{BARE_FIGURE_TOLERANCE, MIN_BEYOND};
@@ -34,7 +35,7 @@ pub use wording::VerdictWords;
 pub struct Verdict {
     /// The outcome of all clauses together.
     pub outcome: Outcome,
-    /// Each of them.
+    /// Each clause.
     pub clauses: Vec<ClauseVerdict>,
     /// Problems of the whole test, one sentence each; they apply to every clause.
     pub reasons: Vec<Reason>,
@@ -46,7 +47,7 @@ pub struct Verdict {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
-    /// It is kept.
+    /// It is met.
     Pass,
     /// It is broken.
     Fail,
@@ -58,7 +59,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// All of them.
+    /// All outcomes.
     pub const ALL: [Outcome; 4] = [Outcome::Pass, Outcome::Fail, Outcome::Inconclusive, Outcome::Consistent];
 
     /// The word in reports.
@@ -72,10 +73,10 @@ impl Outcome {
     }
 }
 
-/// One clause.
+/// The verdict on one clause.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ClauseVerdict {
-    /// What is promised.
+    /// The promised condition.
     pub clause: Clause,
     /// The outcome.
     pub outcome: Outcome,
@@ -86,26 +87,26 @@ pub struct ClauseVerdict {
     /// The probability of this figure if the promise were just broken, after Holm. PASS needs 0.01
     /// or less.
     pub probability_if_broken: Option<f64>,
-    /// The probability of this figure if the promise were just kept, after Holm. FAIL needs 0.001
-    /// or less.
+    /// The probability of this figure if the promise were just met, after Holm. FAIL needs 0.001 or
+    /// less.
     pub probability_if_kept: Option<f64>,
-    /// Why it is inconclusive.
+    /// The reason why it is inconclusive.
     pub cause: Option<Cause>,
-    /// What was observed, in a sentence.
+    /// The observation, in a sentence.
     pub reason: String,
-    /// The end of the reason, where other clauses may end alike.
+    /// The end of the reason, which other clauses may share.
     #[serde(skip)]
     #[schemars(skip)]
     pub shared: Option<String>,
-    /// What to do about it, in a sentence.
+    /// The recommended action, in a sentence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub action: Option<String>,
-    /// What a PASS hides, in a few words for the headline.
+    /// A limitation of a PASS, in a few words for the headline.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limitation: Option<String>,
 }
 
-/// Why a test does not decide a clause.
+/// The reason why a test does not decide a clause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
@@ -131,27 +132,27 @@ pub enum Cause {
     Burst,
     /// The test is invalid; a finding explains why.
     Invalid,
-    /// It was stopped before its end.
+    /// The test was stopped before its end.
     Interrupted,
 }
 
-/// A problem of the test as a whole.
+/// A problem of the whole test.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Reason {
     /// Its kind; absent for a failure of the storage.
     pub cause: Option<Cause>,
-    /// In a sentence.
+    /// Its description, in a sentence.
     pub what: String,
 }
 
 /// Facts other than the observation.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Context<'a> {
-    /// The load of the promise; absent: any.
+    /// The load of the promise; if absent, any load.
     pub workload: Option<&'a Workload>,
     /// Interval histograms of the job, which show how slow operations cluster.
     pub intervals: &'a [IntervalHistogram],
-    /// What the self-checks found.
+    /// Findings of the self-checks.
     pub findings: &'a [Finding],
     /// Credits of the storage.
     pub bursts: &'a [Burst],

@@ -1,4 +1,4 @@
-//! Words of verdicts: the same in the terminal, on pages and in Markdown.
+//! The wording of verdicts, which is the same in the terminal, on pages and in Markdown.
 
 use super::estimate::Estimate;
 use super::judgement::clause_limit;
@@ -7,24 +7,24 @@ use crate::figures::three_digits;
 use crate::requirement::{Clause, Metric, Side};
 use crate::shifts::Shift;
 
-/// Clauses need a statement in common from this number on for it to be said once, below them.
+/// If at least this many clauses share a statement, it is printed once, below them.
 const MIN_SHARING: usize = 2;
 
-/// Joins a share with what was observed in these seconds.
+/// Joins a share with the observation in these seconds.
 pub(super) const SECONDS_IN_WHICH: &str = " seconds in which ";
 
-/// A verdict as it is read: what several clauses have in common is said once.
+/// The text of a verdict. Statements that several clauses share are printed once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct VerdictWords {
-    /// The reason of each clause, and what to do about it where no clause before says the same.
+    /// The reason of each clause, and its action unless an earlier clause has the same.
     pub clauses: Vec<(String, Option<String>)>,
-    /// What several clauses have in common, a sentence each. Reasons of the whole test are not
-    /// among these.
+    /// Statements that several clauses share, one sentence each. Reasons of the whole test are not
+    /// included.
     pub shared: Vec<String>,
 }
 
 impl Verdict {
-    /// Its clauses in words.
+    /// The text of the clauses.
     pub fn words(&self) -> VerdictWords {
         let mut words = VerdictWords::default();
         let mut actions: Vec<&String> = Vec::new();
@@ -33,8 +33,11 @@ impl Verdict {
             actions.extend(action);
             words.clauses.push((self.short_reason(clause), action.cloned()));
             if let Some(shared) = clause.shared.as_ref().filter(|shared| self.is_shared(shared))
-                && !self.is_of_test(shared)
-                && !words.shared.iter().any(|said| said.ends_with(shared.as_str()))
+                && !self.is_test_reason(shared)
+                && !words
+                    .shared
+                    .iter()
+                    .any(|statement| statement.ends_with(shared.as_str()))
             {
                 words.shared.push(format!("in the disturbed seconds {shared}"));
             }
@@ -42,15 +45,15 @@ impl Verdict {
         words
     }
 
-    fn is_of_test(&self, shared: &str) -> bool {
+    fn is_test_reason(&self, shared: &str) -> bool {
         self.reasons.iter().any(|reason| reason.what == shared)
     }
 
-    /// True if a statement is said below the clauses.
+    /// True if a statement is printed below the clauses.
     fn is_shared(&self, shared: &str) -> bool {
         let clauses = self.clauses.iter();
         let sharing = clauses.filter(|clause| clause.shared.as_deref() == Some(shared));
-        self.is_of_test(shared) || sharing.count() >= MIN_SHARING
+        self.is_test_reason(shared) || sharing.count() >= MIN_SHARING
     }
 
     fn short_reason(&self, clause: &ClauseVerdict) -> String {
@@ -87,7 +90,7 @@ pub(super) fn format_estimate(clause: &Clause, estimate: &Estimate) -> String {
     }
 }
 
-/// The figure with its interval, and how far it lies from its limit.
+/// The figure with its interval, and its distance from the limit.
 pub(super) fn compare(clause: &Clause, estimate: &Estimate) -> String {
     format!(
         "{}: {}",
@@ -96,12 +99,12 @@ pub(super) fn compare(clause: &Clause, estimate: &Estimate) -> String {
     )
 }
 
-/// The figure, and how far it lies from its limit.
+/// The figure, and its distance from the limit.
 pub(super) fn with_distance(clause: &Clause, value: f64) -> String {
     format!("{}: {}", with_unit(clause.metric, value), distance(clause, value))
 }
 
-/// How far a value lies from its limit: `25 % below the limit`, `2.4 times the limit`.
+/// The distance of a value from its limit: `25 % below the limit`, `2.4 times the limit`.
 fn distance(clause: &Clause, value: f64) -> String {
     let (metric, target) = (clause.metric, clause.target);
     let limit = match clause.side {
@@ -179,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn what_clauses_have_in_common_is_said_once() {
+    fn statements_that_clauses_share_are_printed_once() {
         let clause = |text: &str, reason: &str, shared: &str| ClauseVerdict {
             clause: parse(text).unwrap().remove(0),
             outcome: Outcome::Inconclusive,
@@ -216,14 +219,14 @@ mod tests {
             ]
         );
         assert_eq!(words.shared, [format!("in the disturbed seconds {busy}")]);
-        // One clause says it itself.
+        // A single clause contains the statement itself.
         let one = verdict(vec![clause("p99<=1ms", "80 % fell in seconds in which ", busy)]);
         assert_eq!(
             one.words().clauses[0].0,
             format!("80 % fell in seconds in which {busy}")
         );
         assert!(one.words().shared.is_empty());
-        // The reasons of the whole test are said by themselves.
+        // Reasons of the whole test are printed separately.
         let mut of_test = verdict(vec![clause("p99<=1ms", "measured 2 ms; ", "the test was stopped")]);
         of_test.reasons.push(Reason {
             cause: Some(Cause::Interrupted),
@@ -234,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_figure_says_how_far_it_lies_from_its_limit() {
+    fn a_figure_states_its_distance_from_the_limit() {
         expect("iops>=2000", 2000.2, "2000 IOPS: at the required rate");
         expect(
             "iops>=9000",

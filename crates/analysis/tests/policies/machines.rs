@@ -1,4 +1,4 @@
-//! Machines with their disks: which of them binds, and the figures of the vendors.
+//! Combined limits of machines and disks, and the vendors' figures of machines.
 
 use super::*;
 
@@ -35,7 +35,7 @@ fn the_machine_binds_before_its_disks() {
     );
     assert_eq!(found.stranded.len(), 1);
     assert_eq!(found.stranded[0].iops, 18_080.0);
-    near(found.stranded[0].share, 0.904);
+    assert_near(found.stranded[0].share, 0.904);
 
     let cached = Disks {
         machine: Some("Standard_D8ds_v4".into()),
@@ -54,14 +54,15 @@ fn the_machine_binds_before_its_disks() {
         cached: false,
     };
     let layers = stack(&catalogue, &google).unwrap();
-    // Two of 512 GiB share what one of 1 TiB has, and the machine allows less than half of that.
-    near(layers[1].iops.unwrap().low, 36_720.0);
+    // Two disks of 512 GiB share the limit of one disk of 1 TiB, and the machine allows less than
+    // half of that.
+    assert_near(layers[1].iops.unwrap().low, 36_720.0);
     assert_eq!(reach(&layers, Bytes::kib(4), 100.0, 1).unwrap().iops.low, 15_000.0);
 }
 
-/// Figures of the pages that the entries name as their sources.
+/// Figures of the sources that the entries name.
 #[test]
-fn machines_that_were_missing_have_the_limits_of_their_sources() {
+fn machines_have_the_limits_of_their_sources() {
     let figures = |policy: &str, tier: &str| {
         let found = resolve(policy, &[("tier", tier)]);
         let layer = &found.layers[0];
@@ -78,7 +79,7 @@ fn machines_that_were_missing_have_the_limits_of_their_sources() {
         figures("azure/vm", "Standard_L8as_v4"),
         (15_200.0, 360.0, vec![20_000.0, 1.25e9])
     );
-    // A burst of operations alone, and none at all.
+    // A machine with a burst of operations only, and one without bursts.
     assert_eq!(
         figures("azure/vm", "Standard_L32s_v4"),
         (51_200.0, 1696.0, vec![80_000.0])
@@ -124,7 +125,7 @@ fn instances_of_ec2_have_a_baseline_and_a_burst() {
 
 /// Sizes with the same figures keep their own names.
 #[test]
-fn a_machine_is_named_as_it_was_asked_for() {
+fn a_machine_keeps_its_requested_name() {
     for (entry, tier) in [
         ("aws/vm", "r7a.large"),
         ("azure/vm", "Standard_E8s_v3"),
@@ -136,7 +137,7 @@ fn a_machine_is_named_as_it_was_asked_for() {
 }
 
 #[test]
-fn sizes_of_azure_and_google_have_the_figures_of_their_pages() {
+fn machines_of_azure_and_google_have_the_published_limits() {
     let azure = |tier: &str| resolve("azure/vm", &[("tier", tier)]);
     let v5 = azure("Standard_D8ds_v5");
     assert_eq!((iops(&v5), v5.layers[0].bytes_per_sec.unwrap().low), (12_800.0, 290e6));
@@ -145,13 +146,13 @@ fn sizes_of_azure_and_google_have_the_figures_of_their_pages() {
         azure("Standard_E64s_v3").cached[0].iops,
         Some(Limit::exactly(128_000.0))
     );
-    // Known in whole MiB/s, rounded down.
+    // The source states whole MiB/s, rounded down.
     let v3 = azure("Standard_L8s_v3");
     let bytes = v3.layers[0].bytes_per_sec.unwrap();
     assert_eq!((bytes.low / 1_048_576.0, bytes.high / 1_048_576.0), (276.0, 277.0));
     assert!(v3.bursts.is_empty() && v3.cached.is_empty());
 
-    let with = |machine: &str, disk: &str| {
+    let stack_with = |machine: &str, disk: &str| {
         let wanted = Disks {
             machine: Some(machine.into()),
             disks: vec![disk.into()],
@@ -167,18 +168,22 @@ fn sizes_of_azure_and_google_have_the_figures_of_their_pages() {
         ("c3-standard-22-lssd", "gcp/pd-ssd:size=1TiB", 25_000.0),
         ("t2d-standard-1", "gcp/pd-ssd:size=1TiB", 15_000.0),
     ] {
-        let layers = with(machine, disk).unwrap();
+        let layers = stack_with(machine, disk).unwrap();
         assert_eq!(layers[0].iops, Some(Limit::exactly(expected)), "{machine} {disk}");
     }
     let catalogue = Catalogue::built_in();
-    let has = |name: &str, disks: &[&str]| {
+    let has_limits = |name: &str, disks: &[&str]| {
         let disks: Vec<String> = disks.iter().map(|disk| (*disk).to_owned()).collect();
         has_machine(&catalogue, name, &disks)
     };
-    assert!(has("d8ds_v5", &[]) && has("m6i.large", &["aws/gp3:size=1TiB"]) && has("n2-standard-8", &["gcp/pd-ssd"]));
-    assert!(!has("n2-standard-8", &[]), "its limits depend on the disk");
-    assert!(!has("n2-standard-8", &["P30"]) && !has("m99.large", &[]));
-    let error = with("n2-standard-8", "P30").unwrap_err();
+    assert!(
+        has_limits("d8ds_v5", &[])
+            && has_limits("m6i.large", &["aws/gp3:size=1TiB"])
+            && has_limits("n2-standard-8", &["gcp/pd-ssd"])
+    );
+    assert!(!has_limits("n2-standard-8", &[]), "its limits depend on the disk");
+    assert!(!has_limits("n2-standard-8", &["P30"]) && !has_limits("m99.large", &[]));
+    let error = stack_with("n2-standard-8", "P30").unwrap_err();
     assert!(
         error.contains("no limits for n2-standard-8 with azure/premium"),
         "{error}"
@@ -186,7 +191,7 @@ fn sizes_of_azure_and_google_have_the_figures_of_their_pages() {
 }
 
 #[test]
-fn the_credits_of_a_machine_count_beside_those_of_its_disks() {
+fn credits_of_a_machine_and_its_disks_are_listed_together() {
     let wanted = Disks {
         machine: Some("m6i.large".into()),
         disks: vec!["aws/gp2:size=100GiB".into()],

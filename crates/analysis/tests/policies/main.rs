@@ -1,4 +1,4 @@
-//! The catalogue against figures that its sources state.
+//! Compares the catalogue with the figures of its sources.
 
 #![allow(clippy::unwrap_used, reason = "a test that meets the unexpected fails")]
 
@@ -10,7 +10,7 @@ use std::path::Path;
 
 use analysis::caps::{LayerKind, Limit};
 use analysis::policies::{
-    BurstOf, Catalogue, Date, Disks, Inputs, Need, Overrides, Policy, PolicyError, PolicyKind, Resolved, advise,
+    BurstOf, Catalogue, Date, Disks, Inputs, Need, Overrides, Policy, PolicyError, PolicyKind, ResolvedPolicy, advise,
     credits, has_machine, reach, stack,
 };
 use analysis::requirement::Metric;
@@ -21,7 +21,7 @@ fn inputs(values: &[(&str, &str)]) -> Inputs {
     values.iter().map(pair).collect()
 }
 
-fn resolve(name: &str, values: &[(&str, &str)]) -> Resolved {
+fn resolve(name: &str, values: &[(&str, &str)]) -> ResolvedPolicy {
     let catalogue = Catalogue::built_in();
     let policy = catalogue.find(name).unwrap();
     policy
@@ -29,7 +29,7 @@ fn resolve(name: &str, values: &[(&str, &str)]) -> Resolved {
         .unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-fn fails(name: &str, values: &[(&str, &str)]) -> PolicyError {
+fn resolve_error(name: &str, values: &[(&str, &str)]) -> PolicyError {
     Catalogue::built_in()
         .find(name)
         .unwrap()
@@ -38,23 +38,23 @@ fn fails(name: &str, values: &[(&str, &str)]) -> PolicyError {
 }
 
 #[track_caller]
-fn near(value: f64, expected: f64) {
+fn assert_near(value: f64, expected: f64) {
     assert!(
         (value - expected).abs() <= 0.005 * expected.abs(),
         "{value} for {expected}"
     );
 }
 
-fn iops(resolved: &Resolved) -> f64 {
+fn iops(resolved: &ResolvedPolicy) -> f64 {
     resolved.layers[0].iops.unwrap().low
 }
 
-fn mib(resolved: &Resolved) -> f64 {
+fn mib(resolved: &ResolvedPolicy) -> f64 {
     resolved.layers[0].bytes_per_sec.unwrap().low / 1_048_576.0
 }
 
 #[test]
-fn every_file_of_the_folder_is_part_of_the_program() {
+fn every_policy_file_is_built_in() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("policies");
     let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let texts: BTreeSet<String> = names.map(|path| fs::read_to_string(path).unwrap()).collect();
@@ -66,7 +66,7 @@ fn every_file_of_the_folder_is_part_of_the_program() {
 }
 
 #[test]
-fn the_catalogue_has_what_it_is_known_for() {
+fn the_catalogue_has_the_documented_entries() {
     let catalogue = Catalogue::built_in();
     let names: Vec<&str> = catalogue.entries().map(Policy::id).collect();
     for wanted in [
@@ -112,7 +112,7 @@ fn the_catalogue_has_what_it_is_known_for() {
     }
 }
 
-/// Resolves every entry, with each row of its table, at the smallest and largest inputs it allows.
+/// Resolves every entry, with each row of its table, or with inputs within its bounds.
 #[test]
 fn every_entry_can_be_resolved_and_has_clauses() {
     let catalogue = Catalogue::built_in();
@@ -147,7 +147,7 @@ fn every_entry_can_be_resolved_and_has_clauses() {
 }
 
 #[test]
-fn ssd_ultra_of_400_gb() {
+fn ssd_ultra_of_400_gb_has_the_promised_figures() {
     let policy = resolve("provider-sla/ssd-ultra", &[("size", "400GB")]);
     assert_eq!(iops(&policy), 4000.0);
     let workload = policy.workload;
@@ -161,8 +161,8 @@ fn ssd_ultra_of_400_gb() {
         (policy.derived.concurrency, policy.derived.concurrency_with_headroom),
         (Some(12), Some(32))
     );
-    // 4000 × 32 KiB: the figure that the provider names.
-    near(policy.reach.unwrap().bytes_per_sec.low, 131e6);
+    // 4000 × 32 KiB: the provider's figure.
+    assert_near(policy.reach.unwrap().bytes_per_sec.low, 131e6);
     let texts: Vec<&str> = policy.clauses.iter().map(|clause| clause.text.as_str()).collect();
     assert_eq!(
         texts,
@@ -173,9 +173,9 @@ fn ssd_ultra_of_400_gb() {
     assert_eq!(policy.clauses[0].tolerance, 0.01);
 }
 
-/// The vendor's table of how long a full bucket lasts.
+/// The vendor's table of the durations of a full bucket.
 #[test]
-fn credits_of_gp2_last_as_long_as_its_vendor_says() {
+fn credits_of_gp2_last_for_the_published_time() {
     for (size, seconds) in [
         ("33GiB", 1862.0),
         ("100GiB", 2000.0),
@@ -185,34 +185,34 @@ fn credits_of_gp2_last_as_long_as_its_vendor_says() {
     ] {
         let policy = resolve("aws/gp2", &[("size", size)]);
         assert_eq!(policy.bursts.len(), 1, "{size}");
-        near(policy.derived.past_burst_secs.unwrap(), seconds);
+        assert_near(policy.derived.past_burst_secs.unwrap(), seconds);
     }
     assert!(resolve("aws/gp2", &[("size", "1000GiB")]).bursts.is_empty());
     let policy = resolve("aws/gp2", &[("size", "100GiB")]);
-    // 128 MiB/s over 300 IOPS is 437 KiB; over the 3000 of a burst it is 43.7.
-    near(policy.derived.crossover_bytes.unwrap() / 1024.0, 436.9);
-    near(mib(&policy), 128.0);
-    near(mib(&resolve("aws/gp2", &[("size", "171GiB")])), 250.0);
+    // 128 MiB/s ÷ 300 IOPS = 437 KiB; ÷ 3000 IOPS of a burst = 43.7 KiB.
+    assert_near(policy.derived.crossover_bytes.unwrap() / 1024.0, 436.9);
+    assert_near(mib(&policy), 128.0);
+    assert_near(mib(&resolve("aws/gp2", &[("size", "171GiB")])), 250.0);
     assert_eq!(iops(&resolve("aws/gp2", &[("size", "10TiB")])), 16_000.0);
 }
 
 #[test]
-fn other_buckets_hold_what_the_rules_say() {
-    let of = |name: &str, values: &[(&str, &str)], what: BurstOf| {
+fn other_credits_last_for_the_published_time() {
+    let burst_of = |name: &str, values: &[(&str, &str)], what: BurstOf| {
         let policy = resolve(name, values);
         *policy.bursts.iter().find(|burst| burst.of == what).unwrap()
     };
-    let tib = of("aws/st1", &[("size", "1TiB")], BurstOf::Bytes);
-    near(tib.lasts_secs(), 4993.0);
-    near(
-        of("aws/sc1", &[("size", "1TiB")], BurstOf::Bytes).lasts_secs(),
+    let tib = burst_of("aws/st1", &[("size", "1TiB")], BurstOf::Bytes);
+    assert_near(tib.lasts_secs(), 4993.0);
+    assert_near(
+        burst_of("aws/sc1", &[("size", "1TiB")], BurstOf::Bytes).lasts_secs(),
         15_420.0,
     );
     for (tier, bucket, refill_hours) in [("P4", 6.08e6, 14.1), ("P10", 5.40e6, 3.0), ("P20", 2.16e6, 15.7 / 60.0)] {
-        let burst = of("azure/premium", &[("tier", tier)], BurstOf::Iops);
-        near(burst.bucket, bucket);
-        near(burst.lasts_secs(), 1800.0);
-        near(burst.refills_secs() / 3600.0, refill_hours);
+        let burst = burst_of("azure/premium", &[("tier", tier)], BurstOf::Iops);
+        assert_near(burst.bucket, bucket);
+        assert_near(burst.lasts_secs(), 1800.0);
+        assert_near(burst.refills_secs() / 3600.0, refill_hours);
     }
     assert!(resolve("azure/premium", &[("tier", "P30")]).bursts.is_empty());
     assert!(resolve("aws/gp3", &[("size", "500GiB")]).bursts.is_empty());
@@ -220,7 +220,7 @@ fn other_buckets_hold_what_the_rules_say() {
 
 /// Throughput ÷ IOPS, in KiB.
 #[test]
-fn block_sizes_at_which_the_limit_on_bytes_takes_over() {
+fn the_limit_on_bytes_binds_from_the_published_block_size() {
     for (name, given, expected) in [
         ("azure/premium", vec![("tier", "P30")], 39.1),
         ("azure/premium", vec![("tier", "P20")], 63.7),
@@ -258,11 +258,10 @@ fn block_sizes_at_which_the_limit_on_bytes_takes_over() {
     }
 }
 
-/// Little's law at the latency that the vendor's words stand for, and the slots of an open loop for
-/// it.
+/// Little's law at the latency that the vendor's wording means, and the slots of an open loop.
 #[test]
-fn concurrency_that_a_promise_takes() {
-    for (name, given, least, with_headroom) in [
+fn concurrency_follows_from_the_promised_latency() {
+    for (name, given, concurrency, with_headroom) in [
         ("aws/gp3", vec![("size", "500GiB")], 30, 52),
         ("aws/io2", vec![("size", "1TiB"), ("iops", "256000")], 128, 174),
         ("azure/premium", vec![("tier", "P20")], 23, 43),
@@ -275,7 +274,7 @@ fn concurrency_that_a_promise_takes() {
         ),
         ("gcp/pd-ssd", vec![("size", "1TiB")], 74, 108),
     ] {
-        // With blocks so short that the limit on operations binds.
+        // The blocks are so small that the limit on operations binds.
         let policy = Catalogue::built_in();
         let short = Overrides {
             block: Some(Bytes::kib(4)),
@@ -288,27 +287,27 @@ fn concurrency_that_a_promise_takes() {
             .unwrap();
         assert_eq!(
             (policy.derived.concurrency, policy.derived.concurrency_with_headroom),
-            (Some(least), Some(with_headroom)),
+            (Some(concurrency), Some(with_headroom)),
             "{name}"
         );
     }
 }
 
 #[test]
-fn limits_of_persistent_disks_of_a_tib() {
+fn persistent_disks_of_1_tib_have_the_published_limits() {
     for (name, rate, throughput) in [("gcp/pd-ssd", 36_720.0, 731.5), ("gcp/pd-balanced", 9144.0, 426.7)] {
         let policy = resolve(name, &[("size", "1TiB")]);
-        near(iops(&policy), rate);
-        near(mib(&policy), throughput);
+        assert_near(iops(&policy), rate);
+        assert_near(mib(&policy), throughput);
     }
     let standard = resolve("gcp/pd-standard", &[("size", "1TiB")]);
-    near(standard.layers[0].iops.unwrap().low, 768.0);
-    near(standard.layers[1].iops.unwrap().low, 1536.0);
-    near(mib(&standard), 123.0);
+    assert_near(standard.layers[0].iops.unwrap().low, 768.0);
+    assert_near(standard.layers[1].iops.unwrap().low, 1536.0);
+    assert_near(mib(&standard), 123.0);
 }
 
 #[test]
-fn sizes_count_as_the_next_row() {
+fn a_size_selects_the_next_larger_row() {
     assert_eq!(
         resolve("azure/premium", &[("size", "600GiB")]).tier.as_deref(),
         Some("P30")
@@ -322,7 +321,7 @@ fn sizes_count_as_the_next_row() {
         Some(Bytes::gib(1024))
     );
     assert!(matches!(
-        fails("azure/premium", &[("size", "40TiB")]),
+        resolve_error("azure/premium", &[("size", "40TiB")]),
         PolicyError::NoTier { .. }
     ));
     let plus = resolve("azure/premium", &[("tier", "P40"), ("plus", "1")]);
@@ -330,42 +329,42 @@ fn sizes_count_as_the_next_row() {
 }
 
 #[test]
-fn io1_has_its_throughput_in_two_slopes() {
+fn throughput_of_io1_grows_in_two_slopes() {
     let throughput = |iops: &str| mib(&resolve("aws/io1", &[("size", "2TiB"), ("iops", iops)]));
     for (iops, expected) in [("1000", 250.0), ("2000", 500.0), ("32000", 500.0), ("64000", 1000.0)] {
-        near(throughput(iops), expected);
+        assert_near(throughput(iops), expected);
     }
 }
 
 #[test]
-fn inputs_are_held_to_their_bounds() {
-    let error = fails("aws/gp3", &[("size", "100GiB"), ("iops", "60000")]).to_string();
+fn inputs_out_of_bounds_are_rejected() {
+    let error = resolve_error("aws/gp3", &[("size", "100GiB"), ("iops", "60000")]).to_string();
     assert!(
         error.contains("`iops` is 60000, but must be between 3000 and 50000"),
         "{error}"
     );
-    let error = fails("aws/gp3", &[("size", "500GiB"), ("iops", "3000"), ("mbps", "1000")]).to_string();
+    let error = resolve_error("aws/gp3", &[("size", "500GiB"), ("iops", "3000"), ("mbps", "1000")]).to_string();
     assert!(
         error.contains("`mbps` is 1000, but must be between 125 and 750"),
         "{error}"
     );
-    let error = fails("aws/gp3", &[("size", "500")]).to_string();
+    let error = resolve_error("aws/gp3", &[("size", "500")]).to_string();
     assert!(error.contains("between 1 GiB and 64 TiB"), "{error}");
-    let error = fails("aws/gp3", &[]).to_string();
+    let error = resolve_error("aws/gp3", &[]).to_string();
     assert!(error.contains("the policy needs `size`"), "{error}");
-    let error = fails("aws/gp3", &[("size", "1TiB"), ("speed", "9")]).to_string();
+    let error = resolve_error("aws/gp3", &[("size", "1TiB"), ("speed", "9")]).to_string();
     assert!(
         error.contains("unknown input `speed`; known inputs: size, iops, mbps"),
         "{error}"
     );
-    let error = fails("aws/gp3", &[("size", "big")]).to_string();
+    let error = resolve_error("aws/gp3", &[("size", "big")]).to_string();
     assert!(error.contains("expected a size with a unit"), "{error}");
-    let error = fails("azure/vm", &[("tier", "Standard_X")]).to_string();
+    let error = resolve_error("azure/vm", &[("tier", "Standard_X")]).to_string();
     assert!(error.contains("the nearest of "), "{error}");
 }
 
 #[test]
-fn names_are_found_in_part_and_whatever_their_case() {
+fn entries_are_found_by_partial_names_in_any_case() {
     let catalogue = Catalogue::built_in();
     assert_eq!(catalogue.find("GP3").unwrap().id(), "aws/gp3");
     assert_eq!(
@@ -386,7 +385,7 @@ fn names_are_found_in_part_and_whatever_their_case() {
     );
     assert!(
         catalogue.find("vm").unwrap_err().contains("azure/vm"),
-        "several have it"
+        "several entries have this name"
     );
 }
 
@@ -405,31 +404,31 @@ fn a_large_block_is_limited_by_bytes() {
 }
 
 #[test]
-fn long_operations_count_as_several() {
+fn long_operations_count_as_several_units() {
     let layers = resolve("aws/gp3", &[("size", "500GiB"), ("iops", "3000"), ("mbps", "750")]).layers;
-    // 1 MiB is four units of 256 KiB; 750 MiB/s would allow 750 of them.
+    // 1 MiB is four units of 256 KiB, so 3000 IOPS allow 750 operations, as do 750 MiB/s.
     assert_eq!(reach(&layers, Bytes::mib(1), 100.0, 1).unwrap().iops.low, 750.0);
     assert_eq!(reach(&layers, Bytes::kib(512), 100.0, 1).unwrap().iops.low, 1500.0);
     assert_eq!(reach(&layers, Bytes::kib(4), 100.0, 1).unwrap().iops.low, 3000.0);
 }
 
 #[test]
-fn what_is_not_in_the_catalogue_is_said_with_what_is() {
+fn errors_about_unknown_names_list_the_nearest_names() {
     let catalogue = Catalogue::built_in();
-    let with = |machine: Option<&str>, disk: &str| Disks {
+    let disks_with = |machine: Option<&str>, disk: &str| Disks {
         machine: machine.map(str::to_owned),
         disks: vec![disk.to_owned()],
         count: 1,
         cached: false,
     };
-    let error = stack(&catalogue, &with(Some("D8ds_v9"), "P30")).unwrap_err();
+    let error = stack(&catalogue, &disks_with(Some("D8ds_v9"), "P30")).unwrap_err();
     assert!(
         error.ends_with("the nearest names are Standard_D8ds_v4, Standard_D8ds_v5, Standard_D8ds_v6"),
         "{error}"
     );
-    let error = stack(&catalogue, &with(Some("m7i.lagre"), "P30")).unwrap_err();
+    let error = stack(&catalogue, &disks_with(Some("m7i.lagre"), "P30")).unwrap_err();
     assert!(error.contains("the nearest names are m7i.large, "), "{error}");
-    // Of the same cloud and series first, whatever the letters.
+    // Names of the same cloud and series come first, regardless of edit distance.
     for (unknown, prefix) in [
         ("m8g", "m8g."),
         ("e2-micro", "e2-"),
@@ -437,28 +436,31 @@ fn what_is_not_in_the_catalogue_is_said_with_what_is() {
         ("L12s_v4", "Standard_L"),
         ("Standard_E7ads_v5", "Standard_E"),
     ] {
-        let error = stack(&catalogue, &with(Some(unknown), "P30")).unwrap_err();
+        let error = stack(&catalogue, &disks_with(Some(unknown), "P30")).unwrap_err();
         let (_, names) = error.split_once("the nearest names are ").unwrap();
         let names: Vec<&str> = names.split(", ").collect();
         assert_eq!(names.len(), 3, "{error}");
         assert!(names.iter().all(|name| name.starts_with(prefix)), "{error}");
     }
-    let error = stack(&catalogue, &with(None, "P31")).unwrap_err();
+    let error = stack(&catalogue, &disks_with(None, "P31")).unwrap_err();
     assert!(
         error.contains("unknown disk `P31`") && error.ends_with("the nearest names are P1, P3, P30"),
         "{error}"
     );
-    let error = stack(&catalogue, &with(None, "gcp/pd-sdd")).unwrap_err();
+    let error = stack(&catalogue, &disks_with(None, "gcp/pd-sdd")).unwrap_err();
     assert!(error.contains("the nearest names are gcp/pd-ssd, "), "{error}");
-    let error = stack(&catalogue, &with(None, "balanced")).unwrap_err();
-    assert!(error.contains("needs `size`"), "the only entry that ends so: {error}");
-    let error = stack(&catalogue, &with(None, "aws/gp3:500GiB")).unwrap_err();
+    let error = stack(&catalogue, &disks_with(None, "balanced")).unwrap_err();
+    assert!(
+        error.contains("needs `size`"),
+        "the only entry with this last part: {error}"
+    );
+    let error = stack(&catalogue, &disks_with(None, "aws/gp3:500GiB")).unwrap_err();
     assert!(error.contains("write KEY=VALUE"), "{error}");
 }
 
 #[test]
 fn tables_are_checked_line_by_line() {
-    let with = |rows: &str| {
+    let parse_rows = |rows: &str| {
         let text = format!(
             "schema = 1\n[policy]\nid = \"my/vm\"\ntitle = \"x\"\nkind = \"machine\"\nas_of = \"2026-11\"\n\
              source = \"us\"\nconfidence = \"contract\"\n[[layer]]\nname = \"VM {{tier}}\"\niops = \"tier.iops\"\n\
@@ -466,7 +468,7 @@ fn tables_are_checked_line_by_line() {
         );
         Catalogue::with_user_files(&[("mine.toml".into(), text)])
     };
-    let catalogue = with("a|b,100,5\\n c,,7").unwrap();
+    let catalogue = parse_rows("a|b,100,5\\n c,,7").unwrap();
     let policy = catalogue.find("my/vm").unwrap();
     assert_eq!(policy.tiers().collect::<Vec<_>>(), ["a", "b", "c"]);
     let layer = policy.resolve(&inputs(&[("tier", "c")])).unwrap().layers.remove(0);
@@ -479,13 +481,13 @@ fn tables_are_checked_line_by_line() {
         ("a||b,1", "is not a name with values"),
         ("a,1\\nA,2", "duplicate row `A`"),
     ] {
-        let faults = with(rows).unwrap_err();
+        let faults = parse_rows(rows).unwrap_err();
         assert!(faults[0].contains(part), "{rows}: {faults:?}");
     }
 }
 
 #[test]
-fn files_of_the_user_come_first() {
+fn files_of_the_user_replace_built_in_entries() {
     let mine = r#"
         schema = 1
         [policy]
@@ -535,33 +537,36 @@ fn files_of_the_user_come_first() {
 }
 
 #[test]
-fn old_entries_say_so() {
+fn old_entries_have_a_warning() {
     let catalogue = Catalogue::built_in();
     let today = Date::day(2026, 11, 22);
-    let gp2 = catalogue.find("aws/gp2").unwrap().expired(today).unwrap();
+    let gp2 = catalogue.find("aws/gp2").unwrap().expiry_warning(today).unwrap();
     assert!(gp2.contains("are from 2023"), "{gp2}");
-    assert_eq!(catalogue.find("provider-sla/ssd-ultra").unwrap().expired(today), None);
+    assert_eq!(
+        catalogue.find("provider-sla/ssd-ultra").unwrap().expiry_warning(today),
+        None
+    );
     assert!(
         catalogue
             .find("provider-sla/ssd-ultra")
             .unwrap()
-            .expired(Date::day(2027, 11, 21))
+            .expiry_warning(Date::day(2027, 11, 21))
             .is_some()
     );
 }
 
 #[test]
-fn advice_names_the_smallest_disk_and_why_not_the_others() {
-    let wish = Need {
+fn advice_names_the_smallest_disk_and_the_unmet_needs_of_others() {
+    let need = Need {
         iops: Some(6000.0),
         bytes_per_sec: Some(300e6),
         latency_ns: Some(10e6),
         size: Some(Bytes::gib(500)),
         ..Need::default()
     };
-    let list = advise(&Catalogue::built_in(), &wish);
-    let of = |name: &str| list.iter().find(|advice| advice.policy == name).unwrap();
-    let gp3 = of("aws/gp3");
+    let list = advise(&Catalogue::built_in(), &need);
+    let advice_on = |name: &str| list.iter().find(|advice| advice.policy == name).unwrap();
+    let gp3 = advice_on("aws/gp3");
     assert!(gp3.fits, "{gp3:?}");
     let with: Vec<(&str, &str)> = gp3
         .with
@@ -570,12 +575,12 @@ fn advice_names_the_smallest_disk_and_why_not_the_others() {
         .collect();
     // 300 MB/s are 286.1 MiB/s.
     assert_eq!(with, [("size", "500 GiB"), ("iops", "6000"), ("mbps", "287")]);
-    let gp2 = of("aws/gp2");
+    let gp2 = advice_on("aws/gp2");
     assert!(!gp2.fits && gp2.remarks[0].contains("262.1 MB/s"), "{gp2:?}");
-    let premium = of("azure/premium");
+    let premium = advice_on("azure/premium");
     assert_eq!((premium.fits, premium.tier.as_deref()), (true, Some("P60")));
     assert!(
-        of("gcp/pd-ssd")
+        advice_on("gcp/pd-ssd")
             .remarks
             .iter()
             .any(|remark| remark.contains("no promised latency"))
@@ -598,12 +603,12 @@ fn advice_names_the_smallest_disk_and_why_not_the_others() {
 }
 
 #[test]
-fn advice_for_iops_alone_finds_the_size_that_brings_them() {
-    let wish = Need {
+fn advice_for_iops_alone_finds_the_smallest_sufficient_size() {
+    let need = Need {
         iops: Some(9000.0),
         ..Need::default()
     };
-    let list = advise(&Catalogue::built_in(), &wish);
+    let list = advise(&Catalogue::built_in(), &need);
     let size = |name: &str| {
         list.iter()
             .find(|advice| advice.policy == name && advice.fits)
@@ -615,8 +620,7 @@ fn advice_for_iops_alone_finds_the_size_that_brings_them() {
     assert_eq!(size("gcp/pd-ssd").as_deref(), Some("100 GiB"));
 }
 
-/// Of Ultra Disk and Hyperdisk ML: 20,000 operations of 4 KiB move 81.92 MB/s, and ML has 16 IOPS
-/// for each MiB/s.
+/// Ultra Disk: 20,000 operations of 4 KiB move 81.92 MB/s. Hyperdisk ML: 16 IOPS for each MiB/s.
 #[test]
 fn advice_orders_no_more_than_needed() {
     let need = Need {
@@ -634,17 +638,17 @@ fn advice_orders_no_more_than_needed() {
     assert_eq!(order("gcp/hyperdisk-ml"), "mbps 1250");
     assert!(
         order("azure/premium").starts_with("size "),
-        "performance plus is no order"
+        "performance plus is not an input to order"
     );
     assert!(
         list.iter().all(|advice| advice.policy != "generic/nvme"),
-        "its user states the limits"
+        "the user states the limits of this entry"
     );
 }
 
 #[test]
-fn an_answer_of_a_clause_is_in_its_unit() {
+fn a_throughput_clause_has_its_target_in_bytes() {
     let clauses = resolve("aws/st1", &[("size", "2TiB")]).clauses;
     assert_eq!(clauses[0].metric, Metric::Throughput);
-    near(clauses[0].target, 80.0 * 1_048_576.0);
+    assert_near(clauses[0].target, 80.0 * 1_048_576.0);
 }

@@ -7,11 +7,11 @@ use model::results::IntervalHistogram;
 use model::seconds::{DeviceSample, HostSample, IntervalFacts, QueueUse, ThreadUse};
 use model::{Bytes, Nanos, PerDirection};
 
-use super::{Made, clauses, expect, inconclusive, short_of};
+use super::{SeriesGenerator, assert_inconclusive, assert_outcome, clauses, judge_slow_storage};
 
-/// A second of full slots at 3,000 operations per second; in a disturbed one, other programs keep
-/// the processors busy while fathom's threads wait for them.
-fn second_with(number: u64, is_disturbed: bool) -> Second {
+/// A second with full slots and 3,000 operations. In a disturbed second, other programs keep the
+/// processors busy while fathom's threads wait for them.
+fn full_second(number: u64, is_disturbed: bool) -> Second {
     let run_delay = if is_disturbed { Nanos::millis(600) } else { Nanos(0) };
     Second {
         facts: IntervalFacts {
@@ -43,28 +43,28 @@ fn second_with(number: u64, is_disturbed: bool) -> Second {
     }
 }
 
-/// 3,000 of 4,000 operations in each of 60 seconds with every slot in use; in the first of them
-/// other programs use the processors.
-fn disturbed(seconds: u64) -> Verdict {
-    short_of(4000.0, |made| {
-        (made.load.workers, made.load.depth) = (Some(1), Some(128));
-        made.seconds = (0..60).map(|number| second_with(number, number < seconds)).collect();
+/// The verdict on 60 seconds with 3,000 of 4,000 operations each and every slot in use. In the
+/// first `seconds` of them, other programs use the processors.
+fn judge_disturbed(seconds: u64) -> Verdict {
+    judge_slow_storage(4000.0, |observed| {
+        (observed.load.workers, observed.load.depth) = (Some(1), Some(128));
+        observed.seconds = (0..60).map(|number| full_second(number, number < seconds)).collect();
     })
 }
 
-/// A limit of half the promise was INCONCLUSIVE because of three seconds in twelve.
+/// Storage at half the promised rate was once INCONCLUSIVE because of three seconds in twelve.
 #[test]
 fn a_few_disturbed_seconds_do_not_hide_a_broken_promise() {
-    expect(&disturbed(0), Outcome::Fail);
-    expect(&disturbed(12), Outcome::Fail);
-    inconclusive(
-        &disturbed(40),
+    assert_outcome(&judge_disturbed(0), Outcome::Fail);
+    assert_outcome(&judge_disturbed(12), Outcome::Fail);
+    assert_inconclusive(
+        &judge_disturbed(40),
         Cause::Others,
         "60 s missed the rate, 40 of them in seconds in which other programs",
     );
 }
 
-/// A median beyond the limit was INCONCLUSIVE because a fifth of the slow operations were
+/// A median beyond the limit was once INCONCLUSIVE because a fifth of the slow operations were
 /// disturbed.
 #[test]
 fn a_latency_that_undisturbed_seconds_exceed_is_a_failure() {
@@ -78,10 +78,10 @@ fn a_latency_that_undisturbed_seconds_exceed_is_a_failure() {
         })
         .collect();
     let verdict = |disturbed: u64| {
-        let mut made = Made::new(3).observation(3000.0, 3000.0, 10.0, 60);
-        (made.load.workers, made.load.depth) = (Some(1), Some(128));
-        made.seconds = (0..60).map(|number| second_with(number, false)).collect();
-        for second in &mut made.seconds {
+        let mut observed = SeriesGenerator::new(3).observation(3000.0, 3000.0, 10.0, 60);
+        (observed.load.workers, observed.load.depth) = (Some(1), Some(128));
+        observed.seconds = (0..60).map(|number| full_second(number, false)).collect();
+        for second in &mut observed.seconds {
             let is_disturbed = second.facts.start_ns < Nanos::secs(disturbed);
             let operations = if is_disturbed { 6000 } else { 3000 };
             second.hosts[0].device = Some(DeviceSample {
@@ -93,11 +93,11 @@ fn a_latency_that_undisturbed_seconds_exceed_is_a_failure() {
             intervals: &intervals,
             ..Context::default()
         };
-        judge(&clauses("p99<=5ms"), &made, &context)
+        judge(&clauses("p99<=5ms"), &observed, &context)
     };
-    expect(&verdict(0), Outcome::Fail);
-    expect(&verdict(40), Outcome::Fail);
-    inconclusive(
+    assert_outcome(&verdict(0), Outcome::Fail);
+    assert_outcome(&verdict(40), Outcome::Fail);
+    assert_inconclusive(
         &verdict(60),
         Cause::Others,
         "100 % of the operations beyond the limit fell in",

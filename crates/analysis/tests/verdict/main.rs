@@ -1,11 +1,10 @@
-//! Verdicts on loads whose truth is known: published figures, and figures on either side of a
-//! limit.
+//! Verdicts on loads with a known truth: published figures, and figures on either side of a limit.
 
 #![allow(clippy::unwrap_used, reason = "a test that meets the unexpected fails")]
 
 mod disturbed;
 
-use analysis::policies::{Burst, BurstOf, Catalogue, Inputs, Resolved};
+use analysis::policies::{Burst, BurstOf, Catalogue, Inputs, ResolvedPolicy};
 use analysis::requirement::{self, Clause};
 use analysis::verdict::{Cause, ClauseVerdict, Context, Outcome, Verdict, judge};
 use model::draws::{Draws, DrawsForm, Purpose};
@@ -19,7 +18,7 @@ fn clauses(text: &str) -> Vec<Clause> {
     requirement::parse(text).unwrap()
 }
 
-fn ssd_ultra() -> Resolved {
+fn ssd_ultra() -> ResolvedPolicy {
     let inputs = Inputs::from([("size".to_owned(), "400GB".to_owned())]);
     Catalogue::built_in()
         .find("provider-sla/ssd-ultra")
@@ -28,7 +27,7 @@ fn ssd_ultra() -> Resolved {
         .unwrap()
 }
 
-fn mean_of(milliseconds: f64) -> Option<Latency> {
+fn mean_latency(milliseconds: f64) -> Option<Latency> {
     Some(Latency {
         mean_ns: Some(milliseconds * 1e6),
         ..Latency::default()
@@ -42,7 +41,7 @@ fn provider_example(reads: f64, writes: f64) -> Observation {
     let flow = |iops: f64, milliseconds: f64| Flow {
         iops: Some(iops),
         bytes_per_sec: Some(iops * 32_768.0),
-        latency: mean_of(milliseconds),
+        latency: mean_latency(milliseconds),
         ..Flow::default()
     };
     let all = reads + writes;
@@ -65,7 +64,7 @@ fn provider_example(reads: f64, writes: f64) -> Observation {
     }
 }
 
-fn of_policy(observation: &Observation, policy: &Resolved) -> Verdict {
+fn judge_by_policy(observation: &Observation, policy: &ResolvedPolicy) -> Verdict {
     let context = Context {
         workload: Some(&policy.workload),
         latency_ns: policy.latency_ns,
@@ -76,23 +75,23 @@ fn of_policy(observation: &Observation, policy: &Resolved) -> Verdict {
 }
 
 #[track_caller]
-fn expect(verdict: &Verdict, outcome: Outcome) {
+fn assert_outcome(verdict: &Verdict, outcome: Outcome) {
     assert_eq!(verdict.outcome, outcome, "{verdict:#?}");
 }
 
 #[test]
 fn the_published_example_of_the_provider_passes() {
-    let verdict = of_policy(&provider_example(2800.0, 1201.0), &ssd_ultra());
-    expect(&verdict, Pass);
+    let verdict = judge_by_policy(&provider_example(2800.0, 1201.0), &ssd_ultra());
+    assert_outcome(&verdict, Pass);
     let outcomes: Vec<Outcome> = verdict.clauses.iter().map(|clause| clause.outcome).collect();
     use Outcome::{Inconclusive, Pass};
     assert_eq!(
         outcomes,
         [Pass, Pass, Pass, Pass, Inconclusive],
-        "only the seconds cannot be counted"
+        "only availability needs a per-second series"
     );
     assert_eq!(verdict.clauses[4].cause, Some(Cause::Absent));
-    // 4 ÷ 0.849 ms = 4713: that close a generator is worth a word.
+    // 4 ÷ 0.849 ms = 4713: the generator has so little headroom that a note mentions it.
     assert!(
         verdict.notes.iter().any(|note| note.contains("allow 471")),
         "{:?}",
@@ -101,18 +100,18 @@ fn the_published_example_of_the_provider_passes() {
 }
 
 #[test]
-fn its_second_example_passes_what_its_figures_tell() {
+fn the_second_published_example_passes() {
     let mut observation = provider_example(2833.0, 1211.0);
     observation.tool = "DiskSpd".into();
     observation.load.depth = Some(2);
-    observation.total.latency = mean_of(0.356);
+    observation.total.latency = mean_latency(0.356);
     observation.directions.read.as_mut().unwrap().latency = None;
     observation.directions.write.as_mut().unwrap().latency = None;
     let verdict = judge(&clauses("iops>=4000,mean<=3ms"), &observation, &Context::default());
-    expect(&verdict, Outcome::Pass);
-    // Its author concludes that the promise is kept, from the mean of all operations.
-    let verdict = of_policy(&observation, &ssd_ultra());
-    expect(&verdict, Outcome::Pass);
+    assert_outcome(&verdict, Outcome::Pass);
+    // Its author concludes from the mean of all operations that the promise is met.
+    let verdict = judge_by_policy(&observation, &ssd_ultra());
+    assert_outcome(&verdict, Outcome::Pass);
     assert!(
         verdict.clauses[2]
             .reason
@@ -151,53 +150,54 @@ fn capped_machine() -> Observation {
 }
 
 #[test]
-fn a_machine_with_less_than_half_of_what_is_asked_for_fails() {
+fn less_than_half_of_the_required_rate_fails() {
     let verdict = judge(&clauses("iops>=4000"), &capped_machine(), &Context::default());
-    expect(&verdict, Outcome::Fail);
+    assert_outcome(&verdict, Outcome::Fail);
     let (low, high) = verdict.clauses[0].interval;
     assert!(low.unwrap() > 1940.0 && high.unwrap() < 1967.0, "{verdict:#?}");
-    expect(
+    assert_outcome(
         &judge(&clauses("iops>=1900"), &capped_machine(), &Context::default()),
         Outcome::Pass,
     );
-    // The load was not held at a rate, so its latency says nothing about the promise; the rate
-    // fails all the same.
+    // The load was not limited to a rate, so its latency does not decide the promise. The rate
+    // still fails.
     let verdict = judge(&clauses("iops>=4000,mean<=3ms"), &capped_machine(), &Context::default());
-    expect(&verdict, Outcome::Fail);
+    assert_outcome(&verdict, Outcome::Fail);
     assert_eq!(verdict.clauses[1].cause, Some(Cause::Uncapped));
-    // Alone, a latency is judged as it was measured.
-    expect(
+    // Without a required rate, the latency is judged as measured.
+    assert_outcome(
         &judge(&clauses("mean<=3ms"), &capped_machine(), &Context::default()),
         Outcome::Fail,
     );
 }
 
-/// A series with a mean rate, whose seconds vary by a share of it and resemble their neighbours.
-struct Made {
+/// A generator of series: seconds vary around a mean rate and are correlated with their neighbours.
+struct SeriesGenerator {
     draws: Draws,
 }
 
-impl Made {
-    fn new(seed: u64) -> Made {
-        Made {
+impl SeriesGenerator {
+    fn new(seed: u64) -> SeriesGenerator {
+        SeriesGenerator {
             draws: DrawsForm::Native { seed }.start(),
         }
     }
 
-    fn bell(&mut self) -> f64 {
+    fn draw_normal(&mut self) -> f64 {
         (0..12).map(|_| self.draws.unit(Purpose::Content)).sum::<f64>() - 6.0
     }
 
-    /// A paced load at `asked` of storage that can do `iops` with this mean latency, over
-    /// `seconds`. What it cannot do in one second is left for the next.
-    fn observation(&mut self, asked: f64, iops: f64, latency_ms: f64, seconds: u64) -> Observation {
+    /// A paced load of `requested` operations per second over `seconds`. The storage completes at
+    /// most `iops` with this mean latency. Operations that do not complete in a second are due in
+    /// the next.
+    fn observation(&mut self, requested: f64, iops: f64, latency_ms: f64, seconds: u64) -> Observation {
         let (mut rate_level, mut wait_level, mut due) = (0.0, 0.0, 0.0);
         let mut histogram = Histogram::new();
         let series: Vec<SeriesPoint> = (0..seconds)
             .map(|second| {
-                rate_level = 0.4 * rate_level + 0.03 * self.bell();
-                wait_level = 0.4 * wait_level + 0.05 * self.bell();
-                due += asked;
+                rate_level = 0.4 * rate_level + 0.03 * self.draw_normal();
+                wait_level = 0.4 * wait_level + 0.05 * self.draw_normal();
+                due += requested;
                 let operations = (iops * (1.0 + rate_level)).min(due).round() as u64;
                 due -= operations as f64;
                 let mean = latency_ms * 1e6 * (1.0 + wait_level);
@@ -215,7 +215,7 @@ impl Made {
         let operations: u64 = series.iter().map(|point| point.operations[0]).sum();
         let depth = 64;
         let service = Latency {
-            // A queue that is full where the storage is what holds operations up.
+            // The mean latency of a full queue.
             mean_ns: Some(depth as f64 / (operations as f64 / seconds as f64) * 1e9),
             ..Latency::default()
         };
@@ -235,7 +235,7 @@ impl Made {
                 block: Some(Bytes::kib(4)),
                 random: Some(true),
                 closed_loop: Some(false),
-                rate_iops: Some(asked),
+                rate_iops: Some(requested),
                 ..Load::default()
             },
             measured_ns: Some(Nanos::secs(seconds)),
@@ -247,12 +247,12 @@ impl Made {
     }
 }
 
-/// Outcomes of a hundred runs of a load whose true figures are these shares of what is promised.
+/// Outcomes of a hundred runs of a load. Its true figures are these shares of the promised ones.
 fn outcomes(rate_share: f64, latency_share: f64) -> [u32; 3] {
     let mut found = [0; 3];
     for seed in 0..100 {
-        let made = Made::new(seed).observation(4000.0, 4000.0 * rate_share, 3.0 * latency_share, 120);
-        let verdict = judge(&clauses("iops>=4000,mean<=3ms"), &made, &Context::default());
+        let observed = SeriesGenerator::new(seed).observation(4000.0, 4000.0 * rate_share, 3.0 * latency_share, 120);
+        let verdict = judge(&clauses("iops>=4000,mean<=3ms"), &observed, &Context::default());
         found[match verdict.outcome {
             Outcome::Pass => 0,
             Outcome::Fail => 1,
@@ -263,19 +263,19 @@ fn outcomes(rate_share: f64, latency_share: f64) -> [u32; 3] {
 }
 
 #[test]
-fn near_a_limit_it_is_inconclusive_rather_than_wrong() {
-    // What is far from any limit is found in every run.
+fn figures_near_a_limit_are_inconclusive_rather_than_wrong() {
+    // Figures far from any limit are judged correctly in every run.
     assert_eq!(outcomes(0.90, 0.5), [0, 100, 0], "rate far below");
     assert_eq!(outcomes(1.05, 1.1), [0, 100, 0], "latency far above");
     let [pass, fail, _] = outcomes(1.05, 0.9);
     assert!(pass >= 99 && fail == 0, "{pass} {fail}");
-    // A rate may fall short by its tolerance of 1 %.
-    for (share, kept) in [(0.994, true), (0.98, false), (0.985, false)] {
+    // A rate has a tolerance of 1 %.
+    for (share, is_met) in [(0.994, true), (0.98, false), (0.985, false)] {
         let [pass, fail, _] = outcomes(share, 0.5);
-        let wrong = if kept { fail } else { pass };
+        let wrong = if is_met { fail } else { pass };
         assert_eq!(wrong, 0, "{share}: {pass} passed, {fail} failed");
     }
-    // Just beyond a limit a wrong word is rare.
+    // Just beyond a limit, wrong verdicts are rare.
     for (rate, latency) in [(0.98, 0.5), (1.0, 1.02), (0.985, 0.99)] {
         let [pass, ..] = outcomes(rate, latency);
         assert!(pass <= 1, "{rate} {latency}: {pass} passed wrongly");
@@ -287,22 +287,22 @@ fn near_a_limit_it_is_inconclusive_rather_than_wrong() {
 }
 
 #[test]
-fn on_the_limit_itself_chance_decides_in_few_runs() {
+fn figures_exactly_at_the_limit_are_rarely_decided() {
     for (rate, latency) in [(0.99, 0.5), (1.0, 1.0)] {
         let [pass, fail, _] = outcomes(rate, latency);
         assert!(pass <= 4 && fail <= 2, "{rate} {latency}: {pass} {fail}");
     }
 }
 
-fn short_of(asked: f64, change: impl FnOnce(&mut Observation)) -> Verdict {
-    let mut made = Made::new(3).observation(asked, 3000.0, 21.0, 60);
-    change(&mut made);
-    judge(&clauses("iops>=4000"), &made, &Context::default())
+fn judge_slow_storage(requested: f64, change: impl FnOnce(&mut Observation)) -> Verdict {
+    let mut observed = SeriesGenerator::new(3).observation(requested, 3000.0, 21.0, 60);
+    change(&mut observed);
+    judge(&clauses("iops>=4000"), &observed, &Context::default())
 }
 
 #[track_caller]
-fn inconclusive(verdict: &Verdict, cause: Cause, part: &str) {
-    expect(verdict, Outcome::Inconclusive);
+fn assert_inconclusive(verdict: &Verdict, cause: Cause, part: &str) {
+    assert_outcome(verdict, Outcome::Inconclusive);
     let has_rule = verdict
         .clauses
         .iter()
@@ -311,54 +311,56 @@ fn inconclusive(verdict: &Verdict, cause: Cause, part: &str) {
 }
 
 #[test]
-fn a_busy_generator_fails_no_promise() {
-    expect(&short_of(4000.0, |_| {}), Outcome::Fail);
-    inconclusive(
-        &short_of(3000.0, |_| {}),
+fn a_busy_generator_does_not_fail_a_promise() {
+    assert_outcome(&judge_slow_storage(4000.0, |_| {}), Outcome::Fail);
+    assert_inconclusive(
+        &judge_slow_storage(3000.0, |_| {}),
         Cause::Generator,
         "only 3000 operations per second",
     );
-    // 4000 per second at the usual 2 ms take 8.
-    let verdict = short_of(4000.0, |made| {
-        made.load.depth = Some(7);
-        made.total.latency.as_mut().unwrap().mean_ns = Some(3e6);
+    // 4000 per second at the default latency of 2 ms need 8 slots.
+    let verdict = judge_slow_storage(4000.0, |observed| {
+        observed.load.depth = Some(7);
+        observed.total.latency.as_mut().unwrap().mean_ns = Some(3e6);
     });
-    inconclusive(&verdict, Cause::Generator, "7 slots are too few");
-    let verdict = short_of(4000.0, |made| made.total.latency.as_mut().unwrap().mean_ns = Some(1e6));
-    inconclusive(&verdict, Cause::Generator, "on average 3.0 of 64 slots were in use");
-    inconclusive(
-        &short_of(4000.0, |made| made.load.depth = None),
+    assert_inconclusive(&verdict, Cause::Generator, "7 slots are too few");
+    let verdict = judge_slow_storage(4000.0, |observed| {
+        observed.total.latency.as_mut().unwrap().mean_ns = Some(1e6)
+    });
+    assert_inconclusive(&verdict, Cause::Generator, "on average 3.0 of 64 slots were in use");
+    assert_inconclusive(
+        &judge_slow_storage(4000.0, |observed| observed.load.depth = None),
         Cause::Generator,
         "the queue depth is unknown",
     );
-    let verdict = short_of(4000.0, |made| {
-        made.load.rate_iops = None;
-        made.load.closed_loop = Some(true);
-        made.generator = Some(Generator {
+    let verdict = judge_slow_storage(4000.0, |observed| {
+        observed.load.rate_iops = None;
+        observed.load.closed_loop = Some(true);
+        observed.generator = Some(Generator {
             busiest_worker: 0.97,
             ..Generator::default()
         });
     });
-    inconclusive(&verdict, Cause::Generator, "97 % of a processor");
+    assert_inconclusive(&verdict, Cause::Generator, "97 % of a processor");
 }
 
 #[test]
-fn a_latency_is_judged_at_the_promised_rate_only() {
-    let above = Made::new(5).observation(6000.0, 7000.0, 4.0, 60);
+fn a_latency_is_judged_only_at_the_promised_rate() {
+    let above = SeriesGenerator::new(5).observation(6000.0, 7000.0, 4.0, 60);
     let verdict = judge(&clauses("iops>=4000,mean<=3ms"), &above, &Context::default());
-    inconclusive(&verdict, Cause::Uncapped, "not limited to the promised rate");
-    let below = Made::new(5).observation(3000.0, 4000.0, 1.0, 60);
+    assert_inconclusive(&verdict, Cause::Uncapped, "not limited to the promised rate");
+    let below = SeriesGenerator::new(5).observation(3000.0, 4000.0, 1.0, 60);
     let verdict = judge(&clauses("iops>=4000,mean<=3ms"), &below, &Context::default());
-    inconclusive(&verdict, Cause::Load, "are promised");
+    assert_inconclusive(&verdict, Cause::Load, "are promised");
 }
 
 /// The latency alone would look like that of a slow device.
 #[test]
 fn a_latency_at_a_rate_beyond_the_capacity_names_the_backlog() {
     let reason = |iops: f64| {
-        let made = Made::new(5).observation(4000.0, iops, 900.0, 60);
+        let made = SeriesGenerator::new(5).observation(4000.0, iops, 900.0, 60);
         let verdict = judge(&clauses("mean<=3ms"), &made, &Context::default());
-        expect(&verdict, Outcome::Fail);
+        assert_outcome(&verdict, Outcome::Fail);
         verdict.clauses[0].reason.clone()
     };
     let backlog = "of 4000 requested IOPS were served, so operations waited longer and longer";
@@ -368,29 +370,35 @@ fn a_latency_at_a_rate_beyond_the_capacity_names_the_backlog() {
 
 #[test]
 fn percentiles_need_samples_beyond_them() {
-    let mut made = Made::new(1).observation(100.0, 200.0, 1.0, 30);
-    let verdict = judge(&clauses("p99.9<=3ms"), &made, &Context::default());
-    inconclusive(&verdict, Cause::Samples, "10000 are needed");
-    expect(&judge(&clauses("p99<=3ms"), &made, &Context::default()), Outcome::Pass);
-    expect(
-        &judge(&clauses("p99<=500us"), &made, &Context::default()),
+    let mut observed = SeriesGenerator::new(1).observation(100.0, 200.0, 1.0, 30);
+    let verdict = judge(&clauses("p99.9<=3ms"), &observed, &Context::default());
+    assert_inconclusive(&verdict, Cause::Samples, "10000 are needed");
+    assert_outcome(
+        &judge(&clauses("p99<=3ms"), &observed, &Context::default()),
+        Outcome::Pass,
+    );
+    assert_outcome(
+        &judge(&clauses("p99<=500us"), &observed, &Context::default()),
         Outcome::Fail,
     );
-    // The same from percentiles that another tool states.
-    let response = made.total.response.as_mut().unwrap();
+    // The same with percentiles that another tool reports.
+    let response = observed.total.response.as_mut().unwrap();
     response.histogram = None;
     response.quantiles = vec![(0.5, 1e6), (0.95, 1.2e6), (0.99, 1.3e6), (0.995, 2e6)];
-    expect(&judge(&clauses("p99<=3ms"), &made, &Context::default()), Outcome::Pass);
-    expect(
-        &judge(&clauses("p99<=1.1ms"), &made, &Context::default()),
+    assert_outcome(
+        &judge(&clauses("p99<=3ms"), &observed, &Context::default()),
+        Outcome::Pass,
+    );
+    assert_outcome(
+        &judge(&clauses("p99<=1.1ms"), &observed, &Context::default()),
         Outcome::Fail,
     );
-    inconclusive(
-        &judge(&clauses("p99<=1.5ms"), &made, &Context::default()),
+    assert_inconclusive(
+        &judge(&clauses("p99<=1.5ms"), &observed, &Context::default()),
         Cause::Spread,
         "this range includes the limit",
     );
-    // fio states percentiles of reads and of writes: that of all lies between theirs.
+    // fio reports percentiles of reads and of writes; that of all operations is between them.
     let of_direction = |p90: f64| {
         let waited = Latency {
             quantiles: vec![(0.9, p90)],
@@ -403,23 +411,23 @@ fn percentiles_need_samples_beyond_them() {
             ..Flow::default()
         })
     };
-    (made.directions.read, made.directions.write) = (of_direction(1e6), of_direction(2e6));
-    let judged = |text: &str| judge(&clauses(text), &made, &Context::default());
-    expect(&judged("p90<=3ms"), Outcome::Pass);
-    expect(&judged("p90<=500us"), Outcome::Fail);
-    inconclusive(&judged("p90<=1.5ms"), Cause::Spread, "this range includes the limit");
-    made.directions = Default::default();
-    inconclusive(
-        &judge(&clauses("p90<=3ms"), &made, &Context::default()),
+    (observed.directions.read, observed.directions.write) = (of_direction(1e6), of_direction(2e6));
+    let judged = |text: &str| judge(&clauses(text), &observed, &Context::default());
+    assert_outcome(&judged("p90<=3ms"), Outcome::Pass);
+    assert_outcome(&judged("p90<=500us"), Outcome::Fail);
+    assert_inconclusive(&judged("p90<=1.5ms"), Cause::Spread, "this range includes the limit");
+    observed.directions = Default::default();
+    assert_inconclusive(
+        &judge(&clauses("p90<=3ms"), &observed, &Context::default()),
         Cause::Absent,
         "does not report this figure",
     );
 }
 
-/// 0.8 % slow operations: spread evenly the 99th percentile is well known, in one second together
-/// it is not.
+/// 0.8 % slow operations: if they are spread evenly, p99 is known precisely; if they all occur in
+/// one second, it is not.
 #[test]
-fn slow_operations_that_come_together_say_less() {
+fn clustered_slow_operations_make_a_percentile_less_certain() {
     let interval = |second: u64, slow: u64| {
         let mut histogram = Histogram::new();
         histogram.record_times(1_000_000, 1000 - slow);
@@ -436,16 +444,16 @@ fn slow_operations_that_come_together_say_less() {
         intervals
             .iter()
             .for_each(|of| all.merge_packed(of.latency.read.as_ref().unwrap()));
-        let mut made = Made::new(1).observation(1000.0, 2000.0, 1.0, 60);
-        made.total.response = Latency::from_histogram(&all);
+        let mut observed = SeriesGenerator::new(1).observation(1000.0, 2000.0, 1.0, 60);
+        observed.total.response = Latency::from_histogram(&all);
         let context = Context {
             intervals: &intervals,
             ..Context::default()
         };
-        judge(&clauses("p99<=5ms"), &made, &context)
+        judge(&clauses("p99<=5ms"), &observed, &context)
     };
-    expect(&verdict(&|_| 8), Outcome::Pass);
-    inconclusive(
+    assert_outcome(&verdict(&|_| 8), Outcome::Pass);
+    assert_inconclusive(
         &verdict(&|second| if second == 30 { 480 } else { 0 }),
         Cause::Spread,
         "it varied from second to second",
@@ -453,98 +461,101 @@ fn slow_operations_that_come_together_say_less() {
 }
 
 #[test]
-fn another_load_proves_nothing() {
+fn another_load_does_not_decide_a_promise() {
     let policy = ssd_ultra();
     let change = |change: fn(&mut Observation)| {
         let mut observation = provider_example(2800.0, 1201.0);
         change(&mut observation);
-        of_policy(&observation, &policy)
+        judge_by_policy(&observation, &policy)
     };
-    inconclusive(
+    assert_inconclusive(
         &change(|of| of.load.block = Some(Bytes::kib(4))),
         Cause::Load,
         "had 4096 bytes",
     );
-    inconclusive(
+    assert_inconclusive(
         &change(|of| of.load.random = Some(false)),
         Cause::Load,
         "were sequential",
     );
-    inconclusive(&change(|of| of.load.random = None), Cause::Load, "is unknown whether");
-    inconclusive(
+    assert_inconclusive(&change(|of| of.load.random = None), Cause::Load, "is unknown whether");
+    assert_inconclusive(
         &change(|of| of.load.direct = Some(false)),
         Cause::Load,
         "the system's cache",
     );
-    inconclusive(
-        &of_policy(&provider_example(2701.0, 1300.0), &policy),
+    assert_inconclusive(
+        &judge_by_policy(&provider_example(2701.0, 1300.0), &policy),
         Cause::Mix,
         "67.5 % of the operations were reads",
     );
-    // fathom issued what it was asked for, so the storage is what served fewer writes.
+    // fathom issued the requested mix, so the storage completed fewer writes.
     let slow_writes = |issued: f64| {
         let mut observation = provider_example(2701.0, 1300.0);
         observation.load.read_percent = Some(issued);
         observation.seconds = vec![Second::default()];
-        of_policy(&observation, &policy)
+        judge_by_policy(&observation, &policy)
     };
-    expect(&slow_writes(70.0), Outcome::Pass);
-    inconclusive(&slow_writes(67.5), Cause::Mix, "67.5 % of the operations were reads");
-    // 1 point is allowed.
-    expect(&of_policy(&provider_example(2765.0, 1236.0), &policy), Outcome::Pass);
+    assert_outcome(&slow_writes(70.0), Outcome::Pass);
+    assert_inconclusive(&slow_writes(67.5), Cause::Mix, "67.5 % of the operations were reads");
+    // A deviation of 1 percentage point is tolerated.
+    assert_outcome(
+        &judge_by_policy(&provider_example(2765.0, 1236.0), &policy),
+        Outcome::Pass,
+    );
 }
 
 #[test]
-fn failed_operations_fail_the_whole() {
+fn failed_operations_fail_the_whole_requirement() {
     let mut observation = provider_example(2800.0, 1201.0);
     observation.errors = Some(3);
-    let verdict = of_policy(&observation, &ssd_ultra());
-    expect(&verdict, Outcome::Fail);
+    let verdict = judge_by_policy(&observation, &ssd_ultra());
+    assert_outcome(&verdict, Outcome::Fail);
     assert!(verdict.reasons[0].what.contains("3 operations failed"), "{verdict:#?}");
 }
 
 #[test]
-fn findings_take_the_meaning_from_figures() {
-    let with = |rule: &str, severity: Severity, iops: f64| {
-        let findings = [Finding::new(rule, severity, "as the check says")];
-        let made = Made::new(1).observation(4000.0, iops, 1.0, 60);
+fn findings_make_figures_inconclusive() {
+    let judge_with = |rule: &str, severity: Severity, iops: f64| {
+        let findings = [Finding::new(rule, severity, "the finding of a check")];
+        let observed = SeriesGenerator::new(1).observation(4000.0, iops, 1.0, 60);
         let context = Context {
             findings: &findings,
             ..Context::default()
         };
-        judge(&clauses("iops>=4000"), &made, &context)
+        judge(&clauses("iops>=4000"), &observed, &context)
     };
     for rule in ["CACHE-HITS", "IN-MEMORY"] {
-        inconclusive(&with(rule, Severity::Warning, 5000.0), Cause::Invalid, rule);
+        assert_inconclusive(&judge_with(rule, Severity::Warning, 5000.0), Cause::Invalid, rule);
     }
-    inconclusive(
-        &with("OTHER-LOAD", Severity::Warning, 2000.0),
+    assert_inconclusive(
+        &judge_with("OTHER-LOAD", Severity::Warning, 2000.0),
         Cause::Invalid,
         "OTHER-LOAD",
     );
-    inconclusive(
-        &with("LITTLE-MISMATCH", Severity::Error, 5000.0),
+    assert_inconclusive(
+        &judge_with("LITTLE-MISMATCH", Severity::Error, 5000.0),
         Cause::Invalid,
         "LITTLE-MISMATCH",
     );
-    // A cache makes nothing slow, and another load makes nothing fast.
-    expect(&with("CACHE-HITS", Severity::Warning, 2000.0), Outcome::Fail);
-    expect(&with("OTHER-LOAD", Severity::Warning, 5000.0), Outcome::Pass);
-    expect(&with("WORKER-FAILED", Severity::Error, 5000.0), Outcome::Fail);
+    // A cache does not make storage slow, and other load does not make it fast.
+    assert_outcome(&judge_with("CACHE-HITS", Severity::Warning, 2000.0), Outcome::Fail);
+    assert_outcome(&judge_with("OTHER-LOAD", Severity::Warning, 5000.0), Outcome::Pass);
+    assert_outcome(&judge_with("WORKER-FAILED", Severity::Error, 5000.0), Outcome::Fail);
     let interrupted = Context {
         interrupted: true,
         ..Context::default()
     };
-    let made = Made::new(1).observation(4000.0, 5000.0, 1.0, 60);
-    inconclusive(
-        &judge(&clauses("iops>=4000"), &made, &interrupted),
+    let observed = SeriesGenerator::new(1).observation(4000.0, 5000.0, 1.0, 60);
+    assert_inconclusive(
+        &judge(&clauses("iops>=4000"), &observed, &interrupted),
         Cause::Interrupted,
         "stopped before its end",
     );
 }
 
 #[test]
-fn credits_that_carry_the_whole_test_prove_nothing_about_afterwards() {
+fn credits_that_last_for_the_whole_test_do_not_prove_the_rate() {
     let bursts = [Burst {
         of: BurstOf::Iops,
         ceiling: 3000.0,
@@ -553,17 +564,17 @@ fn credits_that_carry_the_whole_test_prove_nothing_about_afterwards() {
         full_after_secs: None,
     }];
     let verdict = |target: f64, seconds: u64| {
-        let made = Made::new(1).observation(target, target * 1.2, 1.0, seconds);
+        let observed = SeriesGenerator::new(1).observation(target, target * 1.2, 1.0, seconds);
         let context = Context {
             bursts: &bursts,
             ..Context::default()
         };
-        judge(&clauses(&format!("iops>={target}")), &made, &context)
+        judge(&clauses(&format!("iops>={target}")), &observed, &context)
     };
-    inconclusive(&verdict(3000.0, 300), Cause::Burst, "sustains 3000 for 2000 s");
-    expect(&verdict(3000.0, 2300), Outcome::Pass);
+    assert_inconclusive(&verdict(3000.0, 300), Cause::Burst, "sustains 3000 for 2000 s");
+    assert_outcome(&verdict(3000.0, 2300), Outcome::Pass);
     let at_baseline = verdict(300.0, 300);
-    expect(&at_baseline, Outcome::Pass);
+    assert_outcome(&at_baseline, Outcome::Pass);
     assert!(
         at_baseline.notes.iter().any(|note| note.contains("credits")),
         "{at_baseline:#?}"
@@ -571,13 +582,17 @@ fn credits_that_carry_the_whole_test_prove_nothing_about_afterwards() {
 }
 
 #[test]
-fn availability_is_contradicted_or_consistent_and_never_passes() {
+fn availability_fails_or_is_consistent_but_never_passes() {
     let with_bad = |bad: u64| {
-        let mut made = Made::new(1).observation(4000.0, 5000.0, 1.0, 300);
-        for (second, point) in made.series.iter_mut().enumerate() {
+        let mut observed = SeriesGenerator::new(1).observation(4000.0, 5000.0, 1.0, 300);
+        for (second, point) in observed.series.iter_mut().enumerate() {
             point.operations[0] = if (second as u64 * 7) % 300 < bad { 100 } else { 4100 };
         }
-        judge(&clauses("iops>=4000,availability>=99.9%"), &made, &Context::default())
+        judge(
+            &clauses("iops>=4000,availability>=99.9%"),
+            &observed,
+            &Context::default(),
+        )
     };
     let none = with_bad(0);
     assert_eq!(
@@ -588,17 +603,17 @@ fn availability_is_contradicted_or_consistent_and_never_passes() {
     assert!(none.clauses[1].reason.contains("2995 s without a miss"), "{none:#?}");
     assert_eq!(with_bad(1).clauses[1].outcome, Outcome::Consistent);
     assert_eq!(with_bad(12).clauses[1].outcome, Outcome::Fail);
-    expect(&with_bad(12), Outcome::Fail);
+    assert_outcome(&with_bad(12), Outcome::Fail);
     let alone = judge(
         &clauses("availability>=99%"),
-        &Made::new(1).observation(9.0, 20.0, 1.0, 60),
+        &SeriesGenerator::new(1).observation(9.0, 20.0, 1.0, 60),
         &Context::default(),
     );
-    expect(&alone, Outcome::Inconclusive);
+    assert_outcome(&alone, Outcome::Inconclusive);
 }
 
 #[test]
-fn a_figure_without_its_spread_passes_only_well_away_from_the_limit() {
+fn a_figure_without_its_spread_passes_only_far_from_the_limit() {
     let bare = |iops: f64| {
         let observation = Observation {
             load: Load {
@@ -613,14 +628,14 @@ fn a_figure_without_its_spread_passes_only_well_away_from_the_limit() {
         };
         judge(&clauses("iops>=1000"), &observation, &Context::default())
     };
-    expect(&bare(1150.0), Outcome::Pass);
-    inconclusive(&bare(1050.0), Cause::Spread, "too close to");
-    inconclusive(&bare(950.0), Cause::Spread, "too close to");
-    expect(&bare(800.0), Outcome::Fail);
+    assert_outcome(&bare(1150.0), Outcome::Pass);
+    assert_inconclusive(&bare(1050.0), Cause::Spread, "too close to");
+    assert_inconclusive(&bare(950.0), Cause::Spread, "too close to");
+    assert_outcome(&bare(800.0), Outcome::Fail);
 }
 
 #[test]
-fn a_test_that_was_cut_short_names_that_and_not_its_length() {
+fn an_interrupted_test_names_the_interruption_and_not_its_length() {
     let few = Observation {
         load: Load {
             depth: Some(64),
@@ -638,17 +653,17 @@ fn a_test_that_was_cut_short_names_that_and_not_its_length() {
         ..Context::default()
     };
     let verdict = judge(&clauses("iops>=1000"), &few, &context);
-    inconclusive(&verdict, Cause::Invalid, "HOST-LOST: this host was lost");
+    assert_inconclusive(&verdict, Cause::Invalid, "HOST-LOST: this host was lost");
     let context = Context {
         interrupted: true,
         ..Context::default()
     };
     let verdict = judge(&clauses("iops>=1000"), &few, &context);
-    inconclusive(&verdict, Cause::Interrupted, "stopped before its end");
-    // Too few operations for a percentile are no wonder then.
-    let few = Made::new(1).observation(9.0, 20.0, 1.0, 1);
+    assert_inconclusive(&verdict, Cause::Interrupted, "stopped before its end");
+    // The interruption also explains too few operations for a percentile.
+    let few = SeriesGenerator::new(1).observation(9.0, 20.0, 1.0, 1);
     let verdict = judge(&clauses("p99.999<=1s"), &few, &context);
-    inconclusive(&verdict, Cause::Interrupted, "stopped before its end");
+    assert_inconclusive(&verdict, Cause::Interrupted, "stopped before its end");
     let whole = judge(&clauses("p99.999<=1s"), &few, &Context::default());
-    inconclusive(&whole, Cause::Samples, "too few");
+    assert_inconclusive(&whole, Cause::Samples, "too few");
 }

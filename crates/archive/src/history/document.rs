@@ -7,7 +7,7 @@ use super::error::HistoryError;
 use crate::ArchiveError;
 use crate::saved::{self, Saved};
 
-/// Compresses a result, whatever its length.
+/// Compresses a result of any length.
 pub(super) fn compress(subject: Subject<'_>, path: &Path) -> Result<Vec<u8>, HistoryError> {
     let failed = |source| HistoryError::System {
         verb: "compress a result for",

@@ -16,7 +16,7 @@ use sha2::{Digest, Sha256};
 
 use super::filter::Filter;
 
-/// Which command made an entry.
+/// The command that created an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum EntryKind {
@@ -97,7 +97,7 @@ pub enum Subject<'a> {
 pub struct Recording<'a> {
     /// The complete result.
     pub subject: Subject<'a>,
-    /// Which command made it.
+    /// The command that created it.
     pub kind: EntryKind,
     /// Its name, unless it is that of the plan or study.
     pub name: Option<&'a str>,
@@ -112,7 +112,7 @@ pub struct Recording<'a> {
 pub struct Entry {
     /// Its number; 0 before it is inserted.
     pub id: u64,
-    /// Which command made it.
+    /// The command that created it.
     pub kind: EntryKind,
     /// Name of the test.
     pub name: String,
@@ -136,7 +136,7 @@ pub struct Entry {
     pub plan: Option<String>,
     /// Digest of the plan without times, seeds and names. Runs with the same digest form a trend.
     pub test: Option<String>,
-    /// The file in which it was also saved at the time.
+    /// The file in which it was also saved.
     pub file: Option<PathBuf>,
     /// Paths of the targets.
     pub targets: Vec<String>,
@@ -170,7 +170,7 @@ pub struct EntryJob {
     pub mean_ns: Option<f64>,
     /// Median latency.
     pub p50_ns: Option<f64>,
-    /// 99th percentile; absent if fewer than ten operations lie beyond it.
+    /// 99th percentile; absent if fewer than ten operations are beyond it.
     pub p99_ns: Option<f64>,
     /// Facts about the measurement, for comparisons; empty for studies.
     #[serde(skip)]
@@ -426,7 +426,7 @@ fn entry_from_row(row: &Row<'_>) -> rusqlite::Result<Entry> {
     let number = |index: usize| row.get::<_, i64>(index).map(i64::cast_unsigned);
     let kind: String = row.get(1)?;
     let unknown =
-        || rusqlite::Error::FromSqlConversionFailure(1, Type::Text, format!("no kind is called {kind}").into());
+        || rusqlite::Error::FromSqlConversionFailure(1, Type::Text, format!("there is no kind {kind}").into());
     Ok(Entry {
         id: number(0)?,
         kind: EntryKind::from_name(&kind).ok_or_else(unknown)?,

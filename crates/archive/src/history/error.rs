@@ -8,7 +8,7 @@ use rusqlite::ErrorCode;
 use super::schema::HISTORY_VERSION;
 use crate::ArchiveError;
 
-/// Why a history could not be read or added to.
+/// The reason why a history could not be read or changed.
 #[derive(Debug, thiserror::Error)]
 pub enum HistoryError {
     /// The file does not exist.
@@ -25,7 +25,7 @@ pub enum HistoryError {
         /// The file.
         path: PathBuf,
     },
-    /// Another program held its lock for too long.
+    /// Another program holds its lock for too long.
     #[error("the history {path} is in use by another program")]
     Locked {
         /// The file.
@@ -66,7 +66,7 @@ pub enum HistoryError {
     /// It is a device, a pipe or a directory.
     #[error("{path} is not a regular file")]
     NotRegularFile {
-        /// What it is named.
+        /// The path.
         path: PathBuf,
     },
     /// A newer version of this program wrote it.
@@ -114,7 +114,7 @@ impl HistoryError {
             Some(ErrorCode::DiskFull) => HistoryError::Full { path },
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => HistoryError::Damaged { path, why },
             _ => match error {
-                // A column has another type than it was written with.
+                // A column has a different type than at the time of writing.
                 rusqlite::Error::FromSqlConversionFailure(..) | rusqlite::Error::InvalidColumnType(..) => {
                     HistoryError::Damaged { path, why }
                 }

@@ -4,10 +4,10 @@ use rusqlite::ToSql;
 
 use super::entry::EntryKind;
 
-/// Conditions that an entry must meet, all of them. Texts match anywhere and in any case.
+/// Conditions that an entry must meet. Texts match anywhere, ignoring case.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// Its number.
+    /// Number of the entry.
     pub id: Option<u64>,
     /// Part of the path of a target.
     pub target: Option<String>,
@@ -17,9 +17,9 @@ pub struct Filter {
     pub host: Option<String>,
     /// Part of the label or of the name of the test.
     pub label: Option<String>,
-    /// The command that made it.
+    /// The command that created the entry.
     pub kind: Option<EntryKind>,
-    /// The verdict it came to.
+    /// Its verdict.
     pub verdict: Option<String>,
     /// Digest of the test: [`super::Entry::test`].
     pub test: Option<String>,

@@ -1,8 +1,8 @@
 //! The history: all results of this user on this machine, in one SQLite file.
 //!
 //! Each entry holds the figures for lists and trends, and the complete result, byte for byte as
-//! `--save` writes it, so that every report can be made from the history alone. Nothing is judged
-//! or printed here. A [`HistoryError`] must never fail a run.
+//! `--save` writes it, so that the history suffices for every report. This module neither judges
+//! nor prints. A [`HistoryError`] must never fail a run.
 //!
 //! The file uses a rollback journal, not a write-ahead log, because home directories may be on
 //! network file systems. Writers wait up to five seconds for each other.
@@ -26,7 +26,7 @@ pub use error::HistoryError;
 pub use filter::{Filter, Retention};
 pub use schema::HISTORY_VERSION;
 
-/// How long to wait while another program writes.
+/// Maximum wait while another program writes.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// An open history.
@@ -41,12 +41,12 @@ impl History {
     /// A read-only file can be opened; adding to it then fails.
     ///
     /// # Errors
-    /// [`HistoryError`], with what is wrong with the file.
+    /// [`HistoryError`], with the problem of the file.
     pub fn open(path: &Path) -> Result<History, HistoryError> {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         if let Some(folder) = folder {
             fs::create_dir_all(folder).map_err(|source| HistoryError::System {
-                verb: "make the folder",
+                verb: "create the folder",
                 path: folder.to_owned(),
                 source,
             })?;

@@ -1,7 +1,7 @@
 //! The tables, and their migration from earlier versions.
 //!
 //! `PRAGMA user_version` holds the format version. All migration steps run in one transaction, so a
-//! file is never left in between.
+//! file is never left partly migrated.
 
 use std::path::Path;
 
@@ -69,8 +69,8 @@ fn create_tables(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
     )
 }
 
-/// Adds the digest of the test, and computes it for the existing entries whose result this version
-/// can read.
+/// Adds the digest of the test. Computes it for the existing entries whose result this version can
+/// read.
 fn add_test_digest(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
     transaction.execute_batch("ALTER TABLE entry ADD COLUMN test TEXT; CREATE INDEX entry_test ON entry (test);")?;
     let mut select = transaction.prepare("SELECT entry, bytes FROM document")?;
@@ -110,7 +110,7 @@ pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), Hi
     }
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate);
     let transaction = transaction.map_err(failed)?;
-    // Another program may have migrated the file since.
+    // Another program may have migrated the file in the meantime.
     let found = read_version(&transaction).map_err(failed)?;
     for step in MIGRATIONS.iter().skip(usize::try_from(found).unwrap_or(0)) {
         step(&transaction).map_err(failed)?;

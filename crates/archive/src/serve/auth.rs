@@ -14,7 +14,7 @@ use axum::http::{HeaderMap, Method, Response, StatusCode, Uri};
 use axum::middleware::Next;
 use sha2::{Digest, Sha256};
 
-use super::Trouble;
+use super::ErrorPage;
 
 /// Shorter tokens could be guessed.
 const MIN_TOKEN_LENGTH: usize = 16;
@@ -34,7 +34,7 @@ impl Token {
             .then(|| Token(word.into()))
     }
 
-    /// The word.
+    /// The secret word.
     pub fn word(&self) -> &str {
         &self.0
     }
@@ -66,8 +66,7 @@ impl AuthGuard {
         AuthGuard { address, token }
     }
 
-    /// Only those who have shown a token change anything: a loopback address is open to every user
-    /// of the machine.
+    /// Changes require a token, because a loopback address is open to every user of the machine.
     pub(super) fn permits_changes(&self) -> bool {
         self.token.is_some()
     }
@@ -77,10 +76,10 @@ impl AuthGuard {
         format!("fathom_{}", self.address.port())
     }
 
-    /// Whether a `Host` header is safe from DNS rebinding, by which a foreign site points its own
-    /// name at this address to read our pages in the user's browser. IP addresses and `localhost`
-    /// are safe. Other names are allowed only with a token, whose cookie the browser does not send
-    /// to that name.
+    /// True if a `Host` header is safe from DNS rebinding. In such an attack, a foreign site points
+    /// its own name to this address to read our pages in the user's browser. IP addresses and
+    /// `localhost` are safe. Other names are allowed only with a token, whose cookie the browser
+    /// does not send to that name.
     fn accepts_host(&self, host: &str) -> bool {
         let name = match host.rsplit_once(':') {
             Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
@@ -97,7 +96,7 @@ impl AuthGuard {
         }
     }
 
-    /// The request contains the token.
+    /// True if the request contains the token.
     fn is_authorized(&self, token: &Token, headers: &HeaderMap) -> bool {
         let text = |value: &HeaderValue| value.to_str().unwrap_or_default().to_owned();
         let bearer = headers.get(AUTHORIZATION).map(text);
@@ -121,26 +120,26 @@ impl AuthGuard {
         if !matches!(*request.method(), Method::GET | Method::HEAD) && !changes {
             let what = "these pages are read-only";
             let help = "start `fathom serve` with --token to label and remove entries here";
-            let mut answer = Trouble::new(StatusCode::METHOD_NOT_ALLOWED, what, help).answer();
-            answer
+            let mut response = ErrorPage::new(StatusCode::METHOD_NOT_ALLOWED, what, help).into_response();
+            response
                 .headers_mut()
                 .insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
-            return Some(answer);
+            return Some(response);
         }
         let host = request.headers().get(HOST).and_then(|host| host.to_str().ok());
         if !host.is_some_and(|host| self.accepts_host(host)) {
             let what = "the server does not accept this host name";
             let help = format!("use its numeric address: http://{}/", self.address);
-            return Some(Trouble::new(StatusCode::MISDIRECTED_REQUEST, what, &help).answer());
+            return Some(ErrorPage::new(StatusCode::MISDIRECTED_REQUEST, what, &help).into_response());
         }
         let token = self.token.as_ref()?;
         if changes && !is_same_origin(request.headers()) {
             let what = "the request comes from a page of another server";
             let help = "open the list of this server and repeat the change there";
-            return Some(Trouble::new(StatusCode::FORBIDDEN, what, help).answer());
+            return Some(ErrorPage::new(StatusCode::FORBIDDEN, what, help).into_response());
         }
-        if let Some(answer) = self.redirect_with_cookie(token, request.uri()) {
-            return Some(answer);
+        if let Some(response) = self.redirect_with_cookie(token, request.uri()) {
+            return Some(response);
         }
         if self.is_authorized(token, request.headers()) {
             return None;
@@ -148,11 +147,11 @@ impl AuthGuard {
         let what = "this server requires a token";
         let help =
             "open the address that `fathom serve` printed, with ?token=…; programs send `Authorization: Bearer …`";
-        let mut answer = Trouble::new(StatusCode::UNAUTHORIZED, what, help).answer();
-        answer
+        let mut response = ErrorPage::new(StatusCode::UNAUTHORIZED, what, help).into_response();
+        response
             .headers_mut()
             .insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-        Some(answer)
+        Some(response)
     }
 
     /// Moves the token from the address to a cookie, so that it does not stay visible there.
@@ -175,18 +174,18 @@ impl AuthGuard {
             false => format!("{path}?{}", rest.join("&")),
         };
         let cookie = format!("{}={}; HttpOnly; SameSite=Strict; Path=/", self.cookie_name(), token.0);
-        let mut answer = Response::new(Body::empty());
-        *answer.status_mut() = StatusCode::SEE_OTHER;
-        let headers = answer.headers_mut();
+        let mut response = Response::new(Body::empty());
+        *response.status_mut() = StatusCode::SEE_OTHER;
+        let headers = response.headers_mut();
         headers.insert(LOCATION, HeaderValue::try_from(location).ok()?);
         headers.insert(SET_COOKIE, HeaderValue::try_from(cookie).ok()?);
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-        Some(answer)
+        Some(response)
     }
 }
 
-/// Browsers name the origin of a form. Cookies go to every port of a host, so that a page of
-/// another server on this machine could ask for changes in its reader's name.
+/// True if a form comes from a page of this server. Browsers send cookies to every port of a host,
+/// so a page of another server on this machine could otherwise make changes in the user's name.
 fn is_same_origin(headers: &HeaderMap) -> bool {
     let text = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
     let host = text(HOST);
@@ -197,17 +196,17 @@ fn is_same_origin(headers: &HeaderMap) -> bool {
 }
 
 /// Middleware that authorizes every request.
-pub(super) async fn pass(State(guard): State<Arc<AuthGuard>>, request: Request, next: Next) -> Response<Body> {
-    let mut answer = match guard.reject_or_redirect(&request) {
-        Some(answer) => answer,
+pub(super) async fn authorize(State(guard): State<Arc<AuthGuard>>, request: Request, next: Next) -> Response<Body> {
+    let mut response = match guard.reject_or_redirect(&request) {
+        Some(response) => response,
         None => next.run(request).await,
     };
     const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
-    let headers = answer.headers_mut();
+    let headers = response.headers_mut();
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(REFERRER_POLICY, HeaderValue::from_static("same-origin"));
     headers.insert(RESOURCE_POLICY, HeaderValue::from_static("same-origin"));
-    answer
+    response
 }
 
 #[cfg(test)]
@@ -220,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_could_be_led_here_are_not_known() {
+    fn names_open_to_dns_rebinding_are_rejected() {
         let check =
             |guard: &AuthGuard, host: &str, expected: bool| assert_eq!(guard.accepts_host(host), expected, "{host}");
         let local = guard("127.0.0.1:7744", false);
@@ -240,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_are_plain_words_of_some_length() {
+    fn tokens_are_plain_words_of_sufficient_length() {
         for word in [
             "short", "0123456789abcde", "0123456789abcdef;", "0123456789abcde\u{e9}", "0123456789 abcdef",
         ] {

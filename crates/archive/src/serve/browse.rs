@@ -19,11 +19,11 @@ use report::html;
 use report::html::page::Page;
 
 use super::auth::{self, AuthGuard};
-use super::{MAX_CONNECTIONS, Trouble, answer_until, list, of_type, page, runtime};
+use super::{ErrorPage, MAX_CONNECTIONS, html_response, list, new_runtime, serve_until, typed_response};
 use crate::Saved;
 use crate::history::{Entry, History, HistoryError};
 
-/// How often to check whether the server must stop.
+/// Interval between checks whether the server must stop.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Upper limit of compared entries: a page has no more colours that can be distinguished.
 const MAX_COMPARED: usize = 8;
@@ -39,8 +39,8 @@ pub trait Pages: Send + Sync {
     /// too.
     ///
     /// # Errors
-    /// [`Trouble`], with the reason why they cannot be compared.
-    fn comparison_page(&self, entries: &[u64], force: bool) -> Result<Page, Trouble>;
+    /// [`ErrorPage`], with the reason why they cannot be compared.
+    fn comparison_page(&self, entries: &[u64], force: bool) -> Result<Page, ErrorPage>;
 
     /// The time that a user wrote as a date or an age, in Unix nanoseconds; `is_end` takes the end
     /// of a day.
@@ -53,7 +53,7 @@ pub trait Pages: Send + Sync {
     fn format_time(&self, unix_ns: u64) -> String;
 
     /// The error page for an error of the history.
-    fn error_page(&self, error: &HistoryError) -> Trouble;
+    fn error_page(&self, error: &HistoryError) -> ErrorPage;
 }
 
 /// State of the handlers.
@@ -89,14 +89,14 @@ pub fn browse(
             is_writable: guard.permits_changes(),
             pages,
         }))
-        .layer(middleware::from_fn_with_state(Arc::new(guard), auth::pass));
-    let runtime = runtime()?;
+        .layer(middleware::from_fn_with_state(Arc::new(guard), auth::authorize));
+    let runtime = new_runtime()?;
     let stopped = async {
         while !stop.load(Ordering::Relaxed) {
             tokio::time::sleep(POLL_INTERVAL).await;
         }
     };
-    let outcome = runtime.block_on(answer_until(listener, MAX_CONNECTIONS, router, stopped));
+    let outcome = runtime.block_on(serve_until(listener, MAX_CONNECTIONS, router, stopped));
     // Do not wait for pages in progress.
     runtime.shutdown_background();
     outcome
@@ -105,94 +105,94 @@ pub fn browse(
 impl Browse {
     /// The history; `None` if there is none yet. Each page opens it again, so that the file is
     /// closed between requests.
-    pub(super) fn history(&self) -> Result<Option<History>, Trouble> {
+    pub(super) fn history(&self) -> Result<Option<History>, ErrorPage> {
         match History::open_existing(&self.history) {
             Ok(history) => Ok(Some(history)),
             Err(HistoryError::Missing { .. }) => Ok(None),
-            Err(error) => Err(self.trouble(&error)),
+            Err(error) => Err(self.error_page(&error)),
         }
     }
 
-    pub(super) fn trouble(&self, error: &HistoryError) -> Trouble {
+    pub(super) fn error_page(&self, error: &HistoryError) -> ErrorPage {
         let status = match error {
             HistoryError::NoEntry { .. } | HistoryError::Missing { .. } => StatusCode::NOT_FOUND,
             _ => StatusCode::SERVICE_UNAVAILABLE,
         };
-        Trouble {
+        ErrorPage {
             status: status.as_u16(),
             ..self.pages.error_page(error)
         }
     }
 
-    fn existing_history(&self) -> Result<History, Trouble> {
+    fn existing_history(&self) -> Result<History, ErrorPage> {
         let missing = HistoryError::Missing {
             path: self.history.clone(),
         };
-        self.history()?.ok_or_else(|| self.trouble(&missing))
+        self.history()?.ok_or_else(|| self.error_page(&missing))
     }
 }
 
 /// Renders a response on another thread, because databases and long reports block.
 async fn render(
     browse: Arc<Browse>,
-    render: impl FnOnce(&Browse) -> Result<Response<Body>, Trouble> + Send + 'static,
+    render: impl FnOnce(&Browse) -> Result<Response<Body>, ErrorPage> + Send + 'static,
 ) -> Response<Body> {
     match tokio::task::spawn_blocking(move || render(&browse)).await {
-        Ok(Ok(answer)) => answer,
-        Ok(Err(trouble)) => trouble.answer(),
-        Err(_) => Trouble::new(StatusCode::INTERNAL_SERVER_ERROR, "this page cannot be rendered", "").answer(),
+        Ok(Ok(response)) => response,
+        Ok(Err(error_page)) => error_page.into_response(),
+        Err(_) => ErrorPage::new(StatusCode::INTERNAL_SERVER_ERROR, "this page cannot be rendered", "").into_response(),
     }
 }
 
-pub(super) fn pairs(uri: &Uri) -> Result<Vec<(String, String)>, Trouble> {
-    let unreadable = |_| Trouble::new(StatusCode::BAD_REQUEST, "the address cannot be read", "");
+pub(super) fn parse_query(uri: &Uri) -> Result<Vec<(String, String)>, ErrorPage> {
+    let unreadable = |_| ErrorPage::new(StatusCode::BAD_REQUEST, "the address cannot be read", "");
     Ok(Query::try_from_uri(uri).map_err(unreadable)?.0)
 }
 
-fn number(text: &str) -> Result<u64, Trouble> {
+fn parse_entry(text: &str) -> Result<u64, ErrorPage> {
     text.parse().map_err(|_| {
-        Trouble::new(
+        ErrorPage::new(
             StatusCode::NOT_FOUND,
-            "entries have numbers",
+            "an entry is named by its number",
             "the list links to all pages",
         )
     })
 }
 
 async fn index(State(browse): State<Arc<Browse>>, uri: Uri) -> Response<Body> {
-    render(browse, move |browse| list::page(browse, &pairs(&uri)?)).await
+    render(browse, move |browse| list::page(browse, &parse_query(&uri)?)).await
 }
 
 async fn entry(State(browse): State<Arc<Browse>>, Path(id): Path<String>) -> Response<Body> {
     render(browse, move |browse| {
         let history = browse.existing_history()?;
-        let id = number(&id)?;
-        let failed = |error| browse.trouble(&error);
+        let id = parse_entry(&id)?;
+        let failed = |error| browse.error_page(&error);
         let entry = history.get(id).map_err(failed)?;
         let saved = history.saved(id).map_err(failed)?;
         let report = browse.pages.entry_page(&entry, saved).ok_or_else(|| {
             let what = format!("entry {id} holds a study that has no page");
-            Trouble::new(StatusCode::NOT_FOUND, what, "`fathom history show` shows it as text")
+            ErrorPage::new(StatusCode::NOT_FOUND, what, "`fathom history show` shows it as text")
         })?;
         let file = format!("/entry/{id}/file");
         let links = [("/", "History"), (file.as_str(), "The saved file")];
-        Ok(page(html::linked(&report, &links)))
+        Ok(html_response(html::linked(&report, &links)))
     })
     .await
 }
 
 async fn file(State(browse): State<Arc<Browse>>, Path(id): Path<String>) -> Response<Body> {
     render(browse, move |browse| {
-        let id = number(&id)?;
+        let id = parse_entry(&id)?;
         let bytes = browse
             .existing_history()?
             .document(id)
-            .map_err(|error| browse.trouble(&error))?;
-        let mut answer = of_type("application/octet-stream", bytes.into());
+            .map_err(|error| browse.error_page(&error))?;
+        let mut response = typed_response("application/octet-stream", bytes.into());
         let name = HeaderValue::try_from(format!("attachment; filename=\"history-{id}.fathom\""));
         let name = name.expect("a number makes a plain name");
-        answer.headers_mut().insert(CONTENT_DISPOSITION, name);
-        Ok(answer)
+        response.headers_mut().insert(CONTENT_DISPOSITION, name);
+        Ok(response)
     })
     .await
 }
@@ -201,30 +201,30 @@ async fn file(State(browse): State<Arc<Browse>>, Path(id): Path<String>) -> Resp
 /// first.
 async fn compare(State(browse): State<Arc<Browse>>, uri: Uri) -> Response<Body> {
     render(browse, move |browse| {
-        let pairs = pairs(&uri)?;
+        let pairs = parse_query(&uri)?;
         let mut entries = Vec::new();
         let is_selected = pairs.iter().any(|(key, _)| key == "entry");
         for (_, text) in pairs
             .iter()
             .filter(|(key, _)| ["a", "b", "entry"].contains(&key.as_str()))
         {
-            entries.push(number(text)?);
+            entries.push(parse_entry(text)?);
         }
         if is_selected {
             entries.sort_unstable();
         }
         if !(2..=MAX_COMPARED).contains(&entries.len()) {
             let what = format!("2 to {MAX_COMPARED} entries can be compared, not {}", entries.len());
-            let help = "tick them in the list, or name two: /compare?a=1&b=2";
-            return Err(Trouble::new(StatusCode::BAD_REQUEST, what, help));
+            let help = "select them in the list, or name two: /compare?a=1&b=2";
+            return Err(ErrorPage::new(StatusCode::BAD_REQUEST, what, help));
         }
         let history = browse.existing_history()?;
         for id in &entries {
-            history.get(*id).map_err(|error| browse.trouble(&error))?;
+            history.get(*id).map_err(|error| browse.error_page(&error))?;
         }
         let force = pairs.iter().any(|(key, value)| key == "force" && value == "1");
         let compared = browse.pages.comparison_page(&entries, force)?;
-        Ok(page(html::linked(&compared, &[("/", "History")])))
+        Ok(html_response(html::linked(&compared, &[("/", "History")])))
     })
     .await
 }
@@ -235,40 +235,40 @@ type Fields = Vec<(String, String)>;
 type ParsedForm = Result<Form<Fields>, FormRejection>;
 
 /// The fields of a form and the selected entries.
-fn ticked_entries(form: ParsedForm) -> Result<(Fields, Vec<u64>), Trouble> {
-    let unreadable = |error: FormRejection| Trouble::new(error.status(), "the form cannot be read", "");
+fn selected_entries(form: ParsedForm) -> Result<(Fields, Vec<u64>), ErrorPage> {
+    let unreadable = |error: FormRejection| ErrorPage::new(error.status(), "the form cannot be read", "");
     let Form(fields) = form.map_err(unreadable)?;
     let entries = fields.iter().filter(|(key, _)| key == "entry");
     let entries = entries
-        .map(|(_, id)| number(id))
-        .collect::<Result<Vec<u64>, Trouble>>()?;
+        .map(|(_, id)| parse_entry(id))
+        .collect::<Result<Vec<u64>, ErrorPage>>()?;
     if entries.is_empty() {
-        let help = "tick entries in the list first";
-        return Err(Trouble::new(StatusCode::BAD_REQUEST, "no entry is selected", help));
+        let help = "select entries in the list first";
+        return Err(ErrorPage::new(StatusCode::BAD_REQUEST, "no entry is selected", help));
     }
     Ok((fields, entries))
 }
 
 /// Redirects to the list, so that reloading the page does not repeat the change.
 fn redirect_to_list() -> Response<Body> {
-    let mut answer = Response::new(Body::empty());
-    *answer.status_mut() = StatusCode::SEE_OTHER;
-    answer.headers_mut().insert(LOCATION, HeaderValue::from_static("/"));
-    answer
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::SEE_OTHER;
+    response.headers_mut().insert(LOCATION, HeaderValue::from_static("/"));
+    response
 }
 
 /// Labels the selected entries; an empty text removes their labels.
 async fn label(State(browse): State<Arc<Browse>>, form: ParsedForm) -> Response<Body> {
     render(browse, move |browse| {
-        let (fields, entries) = ticked_entries(form)?;
+        let (fields, entries) = selected_entries(form)?;
         let text = fields
             .iter()
             .find(|(key, _)| key == "text")
             .map(|(_, text)| text.trim());
-        let text = text.ok_or_else(|| Trouble::new(StatusCode::BAD_REQUEST, "the label is missing", ""))?;
+        let text = text.ok_or_else(|| ErrorPage::new(StatusCode::BAD_REQUEST, "the label is missing", ""))?;
         let history = browse.existing_history()?;
         for id in entries {
-            history.label(id, text).map_err(|error| browse.trouble(&error))?;
+            history.label(id, text).map_err(|error| browse.error_page(&error))?;
         }
         Ok(redirect_to_list())
     })
@@ -278,9 +278,9 @@ async fn label(State(browse): State<Arc<Browse>>, form: ParsedForm) -> Response<
 /// Asks for confirmation, then removes the selected entries.
 async fn remove(State(browse): State<Arc<Browse>>, form: ParsedForm) -> Response<Body> {
     render(browse, move |browse| {
-        let (fields, entries) = ticked_entries(form)?;
+        let (fields, entries) = selected_entries(form)?;
         let history = browse.existing_history()?;
-        let failed = |error| browse.trouble(&error);
+        let failed = |error| browse.error_page(&error);
         if !fields.iter().any(|(key, value)| key == "sure" && value == "1") {
             let entries = entries
                 .into_iter()
@@ -297,10 +297,10 @@ async fn remove(State(browse): State<Arc<Browse>>, form: ParsedForm) -> Response
 }
 
 async fn not_found() -> Response<Body> {
-    Trouble::new(
+    ErrorPage::new(
         StatusCode::NOT_FOUND,
         "there is no such page",
         "the list links to all pages",
     )
-    .answer()
+    .into_response()
 }

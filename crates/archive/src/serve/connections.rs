@@ -20,11 +20,12 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
 use tokio::time::{Instant, Sleep, sleep, sleep_until, timeout};
 
-/// From the first byte of a request, or the start of the connection, to the end of the headers.
+/// Maximum time until the end of the headers. It starts with the first byte of a request, or with
+/// the connection.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(5);
-/// Between two requests, and while a client reads nothing of a response.
+/// Maximum time between two requests, or without progress of a response.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
-/// How often to check for a free connection while all have requests.
+/// Interval between checks for a free connection while all have requests.
 const RECHECK_INTERVAL: Duration = Duration::from_millis(100);
 /// Pause after an error of the listener, such as too many open files.
 const ERROR_PAUSE: Duration = Duration::from_millis(100);
@@ -82,7 +83,7 @@ impl Connections {
         self.list.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns once there is room for one more.
+    /// Waits until there is room for one more connection.
     async fn make_room(&self) {
         loop {
             {
@@ -134,7 +135,7 @@ impl State {
         }
     }
 
-    /// When to close the connection if there is no progress.
+    /// The time to close the connection if there is no progress.
     fn deadline(&self) -> Option<Instant> {
         match (self.stalled, self.requests, self.awaits_headers) {
             (true, _, _) => Some(self.since + IDLE_TIMEOUT),
@@ -144,7 +145,7 @@ impl State {
         }
     }
 
-    /// Since when the connection is idle; `None` if it has a request.
+    /// The time since which the connection is idle; `None` if it has a request.
     fn idle_since(&self) -> Option<Instant> {
         (self.requests == 0 && !self.stalled && !self.closing).then_some(self.since)
     }
@@ -182,15 +183,15 @@ impl Connection {
 
 /// The connection of a request.
 #[derive(Clone, Debug)]
-pub(super) struct Tracked(Arc<Connection>);
+pub(super) struct RequestConnection(Arc<Connection>);
 
-impl Connected<IncomingStream<'_, LimitedListener>> for Tracked {
-    fn connect_info(stream: IncomingStream<'_, LimitedListener>) -> Tracked {
-        Tracked(Arc::clone(&stream.io().connection))
+impl Connected<IncomingStream<'_, LimitedListener>> for RequestConnection {
+    fn connect_info(stream: IncomingStream<'_, LimitedListener>) -> RequestConnection {
+        RequestConnection(Arc::clone(&stream.io().connection))
     }
 }
 
-impl Tracked {
+impl RequestConnection {
     /// Marks the connection as busy until the guard is dropped.
     pub(super) fn begin_request(&self) -> ActiveRequest {
         let mut state = self.0.state();
@@ -213,7 +214,11 @@ impl Drop for ActiveRequest {
 }
 
 /// Middleware that marks the connection as busy during a request.
-pub(super) async fn track(ConnectInfo(tracked): ConnectInfo<Tracked>, request: Request, next: Next) -> Response {
+pub(super) async fn track(
+    ConnectInfo(tracked): ConnectInfo<RequestConnection>,
+    request: Request,
+    next: Next,
+) -> Response {
     let _active = tracked.begin_request();
     next.run(request).await
 }
@@ -330,31 +335,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_connection_waits_for_decides_how_long() {
+    fn the_state_of_a_connection_decides_its_timeout() {
         let check = |state: &State, limit: Option<u64>| {
             let left = state.deadline().map(|deadline| (deadline - state.since).as_secs());
             assert_eq!(left, limit, "{state:?}");
         };
         let mut state = State::new();
         check(&state, Some(5));
-        // A byte of the headers gives no more time.
+        // A byte of the headers does not extend the time.
         let begun = state.since;
         state.on_read();
         assert_eq!(state.since, begun);
-        let connection = Tracked(Arc::new(Connection {
+        let connection = RequestConnection(Arc::new(Connection {
             state: Mutex::new(state),
         }));
         let request = connection.begin_request();
         check(&connection.0.state(), None);
         assert_eq!(connection.0.state().idle_since(), None);
         drop(request);
-        // Between two requests, and once another one has begun.
+        // Between two requests, and after the next request has begun.
         let mut state = connection.0.state();
         check(&state, Some(30));
         assert_eq!(state.idle_since(), Some(state.since));
         state.on_read();
         check(&state, Some(5));
-        // A client that takes nothing, and then something.
+        // A client that first reads nothing, then something.
         state.requests = 1;
         state.on_write(false);
         check(&state, Some(30));

@@ -7,11 +7,11 @@ use report::html::{self, escape::text};
 use report::numbers;
 
 use super::browse::Browse;
-use super::{Trouble, page as answer};
+use super::{ErrorPage, html_response};
 use crate::history::{Entry, EntryJob, EntryKind, Filter};
 
 /// Upper limit of the entries of a page.
-const AT_ONCE: usize = 100;
+const ENTRIES_PER_PAGE: usize = 100;
 
 /// Fields of the filter: key in the query, label, placeholder.
 const FIELDS: [(&str, &str, &str); 6] = [
@@ -40,16 +40,16 @@ const COLUMNS: [(&str, &str); 12] = [
 ];
 
 /// The page for a query.
-pub(super) fn page(browse: &Browse, pairs: &[(String, String)]) -> Result<Response<Body>, Trouble> {
-    let filter = filter(browse, pairs)?;
+pub(super) fn page(browse: &Browse, pairs: &[(String, String)]) -> Result<Response<Body>, ErrorPage> {
+    let filter = parse_filter(browse, pairs)?;
     let mut entries = match browse.history()? {
         None => Vec::new(),
-        Some(history) => history.list(&filter).map_err(|error| browse.trouble(&error))?,
+        Some(history) => history.list(&filter).map_err(|error| browse.error_page(&error))?,
     };
-    let more = entries.len() > AT_ONCE;
-    entries.truncate(AT_ONCE);
-    let mut body = running(browse);
-    body += &form(pairs);
+    let more = entries.len() > ENTRIES_PER_PAGE;
+    entries.truncate(ENTRIES_PER_PAGE);
+    let mut body = running_section(browse);
+    body += &filter_form(pairs);
     match entries.is_empty() {
         true if pairs.iter().all(|(_, value)| value.is_empty()) => {
             body += "<p>The history is empty. Every command that measures adds an entry, for example <code>fathom quick</code>.</p>\n";
@@ -63,11 +63,11 @@ pub(super) fn page(browse: &Browse, pairs: &[(String, String)]) -> Result<Respon
             text(&older_query(pairs, last.id))
         );
     }
-    Ok(answer(html::plain("History of measurements", &[], &body, "")))
+    Ok(html_response(html::plain("History of measurements", &[], &body, "")))
 }
 
 /// The runs in progress, with links to their pages.
-fn running(browse: &Browse) -> String {
+fn running_section(browse: &Browse) -> String {
     let runs = browse.pages.running();
     if runs.is_empty() {
         return String::new();
@@ -79,14 +79,14 @@ fn running(browse: &Browse) -> String {
     out + "</ul></section>\n"
 }
 
-fn filter(browse: &Browse, pairs: &[(String, String)]) -> Result<Filter, Trouble> {
+fn parse_filter(browse: &Browse, pairs: &[(String, String)]) -> Result<Filter, ErrorPage> {
     let value = |name: &str| {
         let found = pairs.iter().find(|(key, _)| key == name);
         found
             .map(|(_, value)| value.trim().to_owned())
             .filter(|value| !value.is_empty())
     };
-    let wrong = |what: String, help: &str| Trouble::new(StatusCode::BAD_REQUEST, what, help);
+    let wrong = |what: String, help: &str| ErrorPage::new(StatusCode::BAD_REQUEST, what, help);
     let moment = |name: &str| {
         let moment = |text: String| {
             browse.pages.parse_time(&text, name == "until").ok_or_else(|| {
@@ -98,9 +98,12 @@ fn filter(browse: &Browse, pairs: &[(String, String)]) -> Result<Filter, Trouble
     };
     let kind = |name: String| {
         EntryKind::from_name(&name)
-            .ok_or_else(|| wrong(format!("no command is called `{name}`"), "choose one from the list"))
+            .ok_or_else(|| wrong(format!("unknown command `{name}`"), "choose one from the list"))
     };
-    let before = |id: String| id.parse().map_err(|_| wrong("entries have numbers".into(), ""));
+    let before = |id: String| {
+        id.parse()
+            .map_err(|_| wrong("an entry is named by its number".into(), ""))
+    };
     Ok(Filter {
         target: value("target"),
         device: value("device"),
@@ -111,12 +114,12 @@ fn filter(browse: &Browse, pairs: &[(String, String)]) -> Result<Filter, Trouble
         since_unix_ns: moment("since")?,
         until_unix_ns: moment("until")?,
         before: value("before").map(before).transpose()?,
-        limit: Some(AT_ONCE + 1),
+        limit: Some(ENTRIES_PER_PAGE + 1),
         ..Filter::default()
     })
 }
 
-fn form(pairs: &[(String, String)]) -> String {
+fn filter_form(pairs: &[(String, String)]) -> String {
     let value = |name: &str| pairs.iter().find(|(key, _)| key == name).map_or("", |(_, value)| value);
     let mut out = String::from("<form class=\"filter\" method=\"get\" action=\"/\" role=\"search\">\n");
     for (name, words, example) in FIELDS {
@@ -145,11 +148,14 @@ fn older_query(pairs: &[(String, String)], before: u64) -> String {
     };
     let encoded = |value: &str| value.bytes().map(plain).collect::<String>();
     let names = FIELDS.map(|(name, ..)| name);
-    let kept = pairs.iter().filter(|(key, value)| {
+    let filters = pairs.iter().filter(|(key, value)| {
         !value.is_empty() && ([&names[..], &["kind", "verdict"]].concat().contains(&key.as_str()))
     });
-    let kept = kept.map(|(key, value)| format!("{key}={}", encoded(value)));
-    kept.chain([format!("before={before}")]).collect::<Vec<_>>().join("&")
+    let filters = filters.map(|(key, value)| format!("{key}={}", encoded(value)));
+    filters
+        .chain([format!("before={before}")])
+        .collect::<Vec<_>>()
+        .join("&")
 }
 
 /// The buttons for selected entries.
@@ -183,9 +189,9 @@ pub(super) fn confirm_removal(browse: &Browse, entries: &[Entry]) -> Response<Bo
             text(&words)
         );
     }
-    body += "</ul>\n<p>An entry that is removed cannot be brought back; a file of --save stays.</p>\n\
+    body += "</ul>\n<p>Removed entries cannot be restored; files written by --save remain.</p>\n\
              <p><button type=\"submit\">Remove</button> <a href=\"/\">Keep</a></p>\n</form>\n";
-    answer(html::plain("Remove these entries?", &[("/", "History")], &body, ""))
+    html_response(html::plain("Remove these entries?", &[("/", "History")], &body, ""))
 }
 
 fn table(browse: &Browse, entries: &[Entry]) -> String {
@@ -281,7 +287,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_next_page_asks_for_the_same() {
+    fn the_link_to_older_entries_has_the_same_filters() {
         let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
         let pairs = [
             pair("label", "a&b c"),

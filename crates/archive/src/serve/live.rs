@@ -26,8 +26,8 @@ use report::live::Metrics;
 use tokio::sync::{mpsc, oneshot};
 
 use super::auth::{self, AuthGuard};
-use super::connections::{ActiveRequest, Tracked};
-use super::{Trouble, answer_until, of_type, page, runtime};
+use super::connections::{ActiveRequest, RequestConnection};
+use super::{ErrorPage, html_response, new_runtime, serve_until, typed_response};
 
 /// The page's own script.
 const SCRIPT: &str = include_str!("live.js");
@@ -98,8 +98,8 @@ impl LiveServer {
             .route("/events", get(events))
             .fallback(not_found)
             .with_state(Arc::clone(&shared))
-            .layer(middleware::from_fn_with_state(Arc::new(guard), auth::pass));
-        let runtime = runtime()?;
+            .layer(middleware::from_fn_with_state(Arc::new(guard), auth::authorize));
+        let runtime = new_runtime()?;
         let (stop, stopped) = oneshot::channel::<()>();
         let serve = move || {
             let stopped = async {
@@ -107,7 +107,7 @@ impl LiveServer {
                 let _ = stopped.await;
             };
             // If the listener fails, the run continues without its server.
-            let _ = runtime.block_on(answer_until(listener, max_connections, router, stopped));
+            let _ = runtime.block_on(serve_until(listener, max_connections, router, stopped));
             runtime.shutdown_background();
         };
         let thread = std::thread::Builder::new().name("metrics".into()).spawn(serve)?;
@@ -175,17 +175,17 @@ fn render(title: &str, about: &[String]) -> String {
 }
 
 async fn index(AxumState(shared): AxumState<Arc<Shared>>) -> Response<Body> {
-    page(shared.page.clone())
+    html_response(shared.page.clone())
 }
 
 async fn metrics_text(AxumState(shared): AxumState<Arc<Shared>>) -> Response<Body> {
     let metrics = shared.lock().metrics.clone();
-    of_type(METRICS_TYPE, metrics.text().into())
+    typed_response(METRICS_TYPE, metrics.text().into())
 }
 
 async fn events(
     AxumState(shared): AxumState<Arc<Shared>>,
-    ConnectInfo(tracked): ConnectInfo<Tracked>,
+    ConnectInfo(tracked): ConnectInfo<RequestConnection>,
 ) -> Response<Body> {
     let (client, queue) = mpsc::channel(QUEUE_LINES);
     {
@@ -193,7 +193,7 @@ async fn events(
         state.clients.retain(|client| !client.is_closed());
         if state.clients.len() >= MAX_CLIENTS {
             let what = format!("{MAX_CLIENTS} clients read this stream already");
-            return Trouble::new(StatusCode::SERVICE_UNAVAILABLE, what, "close some of their pages").answer();
+            return ErrorPage::new(StatusCode::SERVICE_UNAVAILABLE, what, "close some of their pages").into_response();
         }
         for line in &state.history {
             // The queue is longer than the history.
@@ -207,10 +207,10 @@ async fn events(
         queue,
         _request: tracked.begin_request(),
     };
-    of_type("text/event-stream", Body::from_stream(lines))
+    typed_response("text/event-stream", Body::from_stream(lines))
 }
 
 async fn not_found() -> Response<Body> {
     let help = "use / (the page), /metrics (OpenMetrics) or /events (the stream)";
-    Trouble::new(StatusCode::NOT_FOUND, "there is no such page", help).answer()
+    ErrorPage::new(StatusCode::NOT_FOUND, "there is no such page", help).into_response()
 }

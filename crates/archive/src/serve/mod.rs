@@ -28,7 +28,7 @@ pub use auth::{AuthGuard, Token};
 pub use browse::{Pages, browse};
 pub use live::LiveServer;
 
-use connections::{LimitedListener, Tracked};
+use connections::{LimitedListener, RequestConnection};
 
 /// Upper limit of the connections of a server.
 pub const MAX_CONNECTIONS: usize = 64;
@@ -39,22 +39,22 @@ const MAX_RENDERING: usize = 4;
 
 /// The content of an error page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Trouble {
-    /// HTTP status; 0 stands for 500.
+pub struct ErrorPage {
+    /// HTTP status; 0 means 500.
     pub status: u16,
-    /// What is wrong, in a sentence.
+    /// The problem, in a sentence.
     pub what: String,
     /// The reasons, each a line.
     pub why: Vec<String>,
-    /// What to do.
+    /// The recommended action.
     pub help: Option<String>,
     /// A link to continue: address and text.
     pub link: Option<Box<(String, String)>>,
 }
 
-impl Trouble {
-    fn new(status: StatusCode, what: impl Into<String>, help: &str) -> Trouble {
-        Trouble {
+impl ErrorPage {
+    fn new(status: StatusCode, what: impl Into<String>, help: &str) -> ErrorPage {
+        ErrorPage {
             status: status.as_u16(),
             what: what.into(),
             why: Vec::new(),
@@ -63,7 +63,7 @@ impl Trouble {
         }
     }
 
-    fn answer(&self) -> Response<Body> {
+    fn into_response(self) -> Response<Body> {
         let mut body = format!("<p>{}</p>\n", escape::text(&self.what));
         if !self.why.is_empty() {
             let each = self.why.iter().map(|why| format!("<li>{}</li>", escape::text(why)));
@@ -78,33 +78,33 @@ impl Trouble {
         }
         let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let title = status.canonical_reason().unwrap_or("Error");
-        let mut answer = page(html::plain(title, &[("/", "To the beginning")], &body, ""));
-        *answer.status_mut() = status;
-        answer
+        let mut response = html_response(html::plain(title, &[("/", "Start page")], &body, ""));
+        *response.status_mut() = status;
+        response
     }
 }
 
 /// A complete HTML document. Its meta element restricts what it loads; this header only forbids
 /// frames.
-fn page(text: String) -> Response<Body> {
-    let mut answer = of_type("text/html; charset=utf-8", text.into());
-    let alone = HeaderValue::from_static("frame-ancestors 'none'");
-    answer.headers_mut().insert(CONTENT_SECURITY_POLICY, alone);
-    answer
+fn html_response(text: String) -> Response<Body> {
+    let mut response = typed_response("text/html; charset=utf-8", text.into());
+    let no_frames = HeaderValue::from_static("frame-ancestors 'none'");
+    response.headers_mut().insert(CONTENT_SECURITY_POLICY, no_frames);
+    response
 }
 
 /// A response of any media type, which the browser must not cache.
-fn of_type(media: &'static str, body: Body) -> Response<Body> {
-    let mut answer = Response::new(body);
-    let headers = answer.headers_mut();
+fn typed_response(media: &'static str, body: Body) -> Response<Body> {
+    let mut response = Response::new(body);
+    let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(media));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     let nothing = HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'");
     headers.insert(CONTENT_SECURITY_POLICY, nothing);
-    answer
+    response
 }
 
-fn runtime() -> io::Result<Runtime> {
+fn new_runtime() -> io::Result<Runtime> {
     Builder::new_current_thread()
         .enable_all()
         .max_blocking_threads(MAX_RENDERING)
@@ -112,7 +112,7 @@ fn runtime() -> io::Result<Runtime> {
 }
 
 /// Serves until `over` resolves, then lets open responses finish for at most [`GRACE`].
-async fn answer_until(
+async fn serve_until(
     listener: TcpListener,
     max_connections: usize,
     router: Router,
@@ -123,7 +123,10 @@ async fn answer_until(
     let router = router.layer(middleware::from_fn(connections::track));
     let (end, ended) = oneshot::channel::<()>();
     let server = tokio::spawn(async move {
-        let server = axum::serve(listener, router.into_make_service_with_connect_info::<Tracked>());
+        let server = axum::serve(
+            listener,
+            router.into_make_service_with_connect_info::<RequestConnection>(),
+        );
         server
             .with_graceful_shutdown(async {
                 // Dropping the sender ends the wait; nothing is ever sent.

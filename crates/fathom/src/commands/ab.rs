@@ -10,7 +10,7 @@ use model::plan::Plan;
 use model::study::{LeftOut, StudyRun};
 use report::numbers::duration;
 use report::words;
-use study::ab::{self, Report, Side, Turn};
+use study::ab::{self, PairedRun, Report, Side};
 
 use super::lint;
 use super::results;
@@ -130,7 +130,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     };
     let documents = [load_side(session, args, &a)?, load_side(session, args, &b)?];
     let (a, b) = on.clone().unwrap_or((a, b));
-    let turns = ab::turns(args.pairs.unwrap_or(ab::MIN_PAIRS));
+    let turns = ab::run_order(args.pairs.unwrap_or(ab::MIN_PAIRS));
     let permissions = permissions::from_args(&args.safety);
     let bases = [native::lower(&documents[0])?, native::lower(&documents[1])?];
     if args.test.dry.dry_run {
@@ -211,7 +211,7 @@ fn parse_two_hosts(list: &str) -> Result<(String, String), Faults> {
 fn run_alternately(
     session: &Session,
     documents: &[Document; 2],
-    turns: &[Turn],
+    turns: &[PairedRun],
     permissions: &Permissions,
     hosts: &mut [Option<Fleet>; 2],
     mut screen: Screen,

@@ -1,6 +1,6 @@
 //! `fathom compare`.
 
-use analysis::compare::{self, Change, Difference, Fact, Judgement, Ranked};
+use analysis::compare::{self, Change, Difference, Fact, Judgement, RankedResult};
 use archive::Saved;
 use clap::ValueHint;
 use model::observation::Observation;
@@ -74,7 +74,7 @@ struct ComparedJob {
     /// Changes from the first result to each other one.
     changes: Vec<ComparedFile>,
     /// From best to worst, as indexes of the files.
-    ranking: Vec<Ranked>,
+    ranking: Vec<RankedResult>,
     sentences: Vec<String>,
 }
 
@@ -293,11 +293,16 @@ fn compare_job(files: &[String], job: &[&MeasuredLoad], margin: f64) -> Compared
 }
 
 /// Describes each ranked result against the best one.
-fn describe_ranking(files: &[String], observations: &[&Observation], ranking: &[Ranked], margin: f64) -> Vec<String> {
+fn describe_ranking(
+    files: &[String],
+    observations: &[&Observation],
+    ranking: &[RankedResult],
+    margin: f64,
+) -> Vec<String> {
     let Some((best, others)) = ranking.split_first() else {
         return Vec::new();
     };
-    let of_one = |one: &Ranked| {
+    let of_one = |one: &RankedResult| {
         let changes = compare::changes(observations[best.index], observations[one.index], margin);
         let names = [&*files[one.index], &*files[best.index]];
         Some(describe_change(one.to_best.as_ref()?, &changes, names, margin))
@@ -307,8 +312,8 @@ fn describe_ranking(files: &[String], observations: &[&Observation], ranking: &[
 
 /// Describes the deciding figure, and figures that disagree with it.
 fn describe_change(decisive: &Change, changes: &[Change], [name, base]: [&str; 2], margin: f64) -> String {
-    let sentence = compare::sentence(decisive, name, base, margin);
-    match compare::contrary(decisive.word, changes) {
+    let sentence = compare::describe_change(decisive, name, base, margin);
+    match compare::describe_contrary(decisive.word, changes) {
         Some(both) => format!("{sentence} But {name} is {both}."),
         None => sentence,
     }

@@ -1,7 +1,7 @@
 //! `fathom policies`.
 
 use analysis::caps::Layer;
-use analysis::policies::{BurstOf, InputKind, Inputs, Origin, Policy, PolicyKind, Resolved};
+use analysis::policies::{BurstOf, InputKind, Inputs, Origin, Policy, PolicyKind, ResolvedPolicy};
 use analysis::requirement::Metric;
 use model::{Bytes, Nanos};
 use serde_json::{Value, json};
@@ -52,7 +52,7 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
         return put_list(&catalogue.entries().collect::<Vec<_>>(), args.json);
     };
     let is_provider = !name.contains('/') && catalogue.find(name).is_err();
-    let of_provider = catalogue.of_provider(name);
+    let of_provider = catalogue.find_by_provider(name);
     if is_provider && !of_provider.is_empty() && inputs.is_empty() {
         return put_list(&of_provider, args.json);
     }
@@ -81,7 +81,7 @@ fn put_list(entries: &[&Policy], json: bool) -> Result<Exit, Faults> {
 }
 
 /// Resolves the policy for the described disk; `None` if it needs a description that is missing.
-fn resolve(policy: &Policy, inputs: &Inputs) -> Result<Option<Resolved>, Faults> {
+fn resolve(policy: &Policy, inputs: &Inputs) -> Result<Option<ResolvedPolicy>, Faults> {
     match policy.resolve(inputs) {
         Ok(resolved) => Ok(Some(resolved)),
         Err(_) if inputs.is_empty() => Ok(None),
@@ -103,7 +103,7 @@ fn to_json(policy: &Policy) -> Value {
         "title": policy.title(),
         "kind": policy.kind(),
         "as_of": policy.as_of(),
-        "old": policy.expired(today()).is_some(),
+        "old": policy.expiry_warning(today()).is_some(),
         "source": policy.source(),
         "confidence": policy.confidence(),
         "wording": policy.wording(),
@@ -129,7 +129,7 @@ fn format_list(entries: &[&Policy]) -> String {
         }
         text += &format!("{heading}\n");
         for policy in of_kind {
-            let old = policy.expired(today()).is_some();
+            let old = policy.expiry_warning(today()).is_some();
             any_old |= old;
             let mark = if old { "*" } else { " " };
             let own = match policy.origin() {
@@ -151,7 +151,7 @@ fn format_list(entries: &[&Policy]) -> String {
     text + "`fathom policies NAME` explains an entry; `fathom verify --policy NAME TARGET` tests it.\n"
 }
 
-fn explain(policy: &Policy, resolved: Option<&Resolved>) -> String {
+fn explain(policy: &Policy, resolved: Option<&ResolvedPolicy>) -> String {
     let mut text = format!("{}: {}\n", policy.id(), policy.title());
     if let Some(wording) = policy.wording() {
         text += &screen::wrap_paragraph(wording);
@@ -161,7 +161,7 @@ fn explain(policy: &Policy, resolved: Option<&Resolved>) -> String {
     if let Origin::User(file) = policy.origin() {
         text += &screen::wrap_paragraph(&format!("from {file}"));
     }
-    if let Some(old) = policy.expired(today()) {
+    if let Some(old) = policy.expiry_warning(today()) {
         text += &screen::wrap_paragraph(&format!("Note: {old}."));
     }
     for note in policy.notes() {
@@ -199,7 +199,7 @@ fn format_inputs(policy: &Policy) -> String {
 }
 
 /// Formats limits, test load, promises and consequences.
-fn format_figures(resolved: &Resolved) -> String {
+fn format_figures(resolved: &ResolvedPolicy) -> String {
     let mut text = String::from("\nLimits");
     let described = resolved.inputs.iter().map(|input| match input.kind {
         InputKind::Size => format!("{} {}", input.name, Bytes(input.value as u64)),
@@ -256,7 +256,7 @@ fn format_layer(layer: &Layer) -> String {
     [iops, bytes, unit].into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-fn format_consequences(resolved: &Resolved) -> String {
+fn format_consequences(resolved: &ResolvedPolicy) -> String {
     let derived = &resolved.derived;
     let mut text = String::from("\nConsequences\n");
     if let Some(bytes) = derived.crossover_bytes {

@@ -2,7 +2,7 @@
 
 use model::Direction;
 use model::results::Results;
-use study::crystal::{self, Best};
+use study::crystal::{self, BestRound};
 
 const LINE: &str = "------------------------------------------------------------------------------";
 /// A caveat about the figures.
@@ -18,12 +18,12 @@ pub fn format_text(results: &Results, size: &str) -> String {
         env!("CARGO_PKG_VERSION")
     );
     for (direction, title) in [(Direction::Read, "[Read]"), (Direction::Write, "[Write]")] {
-        let rows: Vec<&Best> = best.iter().filter(|row| row.direction == direction).collect();
+        let rows: Vec<&BestRound> = best.iter().filter(|row| row.direction == direction).collect();
         if rows.is_empty() {
             continue;
         }
         text += &format!("\n{title}\n");
-        for Best {
+        for BestRound {
             load,
             iops,
             bytes_per_sec,

@@ -7,7 +7,7 @@ use analysis::compare::MARGIN;
 use analysis::verdict::Outcome;
 use archive::Saved;
 use archive::history::{Entry, HistoryError};
-use archive::serve::{self, AuthGuard, Pages, Token, Trouble};
+use archive::serve::{self, AuthGuard, ErrorPage, Pages, Token};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use model::shell_word;
@@ -123,14 +123,14 @@ impl Pages for CommandPages {
         Some(page)
     }
 
-    fn comparison_page(&self, entries: &[u64], force: bool) -> Result<Page, Trouble> {
+    fn comparison_page(&self, entries: &[u64], force: bool) -> Result<Page, ErrorPage> {
         let files: Vec<String> = entries.iter().map(|id| format!("history:{id}")).collect();
         compare::build_page_of_files(&files, MARGIN, force).map_err(|faults| {
             let fault = faults.into_first();
             // The page has a link in place of the option --force.
             let forced = !force && compare::build_page_of_files(&files, MARGIN, true).is_ok();
             let ids: Vec<String> = entries.iter().map(u64::to_string).collect();
-            Trouble {
+            ErrorPage {
                 status: 422,
                 what: fault.what,
                 why: fault.why,
@@ -162,9 +162,9 @@ impl Pages for CommandPages {
         listed::format_local_time(unix_ns)
     }
 
-    fn error_page(&self, error: &HistoryError) -> Trouble {
+    fn error_page(&self, error: &HistoryError) -> ErrorPage {
         let fault = history::fault(error);
-        Trouble {
+        ErrorPage {
             status: 0,
             what: fault.what,
             why: fault.why,

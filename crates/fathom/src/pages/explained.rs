@@ -11,7 +11,7 @@ use report::html::run::{
     KEEP_AND_REPEAT, PlanePoint, complete_sweep, nines, percentile_axis, plane, requirement_from_result,
 };
 use report::numbers::{duration, local_time, rate, rough, throughput, time};
-use study::explain::{Explained, Explanation};
+use study::explain::{ExplainedLoad, Explanation};
 
 /// Quantiles of sources with a whole distribution.
 const SHOWN_QUANTILES: [f64; 10] = [0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 0.9999];
@@ -221,7 +221,7 @@ fn describe_load(explanation: &Explanation) -> Option<String> {
     Some(format!("{} {order} {mix}{depth}{target}", load.block?))
 }
 
-fn lead(load: &Explained, several: bool) -> Lead {
+fn lead(load: &ExplainedLoad, several: bool) -> Lead {
     Lead {
         topic: match several {
             true => format!("What limits {}", load.observation.name),
@@ -288,7 +288,7 @@ fn tiles(seen: &Observation) -> Vec<Tile> {
     tiles
 }
 
-fn section(number: usize, load: &Explained, several: bool) -> Section {
+fn section(number: usize, load: &ExplainedLoad, several: bool) -> Section {
     let seen = &load.observation;
     let id = |chart: &str| {
         if several {

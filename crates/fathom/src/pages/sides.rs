@@ -4,7 +4,7 @@ mod ab;
 
 use std::collections::BTreeSet;
 
-use analysis::compare::{self, Change, Difference, Fact, Figure, Judgement, Ranked};
+use analysis::compare::{self, Change, Difference, Fact, Figure, Judgement, RankedResult};
 use model::shell_word;
 use report::html::chart::{Across, Axis, Chart, Form, Mark, Series, Tone, time_unit};
 use report::html::page::{self, Block, Download, Lead, Page, Section, Table, Verdict};
@@ -29,7 +29,7 @@ const WITHIN_RUNS: &str = "the variation within each run";
 
 /// Describes better, same or worse for the first screen. `beyond` is what the difference exceeds.
 fn judgement_verdict((word, changes): (Judgement, &[Change]), what: &str, than: &str, beyond: &str) -> Verdict {
-    let contrary = compare::contrary(word, changes);
+    let contrary = compare::describe_contrary(word, changes);
     let (label, tone, sentence) = match word {
         _ if contrary.is_some() => (
             "MIXED",
@@ -173,14 +173,14 @@ pub fn changes_table(from: &str, to: &str, changes: &[Change]) -> Table {
 }
 
 /// Returns the title of a ranking: results of different loads are not better or worse.
-fn ranking_title(ranking: &[Ranked]) -> &'static str {
+fn ranking_title(ranking: &[RankedResult]) -> &'static str {
     match has_different_loads(ranking) {
         true => "Sorted by their figures, although the loads differ",
         false => "From the best to the worst",
     }
 }
 
-fn has_different_loads(ranking: &[Ranked]) -> bool {
+fn has_different_loads(ranking: &[RankedResult]) -> bool {
     let changes = ranking.iter().filter_map(|one| one.to_best.as_ref());
     changes
         .into_iter()
@@ -188,7 +188,7 @@ fn has_different_loads(ranking: &[Ranked]) -> bool {
 }
 
 /// Returns a name for the first result of a ranking.
-fn name_first(ranking: &[Ranked]) -> &'static str {
+fn name_first(ranking: &[RankedResult]) -> &'static str {
     match has_different_loads(ranking) {
         true => "the first",
         false => "the best",
@@ -196,8 +196,8 @@ fn name_first(ranking: &[Ranked]) -> &'static str {
 }
 
 /// Builds a table of results from best to worst, each compared with the best.
-pub fn ranking_table(files: &[String], ranking: &[Ranked]) -> Table {
-    let with_interval = |one: &Ranked| {
+pub fn ranking_table(files: &[String], ranking: &[RankedResult]) -> Table {
+    let with_interval = |one: &RankedResult| {
         let decisive = &one.figures[0];
         let ends = decisive.interval.map(|(low, high)| {
             let words = [low, high].map(|end| decisive.figure.words(end));
@@ -211,7 +211,7 @@ pub fn ranking_table(files: &[String], ranking: &[Ranked]) -> Table {
             figures.push(shown.figure);
         }
     }
-    let row = |(place, one): (usize, &Ranked)| {
+    let row = |(place, one): (usize, &RankedResult)| {
         let others = figures.iter().skip(1).map(|figure| {
             let found = one.figures.iter().find(|shown| shown.figure == *figure);
             found.map_or("-".to_owned(), |shown| figure.words(shown.value))
@@ -241,7 +241,7 @@ pub fn ranking_table(files: &[String], ranking: &[Ranked]) -> Table {
 }
 
 /// Builds a chart of the deciding figure, with a row and interval for each result.
-fn intervals(prefix: &str, files: &[String], ranking: &[Ranked], margin: f64) -> Option<Chart> {
+fn intervals(prefix: &str, files: &[String], ranking: &[RankedResult], margin: f64) -> Option<Chart> {
     let best = ranking.first()?.figures.first()?;
     let (unit, scale, title) = match best.figure {
         Figure::Iops => ("IOPS", 1.0, "IOPS".to_owned()),
@@ -303,7 +303,7 @@ pub struct Sides<'a> {
     /// From the first result to each of the others.
     pub changes: Vec<&'a [Change]>,
     /// From the best to the worst.
-    pub ranking: &'a [Ranked],
+    pub ranking: &'a [RankedResult],
     /// The comparison in sentences.
     pub sentences: &'a [String],
 }

@@ -97,7 +97,7 @@ fn what_never_becomes_steady_is_said_and_has_an_exit_code() {
         1,
         &[
             "NOT reached in 7 rounds",
-            "(maximum 20 %): broken",
+            "(maximum 20 %): missed",
             "Continue with `--passes 0`",
         ],
     );

@@ -374,7 +374,7 @@ fn entries_are_labelled_and_removed_behind_the_token() {
     let asked = server.post("/remove", "entry=1", &own);
     asked.expect(
         200,
-        &["mine &lt;b&gt;", "name=\"sure\" value=\"1\"", "cannot be brought back"],
+        &["mine &lt;b&gt;", "name=\"sure\" value=\"1\"", "cannot be restored"],
     );
     assert!(list().contains("href=\"/entry/1\""));
     server.post("/remove", "entry=1&sure=1", &own).expect(303, &[]);

@@ -140,7 +140,7 @@ fn short_outages_are_outages_if_they_are_many() {
         let parts = [
             "PASS          iops >= 1000",
             "59 stalls of up to 0.4 s",
-            "FAIL          availability >= 99 %     36 of 60 seconds kept the other clauses (nothing was served for 23.6 s)",
+            "FAIL          availability >= 99 %     36 of 60 seconds met the other clauses (nothing was served for 23.6 s)",
         ];
         ran.expect(1, &parts);
     }

@@ -1,5 +1,5 @@
-//! Explains an existing result of any tool: its load, its figures and their units, how far to trust
-//! them, and how close they are to limits.
+//! Explains an existing result of any tool: its load, its figures and their units, their
+//! reliability, and their distance from limits.
 
 mod sentences;
 
@@ -55,7 +55,7 @@ pub struct ExplainContext {
     pub credits: Vec<KnownBurst>,
     /// The latency for sizing concurrency if no clause limits it, in nanoseconds.
     pub latency_ns: Option<f64>,
-    /// Why the figures cannot be judged against a promise, if so.
+    /// The reason why the figures cannot be judged against a promise, if there is one.
     pub not_admissible: Option<String>,
 }
 
@@ -71,7 +71,7 @@ pub struct Explanation {
     /// Findings from parsing it.
     pub remarks: Vec<Finding>,
     /// Each load separately.
-    pub loads: Vec<Explained>,
+    pub loads: Vec<ExplainedLoad>,
     /// Limits that concurrent loads share.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub shared_limits: Vec<LimitTable>,
@@ -79,14 +79,14 @@ pub struct Explanation {
 
 /// One load.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Explained {
+pub struct ExplainedLoad {
     /// Its figures.
     pub observation: Observation,
     /// Their explanation.
     pub sentences: Vec<String>,
     /// Operations in flight by Little's law.
     pub little: Option<Little>,
-    /// Percentiles, with how far each can be trusted.
+    /// Percentiles, each with its reliability.
     pub percentiles: Vec<PercentileRow>,
     /// Its share of each limit, the nearest first.
     pub limits: Vec<LimitUse>,
@@ -95,7 +95,7 @@ pub struct Explained {
     /// The length of the test, if the promise requires one.
     #[serde(skip)]
     pub length: Option<TestLength>,
-    /// What limited the load, as far as its figures show.
+    /// The limit of the load that its figures show.
     pub diagnosis: Diagnosis,
     /// Findings that weaken the load's figures.
     pub findings: Vec<Finding>,
@@ -120,7 +120,7 @@ pub fn explain(
     }
 }
 
-fn explain_load(loads: &[Observation], number: usize, remarks: &[Finding], context: &ExplainContext) -> Explained {
+fn explain_load(loads: &[Observation], number: usize, remarks: &[Finding], context: &ExplainContext) -> ExplainedLoad {
     let observation = loads[number].clone();
     let others: Vec<&Observation> = loads[..number].iter().chain(&loads[number + 1..]).collect();
     let layers = applicable_layers(&observation, &others, &context.layers);
@@ -141,7 +141,7 @@ fn explain_load(loads: &[Observation], number: usize, remarks: &[Finding], conte
         of_rule.any(|remark| remark.at == finding.at)
     };
     findings.retain(|finding| !is_known(finding));
-    Explained {
+    ExplainedLoad {
         sentences: sentences::describe(&observation, &limits),
         little: identities::little(&observation),
         percentiles: identities::percentiles(&observation),

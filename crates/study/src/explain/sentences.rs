@@ -10,7 +10,7 @@ use crate::numbers::{format_number, format_throughput, format_time};
 
 /// Below this use, CPUs were not the limit.
 const IDLE_BELOW: f64 = 0.7;
-/// Share of the requested rate from which it counts as reached.
+/// A rate counts as reached from this share of the requested rate on.
 const REACHED_SHARE: f64 = 0.97;
 
 /// All sentences about a load.
@@ -193,9 +193,9 @@ fn describe_in_flight(load: &Observation, found: &Little) -> String {
             )
         });
         let missed = load.load.rate_iops.zip(load.total.iops);
-        let missed = missed.filter(|(asked, found)| *found < REACHED_SHARE * asked);
-        let why = missed.map_or("the rate was limited intentionally".to_owned(), |(asked, _)| {
-            format!("{} per second were requested but not reached", format_number(asked))
+        let missed = missed.filter(|(requested, found)| *found < REACHED_SHARE * requested);
+        let why = missed.map_or("the rate was limited intentionally".to_owned(), |(requested, _)| {
+            format!("{} per second were requested but not reached", format_number(requested))
         });
         return format!("{law}: {why}.{}", reach.unwrap_or_default());
     }
@@ -227,28 +227,28 @@ fn describe_cpus(load: &Observation) -> Option<String> {
 fn describe_limits(load: &Observation, limits: &[LimitUse]) -> Vec<String> {
     let (beyond, within): (Vec<&LimitUse>, Vec<&LimitUse>) = limits
         .iter()
-        .partition(|standing| standing.share > 1.0 && !standing.met);
+        .partition(|limit_use| limit_use.share > 1.0 && !limit_use.met);
     let mut list: Vec<String> = beyond
         .iter()
-        .map(|standing| {
+        .map(|limit_use| {
             format!(
                 "The load exceeds the limit of {}: {} is {:.1} % of {}. Either a cache served some operations, or \
                  that limit does not apply.",
-                standing.layer,
-                format_measured(standing),
-                100.0 * standing.share,
-                format_limit(standing)
+                limit_use.layer,
+                format_measured(limit_use),
+                100.0 * limit_use.share,
+                format_limit(limit_use)
             )
         })
         .collect();
     let Some(first) = within.first() else { return list };
-    if let (Some(asked), Some(found)) = (load.load.rate_iops, load.total.iops)
-        && found >= REACHED_SHARE * asked
+    if let (Some(requested), Some(found)) = (load.load.rate_iops, load.total.iops)
+        && found >= REACHED_SHARE * requested
     {
         list.push(format!(
             "The load was limited to {} per second and reached that rate, so it does not show a limit; that of {} is \
              {}.",
-            format_number(asked),
+            format_number(requested),
             first.layer,
             format_limit(first)
         ));
@@ -294,11 +294,11 @@ fn describe_reached_limit(met: &LimitUse, others: &[&LimitUse]) -> Vec<String> {
 }
 
 /// The measured amount, with the names of the jobs if it is a sum.
-fn format_measured(standing: &LimitUse) -> String {
-    let measured = format_amount(standing.of, standing.measured);
-    match standing.jobs.is_empty() {
+fn format_measured(limit_use: &LimitUse) -> String {
+    let measured = format_amount(limit_use.of, limit_use.measured);
+    match limit_use.jobs.is_empty() {
         true => measured,
-        false => format!("{measured} ({} together)", standing.jobs.join(" + ")),
+        false => format!("{measured} ({} together)", limit_use.jobs.join(" + ")),
     }
 }
 
@@ -309,15 +309,15 @@ fn format_amount(of: Limited, value: f64) -> String {
     }
 }
 
-fn format_limit(standing: &LimitUse) -> String {
-    let (low, high) = (standing.limit.low, standing.limit.high);
+fn format_limit(limit_use: &LimitUse) -> String {
+    let (low, high) = (limit_use.limit.low, limit_use.limit.high);
     match (high - low) > 0.001 * low {
         true => format!(
             "{} to {}",
-            format_amount(standing.of, low),
-            format_amount(standing.of, high)
+            format_amount(limit_use.of, low),
+            format_amount(limit_use.of, high)
         ),
-        false => format_amount(standing.of, low),
+        false => format_amount(limit_use.of, low),
     }
 }
 
@@ -327,7 +327,7 @@ mod tests {
     use analysis::caps::{Layer, Limit};
     use analysis::limit_use::limit_uses;
 
-    fn said(iops: f64, rate: Option<f64>, caps: &[(&str, f64)]) -> String {
+    fn explain_load(iops: f64, rate: Option<f64>, caps: &[(&str, f64)]) -> String {
         let mut load = Observation::default();
         (load.total.iops, load.load.rate_iops) = (Some(iops), rate);
         let layers: Vec<Layer> = caps
@@ -342,22 +342,25 @@ mod tests {
     }
 
     #[test]
-    fn limits_are_named_as_far_as_the_load_shows_them() {
-        let check = |said: String, expected: &str| assert!(said.contains(expected), "{said}");
+    fn limits_are_named_if_the_load_shows_them() {
+        let check = |text: String, expected: &str| assert!(text.contains(expected), "{text}");
         let two = [("VM", 1920.0), ("4 x P30", 20_000.0)];
         check(
-            said(1953.3, None, &two),
+            explain_load(1953.3, None, &two),
             "at the limit of VM: 1,953 IOPS of 1,920 IOPS is 101.7 %.",
         );
-        check(said(1953.3, None, &two), "18,080 IOPS of them (90 %) are unreachable");
         check(
-            said(1000.0, None, &two),
+            explain_load(1953.3, None, &two),
+            "18,080 IOPS of them (90 %) are unreachable",
+        );
+        check(
+            explain_load(1000.0, None, &two),
             "not at a known limit: the nearest is that of VM",
         );
-        check(said(78_000.0, None, &two), "exceeds the limit of VM");
-        check(said(1900.0, Some(1900.0), &two), "does not show a limit");
-        check(said(1900.0, Some(4000.0), &two), "at the limit of VM");
-        assert_eq!(said(1.0, None, &[]), "");
+        check(explain_load(78_000.0, None, &two), "exceeds the limit of VM");
+        check(explain_load(1900.0, Some(1900.0), &two), "does not show a limit");
+        check(explain_load(1900.0, Some(4000.0), &two), "at the limit of VM");
+        assert_eq!(explain_load(1.0, None, &[]), "");
     }
 
     #[test]
@@ -383,11 +386,11 @@ mod tests {
             },
             ..Observation::default()
         };
-        let said = describe(&load, &[]).join(" ");
+        let text = describe(&load, &[]).join(" ");
         assert!(
-            said.contains("2,800 reads per second at 1.01 ms and 1,201 writes per second at 469 us"),
-            "{said}"
+            text.contains("2,800 reads per second at 1.01 ms and 1,201 writes per second at 469 us"),
+            "{text}"
         );
-        assert!(said.contains("the result does not state the queue depth"), "{said}");
+        assert!(text.contains("the result does not state the queue depth"), "{text}");
     }
 }

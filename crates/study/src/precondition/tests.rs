@@ -4,7 +4,7 @@
 
 use super::*;
 
-fn asked(rounds: u32, cells: Vec<Cell>) -> ProcedureSettings {
+fn settings(rounds: u32, cells: Vec<Cell>) -> ProcedureSettings {
     ProcedureSettings {
         passes: 0,
         round: Nanos::secs(60),
@@ -26,8 +26,8 @@ fn rate(cell: Option<Cell>, iops: f64) -> CellResult {
 }
 
 /// Feeds a series to the procedure until it ends.
-fn over(rounds: u32, series: &[f64]) -> Report {
-    let mut procedure = Procedure::new(asked(rounds, Vec::new()));
+fn run_procedure(rounds: u32, series: &[f64]) -> Report {
+    let mut procedure = Procedure::new(settings(rounds, Vec::new()));
     for iops in series {
         let Some(NextRun::Round { cell: None, .. }) = procedure.next_run() else {
             break;
@@ -41,7 +41,7 @@ fn over(rounds: u32, series: &[f64]) -> Report {
 #[test]
 fn a_settling_series_is_steady_after_five_steady_rounds() {
     // The rounds of the fresh device must first leave the window.
-    let report = over(25, &[900.0, 500.0, 200.0, 104.0, 100.0, 98.0, 102.0, 100.0, 1.0]);
+    let report = run_procedure(25, &[900.0, 500.0, 200.0, 104.0, 100.0, 98.0, 102.0, 100.0, 1.0]);
     let window = report.window.unwrap();
     assert!(report.steady && window.steady_by_stricter_reading);
     assert_eq!((window.first, window.last, report.rounds.len()), (4, 8, 8));
@@ -50,7 +50,7 @@ fn a_settling_series_is_steady_after_five_steady_rounds() {
         report
             .sentences
             .iter()
-            .any(|said| said.contains("rounds 4 to 8 meet both conditions"))
+            .any(|sentence| sentence.contains("rounds 4 to 8 meet both conditions"))
     );
     // 900 + 500 + … + 100 operations per second, 60 s of 4 KiB each.
     assert_eq!(report.written, Bytes(2104 * 60 * 4096));
@@ -58,22 +58,28 @@ fn a_settling_series_is_steady_after_five_steady_rounds() {
 
 #[test]
 fn rounds_too_far_apart_are_not_steady() {
-    let report = over(5, &[112.0, 89.0, 100.0, 89.0, 110.0]);
+    let report = run_procedure(5, &[112.0, 89.0, 100.0, 89.0, 110.0]);
     let window = report.window.unwrap();
     assert!(!report.steady && !report.interrupted);
     assert!(
         !window.figures.keeps_range() && window.figures.keeps_excursion(),
         "{window:?}"
     );
-    let said = report.sentences.join("\n");
-    assert!(said.contains("NOT reached in 5 rounds"), "{said}");
-    assert!(said.contains("23.0 % of their mean (maximum 20 %): broken"), "{said}");
-    assert!(said.contains("1.6 % of their mean (maximum 10 %): kept"), "{said}");
+    let sentence = report.sentences.join("\n");
+    assert!(sentence.contains("NOT reached in 5 rounds"), "{sentence}");
+    assert!(
+        sentence.contains("23.0 % of their mean (maximum 20 %): missed"),
+        "{sentence}"
+    );
+    assert!(
+        sentence.contains("1.6 % of their mean (maximum 10 %): met"),
+        "{sentence}"
+    );
 }
 
 #[test]
 fn rounds_that_keep_falling_are_not_steady() {
-    let report = over(5, &[106.0, 103.0, 100.0, 97.0, 94.0]);
+    let report = run_procedure(5, &[106.0, 103.0, 100.0, 97.0, 94.0]);
     let window = report.window.unwrap();
     assert!(!report.steady);
     assert!(window.figures.keeps_range() && !window.figures.keeps_excursion());
@@ -81,21 +87,21 @@ fn rounds_that_keep_falling_are_not_steady() {
 }
 
 #[test]
-fn the_stricter_reading_is_reported_and_does_not_decide() {
-    let report = over(25, &[100.0, 96.0, 114.0, 96.0, 94.0]);
+fn the_stricter_reading_is_reported_but_does_not_decide() {
+    let report = run_procedure(25, &[100.0, 96.0, 114.0, 96.0, 94.0]);
     assert!(report.steady && !report.window.unwrap().steady_by_stricter_reading);
     assert!(
         report
             .sentences
             .iter()
-            .any(|said| said.contains("the largest distance is 14.0 %, broken"))
+            .any(|sentence| sentence.contains("the largest distance is 14.0 %, missed"))
     );
 }
 
 #[test]
-fn it_ends_after_the_maximum_number_of_rounds() {
+fn a_procedure_ends_after_the_maximum_number_of_rounds() {
     let halving: Vec<f64> = (0..40).map(|round| 1e6 / 1.2f64.powi(round)).collect();
-    let report = over(MAX_ROUNDS, &halving);
+    let report = run_procedure(MAX_ROUNDS, &halving);
     assert_eq!(report.rounds.len(), 25);
     assert!(!report.steady && !report.interrupted);
     assert!(report.sentences[0].contains("NOT reached in 25 rounds"));
@@ -109,7 +115,7 @@ fn an_idle_device_is_not_steady() {
 
 #[test]
 fn an_interrupted_procedure_is_not_judged() {
-    let report = over(25, &[900.0, 500.0]);
+    let report = run_procedure(25, &[900.0, 500.0]);
     assert!(report.interrupted && !report.steady && report.window.is_none());
     assert!(report.sentences[0].contains("Interrupted after 2 complete rounds"));
 }
@@ -122,7 +128,7 @@ fn a_matrix_round_is_complete_with_all_its_cells() {
         (cells[0].name(), cells[55].name()),
         ("100/0 1 MiB".into(), "0/100 512 B".into())
     );
-    let mut procedure = Procedure::new(asked(25, cells.clone()));
+    let mut procedure = Procedure::new(settings(25, cells.clone()));
     for (position, cell) in cells.iter().enumerate() {
         let next = procedure.next_run();
         assert_eq!(
@@ -151,9 +157,9 @@ fn a_matrix_round_is_complete_with_all_its_cells() {
 fn filling_comes_first_unless_disabled() {
     let fills = Procedure::new(ProcedureSettings {
         passes: 2,
-        ..asked(25, Vec::new())
+        ..settings(25, Vec::new())
     });
     assert_eq!(fills.next_run(), Some(NextRun::Fill));
-    let none = Procedure::new(asked(25, Vec::new()));
+    let none = Procedure::new(settings(25, Vec::new()));
     assert_eq!(none.next_run(), Some(NextRun::Round { number: 1, cell: None }));
 }

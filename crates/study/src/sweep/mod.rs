@@ -35,7 +35,7 @@ pub const DEFAULT_OVER: &str = "depth=1..512";
 /// Minimum relative gain of the rate when the queue slots are doubled.
 const GROWTH_MIN: f64 = 0.05;
 
-/// What to sweep, and how.
+/// Settings of a sweep.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SweepSettings {
     /// The varied parameters.
@@ -64,13 +64,13 @@ pub struct SweepSettings {
 pub struct NextRun {
     /// The settings to apply.
     pub settings: Vec<Setting>,
-    /// What the run is for.
+    /// The role of the run.
     pub role: Role,
     /// Length of its measured window.
     pub time: Nanos,
     /// Its number, from 1.
     pub number: usize,
-    /// Expected number of runs, an upper limit.
+    /// Expected number of runs; an upper limit.
     pub expected_total: usize,
     /// Expected time of all remaining runs, this one included.
     pub time_left: Nanos,
@@ -232,8 +232,8 @@ impl Sweep {
         });
     }
 
-    /// The same run with twice the slots, if operations waited for a slot although the device met
-    /// the limit, and more slots may raise the rate.
+    /// The same run with twice the slots. `None` unless operations waited for a slot although the
+    /// device met the limit, and more slots may raise the rate.
     fn with_more_slots(&self, next: &NextRun, found: &Observation) -> Option<NextRun> {
         let slots = next
             .slots
@@ -443,14 +443,14 @@ fn extended_time(planned: Nanos, seconds: f64) -> Nanos {
 /// Every combination of the values.
 fn combinations(varied: &[Varied]) -> Vec<Vec<Setting>> {
     varied.iter().fold(vec![Vec::new()], |cells, varied| {
-        let with = |cell: &Vec<Setting>, value: &Setting| {
+        let extend = |cell: &Vec<Setting>, value: &Setting| {
             let mut cell = cell.clone();
             cell.push(value.clone());
             cell
         };
         cells
             .iter()
-            .flat_map(|cell| varied.values.iter().map(move |value| with(cell, value)))
+            .flat_map(|cell| varied.values.iter().map(move |value| extend(cell, value)))
             .collect()
     })
 }

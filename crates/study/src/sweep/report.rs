@@ -36,9 +36,9 @@ pub struct Report {
 pub struct Row {
     /// The settings of the point.
     pub settings: Vec<Setting>,
-    /// When it was measured: 1 is the first point.
+    /// Its position in the order of measurement, from 1.
     pub order: usize,
-    /// Operations that may be in flight at once.
+    /// Operations that may be in flight at the same time.
     pub in_flight: Option<u64>,
     /// Mean operations in flight, only for paced loads, whose depth is just an upper limit.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -163,10 +163,10 @@ fn compare_settings(varied: &[Varied], a: &[Setting], b: &[Setting]) -> std::cmp
     let others = (0..varied.len()).filter(|index| Some(*index) != axis);
     let number =
         |settings: &[Setting], index: usize| settings.get(index).and_then(|setting| setting.number).unwrap_or(0.0);
-    let by = |index: usize| number(a, index).total_cmp(&number(b, index));
+    let compare_by = |index: usize| number(a, index).total_cmp(&number(b, index));
     others
         .chain(axis)
-        .map(by)
+        .map(compare_by)
         .find(|order| order.is_ne())
         .unwrap_or(std::cmp::Ordering::Equal)
 }
@@ -228,7 +228,7 @@ fn reached_rate(run: &StudyRun) -> bool {
             .load
             .rate_iops
             .zip(found.total.iops)
-            .is_some_and(|(asked, iops)| iops >= 0.99 * asked)
+            .is_some_and(|(requested, iops)| iops >= 0.99 * requested)
     })
 }
 
@@ -303,7 +303,7 @@ fn point(kind: Axis, run: &StudyRun, axis: usize, limit: Option<&Limit>) -> Opti
     })
 }
 
-/// The upper bound of the limited figure; absent if too few operations lie beyond it.
+/// The upper bound of the limited figure; absent if too few operations are beyond it.
 fn limited_ns_high(limit: &Limit, found: &Observation) -> Option<f64> {
     let latency = found.total.waited()?;
     match limit.figure {
@@ -384,13 +384,13 @@ fn list_cut_short(runs: &[StudyRun]) -> Vec<String> {
     .collect()
 }
 
-/// Lists which rules warned at which points, one sentence per rule. What is wrong at all points has
-/// a cause outside of them, so its sentence says what that is, and what to do.
+/// Lists the rules that warned and the points, one sentence per rule. A warning at all points has a
+/// cause outside the points, so its sentence states the finding and the help.
 pub fn list_warnings(rows: &[Row], runs: &[StudyRun]) -> Vec<String> {
     let mut rules: Vec<&String> = rows.iter().flat_map(|row| &row.warnings).collect();
     rules.sort();
     rules.dedup();
-    let at = |rule: &String| {
+    let describe_points = |rule: &String| {
         let points: Vec<String> = rows
             .iter()
             .filter(|row| row.warnings.contains(rule))
@@ -405,10 +405,10 @@ pub fn list_warnings(rows: &[Row], runs: &[StudyRun]) -> Vec<String> {
             false => format!("{rule} warns at {}", points.join("; ")),
         }
     };
-    rules.into_iter().map(at).collect()
+    rules.into_iter().map(describe_points).collect()
 }
 
-/// What a rule says about the first run of which it warns, and what to do.
+/// The finding and the help of a rule for the first run with that warning.
 fn describe_findings(rule: &str, runs: &[StudyRun]) -> String {
     let found = |run: &StudyRun| {
         let findings = run.results.findings.iter();

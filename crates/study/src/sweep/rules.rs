@@ -10,7 +10,7 @@ use model::study::{Parameter, Setting, Varied};
 
 /// A rate is flat if it grows by less than this factor between neighbouring points.
 const MIN_RATE_GROWTH: f64 = 1.02;
-/// More load only queues if the latency grows by more than this factor while the rate is flat.
+/// Minimum growth of the latency at a flat rate that shows that more load only queues.
 const WAITING_GROWTH: f64 = 1.5;
 /// More load is not interesting beyond this multiple of the limit.
 const LIMIT_FACTOR: f64 = 4.0;
@@ -44,8 +44,8 @@ pub(crate) fn is_complete(results: &Results) -> bool {
     jobs().next().is_some() && !jobs().any(failed)
 }
 
-/// Why a load need not be measured; `None` if it must be. `curve` contains the results of the same
-/// curve, sorted by load, and `device` any result with facts about the device.
+/// The reason to skip a load; `None` if it must be measured. `curve` contains the results of the
+/// same curve, sorted by load, and `device` any result with facts about the device.
 pub(super) fn skip_reason(
     parameter: Parameter,
     load: f64,
@@ -74,7 +74,7 @@ pub(super) fn skip_reason(
     limit.or_else(|| full_queue_reason(parameter, load, curve, device?))
 }
 
-/// The load beyond which more load only queues: it ends two flat increases in a row, or is the
+/// The load beyond which more load only queues. It ends two flat increases in a row, or is the
 /// second point in a row that did not reach its rate.
 fn saturation_load(parameter: Parameter, curve: &[(f64, Observation)]) -> Option<f64> {
     if parameter == Parameter::Rate {
@@ -99,7 +99,7 @@ fn saturation_load(parameter: Parameter, curve: &[(f64, Observation)]) -> Option
     found.map(|three| three[2].0)
 }
 
-/// The latency that the limit is about, in nanoseconds.
+/// The limited latency, in nanoseconds.
 pub(super) fn limited_figure(limit: &Limit, found: &Observation) -> Option<f64> {
     let latency = found.total.waited()?;
     match limit.figure {
@@ -108,7 +108,7 @@ pub(super) fn limited_figure(limit: &Limit, found: &Observation) -> Option<f64> 
     }
 }
 
-/// Why to skip a load: the device queues were already full at a lower one.
+/// The reason to skip a load if the device queues were already full at a lower load.
 fn full_queue_reason(parameter: Parameter, load: f64, curve: &[(f64, Observation)], any: &Results) -> Option<String> {
     if !matches!(parameter, Parameter::Depth | Parameter::Workers) {
         return None;
@@ -119,7 +119,7 @@ fn full_queue_reason(parameter: Parameter, load: f64, curve: &[(f64, Observation
         .iter()
         .find(|(at, found)| *at < load && in_flight(found).is_some_and(|n| n > capacity))?;
     Some(format!(
-        "{} {at} already kept more operations in flight than the {capacity} requests of the device's queue",
+        "{} {at} already had more operations in flight than the {capacity} requests of the device's queue",
         parameter.name()
     ))
 }

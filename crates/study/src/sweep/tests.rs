@@ -14,7 +14,7 @@ use model::{Bytes, PerDirection};
 use super::*;
 
 /// The results of a run at a depth.
-fn found(depth: u32, iops: f64, time: Nanos) -> Results {
+fn run_results(depth: u32, iops: f64, time: Nanos) -> Results {
     let seconds = time.as_secs();
     let operations = (iops * seconds) as u64;
     let latency = (f64::from(depth) / iops * 1e9) as u64;
@@ -62,9 +62,9 @@ fn found(depth: u32, iops: f64, time: Nanos) -> Results {
     testing::results(testing::plan("", vec![target], steps), Vec::new(), vec![step])
 }
 
-fn settings(over_what: &[&str]) -> SweepSettings {
+fn settings(varied: &[&str]) -> SweepSettings {
     SweepSettings {
-        varied: over_what.iter().map(|text| parse_varied(text).unwrap()).collect(),
+        varied: varied.iter().map(|text| parse_varied(text).unwrap()).collect(),
         limit: None,
         time: Nanos::secs(20),
         warm_up: Nanos::secs(5),
@@ -94,7 +94,7 @@ fn run_disturbed_sweep(
         let depth = next.settings[0].number.unwrap();
         order.push(depth);
         let iops = depth.min(servers) / service_us * 1e6 / slowdown(&order);
-        let results = found(depth as u32, iops, next.time);
+        let results = run_results(depth as u32, iops, next.time);
         sweep.record(next, results);
         assert!(order.len() < 100, "it does not end: {order:?}");
     }
@@ -160,7 +160,7 @@ fn a_point_that_a_higher_load_contradicts_is_measured_again() {
 
 /// What is wrong everywhere has a cause outside of the points.
 #[test]
-fn a_warning_at_all_points_says_what_to_do() {
+fn a_warning_at_all_points_names_its_cause_and_help() {
     let (mut study, _) = run_sweep(settings(&["depth=1..4"]), 8.0, 100.0);
     let limited = |device: &str, limit: u32| {
         let what = format!("reads are limited to {limit} per second");
@@ -214,7 +214,7 @@ fn the_order_is_drawn_from_the_seed() {
         let mut grid = order[..10].to_vec();
         grid.sort_by(f64::total_cmp);
         assert_eq!(grid, [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0]);
-        assert_eq!(order.len(), 13, "two beside the knee, and the first again");
+        assert_eq!(order.len(), 13, "two near the knee, and the first again");
     }
 }
 
@@ -290,7 +290,7 @@ fn slow_points_are_extended_until_they_have_enough_operations() {
     );
     assert!(
         study.runs.iter().all(|run| run.role != Role::TooShort),
-        "a length that was given stands"
+        "a length set by the user is kept"
     );
 }
 
@@ -313,7 +313,7 @@ fn drift_is_reported() {
         // Each run is 5 % slower than the previous one.
         number += 1.0;
         let depth = next.settings[0].number.unwrap();
-        let results = found(depth as u32, depth * 10_000.0 * 0.95f64.powf(number), next.time);
+        let results = run_results(depth as u32, depth * 10_000.0 * 0.95f64.powf(number), next.time);
         sweep.record(next, results);
     }
     let report = Report::from_study(&sweep.finish("sweep", false).unwrap(), None).unwrap();
@@ -328,7 +328,7 @@ fn an_interrupted_sweep_keeps_its_results() {
         let depth = next.settings[0].number.unwrap();
         let results = Results {
             interrupted: cut,
-            ..found(depth as u32, depth * 1000.0, next.time)
+            ..run_results(depth as u32, depth * 1000.0, next.time)
         };
         sweep.record(next, results);
     }

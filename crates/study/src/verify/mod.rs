@@ -1,5 +1,5 @@
 //! Verifies a promise about storage: plans exactly the promised load and judges the results. The
-//! load is an open loop: operations are due at the promised rate whatever the storage does, so the
+//! load is an open loop: operations are due at the promised rate regardless of the storage, so the
 //! full length of a stall is measured. Operations are never due faster, because beyond its limit
 //! any storage makes them wait. The share of reads is exact to within one operation.
 
@@ -7,10 +7,10 @@ mod search;
 mod text;
 
 use analysis::caps::{Layer, LayerKind};
-use analysis::lint::lies_on_array;
-use analysis::policies::{Burst, DEFAULT_LATENCY_SECS, Resolved, Workload};
+use analysis::lint::is_on_array;
+use analysis::policies::{Burst, DEFAULT_LATENCY_SECS, ResolvedPolicy, Workload};
 use analysis::requirement::{Clause, MAX_IOPS, Metric};
-use analysis::verdict::{ClauseVerdict, Context, Issued, Outcome, Verdict, judge};
+use analysis::verdict::{ClauseVerdict, Context, IssuedLoad, Outcome, Verdict, judge};
 use model::access::{Access, Sequential};
 use model::block_size::BlockSizes;
 use model::content::Content;
@@ -45,7 +45,7 @@ const MIN_TESTED_SHARE: f64 = 0.95;
 pub struct Promise {
     /// Name of the policy, or `requirement`.
     pub name: String,
-    /// The load for which it holds.
+    /// The load for which the promise holds.
     pub workload: Workload,
     /// Operations per second to issue.
     pub rate_iops: f64,
@@ -60,12 +60,12 @@ pub struct Promise {
     pub layers: Vec<Layer>,
 }
 
-/// Why a promise cannot be verified.
+/// The reason why a promise cannot be verified.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unverifiable {
-    /// What is missing or wrong.
+pub struct VerifyError {
+    /// The problem.
     pub what: String,
-    /// What to do.
+    /// The recommended action.
     pub help: String,
 }
 
@@ -73,12 +73,12 @@ impl Promise {
     /// The promise of a policy, with additional `requirements`.
     ///
     /// # Errors
-    /// [`Unverifiable`] if there is nothing to judge, or no rate at which to judge it.
+    /// [`VerifyError`] if there is nothing to judge, or no rate at which to judge it.
     pub fn from_policy(
-        policy: &Resolved,
+        policy: &ResolvedPolicy,
         requirements: Vec<Clause>,
         rate: Option<f64>,
-    ) -> Result<Promise, Unverifiable> {
+    ) -> Result<Promise, VerifyError> {
         let mut clauses = policy.clauses.clone();
         clauses.extend(requirements);
         let needed = [policy.workload.rate_iops, required_rate(&clauses, &policy.workload)];
@@ -100,12 +100,12 @@ impl Promise {
     /// requirements must name one.
     ///
     /// # Errors
-    /// [`Unverifiable`] if they name no rate.
+    /// [`VerifyError`] if they name no rate.
     pub fn from_requirement(
         clauses: Vec<Clause>,
         mut workload: Workload,
         rate: Option<f64>,
-    ) -> Result<Promise, Unverifiable> {
+    ) -> Result<Promise, VerifyError> {
         let rate = rate.or_else(|| required_rate(&clauses, &workload));
         workload.rate_iops = rate;
         Promise {
@@ -127,9 +127,9 @@ impl Promise {
         self
     }
 
-    fn validated(self) -> Result<Promise, Unverifiable> {
+    fn validated(self) -> Result<Promise, VerifyError> {
         let fault = |what: &str, help: &str| {
-            Err(Unverifiable {
+            Err(VerifyError {
                 what: what.to_owned(),
                 help: help.to_owned(),
             })
@@ -179,8 +179,13 @@ impl Promise {
 
     /// The promised mean latency in seconds: from a clause, otherwise from the policy's prose.
     fn latency_secs(&self) -> Option<f64> {
-        let all = |clause: &&Clause| clause.direction.is_none();
-        let find = |metric: fn(&Clause) -> bool| self.clauses.iter().filter(all).find(|clause| metric(clause));
+        let has_no_direction = |clause: &&Clause| clause.direction.is_none();
+        let find = |metric: fn(&Clause) -> bool| {
+            self.clauses
+                .iter()
+                .filter(has_no_direction)
+                .find(|clause| metric(clause))
+        };
         let mean = find(|clause| clause.metric == Metric::Mean);
         // A promised percentile is also an upper bound of the mean.
         let clause = mean.or_else(|| find(|clause| matches!(clause.metric, Metric::Quantile { .. })));
@@ -242,12 +247,12 @@ pub struct Verification {
 
 impl Verification {
     /// The load of an attempt.
-    pub fn issued(&self, attempt: &Attempt) -> Issued {
+    pub fn issued(&self, attempt: &Attempt) -> IssuedLoad {
         let (measured_ns, warm_up_ns) = match attempt.is_probe {
             true => (PROBE_TIME.min(self.measured), PROBE_WARM_UP.min(self.warm_up)),
             false => (self.measured, self.warm_up),
         };
-        Issued {
+        IssuedLoad {
             block: self.promise.workload.block,
             random: self.promise.workload.random,
             read_percent: self.promise.workload.read_percent,
@@ -313,7 +318,7 @@ impl Verification {
         }
     }
 
-    fn workload(&self, issued: &Issued) -> plan::Workload {
+    fn workload(&self, issued: &IssuedLoad) -> plan::Workload {
         let part = Part {
             mix: match issued.read_percent {
                 100.0 => Mix::READS,
@@ -393,8 +398,8 @@ impl Verification {
         })
     }
 
-    /// Suggests more targets if a rate was missed although all given targets were in use from the
-    /// start.
+    /// Suggests more targets after a missed rate. `None` unless all given targets were in use from
+    /// the start.
     fn suggest_more_targets(&self, verdict: &Verdict, results: &Results) -> Option<String> {
         let missed = |judged: &&ClauseVerdict| {
             is_rate(&judged.clause) && judged.value.is_some_and(|value| value < judged.clause.target)
@@ -405,7 +410,7 @@ impl Verification {
         }
         let facts = || results.hosts.iter().flat_map(|host| &host.environment.targets);
         match self.paths.len() {
-            0 | 1 if facts().any(lies_on_array) => Some(
+            0 | 1 if facts().any(is_on_array) => Some(
                 "the only target is on a volume of an array, and each volume has its own limits: if the promise is \
                  about the array, name more of its volumes"
                     .into(),
@@ -511,7 +516,7 @@ mod tests {
         assert_eq!(run::check(&plan), Ok(()));
         assert_eq!((plan.targets.len(), verification.issued(&first).targets), (3, 3));
         let job = &plan.steps[0].jobs[0];
-        assert_eq!(job.depth(), 32, "over all of them");
+        assert_eq!(job.depth(), 32, "the total depth of all targets");
         let streams = job.workers.iter().flat_map(|worker| &worker.streams);
         let required_rate = |target: u32| {
             let of = streams
@@ -610,7 +615,7 @@ mod tests {
     }
 
     #[test]
-    fn a_depth_that_the_user_fixed_is_kept() {
+    fn a_depth_that_the_user_set_is_unchanged() {
         let mut fixed = rate_alone("4000");
         fixed.concurrency = Some(8);
         let attempt = fixed.next(&Search::default()).unwrap();
@@ -618,7 +623,7 @@ mod tests {
     }
 
     #[test]
-    fn large_blocks_do_not_fill_the_memory_with_buffers() {
+    fn large_blocks_limit_the_number_of_slots() {
         let clauses = requirement::parse("mibps>=100000").unwrap();
         let verification = verification(Promise::from_requirement(clauses, reads(Bytes::mib(4)), None).unwrap());
         let (probes, slots, _) = attempts(&verification, f64::from);

@@ -1,4 +1,4 @@
-//! Finds how many queue slots are needed to judge a promise. If a latency is promised, Little's law
+//! Finds the number of queue slots that a promise needs. If a latency is promised, Little's law
 //! gives the number of operations in flight; more slots stay unused. If only a rate is promised,
 //! the required depth is unknown: probes raise it until the rate is met or more depth gains
 //! nothing.
@@ -27,8 +27,7 @@ const MET_SHARE: f64 = 0.995;
 /// A full window gets this multiple of the slots with which a probe met the rate. Unused slots cost
 /// nothing, and storage that slows down later needs more slots for the same rate.
 const HEADROOM: u32 = 8;
-/// A window that missed the rate for this many seconds at its end is followed by a probe with fewer
-/// slots.
+/// Number of last seconds that must miss the rate for a probe with fewer slots to follow.
 const RECHECK_SECONDS: usize = 5;
 /// Minimum relative gain of the rate when the depth is doubled.
 const GROWTH_MIN: f64 = 0.05;
@@ -44,7 +43,7 @@ pub fn slots_max(block: Bytes) -> u32 {
 pub struct Attempt {
     /// Operations that may be in flight.
     pub slots: u32,
-    /// Number of the full window, from 1; for a probe that of the window that follows.
+    /// Number of the full window, from 1; for a probe, that of the following window.
     pub number: u32,
     /// A short run that only searches for the depth.
     pub is_probe: bool,
@@ -67,7 +66,7 @@ struct Window {
     iops: f64,
     /// Slots for another window, if too few slots distorted this one.
     retry_slots: Option<u32>,
-    /// Slots with which a probe met the rate that this window, with more slots, missed to its end.
+    /// Slots with which a probe met the rate. This window missed it until its end, with more slots.
     shallower_slots: Option<u32>,
 }
 
@@ -193,8 +192,8 @@ impl Verification {
     }
 }
 
-/// True if the storage missed the rate in each of the last seconds. A stall that has passed is no
-/// sign that the depth slows the storage down, and neither is a limit that was changed.
+/// True if the storage missed the rate in each of the last seconds. A stall that has passed does
+/// not indicate that the depth slows the storage down, nor does a limit that was changed.
 fn misses_rate_at_end(observed: &Observation) -> bool {
     let mut hosts = observed.seconds.iter().flat_map(|second| &second.hosts);
     if hosts.any(|host| host.changed_limits.is_some()) {
@@ -214,8 +213,9 @@ fn misses_rate_at_end(observed: &Observation) -> bool {
 }
 
 impl Search {
-    /// The slots with which the storage did most: a deeper queue can be slower, under a throttle
-    /// for instance. Of almost equal rates, those with the most slots, which absorb most stalls.
+    /// The slots with which the storage reached its highest rate; a deeper queue can be slower, for
+    /// example under a throttle. Of almost equal rates, the one with the most slots counts, because
+    /// more slots absorb longer stalls.
     fn best_slots(&self) -> Option<u32> {
         let rates = self.climb.probes.iter().map(|(_, iops)| *iops);
         let best = rates.max_by(f64::total_cmp)?;
@@ -223,7 +223,7 @@ impl Search {
         self.climb.probes.iter().rev().find(is_near).map(|(slots, _)| *slots)
     }
 
-    /// What a probe after a window that missed the rate showed.
+    /// Describes the probe after a window that missed the rate.
     pub fn describe_recheck(&self) -> Option<String> {
         let iops = self.recheck?;
         let missed = self.windows.iter().find(|window| window.shallower_slots.is_some())?;
@@ -235,14 +235,14 @@ impl Search {
                 show(iops)
             ),
             _ if last.iops > missed.iops * (1.0 + GROWTH_MIN) => format!(
-                "with up to {slots} in flight the storage served only {} IOPS, and with {shallower} again {}: a \
-                 deeper queue slows it down, so the verdict is about {shallower}",
+                "with up to {slots} in flight the storage served only {} IOPS, but {} with {shallower}: a \
+                 deeper queue slows it down, so the verdict is for {shallower}",
                 show(missed.iops),
                 show(last.iops)
             ),
             _ => format!(
-                "probes of {PROBE_TIME} reach {} IOPS with {shallower} slots, and a whole window with {shallower} or \
-                 {slots} does not: the storage is slower under lasting load, as with credits that end in the warm-up",
+                "probes of {PROBE_TIME} reach {} IOPS with {shallower} slots, but a whole window with {shallower} or \
+                 {slots} does not: the storage is slower under sustained load, for example if credits ran out in the warm-up",
                 show(iops)
             ),
         })
@@ -263,7 +263,7 @@ mod tests {
     use model::seconds::{HostSample, IntervalFacts, QueueUse};
 
     #[test]
-    fn a_window_has_the_depth_at_which_the_storage_did_most() {
+    fn a_window_has_the_depth_with_the_highest_rate() {
         let climbed = |rates: &[f64]| Search {
             climb: Climb {
                 probes: rates
@@ -309,8 +309,9 @@ mod tests {
         observation
     }
 
-    /// A probe meets the rate, the window of 256 slots serves `served`, and a probe after it
-    /// reaches `recheck`: the attempt after the window, the one after that, and the note.
+    /// Simulates a probe, a window of 256 slots and another probe. The first probe meets the rate,
+    /// the window serves `served`, and the last probe reaches `recheck`. Returns the attempt after
+    /// the window, the next attempt, and the note.
     fn after_missed_window(served: &[u64], recheck: f64) -> (Option<Attempt>, Option<Attempt>, Option<String>) {
         let verification = rate_alone("2000");
         let mut search = Search::default();
@@ -337,30 +338,30 @@ mod tests {
 
     /// A throttle may serve less from a deep queue than from a shallow one.
     #[test]
-    fn a_window_that_is_slower_than_a_probe_is_repeated_at_the_depth_of_the_probe() {
-        let at = |slots, number, is_probe| Attempt {
+    fn a_window_slower_than_its_probe_is_repeated_at_the_depth_of_the_probe() {
+        let attempt = |slots, number, is_probe| Attempt {
             slots,
             number,
             is_probe,
         };
         let (probe, next, note) = after_missed_window(&[1300; 10], 1995.0);
-        assert_eq!((probe, next), (Some(at(32, 2, true)), Some(at(32, 2, false))));
+        assert_eq!((probe, next), (Some(attempt(32, 2, true)), Some(attempt(32, 2, false))));
         assert!(
             note.unwrap()
                 .contains("with up to 256 in flight the storage served only 1300")
         );
-        // Credits that ran out do not come back with fewer slots.
+        // Exhausted credits do not return with fewer slots.
         let (probe, next, note) = after_missed_window(&[2000, 2000, 500, 500, 500, 500, 500, 500], 500.0);
-        assert_eq!((probe, next), (Some(at(32, 2, true)), None));
+        assert_eq!((probe, next), (Some(attempt(32, 2, true)), None));
         assert!(note.unwrap().contains("did not meet the rate either: 500 IOPS"));
-        // A lowered limit has nothing to do with the depth.
+        // A lowered limit is independent of the depth.
         let mut lowered = window(256, &[1300; 10]);
         lowered.seconds[3].hosts.push(HostSample {
             changed_limits: Some(Vec::new()),
             ..HostSample::default()
         });
         assert!(misses_rate_at_end(&window(256, &[1300; 10])) && !misses_rate_at_end(&lowered));
-        // A stall that has passed is the storage's, at any depth.
+        // A stall that has passed is caused by the storage at any depth.
         let stalled = [2000, 0, 0, 0, 2000, 2000, 2000, 2000, 2000, 2000];
         assert_eq!(after_missed_window(&stalled, 2000.0), (None, None, None));
         assert_eq!(after_missed_window(&[2000; 10], 2000.0), (None, None, None));

@@ -2,7 +2,7 @@
 
 use analysis::policies::Reach;
 use analysis::requirement::{self, Metric};
-use analysis::verdict::{ClauseVerdict, Outcome, Verdict, Verified};
+use analysis::verdict::{ClauseVerdict, Outcome, Verdict, VerificationReport};
 use model::Nanos;
 
 use super::FULL_TIME_SECS;
@@ -23,7 +23,7 @@ pub enum Paragraph {
 use Paragraph::{Line, Sentences};
 
 /// The report of a verification.
-pub fn format_report(verified: &Verified) -> Vec<Paragraph> {
+pub fn format_report(verified: &VerificationReport) -> Vec<Paragraph> {
     let mut lines = Vec::new();
     describe_promise(verified, &mut lines);
     describe_load(verified, &mut lines);
@@ -83,7 +83,7 @@ pub struct TestLength {
 
 impl TestLength {
     /// The length of a verification.
-    pub fn from_verified(verified: &Verified) -> TestLength {
+    pub fn from_verified(verified: &VerificationReport) -> TestLength {
         let policy = verified.promise.policy.as_ref();
         TestLength {
             measured_ns: verified.issued.measured_ns,
@@ -98,13 +98,13 @@ impl TestLength {
 }
 
 /// The headline of a verification.
-pub fn headline_for(verified: &Verified) -> String {
+pub fn headline_for(verified: &VerificationReport) -> String {
     let length = TestLength::from_verified(verified);
     headline(verified.verdict.outcome, &verified.verdict.clauses, Some(length))
 }
 
-/// The outcome in a line. A PASS names the clauses that are not proven, a test that was too short,
-/// and stalls that a kept rate hides.
+/// The outcome in one line. A PASS names the clauses that are not proven, a test that was too
+/// short, and stalls that the mean rate hides.
 pub fn headline(outcome: Outcome, clauses: &[ClauseVerdict], length: Option<TestLength>) -> String {
     if outcome != Outcome::Pass {
         return outcome.word().to_owned();
@@ -136,7 +136,7 @@ pub fn headline(outcome: Outcome, clauses: &[ClauseVerdict], length: Option<Test
     format!("PASS{short}{without}{limitation}")
 }
 
-/// Keep whole seconds in seconds, so that two times are easy to compare.
+/// Formats whole seconds in seconds, so that two times are easy to compare.
 fn format_time(time: Nanos) -> String {
     match time.0.is_multiple_of(1_000_000_000) {
         true => format!("{} s", time.0 / 1_000_000_000),
@@ -144,7 +144,7 @@ fn format_time(time: Nanos) -> String {
     }
 }
 
-fn describe_promise(verified: &Verified, lines: &mut Vec<Paragraph>) {
+fn describe_promise(verified: &VerificationReport, lines: &mut Vec<Paragraph>) {
     if let Some(policy) = &verified.promise.policy {
         let tier = policy.tier.as_ref().map(|tier| format!(", {tier}")).unwrap_or_default();
         lines.push(Line(format!("{}: {}{tier}", policy.id, policy.title)));
@@ -167,7 +167,7 @@ fn describe_promise(verified: &Verified, lines: &mut Vec<Paragraph>) {
     }
 }
 
-fn describe_load(verified: &Verified, lines: &mut Vec<Paragraph>) {
+fn describe_load(verified: &VerificationReport, lines: &mut Vec<Paragraph>) {
     let issued = &verified.issued;
     let pattern = if issued.random { "random" } else { "sequential" };
     let attempt = match issued.attempt {
@@ -216,8 +216,8 @@ fn describe_load(verified: &Verified, lines: &mut Vec<Paragraph>) {
     }
 }
 
-/// A row for each clause: its outcome, the clause, and the reason, with what to do about it. Below
-/// them stands what several clauses have in common.
+/// A row for each clause: its outcome, the clause, and the reason with the action. Statements that
+/// several clauses share follow below the rows.
 pub fn format_clauses(verdict: &Verdict) -> Vec<Paragraph> {
     let words = verdict.words();
     let mut lines = Vec::new();
@@ -232,7 +232,7 @@ pub fn format_clauses(verdict: &Verdict) -> Vec<Paragraph> {
     lines
 }
 
-/// Describes the reachable rate, and what the other limits would allow beyond it.
+/// Describes the reachable rate, and the stranded capacity of the other limits.
 pub fn format_reach(reach: &Reach) -> String {
     let mut text = format!(
         "at most {} IOPS ({}), because of {}",

@@ -1,4 +1,4 @@
-//! Simulated devices whose truth is known.
+//! Simulated devices with known performance.
 
 use model::plan::{
     CacheContents, SimulatedCache, SimulatedDevice, SimulatedLayer, SimulatedNeighbour, SimulatedPause,
@@ -6,7 +6,7 @@ use model::plan::{
 };
 use model::{Bytes, Nanos};
 
-/// What a cell of the table promises.
+/// The figure that a row of the table promises.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Promised {
     /// A mean latency at this rate.
@@ -17,16 +17,16 @@ pub enum Promised {
     Rate,
 }
 
-/// A device and the kind of promise that is made about it.
+/// A device and the kind of its promise.
 pub struct Case {
     pub name: &'static str,
     pub promised: Promised,
-    /// The device as it is during a window that begins and ends at these seconds.
+    /// The device for a window that begins and ends at these seconds.
     pub device: fn(f64, f64) -> SimulatedDevice,
     /// Percent of the operations that read.
     pub reads: f64,
-    /// The operations that a device of this kind completes until a time if this many are due per
-    /// second: the truth of a rate.
+    /// The operations that the device completes until a time if `rate` operations are due per
+    /// second. This gives the true rate.
     pub delivers: Option<fn(rate: f64, until: f64) -> f64>,
     /// Credits: ceiling, refill, bucket.
     pub credits: Option<(f64, f64, f64)>,
@@ -130,7 +130,7 @@ fn rate(name: &'static str, device: fn(f64, f64) -> SimulatedDevice, delivers: f
     }
 }
 
-/// All cases.
+/// All devices with their promises.
 #[expect(clippy::too_many_lines, reason = "one story, or one table")]
 pub fn all() -> Vec<Case> {
     vec![
@@ -157,7 +157,7 @@ pub fn all() -> Vec<Case> {
         quantile("one server, utilisation 0.7", "p99", 700.0, |_, _| exponential(1000, 1)),
         mean("one server, utilisation 0.9", 4500.0, |_, _| exponential(200, 1)),
         mean("one server, utilisation 0.95", 9500.0, |_, _| exponential(100, 1)),
-        mean("capped at 1,000, asked for 700", 700.0, |_, _| SimulatedDevice {
+        mean("capped at 1,000, 700 requested", 700.0, |_, _| SimulatedDevice {
             iops_cap: 1000,
             ..lognormal(500, 0.5, 64)
         }),

@@ -1,8 +1,8 @@
-//! The accuracy of verdicts on simulated devices of known truth: how often a promise that is kept
-//! is called broken, and the other way round.
+//! Measures the accuracy of verdicts on simulated devices with known performance: how often a met
+//! promise is judged FAIL, and a broken one PASS.
 //!
-//! `FATHOM_SEEDS` sets the number of seeds and `FATHOM_CASE` a part of a device's name; with
-//! `FATHOM_REASONS=1` the reasons of INCONCLUSIVE verdicts are printed, and `FATHOM_UPDATE=1`
+//! `FATHOM_SEEDS` sets the number of seeds, and `FATHOM_CASE` selects devices by a part of their
+//! names. `FATHOM_REASONS=1` prints the reasons of INCONCLUSIVE verdicts, and `FATHOM_UPDATE=1`
 //! rewrites `docs/verdict-accuracy.md`.
 
 #![allow(clippy::unwrap_used, reason = "a test that meets the unexpected fails")]
@@ -27,7 +27,7 @@ use run::RunContext;
 use run::targets::guard::Permissions;
 use study::verify::{Attempt, Promise, SLOTS_MAX, Search, Verification};
 
-/// Requirements relative to the truth.
+/// Requirements relative to the true figure.
 const MARGINS: [f64; 6] = [-0.20, -0.05, -0.02, 0.02, 0.05, 0.20];
 /// Seeds of a test run. A hundred take most of an hour.
 const SEEDS: u64 = 2;
@@ -38,7 +38,7 @@ struct Form {
     name: &'static str,
     measured: f64,
     warm_up: f64,
-    /// Runs behind the reference figure of a latency.
+    /// Number of runs for the true figure of a latency.
     reference_runs: u64,
 }
 
@@ -57,13 +57,13 @@ const FORMS: [Form; 2] = [
     },
 ];
 
-/// How often each outcome was given at a margin.
+/// Number of verdicts with each outcome at a margin.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counts {
     pass: u32,
     fail: u32,
     inconclusive: u32,
-    /// PASS verdicts that say that credits were not exhausted.
+    /// PASS verdicts with the note that credits were not exhausted.
     with_credits: u32,
 }
 
@@ -116,7 +116,7 @@ fn verification(case: &Case, form: Form, clauses: &str, rate: Option<f64>, seed:
     }
 }
 
-/// The verdict as `fathom verify` reaches it. Windows that several promises share are run once.
+/// The verdict, with the steps of `fathom verify`. Windows that several promises share run once.
 fn verdict(verification: &Verification, shared: Option<&mut HashMap<u32, Results>>) -> Verdict {
     let mut search = Search::default();
     let mut last = None;
@@ -140,7 +140,7 @@ fn verdict(verification: &Verification, shared: Option<&mut HashMap<u32, Results
     last.unwrap()
 }
 
-/// The figure that a promise is about, in nanoseconds, from many windows with slots for everything.
+/// The true latency in nanoseconds, from many windows in which no operation waits for a slot.
 fn reference_latency(case: &Case, form: Form, rate: f64, share: Option<f64>) -> f64 {
     let mut all = Histogram::new();
     for seed in 0..form.reference_runs {
@@ -159,9 +159,9 @@ fn reference_latency(case: &Case, form: Form, rate: f64, share: Option<f64>) -> 
     }
 }
 
-/// The rate at which the window just delivers what is due, less the tolerance.
+/// The highest rate that the device delivers within the tolerance.
 fn true_rate(form: Form, delivers: fn(f64, f64) -> f64) -> f64 {
-    let kept = |rate: f64| {
+    let is_delivered = |rate: f64| {
         // Every run has a fresh device, whose warm-up uses up credits too.
         let begins = form.warm_up;
         let end = begins + form.measured;
@@ -170,7 +170,11 @@ fn true_rate(form: Form, delivers: fn(f64, f64) -> f64) -> f64 {
     let (mut low, mut high) = (1.0, 1e6);
     for _ in 0..60 {
         let middle = (low + high) / 2.0;
-        if kept(middle) { low = middle } else { high = middle }
+        if is_delivered(middle) {
+            low = middle
+        } else {
+            high = middle
+        }
     }
     low / 1.01
 }
@@ -178,7 +182,7 @@ fn true_rate(form: Form, delivers: fn(f64, f64) -> f64) -> f64 {
 /// The outcomes of a seed at every margin.
 fn outcomes(case: &Case, form: Form, truth: f64, seed: u64) -> Vec<Verdict> {
     let mut shared = HashMap::new();
-    let one = |margin: &f64| {
+    let judge_margin = |margin: &f64| {
         let target = truth * (1.0 + margin);
         match case.promised {
             Promised::Mean { rate } => {
@@ -195,11 +199,11 @@ fn outcomes(case: &Case, form: Form, truth: f64, seed: u64) -> Vec<Verdict> {
             }
         }
     };
-    MARGINS.iter().map(one).collect()
+    MARGINS.iter().map(judge_margin).collect()
 }
 
-/// True if the promise at this margin is kept.
-fn is_kept(case: &Case, margin: f64) -> bool {
+/// True if the device meets the promise at this margin.
+fn is_met(case: &Case, margin: f64) -> bool {
     match case.promised {
         Promised::Rate => margin < 0.0,
         Promised::Mean { .. } | Promised::Quantile { .. } => margin > 0.0,
@@ -230,7 +234,7 @@ fn run_table(cases: &[Case], seeds: u64) -> Vec<Row> {
     let rows: Vec<(usize, Form)> = (0..cases.len())
         .flat_map(|case| FORMS.map(|form| (case, form)))
         .collect();
-    let truth = parallel(rows.len(), |index| {
+    let truth = compute_in_parallel(rows.len(), |index| {
         let (case, form) = (&cases[rows[index].0], rows[index].1);
         match case.promised {
             Promised::Mean { rate } | Promised::Quantile { rate, .. } => {
@@ -240,7 +244,7 @@ fn run_table(cases: &[Case], seeds: u64) -> Vec<Row> {
         }
     });
     let work = rows.len() * seeds as usize;
-    let judged = parallel(work, |index| {
+    let judged = compute_in_parallel(work, |index| {
         let (row, seed) = (index % rows.len(), (index / rows.len()) as u64);
         let (case, form) = rows[row];
         outcomes(&cases[case], form, truth[row], 1 + seed)
@@ -269,14 +273,14 @@ fn run_table(cases: &[Case], seeds: u64) -> Vec<Row> {
                     cases[row.case].name, verdict.clauses[0].clause, verdict.clauses[0].reason
                 );
             }
-            let says_credits = verdict.clauses[0].reason.contains("credits were not exhausted");
-            counts.with_credits += u32::from(verdict.outcome == Outcome::Pass && says_credits);
+            let mentions_credits = verdict.clauses[0].reason.contains("credits were not exhausted");
+            counts.with_credits += u32::from(verdict.outcome == Outcome::Pass && mentions_credits);
         }
     }
     for row in &table {
         for (margin, counts) in MARGINS.iter().zip(&row.counts) {
             let case = &cases[row.case];
-            let wrong = match is_kept(case, *margin) {
+            let wrong = match is_met(case, *margin) {
                 true => counts.fail,
                 false => counts.pass - counts.with_credits,
             };
@@ -294,8 +298,8 @@ fn run_table(cases: &[Case], seeds: u64) -> Vec<Row> {
     table
 }
 
-/// Results of all indexes, computed on every processor.
-fn parallel<T: Send>(count: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
+/// Computes the results of all indexes on all processors.
+fn compute_in_parallel<T: Send>(count: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
     let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     let threads = std::thread::available_parallelism().map_or(2, usize::from);
     std::thread::scope(|scope| {
@@ -336,7 +340,7 @@ fn totals(cases: &[Case], table: &[Row]) -> Totals {
             verdicts += all;
             let of_margin: &mut (u32, u32) = open.entry((margin.abs() * 100.0) as u32).or_default();
             *of_margin = (of_margin.0 + counts.inconclusive, of_margin.1 + all);
-            if is_kept(&cases[row.case], *margin) {
+            if is_met(&cases[row.case], *margin) {
                 wrong_fail += counts.fail;
             } else {
                 broken += all;
@@ -363,14 +367,14 @@ fn page(cases: &[Case], table: &[Row], seeds: u64) -> String {
         "# Accuracy of verdicts\n\n\
          `fathom verify` was run on simulated devices with known performance, {seeds} times with different\n\
          random numbers for each of six requirements: 20, 5 and 2 % below and above the true figure. Each\n\
-         cell counts PASS / FAIL / INCONCLUSIVE. Bold cells are promises that the device does not keep.\n\
+         cell counts PASS / FAIL / INCONCLUSIVE. Bold cells are promises that the device does not meet.\n\
          The true rate follows from the parameters of the device; the true latency is measured over many\n\
          other windows in which no operation waited for a slot. In the quick form (30 s), a disk with\n\
          credits passes with the note \"credits were not exhausted\"; such a PASS is not counted as wrong.\n\n\
          `cargo xtask verdicts` regenerates this page.\n\n\
          | over all {} verdicts | found | goal |\n| --- | --- | --- |\n\
-         | kept promises called FAIL | {} | 0 |\n\
-         | broken promises called PASS | {:.2} % | < 0.5 % |\n\
+         | met promises judged FAIL | {} | 0 |\n\
+         | broken promises judged PASS | {:.2} % | < 0.5 % |\n\
          | INCONCLUSIVE 20 % from the truth | {:.1} % | < 5 % |\n\
          | INCONCLUSIVE 5 % from the truth | {:.1} % | < 40 % |\n\n\
          | device | promise | form |",
@@ -394,7 +398,7 @@ fn page(cases: &[Case], table: &[Row], seeds: u64) -> String {
         let _ = write!(page, "| {} | {promise} | {} |", case.name, row.form.name);
         for (margin, counts) in MARGINS.iter().zip(&row.counts) {
             let cell = format!("{} / {} / {}", counts.pass, counts.fail, counts.inconclusive);
-            let _ = match is_kept(case, *margin) {
+            let _ = match is_met(case, *margin) {
                 true => write!(page, " {cell} |"),
                 false => write!(page, " **{cell}** |"),
             };
@@ -406,8 +410,8 @@ fn page(cases: &[Case], table: &[Row], seeds: u64) -> String {
 
 #[test]
 fn verdicts_agree_with_the_truth() {
-    let asked = std::env::var("FATHOM_SEEDS").ok();
-    let seeds = asked.map_or(SEEDS, |seeds| seeds.parse().unwrap());
+    let seeds = std::env::var("FATHOM_SEEDS").ok();
+    let seeds = seeds.map_or(SEEDS, |seeds| seeds.parse().unwrap());
     let only = std::env::var("FATHOM_CASE").unwrap_or_default();
     let cases: Vec<Case> = devices::all()
         .into_iter()

@@ -139,8 +139,8 @@ fn a_limit_without_a_name_is_saturation() {
     );
 }
 
-/// This also holds if flushes empty the queue at times, if the report does not say whether the loop
-/// was closed, and if a requested rate was not reached.
+/// Saturation is also found if flushes empty the queue at times, or a requested rate was not
+/// reached. The report need not state whether the loop was closed.
 #[test]
 fn a_second_depth_that_only_adds_latency_is_saturation() {
     let deeper = closed(64, 7000.0);
@@ -200,9 +200,9 @@ fn a_second_depth_that_costs_operations_is_saturation() {
     assert_eq!((found.answer, found.confirmed), (Answer::Cap, Some(false)));
 }
 
-/// The rate stays the same because the added operations were never in flight, which shows no limit.
+/// The added operations were never in flight, so an unchanged rate does not show a limit.
 #[test]
-fn unused_depth_shows_no_limit() {
+fn unused_depth_does_not_show_a_limit() {
     let shallow = closed(32, 7000.0);
     let mut deeper = closed(32, 7000.0);
     deeper.load.depth = Some(64);
@@ -286,7 +286,7 @@ fn a_generator_that_cannot_keep_up_comes_first() {
 }
 
 #[test]
-fn a_kept_rate_is_its_own_limit() {
+fn a_rate_that_is_met_is_its_own_limit() {
     let mut paced = closed(32, 4000.0);
     (paced.load.closed_loop, paced.load.rate_iops, paced.load.depth) = (Some(false), Some(4000.0), Some(64));
     let disk = [layer("disk", LayerKind::Disk, 4000.0)];
@@ -304,8 +304,8 @@ fn core(cpu: u32, user: f64, kernel: f64) -> CoreShare {
     }
 }
 
-/// A report of eight processors, the first with 12.29 % in the kernel and the others with 2 to 5 %:
-/// worth a remark, but not the limit.
+/// The first of eight processors has 12.29 % in the kernel, the others 2 to 5 %. This is worth a
+/// remark, but not the limit.
 #[test]
 fn interrupts_on_one_processor_are_a_remark() {
     let mut skewed = closed(64, 7177.0);
@@ -364,7 +364,7 @@ fn credits_that_end_in_the_warm_up_are_named() {
         "{}",
         found.sentence
     );
-    // The queue fills in the first second, and a rate that returns is no step.
+    // The queue fills in the first second, and a rate that returns is not a step.
     assert_ne!(answer([vec![900.0], vec![500.0; 29]].concat()).answer, Answer::BurstEnd);
     let returns = [vec![2000.0; 10], vec![500.0; 10], vec![2000.0; 10]].concat();
     assert_ne!(answer(returns).answer, Answer::BurstEnd);
@@ -433,7 +433,8 @@ fn every_signature_is_explained() {
     }
 }
 
-/// A report once said "the rate rose from 6000 to 6000 IOPS": it had returned to its first level.
+/// A report once stated "the rate rose from 6000 to 6000 IOPS". The rate had returned to its first
+/// level.
 #[test]
 fn a_rate_that_recovers_has_not_risen() {
     let series = [vec![6000.0; 25], vec![5000.0; 12], vec![6000.0; 25]].concat();
@@ -449,10 +450,10 @@ fn a_rate_that_recovers_has_not_risen() {
 /// Operations of 300 us on 12 servers at depth 16: two modes, and a count that varies by less than
 /// the depth.
 #[test]
-fn a_plain_queue_is_no_throttle() {
+fn a_plain_queue_is_not_a_throttle() {
     let waves = |swing: u64| {
         let mut observation = closed(16, 40_000.0);
-        let one = |number: u64| SeriesPoint {
+        let point_at = |number: u64| SeriesPoint {
             start_ns: Nanos::millis(100 * number),
             length_ns: Nanos::millis(100),
             operations: [
@@ -466,7 +467,7 @@ fn a_plain_queue_is_no_throttle() {
             ],
             ..SeriesPoint::default()
         };
-        observation.series = (0..600).map(one).collect();
+        observation.series = (0..600).map(point_at).collect();
         let mut humps = Histogram::new();
         humps.record_times(300_000, 1_600_000);
         humps.record_times(600_000, 800_000);

@@ -18,7 +18,7 @@ fn paced(second: impl Fn(&mut Second)) -> Observation {
         processors: 0.15,
         ceiling_iops: None,
     });
-    let one = |number: u64| {
+    let second_at = |number: u64| {
         let mut made = Second {
             facts: IntervalFacts {
                 start_ns: Nanos::secs(number),
@@ -43,7 +43,7 @@ fn paced(second: impl Fn(&mut Second)) -> Observation {
         second(&mut made);
         made
     };
-    observation.seconds = (0..60).map(one).collect();
+    observation.seconds = (0..60).map(second_at).collect();
     observation
 }
 
@@ -66,8 +66,8 @@ fn a_throttled_device_is_not_a_slow_generator() {
     );
 }
 
-/// The diagnosis once claimed only that every processor was full, although other programs filled
-/// them and fathom itself used 0.15 of 2.
+/// The diagnosis once stated only that every processor was full. Other programs filled them, and
+/// fathom itself used 0.15 of 2.
 #[test]
 fn processors_kept_busy_by_others_are_attributed_to_them() {
     let full = |cpu| CoreShare {
@@ -132,7 +132,7 @@ fn others_are_named_for_disturbed_seconds() {
     assert_eq!(found.answer, Answer::Noisy, "{}", found.sentence);
     let words = "in 60 of 60 missed seconds other programs moved";
     assert!(found.sentence.starts_with(words), "{}", found.sentence);
-    // The rate is kept, but other programs affected the latencies.
+    // The rate is met, but other programs affected the latencies.
     disturbed.load.rate_iops = Some(1000.0);
     let found = judged(&disturbed, Question::MissedLatency);
     assert!(
@@ -200,25 +200,25 @@ fn an_outage_is_not_the_requested_rate() {
 /// `fathom verify` once advised to remove the promised rate itself.
 #[test]
 fn advice_keeps_the_promised_rate() {
-    let mut kept = closed(32, 1000.0);
-    (kept.load.closed_loop, kept.load.rate_iops) = (Some(false), Some(1000.0));
-    let found = judged(&kept, Question::MissedRate);
+    let mut load = closed(32, 1000.0);
+    (load.load.closed_loop, load.load.rate_iops) = (Some(false), Some(1000.0));
+    let found = judged(&load, Question::MissedRate);
     assert_eq!(found.answer, Answer::Cap, "{}", found.sentence);
     assert!(found.advice.is_empty(), "{:?}", found.advice);
-    assert!(judged(&kept, Question::Limit).advice[0].contains("remove the rate"));
+    assert!(judged(&load, Question::Limit).advice[0].contains("remove the rate"));
     // A load that falls behind in some seconds and catches up in others is still paced.
-    let uneven = with_series(kept.clone(), &[vec![900.0; 15], vec![1100.0; 15]].concat());
+    let uneven = with_series(load.clone(), &[vec![900.0; 15], vec![1100.0; 15]].concat());
     assert_eq!(judged(&uneven, Question::MissedRate).answer, Answer::Cap);
-    let said = judged(&kept, Question::MissedLatency).sentence;
+    let said = judged(&load, Question::MissedLatency).sentence;
     assert!(said.contains("does not explain the latency"), "{said}");
-    kept.load.rate_iops = Some(1005.0);
-    assert_eq!(judged(&kept, Question::MissedLatency).answer, Answer::Undetermined);
+    load.load.rate_iops = Some(1005.0);
+    assert_eq!(judged(&load, Question::MissedLatency).answer, Answer::Undetermined);
 }
 
-/// The load reaches 1,000 of 1,005 requested IOPS: the rate counts as kept, but the backlog
+/// The load reaches 1,000 of 1,005 requested IOPS: the rate counts as met, but the backlog
 /// grows.
 #[test]
-fn a_growing_backlog_is_no_drift() {
+fn a_growing_backlog_is_not_a_drift() {
     let rising = |blocked: u64| {
         let mut observation = with_series(paced(|second| second.facts.queue.blocked = blocked), &[1000.0; 60]);
         observation.load.rate_iops = Some(1005.0);

@@ -7,7 +7,7 @@ use analysis::verdict::Verdict;
 use model::diagnosis::LimitTable;
 use model::finding::Finding;
 use report::{diagnosis, formats, numbers};
-use study::explain::{Explained, Explanation};
+use study::explain::{ExplainedLoad, Explanation};
 use study::verify::headline;
 
 use crate::screen;
@@ -57,7 +57,7 @@ fn format_findings(findings: &[Finding]) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-fn format_load(load: &Explained) -> String {
+fn format_load(load: &ExplainedLoad) -> String {
     let mut text = String::new();
     for sentence in &load.sentences {
         text += &screen::wrap_paragraph(sentence);
@@ -73,7 +73,7 @@ fn format_load(load: &Explained) -> String {
 }
 
 /// Formats the percentiles, with a column for each direction.
-fn format_percentiles(load: &Explained) -> String {
+fn format_percentiles(load: &ExplainedLoad) -> String {
     let observation = &load.observation;
     let mixed = observation.directions.read.is_some() && observation.directions.write.is_some();
     let titles: &[&str] = if mixed { &["read", "write", "all"] } else { &["all"] };
@@ -188,7 +188,7 @@ fn format_shared_limits(table: &LimitTable) -> String {
 }
 
 /// Formats the diagnosis, unless the sentences above contain it.
-fn format_diagnosis(load: &Explained) -> String {
+fn format_diagnosis(load: &ExplainedLoad) -> String {
     let found = &load.diagnosis;
     let is_covered = found.answer == Answer::Cap && load.limits.iter().any(|standing| standing.met);
     if is_covered || found.answer == Answer::Undetermined && load.limits.is_empty() {

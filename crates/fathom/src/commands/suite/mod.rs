@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use ::run::targets::SharedFiles;
 use ::run::targets::guard::{Permissions, Refusal};
-use analysis::verdict::{Held, Outcome, SuiteReport};
+use analysis::verdict::{JudgedWorkload, Outcome, SuiteReport};
 use archive::history::{EntryKind, Subject};
 use clap::ValueHint;
 use dialects::convert;
@@ -211,7 +211,7 @@ struct SuiteRunner<'a> {
 }
 
 impl SuiteRunner<'_> {
-    fn run_workload(&mut self, one: &Ready, number: usize, of: usize) -> Held {
+    fn run_workload(&mut self, one: &Ready, number: usize, of: usize) -> JudgedWorkload {
         let mut workload = without_result(one);
         match self.run_attempts(one, &mut workload, &format!("[{number}/{of}]")) {
             Ok(results) => {
@@ -242,7 +242,7 @@ impl SuiteRunner<'_> {
     }
 
     /// Runs a workload, and repeats it if operations had to wait for a free slot.
-    fn run_attempts(&mut self, one: &Ready, workload: &mut Held, place: &str) -> Result<Results, Faults> {
+    fn run_attempts(&mut self, one: &Ready, workload: &mut JudgedWorkload, place: &str) -> Result<Results, Faults> {
         let mut search = Search::default();
         loop {
             let attempt = one.next_attempt(&search);

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use ::report::junit::{self, Case, CaseOutcome};
 use ::report::words;
-use analysis::verdict::{FORMAT_VERSION, Held, Outcome, SuiteKind, SuiteReport};
+use analysis::verdict::{FORMAT_VERSION, JudgedWorkload, Outcome, SuiteKind, SuiteReport};
 use dialects::native::suite::Suite;
 use jiff::Zoned;
 use model::observation::{Latency, Observation};
@@ -22,7 +22,7 @@ pub(super) fn build_report(
     suite: &Suite,
     file: &str,
     started: &Zoned,
-    workloads: Vec<Held>,
+    workloads: Vec<JudgedWorkload>,
     seen: Option<&Results>,
 ) -> SuiteReport {
     let stem = Path::new(file)
@@ -78,14 +78,14 @@ pub(super) fn build_report(
         started: now(started),
         ended: now(&Zoned::now()),
         environment,
-        outcome: suite::worst(workloads.iter().map(Held::outcome)),
+        outcome: suite::worst(workloads.iter().map(JudgedWorkload::outcome)),
         workloads,
     }
 }
 
 /// Builds the study with all measurements, for `--save`.
 pub(super) fn build_study(report: &SuiteReport, runs: Vec<StudyRun>, interrupted: bool) -> Study {
-    let not_run = |workload: &&Held| workload.failure.is_some();
+    let not_run = |workload: &&JudgedWorkload| workload.failure.is_some();
     Study {
         format_version: model::results::FORMAT_VERSION,
         kind: StudyKind::Study,
@@ -161,7 +161,7 @@ pub(super) fn format_text(report: &SuiteReport) -> String {
 
 /// Formats one CSV row per workload, with the figures of its last run.
 pub(super) fn format_csv(report: &SuiteReport, runs: &[StudyRun]) -> String {
-    let row = |workload: &Held| {
+    let row = |workload: &JudgedWorkload| {
         let is = |run: &&StudyRun| {
             run.settings
                 .iter()

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use analysis::requirement::Clause;
-use analysis::verdict::Held;
+use analysis::verdict::JudgedWorkload;
 use dialects::native::suite::{Base, Suite, Workload};
 use dialects::native::{self, Document, JobSpec, PartSpec};
 use model::Bytes;
@@ -11,7 +11,7 @@ use model::block_size::BlockSizes;
 use model::plan::{DepthPer, Plan, RateUnit};
 use report::words;
 use study::suite::{self, Load};
-use study::verify::{Attempt, Search, Unverifiable, Verification};
+use study::verify::{Attempt, Search, Verification, VerifyError};
 
 use super::super::run::{apply_options, check_target_count, load_document, record_preset_changes};
 use super::super::verify::divide_among_hosts;
@@ -126,7 +126,7 @@ fn prepare_workload(
         }
         true => {
             let paced = suite::pacing(&clauses, read_load(job, &document, |name| workload.sets(name)));
-            Some(paced.map_err(|Unverifiable { what, .. }| {
+            Some(paced.map_err(|VerifyError { what, .. }| {
                 fault(what, "add iops>=… or mbps>=… to the requirement, or remove `pace`")
             })?)
         }
@@ -192,8 +192,8 @@ pub(super) fn describe_load(plan: &Plan) -> String {
 }
 
 /// Returns a workload without any result yet.
-pub(super) fn without_result(one: &Ready) -> Held {
-    Held {
+pub(super) fn without_result(one: &Ready) -> JudgedWorkload {
+    JudgedWorkload {
         name: one.name.clone(),
         objective: one.document.objective.clone(),
         preset: one.document.preset.as_ref().map(words::preset),

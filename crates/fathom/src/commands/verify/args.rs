@@ -3,14 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use analysis::caps::Layer;
-use analysis::policies::{self, Burst, Catalogue, Disks, Overrides, Policy, Resolved, Workload};
+use analysis::policies::{self, Burst, Catalogue, Disks, Overrides, Policy, ResolvedPolicy, Workload};
 use analysis::requirement::{self, Clause};
 use analysis::verdict::Machine;
 use clap::{ValueHint, value_parser};
 use model::plan::CachePath;
 use model::{Bytes, Nanos};
 use study::diagnosis::KnownLimits;
-use study::verify::{FULL_TIME_SECS, Promise, QUICK_TIME, QUICK_WARM_UP, Unverifiable, Verification};
+use study::verify::{FULL_TIME_SECS, Promise, QUICK_TIME, QUICK_WARM_UP, Verification, VerifyError};
 
 use super::targets::Targets;
 use crate::catalogue::{CatalogueArgs, InputArgs, load_catalogue, parse_inputs, today};
@@ -134,7 +134,7 @@ fn parse_workers(text: &str) -> Result<Workers, String> {
 /// The resolved command line.
 pub(super) struct VerifyRequest {
     pub(super) verification: Verification,
-    pub(super) policy: Option<Resolved>,
+    pub(super) policy: Option<ResolvedPolicy>,
     pub(super) requirement: Option<String>,
     pub(super) expired: Option<String>,
     pub(super) machine: Option<Machine>,
@@ -162,7 +162,7 @@ pub(super) fn resolve_args(session: &Session, args: &Args) -> Result<VerifyReque
                 let help = format!("`fathom policies {}` lists its inputs", policy.id());
                 Faults::usage(Fault::new(format!("{}: {error}", policy.id())).help(help))
             })?;
-            (Some(resolved), policy.expired(today()))
+            (Some(resolved), policy.expiry_warning(today()))
         }
     };
     let promise = match &policy {
@@ -172,7 +172,7 @@ pub(super) fn resolve_args(session: &Session, args: &Args) -> Result<VerifyReque
             Promise::from_requirement(clauses, default_workload(&overrides), rate)
         }
     };
-    let promise = promise.map_err(|Unverifiable { what, help }| Faults::usage(Fault::new(what).help(help)))?;
+    let promise = promise.map_err(|VerifyError { what, help }| Faults::usage(Fault::new(what).help(help)))?;
     let targets = Targets::parse(&args.target)?;
     let storage = Storage::for_single_load(
         &args.storage,

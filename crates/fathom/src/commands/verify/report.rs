@@ -2,7 +2,7 @@
 
 use ::report::junit::{Case, CaseOutcome, Suite};
 use ::report::{formats, html};
-use analysis::verdict::{self, ClauseVerdict, FORMAT_VERSION, Outcome, Verdict, Verified, VerifiedKind};
+use analysis::verdict::{self, ClauseVerdict, FORMAT_VERSION, Outcome, Verdict, VerificationKind, VerificationReport};
 use jiff::Zoned;
 use model::finding::{Finding, Severity};
 use model::fleet::Fleet;
@@ -20,10 +20,10 @@ pub(super) fn build_document(
     results: &Results,
     verdict: Verdict,
     last: &LastAttempt,
-) -> Verified {
-    Verified {
+) -> VerificationReport {
+    VerificationReport {
         format_version: FORMAT_VERSION,
-        kind: VerifiedKind::Verdict,
+        kind: VerificationKind::Verdict,
         tool: results.tool.clone(),
         target: request.verification.paths.join(", "),
         promise: verdict::Promise {
@@ -42,7 +42,7 @@ pub(super) fn build_document(
 }
 
 /// Builds the page: the verdict first, then all measurements.
-pub(super) fn build_page(request: &VerifyRequest, results: &Results, verified: &Verified) -> String {
+pub(super) fn build_page(request: &VerifyRequest, results: &Results, verified: &VerificationReport) -> String {
     let clauses = pages::describe_promise(&request.verification.promise.clauses);
     let promised = match (&request.policy, &request.requirement) {
         (Some(policy), None) => format!(
@@ -70,7 +70,7 @@ pub(super) fn build_page(request: &VerifyRequest, results: &Results, verified: &
 
 /// Formats the verdict, its caveats and the diagnosis. With `strict` it mentions that warnings
 /// decide the exit code.
-pub(super) fn format_text(verified: &Verified, strict: bool) -> String {
+pub(super) fn format_text(verified: &VerificationReport, strict: bool) -> String {
     let mut text = String::new();
     for paragraph in verify::format_report(verified) {
         text += &match paragraph {
@@ -88,7 +88,7 @@ pub(super) fn format_text(verified: &Verified, strict: bool) -> String {
 }
 
 /// Formats warnings and errors of the self-checks, and their effect on the exit code.
-fn format_caveats(verified: &Verified, strict: bool) -> String {
+fn format_caveats(verified: &VerificationReport, strict: bool) -> String {
     // The diagnosis below covers these findings in more detail.
     let is_diagnosed = |finding: &Finding| !verified.diagnoses.is_empty() && finding.rule.starts_with("D-");
     let findings = verified.findings.iter();
@@ -108,7 +108,7 @@ fn format_caveats(verified: &Verified, strict: bool) -> String {
     text
 }
 
-pub(super) fn junit_suite(verified: &Verified, started: &Zoned, text: &str) -> Suite {
+pub(super) fn junit_suite(verified: &VerificationReport, started: &Zoned, text: &str) -> Suite {
     let case = |judged: &ClauseVerdict| Case {
         name: judged.clause.to_string(),
         outcome: match judged.outcome {

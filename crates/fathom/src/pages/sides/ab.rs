@@ -90,7 +90,7 @@ pub fn ab(report: &Report, study: &Study) -> Page {
 fn advise_next_step(report: &Report, head: Option<&Head>) -> Option<Lead> {
     let found = report.found.as_ref()?;
     let arguments = head.map_or(&[][..], |head| &head.arguments[..]);
-    let is_contrary = compare::contrary(found.word, &found.changes).is_some();
+    let is_contrary = compare::describe_contrary(found.word, &found.changes).is_some();
     let (sentence, pairs) = match found.word {
         _ if is_contrary => (
             "Choose by the figure that matters to your programs: the rate if many operations run at \
