@@ -548,7 +548,7 @@ fn the_catalogue_is_listed_and_explained() {
     fathom(&["policies", "azure/premium", "--tier", "P30"])
         .expect(0, &["5000 IOPS, 200 MB/s", "39.1 KiB", "iops >= 5000"]);
     fathom(&["policies", "gp2", "--size", "100GiB"]).expect(0, &["3000 IOPS for 2000 s, then 300 IOPS"]);
-    fathom(&["policies", "aws/gp3"]).expect(0, &["--size SIZE", "Give these"]);
+    fathom(&["policies", "aws/gp3"]).expect(0, &["--size SIZE", "Set these inputs"]);
     fathom(&["policies", "premium"]).expect(0, &["azure/premium"]);
     fathom(&["policies", "nothing"]).expect(4, &["there is no policy `nothing`"]);
     let azure = fathom(&["policies", "azure"]);
