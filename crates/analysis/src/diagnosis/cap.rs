@@ -170,8 +170,7 @@ fn advice(input: &Input<'_>, bound: &Bound) -> Vec<String> {
         LayerKind::Disk => advice.push("use a faster disk, or several".into()),
         LayerKind::Link => advice.push("use a faster link".into()),
     }
-    let can_repeat = input.context.question == Question::Limit && input.verdict().is_none();
-    if can_repeat && bound.kind != LayerKind::Application {
+    if input.may_repeat_deeper() && bound.kind != LayerKind::Application {
         advice.push(
             "`fathom run --confirm` repeats the test at twice the depth: if this is the limit, the \
             IOPS stay the same and the latency doubles"

@@ -153,7 +153,7 @@ fn describe_undetermined(input: &Input<'_>) -> Symptom {
             .with_advice("the knee is near this depth: measure at more depths");
     }
     let symptom = Symptom::new("these figures do not show what limited this load".into());
-    if input.context.question != Question::Limit {
+    if !input.may_repeat_deeper() {
         return symptom
             .with_advice("run `fathom sweep --over depth=1..64`: it shows whether a deeper queue raises the rate");
     }
