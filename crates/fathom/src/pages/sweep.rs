@@ -622,8 +622,11 @@ fn readings(curve: &Curve) -> Table {
         ));
     }
     let or = |value: Option<f64>| value.map_or("none".to_owned(), |value| format!("{value:.0}"));
-    pairs.push(("sharpest bend (Kneedle)".into(), or(knee.kneedle)));
-    pairs.push(("most rate for its latency (power)".into(), or(knee.power)));
+    pairs.push((
+        "sharpest bend of the curve, by the Kneedle method".into(),
+        or(knee.kneedle),
+    ));
+    pairs.push(("highest rate divided by latency, called power".into(), or(knee.power)));
     if let Some(law) = &knee.usl {
         pairs.push((
             "universal scalability law".into(),
