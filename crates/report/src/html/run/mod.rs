@@ -27,7 +27,7 @@ pub use first_screen::{KEEP_AND_REPEAT, complete_advice, complete_sweep, require
 pub use latency::{nines, percentile_axis, percentile_curve};
 pub use repetition::{name_of_repetition, repeat_command, with_options};
 pub use resources::{PlanePoint, plane};
-pub use settings::command_block;
+pub use settings::repeat_section;
 pub(crate) use time::columns;
 
 /// Number of jobs whose sections are not folded.
@@ -110,8 +110,9 @@ pub fn page(results: &Results, context: &PageContext) -> Page {
     sections.extend(results.shared_limits.iter().map(shared_limits));
     sections.extend(limits(context));
     sections.push(settings::system(results, &summary));
+    sections.extend(repeat_section(results));
     sections.push(settings::settings(results, &summary));
-    sections.extend(settings::commands(results));
+    sections.extend(settings::equivalents(results));
     let mut page = Page {
         title: first_screen::title(results, &summary),
         charts: Vec::new(),
