@@ -328,7 +328,6 @@ pub fn compared<T: Serialize>(files: &[String], heads: &[Head], jobs: &[Sides<'_
             false => blocks.extend(pairs.iter().cloned()),
         }
         blocks.push(differing(files, job.differences));
-        blocks.extend(tested(job.facts));
         sections.push(Section {
             title: match jobs.len() {
                 1 => "Compared results".into(),
@@ -345,6 +344,7 @@ pub fn compared<T: Serialize>(files: &[String], heads: &[Head], jobs: &[Sides<'_
                 ..Section::default()
             });
         }
+        sections.extend(tested(job.facts));
     }
     sections.extend(commands(files, heads));
     let verdict = match jobs {
@@ -604,13 +604,18 @@ fn differing(files: &[String], differences: &[Difference]) -> Block {
 const EXACT_FACTS: [&str; 5] = ["positions", "block sizes", "mix", "caches", "pacing"];
 
 /// Facts about the test that all results share.
-fn tested(facts: &[Vec<Fact>]) -> Option<Block> {
+fn tested(facts: &[Vec<Fact>]) -> Option<Section> {
     let first = facts.first()?;
     let is_shared = |fact: &&Fact| !EXACT_FACTS.contains(&&*fact.name) && facts.iter().all(|side| side.contains(fact));
     let rows = first.iter().filter(is_shared);
     let rows: Vec<(String, String)> = rows.map(|fact| (fact.name.clone(), fact.value.clone())).collect();
-    let table = Table::from_pairs("Test, the same for all results", rows);
-    (!table.rows.is_empty()).then_some(Block::Table(table))
+    const TITLE: &str = "Settings and environment that all results share";
+    (!rows.is_empty()).then(|| Section {
+        title: TITLE.into(),
+        folded: true,
+        blocks: vec![Block::Table(Table::from_pairs(TITLE, rows))],
+        ..Section::default()
+    })
 }
 
 /// How each result was made.
