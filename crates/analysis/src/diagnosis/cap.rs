@@ -10,6 +10,7 @@ use super::input::Input;
 use super::symptom::{Symptom, figure, figure_vs};
 use super::{Signature, remark};
 use crate::caps::LayerKind;
+use crate::figures::three_digits;
 
 /// A shorter series is too short to show a level.
 const MIN_SECONDS: f64 = 10.0;
@@ -204,7 +205,7 @@ pub(super) fn format_figure(value: f64, unit: &str) -> String {
     match unit {
         "bytes/s" if value >= 1e6 => format!("{:.1} MB/s", value / 1e6),
         "IOPS" if value >= 1000.0 => format!("{value:.0} IOPS"),
-        "IOPS" => format!("{value:.1} IOPS"),
+        "IOPS" => format!("{} IOPS", three_digits(value)),
         unit => format!("{value:.0} {unit}"),
     }
 }
