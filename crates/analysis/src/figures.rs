@@ -6,7 +6,7 @@ pub(crate) fn format_rate(value: f64) -> String {
     if value < 99.95 {
         return format_number(value);
     }
-    let digits = format!("{}", value.round());
+    let digits = three_digits(value);
     let mut out = String::with_capacity(digits.len() * 4 / 3);
     for (index, digit) in digits.chars().enumerate() {
         if index > 0 && (digits.len() - index).is_multiple_of(3) {
@@ -58,7 +58,7 @@ mod tests {
 
     #[test]
     fn figures_are_short() {
-        assert_eq!(format_rate(146_000.4), "146,000");
+        assert_eq!(format_rate(146_234.4), "146,000");
         assert_eq!(format_rate(99.96), "100");
         assert_eq!(format_rate(8.0), "8");
         assert_eq!(format_number(4.866), "4.9");

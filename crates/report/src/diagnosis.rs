@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use model::diagnosis::{Diagnosis, Evidence, JobDiagnosis, JobPath, LayerUse, LimitTable};
 
-use crate::numbers::{count, rate};
+use crate::numbers::{count, rough};
 
 /// Writes the diagnosis of each job.
 ///
@@ -200,14 +200,13 @@ fn format_amount(value: f64, unit: &str) -> String {
     }
 }
 
-/// Formats a number with its significant digits.
+/// Formats a count or a limit exactly, and another number with three significant digits.
 fn format_number(value: f64) -> String {
     match value.abs() {
         size if size.fract() == 0.0 && size < 1e15 && value >= 0.0 => count(value as u64),
         size if size < 1.0 => format!("{value:.3}"),
         size if size < 10.0 => format!("{value:.2}"),
-        size if size < 10_000.0 => format!("{value:.1}"),
-        _ => rate(value),
+        _ => rough(value),
     }
 }
 
@@ -259,7 +258,7 @@ What limits job
   twice the depth: confirmed
     operations in flight: 64.0, against 64 (the depth)
   limits, lowest first
-    disks: 1953.3 IOPS of 20,000 IOPS, 9.8 %, 18,080 IOPS out of reach [catalogue]
+    disks: 1,950 IOPS of 20,000 IOPS, 9.8 %, 18,080 IOPS out of reach [catalogue]
   also D-IRQ-SKEW: one processor
   not judged: no series
   help: a larger machine

@@ -64,6 +64,7 @@ fn check_device(
     findings: &mut Vec<Finding>,
 ) {
     let all = device.counters.bytes.iter().sum::<u64>();
+    let mut others = Vec::new();
     for direction in [Direction::Read, Direction::Write] {
         let (ours, kernels) = (
             moved.counts[direction].bytes.0,
@@ -83,13 +84,15 @@ fn check_device(
             (_, true, false) if less => not_on_device(direction, ours, kernels),
             // A small share of the bytes has no noticeable effect.
             _ if difference as f64 <= TOLERANCE * all as f64 => continue,
-            _ => match programs {
-                Some(programs) => other_load(direction, difference, all, programs),
-                None => continue,
-            },
+            _ => {
+                others.push((direction, difference));
+                continue;
+            }
         };
         findings.push(finding.at(at));
     }
+    let other_load = programs.and_then(|programs| other_load(&others, all, programs));
+    findings.extend(other_load.map(|finding| finding.at(at)));
 }
 
 fn cache_hits(ours: u64, kernels: u64) -> Finding {
@@ -121,22 +124,29 @@ fn not_on_device(direction: Direction, ours: u64, kernels: u64) -> Finding {
         .help("test a file that fathom has prepared, or the device itself")
 }
 
-fn other_load(direction: Direction, others: u64, all: u64, programs: &[BusyProgram]) -> Finding {
-    let share = 100.0 * others as f64 / all as f64;
-    let word = match direction {
-        Direction::Read => "reads",
-        Direction::Write => "writes",
-        Direction::Trim => "discards",
+/// Reports the bytes of others, in one finding for both directions.
+fn other_load(others: &[(Direction, u64)], all: u64, programs: &[BusyProgram]) -> Option<Finding> {
+    let percent = |bytes: u64| 100.0 * bytes as f64 / all as f64;
+    let sum: u64 = others.iter().map(|(_, bytes)| bytes).sum();
+    let shares = others
+        .iter()
+        .map(|(direction, bytes)| format!("{:.1} % {}s", percent(*bytes), direction.word()));
+    let words = match others {
+        [] => return None,
+        [(direction, _)] => format!("{}s", direction.word()),
+        _ => format!("I/O ({})", shares.collect::<Vec<_>>().join(", ")),
     };
-    let programs = name_programs(programs, Bytes(others));
-    let what = format!("{share:.1} % of the bytes that the device moved were {word} from outside this test{programs}");
+    let programs = name_programs(programs, Bytes(sum));
+    let what = format!(
+        "{:.1} % of the bytes that the device moved were {words} from outside this test{programs}",
+        percent(sum)
+    );
     let finding = Finding::new("OTHER-LOAD", Severity::Warning, what);
-    finding
-        .why(
-            "another program used the device, or the file system added its own I/O; both reduce the \
-            capacity for this test",
-        )
-        .help("check with `iostat` or `iotop`, and repeat the test when the device is idle")
+    let finding = finding.why(
+        "another program used the device, or the file system added its own I/O; both reduce the \
+        capacity for this test",
+    );
+    Some(finding.help("check with `iostat` or `iotop`, and repeat the test when the device is idle"))
 }
 
 #[cfg(test)]
@@ -175,6 +185,21 @@ mod tests {
         };
         assert!(!written(6 << 20), "1.5 % of 400 MB");
         assert!(written(60 << 20));
+    }
+
+    #[test]
+    fn reads_and_writes_of_others_are_one_finding() {
+        let mut results = samples::closed_loop(10, 10_000, Nanos::millis(1));
+        samples::on_device(&mut results, "sdz", CacheMode::DIRECT, 20_000 * 4096);
+        results.steps[0].devices[0].counters.bytes[1] = 20_000 * 4096;
+        let found = check(&results)
+            .into_iter()
+            .filter(|finding| finding.rule == "OTHER-LOAD");
+        let found: Vec<String> = found.map(|finding| finding.what).collect();
+        assert_eq!(
+            found,
+            ["75.0 % of the bytes that the device moved were I/O (25.0 % reads, 50.0 % writes) from outside this test"]
+        );
     }
 
     #[test]

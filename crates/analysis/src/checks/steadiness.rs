@@ -410,7 +410,7 @@ mod tests {
         let trend: Vec<u64> = (0..1000).map(|n| 1000 - n / 2).collect();
         assert_eq!(
             not_steady(&trend),
-            "operations per second fell from 9,755 to 5,255 (-46 %) between the first and the last 10 s of 100 s"
+            "operations per second fell from 9,760 to 5,260 (-46 %) between the first and the last 10 s of 100 s"
         );
     }
 
@@ -430,7 +430,7 @@ mod tests {
         let found = steps(&step);
         assert_eq!(found.len(), 1);
         assert!(
-            found[0].what.contains("from 10,228 to 4,231 at 25 s"),
+            found[0].what.contains("from 10,200 to 4,230 at 25 s"),
             "{}",
             found[0].what
         );

@@ -354,7 +354,7 @@ mod tests {
         assert_eq!(trend.levels.iter().map(|level| level.runs).collect::<Vec<_>>(), [7, 3]);
         assert_eq!(
             text,
-            "Operations per second fell by 12 % between 16 (day 6) and 17 (day 7), from 1,001 (7 runs) to 880 (3 \
+            "Operations per second fell by 12 % between 16 (day 6) and 17 (day 7), from 1,000 (7 runs) to 880 (3 \
              runs): worse. Facts that changed at that time, not necessarily the cause: kernel 6.1 → 6.8. Operations \
              per second have stayed the same since 17 (day 7): 880 in 3 runs, which vary by 0.2 %. A change of about \
              2 % or more in the latest two runs would have been detected; smaller or slower changes would not."

@@ -9,6 +9,7 @@ use super::context::{Counts, KnownBurst};
 use super::input::Input;
 use super::slc;
 use super::symptom::{Symptom, figure, figure_vs};
+use crate::figures::three_digits;
 
 /// Minimum drop at the step, as a share of the level before it.
 const MIN_DROP: f64 = 0.10;
@@ -97,8 +98,10 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
         false => "warm-up included",
     };
     let fell = format!(
-        "the rate fell from {:.0} to {:.0} IOPS after {:.0} s of load, {when}",
-        step.before.mean, step.after.mean, step.at
+        "the rate fell from {} to {} IOPS after {:.0} s of load, {when}",
+        three_digits(step.before.mean),
+        three_digits(step.after.mean),
+        step.at
     );
     let sentence = match burst {
         Some(burst) => {

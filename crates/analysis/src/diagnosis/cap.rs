@@ -10,6 +10,7 @@ use super::input::Input;
 use super::symptom::{Symptom, figure, figure_vs};
 use super::{Signature, remark};
 use crate::caps::LayerKind;
+use crate::figures::three_digits;
 
 /// A shorter series is too short to show a level.
 const MIN_SECONDS: f64 = 10.0;
@@ -170,8 +171,7 @@ fn advice(input: &Input<'_>, bound: &Bound) -> Vec<String> {
         LayerKind::Disk => advice.push("use a faster disk, or several".into()),
         LayerKind::Link => advice.push("use a faster link".into()),
     }
-    let can_repeat = input.context.question == Question::Limit && input.verdict().is_none();
-    if can_repeat && bound.kind != LayerKind::Application {
+    if input.may_repeat_deeper() && bound.kind != LayerKind::Application {
         advice.push(
             "`fathom run --confirm` repeats the test at twice the depth: if this is the limit, the \
             IOPS stay the same and the latency doubles"
@@ -205,7 +205,7 @@ pub(super) fn format_figure(value: f64, unit: &str) -> String {
     match unit {
         "bytes/s" if value >= 1e6 => format!("{:.1} MB/s", value / 1e6),
         "IOPS" if value >= 1000.0 => format!("{value:.0} IOPS"),
-        "IOPS" => format!("{value:.1} IOPS"),
+        "IOPS" => format!("{} IOPS", three_digits(value)),
         unit => format!("{value:.0} {unit}"),
     }
 }

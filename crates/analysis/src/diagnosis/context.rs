@@ -39,6 +39,8 @@ pub struct Context<'a> {
     pub awaits_steady_state: bool,
     /// The load waits for flushes, which empty the queue but count in no latency.
     pub flushes: bool,
+    /// The test was to be repeated at twice the depth. Advice to do that would lead in a circle.
+    pub tried_twice_the_depth: bool,
     /// The question to answer.
     pub question: Question,
 }
@@ -100,7 +102,10 @@ pub struct Temperature {
 impl Context<'_> {
     /// The facts in the saved results of a job.
     pub fn for_job(results: &Results, step: usize, job: usize) -> Context<'static> {
-        let mut context = Context::default();
+        let mut context = Context {
+            tried_twice_the_depth: results.plan.origin.arguments.iter().any(|word| word == "--confirm"),
+            ..Context::default()
+        };
         let planned = results.plan.steps.get(step).and_then(|step| step.jobs.get(job));
         if let Some(planned) = planned {
             context.awaits_steady_state = planned.awaits_steady_state();

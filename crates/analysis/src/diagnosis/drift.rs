@@ -6,6 +6,7 @@ use super::Signature;
 use super::input::Input;
 use super::symptom::{Symptom, figure};
 use crate::attribution::Attribution;
+use crate::figures::three_digits;
 use crate::requirement::Metric;
 use crate::shifts::{Shift, shift};
 
@@ -22,7 +23,11 @@ pub(super) const DRIFT: Signature = Signature {
 fn detect(input: &Input<'_>) -> Option<Symptom> {
     let (sentence, first, last) = match shift(input.observation)? {
         Shift::RateDrift { from, to } if to < from => (
-            format!("the rate fell from {from:.0} to {to:.0} IOPS over the window, without a step"),
+            format!(
+                "the rate fell from {} to {} IOPS over the window, without a step",
+                three_digits(from),
+                three_digits(to)
+            ),
             figure("rate at the start", from, "IOPS"),
             figure("rate at the end", to, "IOPS"),
         ),

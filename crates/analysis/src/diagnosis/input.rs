@@ -6,7 +6,7 @@ use model::stats::{Segment, segments};
 
 use super::bounds::{self, Bound};
 use super::confirm::{Comparison, Verdict, compare};
-use super::context::Context;
+use super::context::{Context, Question};
 use super::remark;
 use super::symptom::{figure, figure_vs};
 use crate::caps::{Layer, LayerKind};
@@ -95,6 +95,11 @@ impl<'a> Input<'a> {
 
     pub(super) fn verdict(&self) -> Option<Verdict> {
         self.comparison().map(|comparison| comparison.verdict)
+    }
+
+    /// True if `fathom run --confirm` would tell more: it takes the same load, and was not tried.
+    pub(super) fn may_repeat_deeper(&self) -> bool {
+        self.context.question == Question::Limit && !self.context.tried_twice_the_depth && self.verdict().is_none()
     }
 
     /// True if the whole window had one level, so that its totals describe one state.

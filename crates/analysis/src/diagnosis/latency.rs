@@ -6,6 +6,7 @@ use super::Signature;
 use super::confirm::Verdict;
 use super::input::Input;
 use super::symptom::{Symptom, figure, latency_vs_one};
+use crate::figures::three_digits;
 
 /// Up to this multiple of the unloaded latency, operations hardly wait.
 const MAX_LATENCY_GROWTH: f64 = 1.3;
@@ -45,8 +46,8 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
     };
     let latency = input.mean_latency()? / 1e6;
     let sentence = format!(
-        "the latency of operations: {depth} in flight at {latency:.3} ms each give {:.0} IOPS",
-        input.rate()?
+        "the latency of operations: {depth} in flight at {latency:.3} ms each give {} IOPS",
+        three_digits(input.rate()?)
     );
     let symptom = symptom.with_advice("raise the depth or the number of workers for more operations per second");
     Some(Symptom { sentence, ..symptom })

@@ -46,6 +46,7 @@ pub use model::diagnosis::{Answer, Diagnosis, Evidence, JobDiagnosis, LayerUse, 
 pub use system::system_layers;
 
 use crate::caps::Layer;
+use crate::figures::three_digits;
 use input::Input;
 use symptom::Symptom;
 
@@ -126,8 +127,11 @@ fn remark(rule: &str, what: String) -> Remark {
 fn describe_undetermined(input: &Input<'_>) -> Symptom {
     if let Some((from, to, at)) = input.first_and_last_level() {
         let way = if to < from { "fell" } else { "rose" };
-        let what =
-            format!("the rate {way} from {from:.0} to {to:.0} IOPS after {at:.0} s, but these figures do not show why");
+        let what = format!(
+            "the rate {way} from {} to {} IOPS after {at:.0} s, but these figures do not show why",
+            three_digits(from),
+            three_digits(to)
+        );
         let help = match to < from {
             true => "repeat at half the rate: the time of the step distinguishes burst credits from a write cache",
             false => "warm up longer: a cache was filling, or the device was waking up",
@@ -153,7 +157,7 @@ fn describe_undetermined(input: &Input<'_>) -> Symptom {
             .with_advice("the knee is near this depth: measure at more depths");
     }
     let symptom = Symptom::new("these figures do not show what limited this load".into());
-    if input.context.question != Question::Limit {
+    if !input.may_repeat_deeper() {
         return symptom
             .with_advice("run `fathom sweep --over depth=1..64`: it shows whether a deeper queue raises the rate");
     }

@@ -6,6 +6,7 @@ use model::stats::{median, period};
 use super::Signature;
 use super::input::Input;
 use super::symptom::{Symptom, figure, figure_vs};
+use crate::figures::three_digits;
 
 /// A dip is below this share of the usual rate.
 const DIP_BELOW: f64 = 0.80;
@@ -53,7 +54,10 @@ pub(super) fn detect(input: &Input<'_>) -> Option<Symptom> {
     if count < MIN_DIPS || share > MAX_DIP_SHARE || period(seconds).is_some() || !comes_back || declines(input, floor) {
         return None;
     }
-    let sentence = format!("others used the same storage: {count} dips below {floor:.0} IOPS at irregular intervals");
+    let sentence = format!(
+        "others used the same storage: {count} dips below {} IOPS at irregular intervals",
+        three_digits(floor)
+    );
     Some(
         Symptom::new(sentence)
             .with_evidence(figure("usual rate", level.0, "IOPS"))

@@ -38,10 +38,14 @@ fn detect(input: &Input<'_>, fault: Fault) -> Option<Symptom> {
         seconds.len(),
         describe_fault(fault, &activity)
     );
+    let advice = match fault {
+        Fault::OtherIo => "stop the programs that use the device, or measure while they are idle",
+        _ => "stop the programs that use the processors, or measure while they are idle",
+    };
     Some(
         Symptom::new(sentence)
             .with_evidence(figure("explained by other programs", 100.0 * share, "%"))
-            .with_advice("stop the other programs, or measure while they are idle"),
+            .with_advice(advice),
     )
 }
 

@@ -102,7 +102,7 @@ fn detect_other_programs(input: &Input<'_>, busiest: f64, full: bool) -> Option<
         ),
         false => (
             OTHER_PROGRAMS_FIGURE,
-            "stop the other programs, or measure while they are idle",
+            "stop the programs that use the processors, or measure while they are idle",
         ),
     };
     Some(

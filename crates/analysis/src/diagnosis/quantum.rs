@@ -7,6 +7,7 @@ use model::stats::{find_two_modes, period, variation};
 use super::Signature;
 use super::input::Input;
 use super::symptom::{Symptom, figure, figure_vs};
+use crate::figures::three_digits;
 
 /// Throttles refill at least this often, in seconds.
 const MAX_PERIOD_SECONDS: f64 = 1.0;
@@ -74,7 +75,10 @@ pub(super) fn detect(input: &Input<'_>) -> Option<Symptom> {
             .with_evidence(figure("operations that pass", modes.low / 1e6, "ms"))
             .with_evidence(figure("operations that wait", modes.high / 1e6, "ms"));
     }
-    let limit = format!("look for a limit of about {rate:.0} IOPS: in the hypervisor, or `io.max` of a control group");
+    let limit = format!(
+        "look for a limit of about {} IOPS: in the hypervisor, or `io.max` of a control group",
+        three_digits(rate)
+    );
     Some(
         symptom
             .with_advice(limit)

@@ -7,6 +7,7 @@ use super::confirm::Verdict;
 use super::input::Input;
 use super::symptom::{Symptom, latency_vs_one};
 use crate::caps::concurrent_loads;
+use crate::figures::three_digits;
 
 /// A latency of this multiple of the unloaded latency is mostly waiting.
 const MIN_LATENCY_GROWTH: f64 = 3.0;
@@ -48,10 +49,11 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
     };
     let loads = concurrent_loads(input.observation, &input.context.others);
     let concurrent_jobs: Vec<&str> = loads[1..].iter().map(|load| &*load.name).collect();
+    let rate = three_digits(rate);
     let mut sentence = match concurrent_jobs.is_empty() {
-        true => format!("the device delivers at most {rate:.0} IOPS, or an unknown limit in front of it applies"),
+        true => format!("the device delivers at most {rate} IOPS, or an unknown limit in front of it applies"),
         false => format!(
-            "while {} ran, this job reached at most {rate:.0} IOPS",
+            "while {} ran, this job reached at most {rate} IOPS",
             concurrent_jobs.join(" and ")
         ),
     };

@@ -6,6 +6,7 @@ use super::Signature;
 use super::burst::{StepDown, find_step_down, is_flat};
 use super::input::Input;
 use super::symptom::{Symptom, figure, figure_vs};
+use crate::figures::three_digits;
 
 /// Minimum drop at the step, as a share of the level before it.
 const MIN_DROP: f64 = 0.25;
@@ -38,10 +39,10 @@ pub(super) fn detect(input: &Input<'_>) -> Option<Symptom> {
         false => "",
     };
     let sentence = format!(
-        "the write cache was full after {:.1} GB{or_credits}: the rate fell from {:.0} to {:.0} IOPS",
+        "the write cache was full after {:.1} GB{or_credits}: the rate fell from {} to {} IOPS",
         bytes / 1e9,
-        step.before.mean,
-        step.after.mean
+        three_digits(step.before.mean),
+        three_digits(step.after.mean)
     );
     let mut symptom = Symptom::new(sentence)
         .with_evidence(figure("level before", step.before.mean, "IOPS"))

@@ -19,6 +19,7 @@ use model::results::Results;
 use model::study::{Question, Study};
 use report::html::page::{self, Line, Page, Tone};
 use report::html::run::{self, Change, PageContext};
+use report::numbers::rough;
 use study::diagnosis::KnownLimits;
 use study::verify::TestLength;
 
@@ -108,7 +109,7 @@ fn changes(results: &Results) -> Vec<Change> {
                 step,
                 job,
                 at_secs: moment.at_secs,
-                words: format!("{:.0} to {:.0} IOPS", moment.from, moment.to),
+                words: format!("{} to {} IOPS", rough(moment.from), rough(moment.to)),
             }));
         }
     }
@@ -191,10 +192,7 @@ fn format_shortfall(one: &ClauseVerdict) -> String {
     let ratio = value.max(target) / value.min(target);
     match one.clause.metric {
         Metric::Availability => format!(" ({:.3} % of the time)", 100.0 * value),
-        _ if ratio >= 2.0 => format!(
-            " by a factor of {}",
-            report::numbers::rough(ratio).trim_end_matches(".00")
-        ),
+        _ if ratio >= 2.0 => format!(" by a factor of {}", rough(ratio).trim_end_matches(".00")),
         _ => {
             let percent = 100.0 * (value / target - 1.0).abs();
             format!(" by {percent:.*} %", usize::from(percent < 10.0))

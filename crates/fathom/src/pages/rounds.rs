@@ -2,7 +2,7 @@
 
 use report::html::chart::{Across, Axis, Chart, Form, Mark, Series, Tone};
 use report::html::page::{self, Block, Download, Lead, Page, Section, Table, Verdict};
-use report::numbers::{rate, throughput, time};
+use report::numbers::{rough, time};
 use study::precondition::Report;
 
 /// Builds the page of a preconditioning.
@@ -25,8 +25,8 @@ pub fn page(report: &Report) -> Page {
             rows.push(vec![
                 round.number.to_string(),
                 measured.cell.map_or_else(|| "the load".to_owned(), |cell| cell.name()),
-                rate(measured.iops),
-                throughput(measured.bytes_per_sec / 1e6),
+                rough(measured.iops),
+                rough(measured.bytes_per_sec / 1e6),
                 time(measured.mean_ns),
                 measured.p999_ns.map_or("-".into(), time),
             ]);

@@ -328,7 +328,6 @@ pub fn compared<T: Serialize>(files: &[String], heads: &[Head], jobs: &[Sides<'_
             false => blocks.extend(pairs.iter().cloned()),
         }
         blocks.push(differences_block(files, job.differences));
-        blocks.extend(shared_facts(job.facts));
         sections.push(Section {
             title: match jobs.len() {
                 1 => "Compared results".into(),
@@ -345,6 +344,7 @@ pub fn compared<T: Serialize>(files: &[String], heads: &[Head], jobs: &[Sides<'_
                 ..Section::default()
             });
         }
+        sections.extend(shared_facts(job.facts));
     }
     sections.extend(commands(files, heads));
     let verdict = match jobs {
@@ -603,14 +603,19 @@ fn differences_block(files: &[String], differences: &[Difference]) -> Block {
 /// Facts that state others more exactly, shown only if they differ.
 const EXACT_FACTS: [&str; 5] = ["positions", "block sizes", "mix", "caches", "pacing"];
 
-/// Builds the table of facts that all results share.
-fn shared_facts(facts: &[Vec<Fact>]) -> Option<Block> {
+/// Builds the folded section of the facts that all results share.
+fn shared_facts(facts: &[Vec<Fact>]) -> Option<Section> {
     let first = facts.first()?;
     let is_shared = |fact: &&Fact| !EXACT_FACTS.contains(&&*fact.name) && facts.iter().all(|side| side.contains(fact));
     let rows = first.iter().filter(is_shared);
     let rows: Vec<(String, String)> = rows.map(|fact| (fact.name.clone(), fact.value.clone())).collect();
-    let table = Table::from_pairs("Test, the same for all results", rows);
-    (!table.rows.is_empty()).then_some(Block::Table(table))
+    const TITLE: &str = "Settings and environment that all results share";
+    (!rows.is_empty()).then(|| Section {
+        title: TITLE.into(),
+        folded: true,
+        blocks: vec![Block::Table(Table::from_pairs(TITLE, rows))],
+        ..Section::default()
+    })
 }
 
 /// Builds the section with the command line of each result.

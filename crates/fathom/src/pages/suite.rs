@@ -7,8 +7,8 @@ use model::study::{RequiredOf, Study, StudyRun};
 use report::Summary;
 use report::html::chart::{Across, Axis, Chart, Form, Mark, Series, Tone, time_unit};
 use report::html::page::{self, Block, Clause, Lead, Page, Section, Table};
-use report::html::run::{Head, KEEP_AND_REPEAT, command_block, complete_advice, provenance, repeat_command};
-use report::numbers::{rough, time};
+use report::html::run::{Head, KEEP_AND_REPEAT, complete_advice, provenance, repeat_command, repeat_section};
+use report::numbers::{group_thousands, rough, time};
 use study::suite::worst;
 
 use crate::judged;
@@ -53,11 +53,7 @@ pub fn page(study: &Study, required: &[RequiredOf]) -> Page {
             .flatten()
             .collect(),
         sections: std::iter::once(figures(&workloads))
-            .chain(first.and_then(command_block).map(|block| Section {
-                title: "Method".into(),
-                blocks: vec![block],
-                ..Section::default()
-            }))
+            .chain(first.and_then(repeat_section))
             .collect(),
         provenance: first.map_or_else(String::new, |results| provenance(&Summary::from_results(results))),
         ..Page::default()
@@ -243,13 +239,16 @@ fn against_limits(workloads: &[JudgedWorkload<'_>]) -> Option<Chart> {
         Form::Rows,
         judged().map(|(one, judged, value)| {
             (
-                format!("{}: {}", one.of.workload, judged.clause),
+                group_thousands(&format!("{}: {}", one.of.workload, judged.clause)),
                 Some(used(judged, value)),
             )
         }),
     );
     series.words = judged()
-        .map(|(_, judged, value)| format!("{}, {}", judged.clause.metric.show(value), judged.outcome.word()))
+        .map(|(_, judged, value)| {
+            let value = group_thousands(&judged.clause.metric.show(value));
+            format!("{value}, {}", judged.outcome.word())
+        })
         .collect();
     let chart = Chart {
         id: "limits".into(),
@@ -332,9 +331,9 @@ fn figures(workloads: &[JudgedWorkload<'_>]) -> Section {
     let promises = workloads.iter().flat_map(|one| {
         one.clauses().iter().map(move |judged| {
             vec![
-                format!("{}: {}", one.of.workload, judged.clause),
+                group_thousands(&format!("{}: {}", one.of.workload, judged.clause)),
                 judged.outcome.word().to_owned(),
-                judged.reason.clone(),
+                group_thousands(&judged.reason),
             ]
         })
     });

@@ -10,8 +10,8 @@ use model::study::{Parameter, Role, Setting, Study};
 use report::Summary;
 use report::html::chart::{Across, Axis, Chart, Form, Heat, Mark, Series, Tick, Tone, X, time_unit};
 use report::html::page::{Block, Lead, Page, Section, Table, Verdict};
-use report::html::run::{Head, PlanePoint, command_block, plane, provenance, repeat_command, run_command};
-use report::numbers::{rate, time};
+use report::html::run::{Head, PlanePoint, plane, provenance, repeat_command, repeat_section, run_command};
+use report::numbers::{rough, time};
 use study::sweep::{Curve, Report, Row, format_settings};
 
 pub use points::csv;
@@ -35,11 +35,7 @@ pub fn page(report: &Report, study: &Study) -> Page {
     }
     sections.push(table(report));
     sections.extend(omitted(report));
-    sections.extend(first.and_then(command_block).map(|block| Section {
-        title: "Method".into(),
-        blocks: vec![block],
-        ..Section::default()
-    }));
+    sections.extend(first.and_then(repeat_section));
     let mut page = Page {
         title: title_of(report, summary.as_ref()),
         charts: Vec::new(),
@@ -217,7 +213,7 @@ fn limit_verdict(report: &Report) -> Verdict {
                 Some((load, iops)) => format!(
                     "{of}met up to {} {load:.0}, at about {} IOPS",
                     curve.parameter.name(),
-                    rate(iops)
+                    rough(iops)
                 ),
                 None => format!("{of}met by no measured point"),
             }
@@ -270,7 +266,7 @@ fn list_choices(curve: &Curve, report: &Report) -> Vec<String> {
         let (parameter, value) = (curve.parameter.name(), format_setting(*setting));
         Some(format!(
             "{name}: {parameter} {value} with {} IOPS, mean {}{p99}",
-            rate(point.iops),
+            rough(point.iops),
             time(point.mean_ns)
         ))
     };
@@ -615,7 +611,7 @@ fn analyses_table(curve: &Curve) -> Table {
         pairs.push(("one operation alone".to_owned(), time(bounds.alone_ns)));
         pairs.push((
             "highest measured rate".into(),
-            format!("{} IOPS", rate(bounds.most_iops)),
+            format!("{} IOPS", rough(bounds.most_iops)),
         ));
         pairs.push((
             "in flight where the bounds meet (N*)".into(),
@@ -623,12 +619,18 @@ fn analyses_table(curve: &Curve) -> Table {
         ));
     }
     let or = |value: Option<f64>| value.map_or("none".to_owned(), |value| format!("{value:.0}"));
-    pairs.push(("sharpest bend (Kneedle)".into(), or(knee.kneedle)));
-    pairs.push(("most rate for its latency (power)".into(), or(knee.power)));
+    pairs.push((
+        "sharpest bend of the curve, by the Kneedle method".into(),
+        or(knee.kneedle),
+    ));
+    pairs.push(("highest rate divided by latency, called power".into(), or(knee.power)));
     if let Some(law) = &knee.usl {
         pairs.push((
             "universal scalability law".into(),
-            format!("alpha {:.4}, beta {:.6}", law.alpha, law.beta),
+            format!(
+                "alpha {:.3} (operations take turns), beta {:.5} (operations hinder each other)",
+                law.alpha, law.beta
+            ),
         ));
     }
     if let Some(kept) = &knee.kept {

@@ -1,13 +1,16 @@
 //! The page of a trend: the figures of a test over its runs, with their levels.
 
+use std::collections::BTreeSet;
+
 use analysis::compare::{Figure, Judgement, MIN_RUNS, Trend};
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, Zoned};
 use report::html::chart::{Across, Axis, Chart, Form, Mark, Series, Tick, Tone, time_unit};
 use report::html::page::{self, Block, Download, Lead, Page, Section, Verdict};
 use report::html::run::KEEP_AND_REPEAT;
 use serde::Serialize;
 
-/// Maximum ticks of the axis.
-const MAX_TICKS: usize = 12;
 /// If only a larger change would show, the runs are unclear, not unchanged.
 const MAX_CLEAR_STEP: f64 = 0.3;
 
@@ -273,7 +276,13 @@ fn chart(id: &str, trend: &Trend) -> Chart {
     runs.words = trend
         .points
         .iter()
-        .map(|point| format!("entry {}, {}", point.entry, format_day(point.unix_ns)))
+        .map(|point| {
+            format!(
+                "entry {}, {}",
+                point.entry,
+                local(point.unix_ns).strftime("%Y-%m-%d %H:%M")
+            )
+        })
         .collect();
     let levels = trend.levels.iter().enumerate().map(|(number, level)| {
         let ends = [level.first, level.last].map(|entry| (place(entry), level.median / per_unit));
@@ -286,28 +295,19 @@ fn chart(id: &str, trend: &Trend) -> Chart {
         words: format!("{:+.0} %", 100.0 * (change.ratio - 1.0)),
         tone: Tone::Limit,
     });
-    let each = trend.points.len().div_ceil(MAX_TICKS).max(1);
-    let is_one_day = trend
-        .points
-        .iter()
-        .all(|point| format_day(point.unix_ns) == format_day(trend.points[0].unix_ns));
-    let ticks = trend.points.iter().step_by(each).map(|point| Tick {
-        at: place(point.entry),
-        words: match is_one_day {
-            true => point.entry.to_string(),
-            false => format_day(point.unix_ns),
-        },
-    });
     Chart {
         id: id.into(),
         title: trend.name.clone(),
         about: "Each point is a run of the same test, in the order of their start. The broken lines \
             are the levels of the figure."
             .into(),
-        x: Axis {
-            ticks: ticks.collect(),
-            ..Axis::linear(if is_one_day { "entry of the history" } else { "run" }, "")
-        },
+        x: time_axis(
+            &trend
+                .points
+                .iter()
+                .map(|point| local(point.unix_ns))
+                .collect::<Vec<_>>(),
+        ),
         y: Axis::linear(&trend.name, unit),
         series: std::iter::once(runs).chain(levels).collect(),
         marks: marks.collect(),
@@ -315,11 +315,32 @@ fn chart(id: &str, trend: &Trend) -> Chart {
     }
 }
 
+/// The axis of runs, equally spaced from 1 on. Their labels are as short as they can be while those
+/// of two runs differ.
+fn time_axis(starts: &[Zoned]) -> Axis {
+    let days: BTreeSet<Date> = starts.iter().map(Zoned::date).collect();
+    let (format, title) = match (days.len(), days.first()) {
+        (1, Some(day)) => ("%H:%M", format!("start of the run on {day}, local time")),
+        (count, _) if count == starts.len() => ("%Y-%m-%d", "day of the run".to_owned()),
+        _ => ("%m-%d %H:%M", "start of the run, local time".to_owned()),
+    };
+    let tick = |(index, start): (usize, &Zoned)| Tick {
+        at: index as f64 + 1.0,
+        words: start.strftime(format).to_string(),
+    };
+    Axis {
+        ticks: starts.iter().enumerate().map(tick).collect(),
+        ..Axis::linear(&title, "")
+    }
+}
+
 fn format_day(unix_ns: u64) -> String {
-    let moment = jiff::Timestamp::from_second((unix_ns / 1_000_000_000) as i64);
-    moment
-        .map(|moment| moment.strftime("%Y-%m-%d").to_string())
-        .unwrap_or_default()
+    local(unix_ns).date().to_string()
+}
+
+fn local(unix_ns: u64) -> Zoned {
+    let moment = Timestamp::from_nanosecond(i128::from(unix_ns)).unwrap_or_default();
+    moment.to_zoned(TimeZone::system())
 }
 
 #[cfg(test)]
@@ -345,5 +366,30 @@ mod tests {
         let unclear = judge(&[unchanged(0.71), unchanged(3.26)]);
         assert_eq!(unclear.word, "UNCLEAR");
         assert!(unclear.sentence.contains("about 71 % would show"), "{unclear:?}");
+    }
+    #[test]
+    fn runs_are_labelled_with_their_local_dates() {
+        let labels = |starts: &[&str]| {
+            let starts: Vec<Zoned> = starts.iter().map(|start| start.parse().unwrap()).collect();
+            let axis = time_axis(&starts);
+            let words: Vec<String> = axis.ticks.iter().map(|tick| tick.words.clone()).collect();
+            (axis.title, words.join(", "))
+        };
+        let first = "2026-11-27T23:30:00+01:00[Europe/Berlin]";
+        let second = "2026-11-28T09:05:00+01:00[Europe/Berlin]";
+        let third = "2026-11-28T17:00:00+01:00[Europe/Berlin]";
+        assert_eq!(labels(&[first, second]).1, "2026-11-27, 2026-11-28");
+        assert_eq!(
+            labels(&[first, second, third]).1,
+            "11-27 23:30, 11-28 09:05, 11-28 17:00"
+        );
+        assert_eq!(
+            labels(&[second, third]),
+            (
+                "start of the run on 2026-11-28, local time".into(),
+                "09:05, 17:00".into()
+            )
+        );
+        assert_eq!(local(1_700_000_000_000_000_000).timestamp().as_second(), 1_700_000_000);
     }
 }

@@ -392,7 +392,7 @@ fn saved(job: &Path, name: &str, more: &[&str]) -> String {
 fn a_page_ranks_three(page: &Path) {
     let page = fs::read_to_string(page).unwrap();
     assert_eq!(page.matches("id=\"chart-intervals\"").count(), 1);
-    let tested = "Test, the same for all results";
+    let tested = "Settings and environment that all results share";
     for part in [
         "3 results compared</h1>",
         "ONE IS BEST",

@@ -38,6 +38,25 @@ MISPLACED = """() => [...document.querySelectorAll('figure.chart')].filter(figur
 }).map(figure => figure.id)"""
 
 
+# Rows of charts that leave a quarter of the page's width empty.
+UNFILLED = """() => [...document.querySelectorAll('.charts')].filter(charts => charts.checkVisibility()).flatMap(charts => {
+    const frame = charts.getBoundingClientRect(), last = charts.lastElementChild.getBoundingClientRect();
+    const drawn = [...charts.querySelectorAll('.drawing')].map(drawing => drawing.getBoundingClientRect().right).sort((a, b) => a - b).at(-1);
+    return frame.right - last.right > 2 || frame.right - drawn > frame.width / 3 ? [charts.lastElementChild.id] : [];
+})"""
+
+# Texts of drawings that lie over each other.
+OVERLAPPING = """() => [...document.querySelectorAll('svg.plot')].filter(plot => plot.checkVisibility()).flatMap(plot => {
+    const texts = [...plot.querySelectorAll('text')].filter(text => text.getAttribute('visibility') !== 'hidden').map(text => [text.textContent, text.getBoundingClientRect()]);
+    const meet = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 2 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 4;
+    return texts.flatMap(([words, one], index) => texts.slice(0, index).filter(([, other]) => meet(one, other)).map(([others]) => `${plot.closest('figure').id}: ${words} | ${others}`));
+})"""
+
+# Tables that scroll sideways without a sign of it.
+UNCUED = """() => [...document.querySelectorAll('.scrolls')].filter(part => part.scrollWidth > part.clientWidth + 1
+    && getComputedStyle(part).backgroundImage === 'none').map(part => part.getAttribute('aria-label'))"""
+
+
 def look(browser, path, artefacts):
     context = browser.new_context(viewport={"width": 1200, "height": 900}, offline=True, accept_downloads=True)
     page = context.new_page()
@@ -56,6 +75,8 @@ def look(browser, path, artefacts):
     seen["evil"] = page.evaluate("window.evil === undefined ? null : String(window.evil)")
     seen["charts"] = page.evaluate(FIGURES)
     seen["misplaced"] = page.evaluate(MISPLACED)
+    seen["unfilled"] = page.evaluate(UNFILLED)
+    seen["overlapping"] = page.evaluate(OVERLAPPING)
     seen["hovered"] = hover(page)
     seen["toggled"] = toggle(page)
     seen["zoomed"] = zoom(page)
@@ -68,10 +89,14 @@ def look(browser, path, artefacts):
     page.set_viewport_size({"width": 390, "height": 800})
     width = lambda: page.evaluate("document.documentElement.scrollWidth")
     seen["phone_width"] = once(page, width, lambda now: now <= 390)
+    seen["overlapping"] += page.evaluate(OVERLAPPING)
+    seen["uncued"] = page.evaluate(UNCUED)
     page.screenshot(path=f"{artefacts}/{Path(path).stem}-phone-dark.png")
     page.emulate_media(color_scheme="light")
     page.set_viewport_size({"width": 1200, "height": 900})
-    seen["printed_bytes"] = len(page.pdf())
+    printed = page.pdf(format="A4")
+    seen["printed_bytes"] = len(printed)
+    seen["printed_pages"] = printed.count(b"/Type /Page\n")
     context.close()
     seen["drawn_without_script"] = without_script(browser, path)
     return seen

@@ -40,6 +40,12 @@ pub struct Seen {
     pub charts: BTreeMap<String, Vec<Trace>>,
     /// Charts that are not drawn where their figures are.
     pub misplaced: Vec<String>,
+    /// Rows of charts that leave a part of the page's width empty.
+    pub unfilled: Vec<String>,
+    /// Texts of drawings that lie over each other, on a wide screen or on a phone.
+    pub overlapping: Vec<String>,
+    /// Tables that scroll sideways without a sign of it.
+    pub uncued: Vec<String>,
     /// Charts that are drawn without a script, and those of them on a first screen of 1280 by 800.
     pub drawn_without_script: [usize; 2],
     pub hovered: Option<String>,
@@ -49,6 +55,7 @@ pub struct Seen {
     pub dark: String,
     pub phone_width: u32,
     pub printed_bytes: u64,
+    pub printed_pages: u64,
 }
 
 impl Seen {

@@ -12,6 +12,8 @@ use std::process::{Command, Stdio};
 use self::browser::{Seen, open_pages, walk};
 use serde_json::Value;
 
+/// A report of one job on paper.
+const MAX_PRINTED_PAGES: u64 = 6;
 const FATHOM: &str = env!("CARGO_BIN_EXE_fathom");
 
 /// Runs the program in a folder. What it exits with is a verdict, and is not judged here.
@@ -47,7 +49,9 @@ fn whole(name: &str, seen: &Seen) {
         seen.requests
     );
     assert_eq!(seen.state, "ready", "{name}");
-    assert_eq!(seen.misplaced, Vec::<String>::new(), "{name}");
+    for faults in [&seen.misplaced, &seen.unfilled, &seen.overlapping, &seen.uncued] {
+        assert_eq!(*faults, Vec::<String>::new(), "{name}");
+    }
     let in_sight = seen.charts.len();
     assert!(seen.drawn_without_script[0] > 0, "{name}: {in_sight} charts");
     let hovered = seen.hovered.as_deref().unwrap();
@@ -71,6 +75,11 @@ fn whole(name: &str, seen: &Seen) {
         seen.phone_width
     );
     assert!(seen.printed_bytes > 10_000, "{name}: it prints");
+    assert!(
+        (1..=MAX_PRINTED_PAGES).contains(&seen.printed_pages),
+        "{name}: {} pages on paper",
+        seen.printed_pages
+    );
     assert!(!seen.downloads.is_empty(), "{name}: the raw figures are in it");
 }
 

@@ -28,7 +28,7 @@ use escape::{prose, text, words};
 use page::{Block, Lead, Page, Section, Table, Verdict, severity_class, sort_by_severity};
 use path::IoPath;
 
-use crate::numbers::group_thousands;
+use crate::numbers::{count, group_thousands, rough};
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
@@ -385,11 +385,12 @@ fn figures_table(chart: &Chart) -> Option<Table> {
     let cells = rows.iter().map(|x| {
         let name = match x {
             X::Name(name) => name.clone(),
-            X::Number(number) => tick(x).map_or_else(|| format_figure(*number), |tick| tick.words.clone()),
+            X::Number(number) => tick(x).map_or_else(|| format_position(*number), |tick| tick.words.clone()),
         };
-        let values = drawn
-            .iter()
-            .map(|series| value(series, x).map_or("-".to_owned(), format_figure));
+        let values = drawn.iter().map(|series| {
+            let axis = chart.right.as_ref().filter(|_| series.right).unwrap_or(&chart.y);
+            value(series, x).map_or("-".to_owned(), |value| format_figure(value, axis))
+        });
         std::iter::once(name).chain(values).collect()
     });
     Some(Table {
@@ -401,13 +402,32 @@ fn figures_table(chart: &Chart) -> Option<Table> {
     })
 }
 
-/// Formats a figure with a readable number of digits.
-fn format_figure(value: f64) -> String {
-    match value.abs() {
-        size if size >= 1000.0 || size.fract() == 0.0 => format!("{value:.0}"),
-        size if size >= 10.0 => format!("{value:.1}"),
-        size if size >= 0.1 => format!("{value:.3}"),
-        _ => format!("{value:.5}"),
+/// Formats a count exactly, and another figure with three significant digits.
+fn format_figure(value: f64, axis: &chart::Axis) -> String {
+    let sign = if value < 0.0 { "-" } else { "" };
+    let digits = match value.abs() {
+        size if size.fract() == 0.0 && axis.unit.is_empty() => count(size as u64),
+        size if size >= 1.0 => trim_zeros(&rough(size)),
+        size => trim_zeros(&format!(
+            "{size:.*}",
+            (2.0 - size.log10().floor()).clamp(0.0, 6.0) as usize
+        )),
+    };
+    format!("{sign}{digits}")
+}
+
+/// Formats a value of a horizontal axis so that it differs from its neighbours.
+fn format_position(value: f64) -> String {
+    match value.fract() {
+        0.0 => group_thousands(&format!("{value:.0}")),
+        _ => trim_zeros(&format!("{value:.4}")),
+    }
+}
+
+fn trim_zeros(digits: &str) -> String {
+    match digits.contains('.') {
+        true => digits.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => digits.to_owned(),
     }
 }
 
@@ -533,4 +553,21 @@ fn write_downloads(page: &Page, out: &mut String) {
         );
     }
     out.push_str("</section>\n");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_have_three_digits_and_counts_all() {
+        let rate = chart::Axis::linear("rate", "IOPS");
+        let figures = [159_850.0, 12.34, 7.0, 0.145, 0.012_345, 0.0, -3.456].map(|value| format_figure(value, &rate));
+        assert_eq!(figures, ["160,000", "12.3", "7", "0.145", "0.0123", "0", "-3.46"]);
+        assert_eq!(
+            format_figure(159_850.0, &chart::Axis::linear("operations", "")),
+            "159,850"
+        );
+        assert_eq!([100.1, 0.1, 2.0].map(format_position), ["100.1", "0.1", "2"]);
+    }
 }

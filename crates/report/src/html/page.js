@@ -141,7 +141,9 @@
     attach(entry.target);
   }), { rootMargin: "800px" });
   for (const figure of document.querySelectorAll("figure.chart")) if (figure.querySelector("svg.plot[data-area]")) seen.observe(figure);
-  window.addEventListener("beforeprint", () => { for (const details of document.querySelectorAll("section > details")) details.open = true; });
+  // On paper every finding is shown; other closed parts stay closed.
+  const closed = document.querySelectorAll("#findings > details:not([open])");
+  for (const [moment, open] of [["beforeprint", true], ["afterprint", false]]) window.addEventListener(moment, () => { for (const details of closed) details.open = open; });
 
   for (const button of document.querySelectorAll("button.download")) {
     button.hidden = false;

@@ -465,6 +465,12 @@ fn a_page_without_a_promise_explains_how_to_judge_the_result() {
     let unsaved = good(&results);
     assert!(unsaved.advice[0].contains("`fathom verify "), "{unsaved:?}");
     assert!(unsaved.advice[0].contains(" --block 8KiB --read "), "{unsaved:?}");
+    results.hosts[0].environment.targets[0].path = "/data/fathom-1-0.dat".into();
+    let created = good(&results);
+    assert!(
+        created.advice[0].contains("`fathom verify /data --file-size "),
+        "{created:?}"
+    );
 }
 
 #[test]

@@ -224,6 +224,15 @@ fn without_a_second_depth_nothing_is_guessed() {
     let found = diagnose(&closed(32, 7000.0), &[], &Context::default());
     assert_eq!(found.answer, Answer::Undetermined);
     assert!(found.advice[0].contains("--confirm"));
+    let tried = Context {
+        tried_twice_the_depth: true,
+        ..Context::default()
+    };
+    let limits = [layer("VM", LayerKind::Machine, 7000.0)];
+    for (layers, advised) in [(&[][..], "fathom sweep"), (&limits, "a larger machine")] {
+        let advice = diagnose(&closed(32, 7000.0), layers, &tried).advice.concat();
+        assert!(advice.contains(advised) && !advice.contains("--confirm"), "{advice}");
+    }
     assert!(!found.missing.is_empty());
     assert_eq!(
         diagnose(&closed(1, 7000.0), &[], &Context::default()).answer,

@@ -189,7 +189,7 @@ pub(in crate::commands) fn describe_analyses(knee: &Knee, axis: Axis, limited: b
         let at = knee.kneedle.map_or("none".to_owned(), |at| format!("{at} {unit}"));
         let power = knee.power.map_or("none".to_owned(), |at| format!("{at} {unit}"));
         text += &wrap_paragraph(&format!(
-            "knee by curvature (Kneedle): {at}; best rate per latency (power): {power}"
+            "sharpest bend of the curve (Kneedle): {at}; highest rate divided by latency (power): {power}"
         ));
     }
     if let Some(usl) = &knee.usl {

@@ -4,7 +4,7 @@ use model::finding::{Finding, Severity};
 use model::study::Study;
 use report::diagnosis::sentence;
 use report::html::page::{Block, Download, Lead, Section, Table};
-use report::numbers::{rate, throughput, time};
+use report::numbers::{rough, time};
 use study::sweep::{Report, Row, format_settings, list_warnings};
 
 /// Lists the warnings of the checks: each rule once, with the points that it concerns.
@@ -70,11 +70,11 @@ pub(super) fn table(report: &Report) -> Section {
         let mut cells: Vec<String> = row.settings.iter().map(|setting| setting.value.clone()).collect();
         let half = row.iops_half_width;
         let interval = half.map_or("-".into(), |half| format!("{:.1} %", 100.0 * half / row.iops));
-        cells.extend([row.format_in_flight(), rate(row.iops)]);
+        cells.extend([row.format_in_flight(), rough(row.iops)]);
         cells.extend(has_intervals.then_some(interval));
         cells.extend([
-            throughput(row.bytes_per_sec / 1e6),
-            throughput(row.bytes_per_sec / f64::from(1 << 20)),
+            rough(row.bytes_per_sec / 1e6),
+            rough(row.bytes_per_sec / f64::from(1 << 20)),
             time(row.mean_ns),
             or(row.p50_ns),
             or(row.p99_ns),

@@ -152,7 +152,11 @@ fn judge_command(results: &Results, summary: &Summary, job: &JobSummary) -> Opti
     });
     match saved {
         Some(file) => Some(format!("fathom report {} --require {require}", shell_word(file))),
-        None => Some(format!("fathom verify {} --require {require}", load(results, summary)?)),
+        // `verify` has another name for the size of a file.
+        None => {
+            let load = load(results, summary)?.replacen(" --size ", " --file-size ", 1);
+            Some(format!("fathom verify {load} --require {require}"))
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use model::results::{JobResults, RankSeries, Results};
 use super::ChartScope;
 use crate::html::chart::{Axis, Chart, Form, Series, Tone};
 use crate::html::page::{Block, Lead, Section, Table, Tile};
-use crate::numbers::{count, rate, signed_time, throughput, time};
+use crate::numbers::{count, rough, signed_time, time};
 use crate::summary::{JobSummary, RankSummary, Summary};
 
 /// Up to this many ranks have a line each in the chart over time.
@@ -192,8 +192,8 @@ fn row(rank: &RankSummary) -> Vec<String> {
     vec![
         rank.rank.to_string(),
         rank.host.clone(),
-        rate(rank.total.iops),
-        throughput(rank.total.mib_per_sec),
+        rough(rank.total.iops),
+        rough(rank.total.mib_per_sec),
         at(50.0),
         at(99.0),
         rank.in_flight

@@ -19,7 +19,7 @@ use model::{Direction, Nanos};
 use super::chart::{Across, Chart, Mark, Tone, unit_ns};
 use super::page::{Block, Line, Page, Section, Table, Verdict};
 use super::path;
-use crate::numbers::{count, duration, local_time, rate, rough, throughput, time as time_words};
+use crate::numbers::{count, duration, local_time, rate, rough, time as time_words};
 use crate::summary::{Figures, JobSummary, LatencyFigures, Percentile, PercentileSupport, Summary};
 use crate::{diagnosis, words};
 
@@ -27,7 +27,7 @@ pub use first_screen::{KEEP_AND_REPEAT, complete_advice, complete_sweep, require
 pub use latency::{nines, percentile_axis, percentile_curve};
 pub use repetition::{name_of_repetition, repeat_command, with_options};
 pub use resources::{PlanePoint, plane};
-pub use settings::command_block;
+pub use settings::repeat_section;
 pub(crate) use time::columns;
 
 /// Number of jobs whose sections are not folded.
@@ -110,8 +110,9 @@ pub fn page(results: &Results, context: &PageContext) -> Page {
     sections.extend(results.shared_limits.iter().map(shared_limits));
     sections.extend(limits(context));
     sections.push(settings::system(results, &summary));
+    sections.extend(repeat_section(results));
     sections.push(settings::settings(results, &summary));
-    sections.extend(settings::commands(results));
+    sections.extend(settings::equivalents(results));
     let mut page = Page {
         title: first_screen::title(results, &summary),
         charts: Vec::new(),
@@ -300,9 +301,9 @@ fn overview(summary: &Summary) -> Option<Section> {
                 false => job.name.clone(),
             },
             job.operations.clone(),
-            rate(total.iops),
-            throughput(total.mb_per_sec),
-            throughput(total.mib_per_sec),
+            rough(total.iops),
+            rough(total.mb_per_sec),
+            rough(total.mib_per_sec),
             time_words(total.latency.mean_ns),
             at(50.0),
             at(99.0),
@@ -491,9 +492,9 @@ fn figures_table(job: &JobSummary) -> Table {
         rows.push(std::iter::once(name.to_owned()).chain(values).collect());
     };
     row("operations", &|figures| count(figures.operations));
-    row("IOPS", &|figures| rate(figures.iops));
-    row("MB/s (10^6)", &|figures| throughput(figures.mb_per_sec));
-    row("MiB/s (2^20)", &|figures| throughput(figures.mib_per_sec));
+    row("IOPS", &|figures| rough(figures.iops));
+    row("MB/s (10^6)", &|figures| rough(figures.mb_per_sec));
+    row("MiB/s (2^20)", &|figures| rough(figures.mib_per_sec));
     if columns.iter().any(|(_, figures)| figures.errors > 0) {
         row("failed", &|figures| count(figures.errors));
     }

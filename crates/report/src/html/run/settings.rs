@@ -2,7 +2,7 @@
 
 use model::environment::Environment;
 use model::plan::Dialect;
-use model::results::Results;
+use model::results::{Equivalent, Results};
 use model::shell_word;
 
 use super::super::id_of;
@@ -192,26 +192,32 @@ pub(super) fn command_line(results: &Results) -> Option<String> {
     (!words.is_empty()).then(|| words.join(" "))
 }
 
-/// Creates a block with the command line.
-pub fn command_block(results: &Results) -> Option<Block> {
-    Some(Block::Code {
+/// Creates the section with the command line.
+pub fn repeat_section(results: &Results) -> Option<Section> {
+    let block = Block::Code {
         title: "Command line".into(),
         text: command_line(results)?,
         notes: Vec::new(),
+    };
+    Some(Section {
+        title: "How to repeat".into(),
+        blocks: vec![block],
+        ..Section::default()
     })
 }
 
-pub(super) fn commands(results: &Results) -> Option<Section> {
-    let mut blocks = Vec::from_iter(command_block(results));
-    for one in &results.equivalents {
+/// Creates the section with the same test for other tools.
+pub(super) fn equivalents(results: &Results) -> Option<Section> {
+    let block = |one: &Equivalent| {
         let mut notes: Vec<String> = one.lost.iter().map(|lost| format!("Not equivalent: {lost}")).collect();
         notes.extend(one.differs.iter().cloned());
-        blocks.push(Block::Code {
+        Block::Code {
             title: format!("For {}", tool_name(one.dialect)),
             text: one.one_line.clone().unwrap_or_else(|| one.text.clone()),
             notes,
-        });
-    }
+        }
+    };
+    let blocks: Vec<Block> = results.equivalents.iter().map(block).collect();
     (!blocks.is_empty()).then(|| Section {
         title: "Equivalent commands".into(),
         folded: true,

@@ -1,99 +1,205 @@
-//! Labels in a drawing: those of marks, and of guides that the legend does not list.
+//! Labels in a drawing: those of marks, and of guides that the legend does not list. [`Labels`]
+//! places all of them, so that none overlaps another.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 
-use super::{Area, Drawing, LETTER, LINE, WIDE_LETTER, guides, is_listed, marks, number, tone_class};
+use super::{Area, Drawing, LETTER, WIDE_LETTER, guides, is_listed, marks, number, tone_class};
 use crate::html::chart::{Across, Form, Mark, Series, X};
 use crate::html::escape::text;
 
 /// Maximum number of label rows above the plot area. Marks without room have only a tooltip.
 const MAX_LABEL_ROWS: usize = 3;
+/// Height of a label on a phone and in print, where text is larger.
+pub(super) const LABEL_LINE: f64 = 16.0;
+/// From the baseline of a label down to its line, and from a line down to the baseline below it.
+const ABOVE_LINE: f64 = 4.0;
+const BELOW_LINE: f64 = 13.0;
+/// Room right of the labels of horizontal lines, for the leaders of three of them.
+const LEADERS: f64 = 12.0;
+
+/// The occupied places of a drawing: left end, right end and baseline.
+#[derive(Default)]
+pub(super) struct Labels(Vec<(f64, f64, f64)>);
+
+impl Labels {
+    /// Takes the first of these places, left end and baseline, where the words overlap nothing.
+    fn place(&mut self, words: &str, places: impl IntoIterator<Item = (f64, f64)>) -> Option<(f64, f64)> {
+        let long = width(words);
+        let is_free = |(x, y): &(f64, f64)| {
+            let touches =
+                |(left, right, at): &(f64, f64, f64)| *left < x + long && *right > *x && (at - y).abs() < LABEL_LINE;
+            !self.0.iter().any(touches)
+        };
+        let (x, y) = places.into_iter().find(is_free)?;
+        self.0.push((x, x + long, y));
+        Some((x, y))
+    }
+}
+
+fn width(words: &str) -> f64 {
+    words.chars().count() as f64 * WIDE_LETTER
+}
+
+/// Shortens words to this width.
+fn fit(words: &str, longest: f64) -> Cow<'_, str> {
+    match width(words) > longest {
+        true => {
+            let letters = ((longest / WIDE_LETTER) as usize).saturating_sub(1);
+            words.chars().take(letters).chain(['…']).collect()
+        }
+        false => words.into(),
+    }
+}
+
+/// A label above the plot area.
+pub(super) struct TopLabel<'a> {
+    pub(super) mark: &'a Mark,
+    pub(super) words: Cow<'a, str>,
+    /// Position of the mark.
+    pub(super) at: f64,
+    /// Left end of the words.
+    pub(super) x: f64,
+    /// Counted upwards from 0.
+    pub(super) row: usize,
+}
+
+/// Places the labels of marks above the plot area. Each begins at its mark, or further left if it
+/// would not end before `end`. From the right to the left, so that the line from a mark to its label
+/// crosses no other label.
+pub(super) fn top_labels<'a>(marks: impl Iterator<Item = (f64, &'a Mark)>, end: f64) -> Vec<TopLabel<'a>> {
+    let mut sorted: Vec<(f64, &Mark)> = marks.collect();
+    sorted.sort_by(|one, other| other.0.total_cmp(&one.0));
+    let mut labels = Labels::default();
+    let placed = sorted.into_iter().filter_map(|(at, mark)| {
+        let words = fit(&mark.words, end);
+        let x = at.min(end - width(&words)).max(0.0);
+        let rows = (0..MAX_LABEL_ROWS).map(|row| (x, -LABEL_LINE * row as f64));
+        let (_, y) = labels.place(&words, rows)?;
+        let row = (-y / LABEL_LINE).round() as usize;
+        Some(TopLabel {
+            mark,
+            words,
+            at,
+            x,
+            row,
+        })
+    });
+    placed.collect()
+}
+
+/// Number of rows of labels.
+pub(super) fn row_count(labels: &[TopLabel<'_>]) -> usize {
+    labels.iter().map(|label| label.row + 1).max().unwrap_or(0)
+}
 
 impl<'a> Drawing<'a> {
-    /// Marks on the horizontal axis, from the left, with the rows of their labels above the plot
-    /// area.
-    pub(super) fn label_rows(&self) -> Vec<(&'a Mark, Option<usize>)> {
-        let mut ends = [f64::NEG_INFINITY; MAX_LABEL_ROWS];
-        let mut sorted: Vec<&Mark> = marks(self.chart, Across::X)
-            .filter(|mark| self.across(mark.at).is_some())
-            .collect();
-        sorted.sort_by(|a, b| a.at.total_cmp(&b.at));
-        let mut place = |mark: &'a Mark| {
-            let x = self.label_start(mark);
-            let row = ends.iter().position(|end| *end <= x);
-            if let Some(row) = row {
-                ends[row] = x + (mark.words.chars().count() + 1) as f64 * LETTER;
-            }
-            (mark, row)
-        };
-        sorted.into_iter().map(&mut place).collect()
-    }
-
-    /// The start of a mark's label: at the mark, but within the plot area.
-    fn label_start(&self, mark: &Mark) -> f64 {
-        let long = mark.words.chars().count() as f64 * LETTER;
-        let at = self.across(mark.at).unwrap_or(0.0);
-        at.min(self.area.width - long).max(0.0)
+    pub(super) fn top_labels(&self) -> Vec<TopLabel<'a>> {
+        let placed = marks(self.chart, Across::X).filter_map(|mark| Some((self.across(mark.at)?, mark)));
+        top_labels(placed, self.area.width)
     }
 
     /// Draws the labels of marks, and of guides that the legend does not list.
     pub(super) fn labels(&self, out: &mut String) {
-        let Area { left, top, width, .. } = self.area;
-        for (mark, row) in self.label_rows() {
-            let Some(row) = row else { continue };
+        self.draw_top_labels(out);
+        let mut labels = Labels(self.measured_places());
+        self.draw_line_labels(&mut labels, out);
+        let Area { left, top, .. } = self.area;
+        for guide in guides(self.chart).filter(|guide| !is_listed(self.chart, guide)) {
+            let long = width(&guide.name);
+            let places = self.places_within(guide).map(|(x, y)| (x - long, y));
+            let within = places.filter(|(x, y)| *x >= 0.0 && *y >= LABEL_LINE);
+            let Some((x, y)) = labels.place(&guide.name, within) else {
+                continue;
+            };
+            let _ = writeln!(
+                out,
+                "<text class=\"label c-other\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
+                left + x + long - 2.0,
+                top + y - ABOVE_LINE,
+                text(&guide.name)
+            );
+        }
+    }
+
+    /// Draws the labels above the plot area, and the lines from marks to labels in higher rows.
+    fn draw_top_labels(&self, out: &mut String) {
+        let Area { left, top, .. } = self.area;
+        let labels = self.top_labels();
+        for TopLabel { mark, at, row, .. } in labels.iter().filter(|label| label.row > 0) {
+            let _ = writeln!(
+                out,
+                "<path class=\"leader {}\" data-at=\"{:.4}\" d=\"M{:.1} {top:.1}v{:.1}\"/>",
+                tone_class(mark.tone),
+                self.x.place(mark.at).unwrap_or(0.0),
+                left + at,
+                -LABEL_LINE * *row as f64
+            );
+        }
+        for TopLabel {
+            mark, words, x, row, ..
+        } in &labels
+        {
             let _ = writeln!(
                 out,
                 "<text class=\"label {}\" data-at=\"{:.4}\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
                 tone_class(mark.tone),
                 self.x.place(mark.at).unwrap_or(0.0),
-                left + self.label_start(mark),
-                top - 4.0 - row as f64 * LINE,
-                text(&mark.words)
-            );
-        }
-        let mut taken: Vec<f64> = Vec::new();
-        for mark in marks(self.chart, Across::Y) {
-            let Some(mut y) = self.up(&self.y, mark.at) else {
-                continue;
-            };
-            // Above the line, or below it at the top of the plot area.
-            y += if y < LINE { LINE } else { -4.0 };
-            while let Some(near) = taken.iter().find(|other| (y - **other).abs() < LINE) {
-                y = near - LINE;
-            }
-            taken.push(y);
-            let _ = writeln!(
-                out,
-                "<text class=\"label {}\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
-                tone_class(mark.tone),
-                left + width - 3.0,
-                top + y.max(10.0),
-                text(&mark.words)
-            );
-        }
-        let mut occupied = self.measured_places();
-        for guide in guides(self.chart).filter(|guide| !is_listed(self.chart, guide)) {
-            let (long, name) = (guide.name.chars().count() as f64 * WIDE_LETTER, text(&guide.name));
-            let is_free = |(x, y): &(f64, f64)| {
-                let touches =
-                    |(left, right, at): &(f64, f64, f64)| *left < *x && *right > x - long && (at - y).abs() < LINE;
-                *x >= long && *y >= LINE && !occupied.iter().any(touches)
-            };
-            let Some((x, y)) = self.places_within(guide).find(is_free) else {
-                continue;
-            };
-            occupied.push((x - long, x, y));
-            let _ = writeln!(
-                out,
-                "<text class=\"label c-other\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{name}</text>",
-                left + x - 2.0,
-                top + y - 4.0,
+                left + x,
+                top - ABOVE_LINE - LABEL_LINE * *row as f64,
+                text(words)
             );
         }
     }
 
-    /// Left end, right end and height of the measured points.
+    /// Draws the labels of horizontal lines at the right. A label that has no room next to its line
+    /// is connected with it.
+    fn draw_line_labels(&self, labels: &mut Labels, out: &mut String) {
+        let Area {
+            left,
+            top,
+            width: wide,
+            height,
+        } = self.area;
+        let lines = marks(self.chart, Across::Y).filter_map(|mark| Some((self.up(&self.y, mark.at)?, mark)));
+        let mut lines: Vec<(f64, &Mark)> = lines.collect();
+        lines.sort_by(|one, other| one.0.total_cmp(&other.0));
+        let mut leaders = 0;
+        for (line, mark) in lines {
+            let words = fit(&mark.words, wide - LEADERS);
+            let x = wide - LEADERS - width(&words);
+            let steps = (0..(height / LABEL_LINE) as u32).map(|step| LABEL_LINE * f64::from(step));
+            let around = steps.flat_map(|away| [line - ABOVE_LINE - away, line + BELOW_LINE + away]);
+            let within = around.filter(|y| (LABEL_LINE - ABOVE_LINE..=height - ABOVE_LINE).contains(y));
+            let Some((_, y)) = labels.place(&words, within.map(|y| (x, y))) else {
+                continue;
+            };
+            let class = tone_class(mark.tone);
+            let (end, middle) = (left + wide, top + y - ABOVE_LINE);
+            if !(line - ABOVE_LINE..=line + BELOW_LINE).contains(&y) {
+                let (from, bend) = (end - LEADERS + 1.0, end - 9.0 + 3.0 * f64::from(leaders % 3));
+                let to = top + line;
+                leaders += 1;
+                let _ = writeln!(
+                    out,
+                    "<path class=\"leader {class}\" d=\"M{from:.1} {middle:.1}H{bend:.1}V{to:.1}\"/>"
+                );
+            }
+            let _ = writeln!(
+                out,
+                "<text class=\"label {class}\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
+                end - LEADERS,
+                top + y,
+                text(&words)
+            );
+        }
+    }
+
+    /// Left end, right end and height of the measured points of a chart with guides.
     fn measured_places(&self) -> Vec<(f64, f64, f64)> {
+        if guides(self.chart).all(|guide| is_listed(self.chart, guide)) {
+            return Vec::new();
+        }
         let measured = self.chart.series.iter().filter(|series| series.form != Form::Guide);
         let points = measured.flat_map(|series| series.x.iter().zip(&series.y));
         let place = |(x, y): (&X, &Option<f64>)| Some((self.across(number(x, &[]))?, self.up(&self.y, (*y)?)?));

@@ -14,6 +14,7 @@ use std::fmt::Write;
 
 use super::chart::{Across, Axis, Chart, Form, Mark, Scale, Series, Tone, X};
 use super::escape::text;
+use labels::LABEL_LINE;
 use scale::{PlacedTick, Span};
 
 /// Size of a drawing, which the page scales to the available width.
@@ -284,13 +285,7 @@ impl<'a> Drawing<'a> {
                 height: 0.0,
             },
         };
-        let rows = drawing
-            .label_rows()
-            .iter()
-            .filter_map(|(_, row)| *row)
-            .max()
-            .map_or(0, |row| row + 1);
-        drawing.area.top = 20.0 + rows as f64 * LINE;
+        drawing.area.top = 24.0 + LABEL_LINE * labels::row_count(&drawing.top_labels()) as f64;
         drawing.area.height = HEIGHT - BELOW - drawing.area.top;
         drawing
     }
@@ -340,7 +335,8 @@ impl<'a> Drawing<'a> {
                 out,
                 "<path class=\"grid\" d=\"M{left:.1} {y:.1}H{right:.1}\"/><text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
                 left - 5.0,
-                y + 4.0,
+                // Keeps the lowest label above those of the horizontal axis.
+                (y + 4.0).min(bottom),
                 text(&label)
             );
         }

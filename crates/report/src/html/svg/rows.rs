@@ -3,6 +3,7 @@
 
 use std::fmt::Write;
 
+use super::labels::{LABEL_LINE, row_count, top_labels};
 use super::scale::Span;
 use super::{HEIGHT, WIDE_LETTER, WIDTH, axis_ticks, marks, select_ticks, tone_class, vertical_values};
 use crate::html::chart::{Across, Chart, Series, X};
@@ -10,8 +11,8 @@ use crate::html::escape::text;
 
 /// Height of a row: the name above, the interval below.
 const ROW: f64 = 40.0;
-/// Space above the rows for the label of a mark, below for ticks and title, and on both sides.
-const ABOVE: f64 = 22.0;
+/// Space above the labels of marks, below the rows for ticks and title, and on both sides.
+const ABOVE: f64 = 6.0;
 const BELOW: f64 = 40.0;
 const SIDE: f64 = 16.0;
 
@@ -19,7 +20,10 @@ pub(super) fn draw(chart: &Chart, series: &Series) -> String {
     let span = Span::from_numbers(&chart.y, vertical_values(chart, false).into_iter(), false);
     let width = WIDTH - 2.0 * SIDE;
     let across = |value: f64| span.place(value).map(|place| SIDE + place * width);
-    let bottom = ABOVE + ROW * series.x.len() as f64;
+    let placed = marks(chart, Across::Y).filter_map(|mark| Some((across(mark.at)?, mark)));
+    let labels = top_labels(placed, WIDTH - SIDE);
+    let above = ABOVE + LABEL_LINE * row_count(&labels).max(1) as f64;
+    let bottom = above + ROW * series.x.len() as f64;
     let height = (bottom + BELOW).max(HEIGHT / 3.0);
     let mut out = format!(
         "<svg class=\"plot rows\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"{}\">\n",
@@ -28,14 +32,21 @@ pub(super) fn draw(chart: &Chart, series: &Series) -> String {
     for mark in marks(chart, Across::Y) {
         if let (Some(from), Some(to)) = (across(mark.at), across(mark.to.unwrap_or(mark.at))) {
             let class = tone_class(mark.tone);
-            let long = mark.words.chars().count() as f64 * WIDE_LETTER;
-            let at = from.min(WIDTH - SIDE - long).max(0.0);
             let _ = writeln!(
                 out,
-                "<path class=\"phase {class}\" d=\"M{from:.1} {ABOVE}H{to:.1}V{bottom}H{from:.1}z\"/><text class=\"label {class}\" x=\"{at:.1}\" y=\"14\">{}</text>",
-                text(&mark.words)
+                "<path class=\"phase {class}\" d=\"M{from:.1} {above}H{to:.1}V{bottom}H{from:.1}z\"/>"
             );
         }
+    }
+    for label in &labels {
+        let _ = writeln!(
+            out,
+            "<text class=\"label {}\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
+            tone_class(label.mark.tone),
+            label.x,
+            above - 8.0 - LABEL_LINE * label.row as f64,
+            text(&label.words)
+        );
     }
     for (place, label) in select_ticks(axis_ticks(&chart.y, &span), width, |label| {
         label.chars().count() as f64 * WIDE_LETTER + 12.0
@@ -43,7 +54,7 @@ pub(super) fn draw(chart: &Chart, series: &Series) -> String {
         let x = SIDE + place * width;
         let _ = writeln!(
             out,
-            "<path class=\"grid\" d=\"M{x:.1} {ABOVE}V{bottom}\"/><text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
+            "<path class=\"grid\" d=\"M{x:.1} {above}V{bottom}\"/><text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
             bottom + 15.0,
             text(&label)
         );
@@ -60,7 +71,7 @@ pub(super) fn draw(chart: &Chart, series: &Series) -> String {
         let X::Name(name) = name else { continue };
         let at = |ends: &[Option<f64>]| ends.get(row).copied().flatten().and_then(across);
         let words = series.words.get(row).map_or("", String::as_str);
-        let (top, line) = (ABOVE + ROW * row as f64, ABOVE + ROW * (row as f64 + 0.7));
+        let (top, line) = (above + ROW * row as f64, above + ROW * (row as f64 + 0.7));
         let _ = write!(
             out,
             "<g class=\"c-0\"><text class=\"name\" x=\"{SIDE}\" y=\"{:.1}\">{}</text><text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",

@@ -168,8 +168,49 @@ fn rows_draw_intervals_and_keep_the_end_of_a_long_name() {
     assert!(drawn.contains("a&lt;b") && drawn.contains("/after.fathom</text>") && drawn.contains('…'));
 }
 
+/// Left end, right end and baseline of each label, as wide as on a phone.
+fn labels(drawn: &str) -> Vec<(f64, f64, f64)> {
+    let label = |label: &str| {
+        let attribute = |name: &str| -> f64 {
+            let value = label.split(&format!(" {name}=\"")).nth(1).unwrap();
+            value.split('"').next().unwrap().parse().unwrap()
+        };
+        let (head, words) = label.split_once('>').unwrap();
+        let long = words.split('<').next().unwrap().chars().count() as f64 * WIDE_LETTER;
+        let (x, y) = (attribute("x"), attribute("y"));
+        match head.contains("text-anchor=\"end\"") {
+            true => (x - long, x, y),
+            false => (x, x + long, y),
+        }
+    };
+    drawn.split("<text class=\"label").skip(1).map(label).collect()
+}
+
+fn assert_apart(labels: &[(f64, f64, f64)]) {
+    for (number, one) in labels.iter().enumerate() {
+        assert!(
+            one.0 >= 0.0 && one.1 <= WIDTH && one.2 >= LABEL_LINE - 4.0,
+            "{one:?} is outside"
+        );
+        for other in &labels[..number] {
+            let apart = one.1 <= other.0 || other.1 <= one.0 || (one.2 - other.2).abs() >= LABEL_LINE - 0.1;
+            assert!(apart, "{one:?} {other:?}");
+        }
+    }
+}
+
+fn mark(across: Across, at: f64, words: &str) -> Mark {
+    Mark {
+        across,
+        at,
+        to: None,
+        words: words.into(),
+        tone: Tone::Limit,
+    }
+}
+
 #[test]
-fn guide_labels_overlap_neither_each_other_nor_points() {
+fn guide_labels_overlap_neither_each_other_nor_points_nor_lines() {
     let guide = |depth: f64| {
         let line = [100.0, 100_000.0].map(|rate| (rate, depth / rate * 1e3));
         Series::new(format!("{depth} in flight"), Form::Guide, line)
@@ -179,27 +220,44 @@ fn guide_labels_overlap_neither_each_other_nor_points() {
     series.push(Series::new("measured", Form::Points, points));
     let mut plane = chart(series);
     (plane.x, plane.y) = (Axis::log("rate", "IOPS"), Axis::log("latency", "ms"));
-    let drawn = draw(&plane);
-    let labels: Vec<(f64, f64, f64)> = drawn
-        .split("class=\"label c-other\"")
-        .skip(1)
-        .map(|label| {
-            let attribute = |name: &str| -> f64 {
-                let value = label.split(&format!(" {name}=\"")).nth(1).unwrap();
-                value.split('"').next().unwrap().parse().unwrap()
-            };
-            let words = label.split('>').nth(1).unwrap().split('<').next().unwrap();
-            let right = attribute("x");
-            (right - words.chars().count() as f64 * LETTER, right, attribute("y"))
-        })
-        .collect();
-    assert!(labels.len() >= 4, "{labels:?}");
-    for (number, one) in labels.iter().enumerate() {
-        for other in &labels[..number] {
-            let apart = one.1 <= other.0 || other.1 <= one.0 || (one.2 - other.2).abs() >= LINE;
-            assert!(apart, "{one:?} {other:?}");
-        }
-    }
+    plane.marks = vec![mark(Across::Y, 2.0, "limit of p99, 2 ms")];
+    let found = labels(&draw(&plane));
+    assert!(found.len() >= 5, "{found:?}");
+    assert_apart(&found);
+}
+
+#[test]
+fn labels_of_marks_that_are_near_each_other_have_rows_or_leaders() {
+    let mut near = chart(vec![Series::new("a", Form::Line, [(0.0, 0.0), (10.0, 100.0)])]);
+    near.marks = vec![
+        mark(Across::X, 9.6, "limit met up to here"),
+        mark(Across::X, 9.0, "knee"),
+        mark(Across::X, 8.8, "ideal device full"),
+        mark(Across::Y, 100.0, "mean 100"),
+        mark(Across::Y, 99.0, "VM: 99"),
+        mark(Across::Y, 98.0, "required 98"),
+        mark(
+            Across::Y,
+            0.0,
+            "a name that is longer than the plot area is wide, and so cannot be written in full",
+        ),
+    ];
+    let drawn = draw(&near);
+    let found = labels(&drawn);
+    assert_eq!(found.len(), near.marks.len(), "each has a label: {found:?}");
+    assert_apart(&found);
+    assert_eq!(
+        drawn.matches("class=\"leader").count(),
+        4,
+        "two in higher rows, two far from their lines"
+    );
+    let mut series = Series::over_names("a", Form::Rows, [("a".into(), Some(100.0))]);
+    series.words = vec!["100".into()];
+    let rows = draw(&Chart {
+        marks: near.marks.into_iter().filter(|mark| mark.across == Across::Y).collect(),
+        ..chart(vec![series])
+    });
+    assert_apart(&labels(&rows));
 }
 
 #[test]
