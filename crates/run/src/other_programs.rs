@@ -1,6 +1,7 @@
 //! Finds the other programs that use the devices of a test. The kernel has a file of counters for
-//! each process, so these are read only once a device has transferred more than this process.
-//! Earlier transfers of others are unknown, so the first checks follow soon after the start.
+//! each process, and reading all of them is expensive. So they are read only once a device has
+//! transferred more than this process has. Earlier transfers of other programs remain unknown, so
+//! the first checks follow soon after the start.
 
 use engine::probe::{DeviceTimes, ProgramIo, System};
 use model::Nanos;

@@ -40,7 +40,7 @@ struct Shared {
 pub(crate) enum Next {
     /// An entry.
     Entry(Entry),
-    /// The reader has not read so far yet.
+    /// The reader has not read the next entry yet.
     NotYet,
     /// The trace has ended, or reading has failed.
     End,

@@ -360,7 +360,7 @@ fn what_is_no_server_of_ours_is_reported_in_bounded_time() {
     // does.
     let kinds: [(&[u8], bool, &str); 3] = [
         (b"", true, "it does not answer"),
-        (&[b'x'; 200], true, "what answers there is not fathom"),
+        (&[b'x'; 200], true, "the program at this address is not fathom"),
         (b"", false, "it ends the connection without a greeting"),
     ];
     for (says, stays, message) in kinds {

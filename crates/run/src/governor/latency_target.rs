@@ -129,8 +129,8 @@ impl LatencySearch {
         Action::SetDepth(next)
     }
 
-    /// Whether fewer than ten operations of the window may lie beyond the percentile. All of them,
-    /// 100 %, are decided by any number.
+    /// Whether fewer than ten operations of the window may lie beyond the percentile. A percentile
+    /// of 100 % can be decided with any number of operations.
     fn has_few_operations(&self) -> bool {
         self.rule.percentile < 100.0 && support(self.rule.percentile / 100.0, self.seen.n()) == Support::None
     }

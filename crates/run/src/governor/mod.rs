@@ -131,7 +131,7 @@ fn figure(interval: &Interval, tracked: Tracked) -> f64 {
     figure_in(interval, tracked, None)
 }
 
-/// The same for one direction, if `only` names one. Latency always covers all directions.
+/// The figure of one direction, if `only` names one. Latency always covers all directions.
 fn figure_in(interval: &Interval, tracked: Tracked, only: Option<Direction>) -> f64 {
     let seconds = interval.length_ns.as_secs();
     if seconds <= 0.0 {
@@ -375,7 +375,7 @@ mod tests {
         assert!(matches!(floor.on_interval(&second(2, 1999, 10)), Action::End(_)));
         let mut floor = RateFloor::new(rule, 2);
         assert!((0..20).all(|k| floor.on_interval(&second(k, 2000, 10)) == Action::Continue));
-        // Those are reads; a minimum rate of writes is missed whatever the reads do.
+        // These operations are reads, so the job misses a minimum rate of writes.
         let of_writes = MinimumRate {
             direction: Some(Direction::Write),
             ..rule

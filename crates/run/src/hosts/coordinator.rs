@@ -128,7 +128,7 @@ impl Coordinator {
         }
     }
 
-    /// Sorts the processes by their announced numbers, whatever the order in which they joined.
+    /// Sorts the processes by their announced numbers instead of the order in which they joined.
     fn sort_by_announced_number(&mut self) -> Result<(), HostFault> {
         let announced = |peer: &Peer| peer.introduction.as_ref()?.announced;
         let announced: Vec<Option<u32>> = self.peers.iter().map(announced).collect();

@@ -28,7 +28,7 @@ pub enum HandshakeError {
     #[error("the two sides do not have the same token")]
     WrongToken,
     /// The greeting is that of another program.
-    #[error("what answers there is not fathom")]
+    #[error("the program at this address is not fathom")]
     NotFathom,
     /// The greeting is that of another version.
     #[error("another version of fathom answers there; install the same version on all hosts")]
@@ -49,7 +49,7 @@ pub enum HandshakeError {
     #[error("the agent is running another test; wait until that ends")]
     Busy,
     /// The coordinator already has all its agents.
-    #[error("it came too late: all processes that the coordinator waited for have come")]
+    #[error("it came too late: the coordinator already has all its processes")]
     Full,
     /// The connection failed.
     #[error(transparent)]
@@ -260,7 +260,7 @@ impl Nonces {
 
 fn new_hmac(key: &[u8]) -> Hmac<Sha256> {
     #[expect(clippy::expect_used, reason = "HMAC takes keys of every length")]
-    Hmac::<Sha256>::new_from_slice(key).expect("any key will do")
+    Hmac::<Sha256>::new_from_slice(key).expect("every key length is valid")
 }
 
 #[cfg(test)]

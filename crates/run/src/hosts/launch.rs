@@ -11,12 +11,12 @@ pub struct Launch {
     pub size: Option<u32>,
     /// Libraries to try, the most likely first.
     pub libraries: Vec<String>,
-    /// What to install if there is none.
+    /// The package to install if no library is found.
     pub install: &'static str,
     /// Time from its stop request until it kills the process; `None` if it never does.
     pub grace: Option<Duration>,
-    /// The other processes survive if one dies (User Level Failure Mitigation).
-    pub mitigates: bool,
+    /// The other processes survive if one of them dies (User Level Failure Mitigation).
+    pub tolerates_lost_processes: bool,
 }
 
 /// mpirun of Open MPI kills processes one second after its stop request.
@@ -91,7 +91,7 @@ pub fn detect_launcher(variable: impl Fn(&str) -> Option<String>) -> Option<Laun
         libraries,
         install,
         grace: is_set("OMPI_COMM_WORLD_SIZE").then_some(OPEN_MPI_GRACE),
-        mitigates: variable("OMPI_MCA_mpi_ft_enable").is_some_and(|value| value != "0"),
+        tolerates_lost_processes: variable("OMPI_MCA_mpi_ft_enable").is_some_and(|value| value != "0"),
     })
 }
 
@@ -177,7 +177,7 @@ mod tests {
             &[("PMIX_RANK", "0"), ("SLURM_STEP_NUM_TASKS", "2")],
             Some((2, "libmpi.so.40")),
         );
-        // A batch script is a single process, whatever the size of its job.
+        // A batch script is a single process, even if its job has several.
         check(&[("SLURM_NTASKS", "8"), ("SLURM_PROCID", "0")], None);
         check(&[("SLURM_STEP_NUM_TASKS", "8")], Some((8, "")));
     }

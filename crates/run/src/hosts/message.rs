@@ -119,7 +119,7 @@ impl Order {
         let ours = self.share.jobs.get(step as usize).map_or(&[][..], Vec::as_slice);
         let found = numbers
             .iter()
-            .filter_map(|number| ours.iter().position(|one| one == number));
+            .filter_map(|number| ours.iter().position(|our_number| our_number == number));
         found.map(|job| (step as usize, job)).collect()
     }
 

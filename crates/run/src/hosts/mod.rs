@@ -191,7 +191,7 @@ pub fn recover(mut entries: Vec<JournalEntry>) -> Result<Results, String> {
 }
 
 /// The reason when the system cannot start a thread.
-fn no_thread(error: std::io::Error) -> String {
+fn thread_error(error: std::io::Error) -> String {
     format!("cannot start a thread: {error}")
 }
 

@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use super::comm::{Comm, Incoming, MAX_QUEUED, too_many_waiting};
+use super::comm::{Comm, Incoming, MAX_QUEUED, queue_full_reason};
 use super::frames::{MessageReader, MessageWriter, Seal};
 use super::handshake::Session;
 
@@ -151,27 +151,27 @@ impl Comm for StreamComm {
         if let Err(TrySendError::Full(_)) = queue.try_send(message.to_vec()) {
             let mut full = self.full.lock().unwrap_or_else(PoisonError::into_inner);
             if full.1.insert(to) {
-                let why = too_many_waiting();
+                let why = queue_full_reason();
                 let _ = full.0.send(Incoming::Lost { from: to, why });
             }
         }
     }
 
-    fn receive(&self, within: Duration) -> Option<Incoming> {
+    fn receive(&self, timeout: Duration) -> Option<Incoming> {
         let incoming = self.incoming.lock().unwrap_or_else(PoisonError::into_inner);
-        match incoming.recv_timeout(within) {
-            Ok(one) => Some(one),
+        match incoming.recv_timeout(timeout) {
+            Ok(incoming) => Some(incoming),
             Err(RecvTimeoutError::Timeout) => None,
             Err(RecvTimeoutError::Disconnected) => {
-                thread::sleep(within);
+                thread::sleep(timeout);
                 None
             }
         }
     }
 
-    fn give_up(&self, on: u32) {
+    fn give_up(&self, process: u32) {
         let mut writers = self.writers.lock().unwrap_or_else(PoisonError::into_inner);
-        writers.retain(|(to, _)| *to != on);
+        writers.retain(|(to, _)| *to != process);
     }
 
     fn close(&self) {

@@ -68,8 +68,8 @@ impl<'a> StepState<'a> {
                 // Simulated time does not advance while this thread sleeps.
                 std::thread::yield_now();
             } else {
-                let is_steered = self.plan.jobs.iter().any(|job| !job.control.is_empty());
-                self.wait_for_wake(match monitor.is_measuring() && !is_steered {
+                let is_controlled = self.plan.jobs.iter().any(|job| !job.control.is_empty());
+                self.wait_for_wake(match monitor.is_measuring() && !is_controlled {
                     true => MEASURING_POLL_INTERVAL,
                     false => POLL_INTERVAL,
                 });
@@ -89,7 +89,7 @@ impl<'a> StepState<'a> {
         if job.state != JobState::Waiting || !is_free {
             return;
         }
-        // Simulated time stands still during the start of a job.
+        // Simulated time does not advance during the start of a job.
         let simulated_start = self.context.simulation.start(job.worker_numbers());
         let start = match self.context.simulated {
             true => simulated_start,
@@ -109,8 +109,8 @@ impl<'a> StepState<'a> {
         }
     }
 
-    /// Resumes simulated time once all consequences of a worker's end are done. Until then it
-    /// stands still, so that they happen at the time of that end.
+    /// Resumes simulated time once all consequences of a worker's end are done. Until then it does
+    /// not advance, so that they happen at the time of that end.
     fn resume_simulation(&self, resumed_at: &mut Option<usize>) {
         // The end of a cancelled job may start another.
         if self.jobs.iter().any(|job| job.state == JobState::Cancelled) {
@@ -283,7 +283,7 @@ impl LiveJob {
         matches!(self.state, JobState::Ended { .. })
     }
 
-    /// Numbers of its workers among all of the step.
+    /// Numbers of its workers among all workers of the step.
     pub(super) fn worker_numbers(&self) -> Range<usize> {
         self.first_worker..self.first_worker + self.workers.len()
     }

@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn all_runs_use_the_file_that_the_first_has_made() {
+    fn all_runs_use_the_file_that_the_first_run_created() {
         let folder = std::env::temp_dir().join(format!("fathom-files-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let name = folder.display().to_string();

@@ -1,4 +1,4 @@
-//! How many operations a turn submits, and how many completions it awaits.
+//! Decides how many operations a turn submits, and how many completions it awaits.
 
 use model::plan::Batching as Options;
 
@@ -35,9 +35,9 @@ pub(crate) struct Batching {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct InlineDetector {
     /// The number of consecutive turns in which all operations completed inside the call.
-    in_a_row: u32,
+    consecutive_turns: u32,
     probes_left: u32,
-    pub(crate) seen: bool,
+    pub(crate) is_detected: bool,
 }
 
 impl Batching {
@@ -82,20 +82,20 @@ impl Batching {
     /// Adapts to a turn that did not wait. If operations complete inside the call, the size of the
     /// batch *is* their latency, so each is submitted separately.
     #[inline(never)]
-    pub(crate) fn learn(&mut self, submitted: u32, completed: u32) {
+    pub(crate) fn adapt(&mut self, submitted: u32, completed: u32) {
         if submitted == 0 {
             return;
         }
         let inline = &mut self.inline;
         inline.probes_left = inline.probes_left.saturating_sub(1);
         if completed >= submitted {
-            inline.in_a_row = inline.in_a_row.saturating_add(1);
+            inline.consecutive_turns = inline.consecutive_turns.saturating_add(1);
         } else {
-            inline.in_a_row = 0;
+            inline.consecutive_turns = 0;
         }
-        let works_inline = inline.in_a_row >= INLINE_TURNS;
-        if works_inline != inline.seen && (works_inline || inline.in_a_row == 0) {
-            inline.seen = works_inline;
+        let works_inline = inline.consecutive_turns >= INLINE_TURNS;
+        if works_inline != inline.is_detected && (works_inline || inline.consecutive_turns == 0) {
+            inline.is_detected = works_inline;
             self.submit = if works_inline { 1 } else { self.default_submit };
         }
     }

@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_queue_blocks_and_a_free_one_is_late() {
+    fn a_delayed_operation_is_blocked_by_a_full_queue_and_late_otherwise() {
         let mut meter = meter(1);
         meter.update(&[pool(2, 0)], Nanos(100));
         meter.count_issue(0, Nanos(150), Nanos(200));

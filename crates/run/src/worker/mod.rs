@@ -36,7 +36,7 @@ use io_loop::{IoLoop, IssuePath};
 use lifecycle::Lifecycle;
 
 pub(crate) use lifecycle::Ended;
-pub(crate) use outbox::{Inbox, mailbox};
+pub(crate) use outbox::{Inbox, create_mailbox};
 pub(crate) use recorder::{CellKey, CellKind, Recorder};
 pub(crate) use setup::{Assignment, ReadyKind, ReadyTarget, buffer_bytes, set_up};
 
@@ -49,7 +49,7 @@ pub(crate) struct Worker<'plan> {
     context: Context<'plan>,
 }
 
-/// What the worker gets from its plan and its step.
+/// Data from the plan and the step of the worker.
 struct Context<'plan> {
     plan: &'plan Plan,
     job: &'plan Job,

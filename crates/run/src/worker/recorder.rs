@@ -57,7 +57,7 @@ pub(crate) fn cell_for(cells: &PerDirection<u32>, action: Action) -> u32 {
 /// Counters and histograms of one direction of one stream.
 #[derive(Debug, Default)]
 pub(crate) struct Cell {
-    /// What its operations do; absent for flushes.
+    /// The direction of its operations; absent for flushes.
     pub(crate) direction: Option<Direction>,
     pub(crate) bytes: u64,
     /// Operations without a latency.
@@ -94,8 +94,8 @@ pub(super) type Extremes = [(u64, u64); HISTOGRAMS];
 
 const NO_EXTREMES: Extremes = [(u64::MAX, 0); HISTOGRAMS];
 
-/// The extremes of two sets of values together.
-pub(super) fn merged_extremes(one: (u64, u64), other: (u64, u64)) -> (u64, u64) {
+/// Merges the extremes of two sets of values.
+pub(super) fn merge_extremes(one: (u64, u64), other: (u64, u64)) -> (u64, u64) {
     (one.0.min(other.0), one.1.max(other.1))
 }
 
@@ -316,20 +316,20 @@ impl Cell {
                 cell.watched[place] = true;
             }
         }
-        for place in cell.in_series() {
+        for place in cell.series_histograms() {
             cell.watched[*place] = true;
         }
         cell
     }
 
-    /// Operations completed.
+    /// The number of completed operations.
     pub(crate) fn operations(&self) -> u64 {
         self.immediate.n() + self.total.n() + self.untimed
     }
 
     /// Indexes of the histograms that interval series show: response time when paced, total
     /// otherwise; or completion.
-    fn in_series(&self) -> &'static [usize] {
+    fn series_histograms(&self) -> &'static [usize] {
         match (self.completion_in_series, &self.paced) {
             (true, _) => &[IMMEDIATE, COMPLETION],
             (false, Some(_)) => &[RESPONSE],
@@ -357,7 +357,7 @@ impl Cell {
         let (mut seen, mut tick) = (self.extremes, NO_EXTREMES);
         for (place, histogram) in self.watched() {
             tick[place] = histogram.take_extremes();
-            seen[place] = merged_extremes(seen[place], tick[place]);
+            seen[place] = merge_extremes(seen[place], tick[place]);
         }
         self.extremes = seen;
         tick
@@ -471,8 +471,8 @@ impl Grids {
             let (sum, sum_squares) = cell.latency_sums();
             let extremes = cell.take_tick_extremes();
             self.windows.absorb(index, cell, &extremes);
-            let shown = cell.in_series().iter().map(|place| extremes[*place]);
-            let (latency_ns_min, latency_ns_max) = shown.fold((u64::MAX, 0), merged_extremes);
+            let shown = cell.series_histograms().iter().map(|place| extremes[*place]);
+            let (latency_ns_min, latency_ns_max) = shown.fold((u64::MAX, 0), merge_extremes);
             let delta = Point {
                 operations: operations - seen.operations,
                 bytes: cell.bytes - seen.bytes,

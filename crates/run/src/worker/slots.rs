@@ -1,4 +1,4 @@
-//! Slots: their operations, the free ones, and the pools of streams.
+//! Slots, the operations in them, and the pools from which streams take free slots.
 
 use engine::Slot;
 use model::Nanos;
@@ -138,7 +138,7 @@ impl SlotPool {
         let level = match draws {
             // DiskSpd draws 32 bits if all weights are equal and 64 otherwise, and takes the
             // remainder.
-            Draws::Single(_) if self.equal_weights() => {
+            Draws::Single(_) if self.has_equal_weights() => {
                 return self.streams.start + draws.half(Purpose::Stream) as usize % self.streams.len();
             }
             Draws::Single(_) => draws.below(Purpose::Stream, total, Reduction::Modulo),
@@ -147,7 +147,7 @@ impl SlotPool {
         self.streams.start + self.weights.partition_point(|upto| *upto <= level)
     }
 
-    pub(crate) fn equal_weights(&self) -> bool {
+    pub(crate) fn has_equal_weights(&self) -> bool {
         self.weights
             .iter()
             .enumerate()

@@ -11,7 +11,7 @@ use model::histogram::{BUCKETS, bucket_of};
 use model::plan::Windows;
 use model::results::{Window, WindowLatency};
 
-use super::recorder::{COMPLETION, Cell, Extremes, IMMEDIATE, SUBMISSION, TOTAL, merged_extremes};
+use super::recorder::{COMPLETION, Cell, Extremes, IMMEDIATE, SUBMISSION, TOTAL, merge_extremes};
 
 /// The average number of histogram buckets per window in a recorder: latencies within three powers
 /// of two. Windows with more buckets use the room of those with fewer.
@@ -210,7 +210,7 @@ impl OpenWindows {
         if seen.counts.is_empty() {
             return;
         }
-        let (least, most) = merged_extremes(extremes[IMMEDIATE], extremes[COMPLETION]);
+        let (least, most) = merge_extremes(extremes[IMMEDIATE], extremes[COMPLETION]);
         for bucket in bucket_of(least)..=bucket_of(most) {
             let counted = cell.immediate.count_in(bucket) + cell.completion.count_in(bucket);
             let grown = counted - std::mem::replace(&mut seen.counts[bucket], counted);

@@ -47,7 +47,7 @@ pub enum CallerKind {
 pub enum Decision {
     /// The use is permitted.
     Allowed {
-        /// What is worth knowing.
+        /// Facts that the user should know.
         notes: Vec<Note>,
     },
     /// The use is refused.
@@ -98,7 +98,7 @@ impl<'a> Guard<'a> {
         }
     }
 
-    /// Decides about something that exists.
+    /// Decides about an existing target.
     pub fn decide(&self, subject: &Candidate, intent: Intent) -> Decision {
         if !intent.changes() {
             return Decision::Allowed { notes: Vec::new() };
@@ -262,7 +262,7 @@ impl<'a> Guard<'a> {
 fn contents_of(subject: &Candidate) -> Vec<Reason> {
     match &subject.contents {
         Contents::Known(signatures) => signatures.iter().cloned().map(Reason::Holds).collect(),
-        Contents::Unknown { why } => vec![Reason::CannotLook { why: why.clone() }],
+        Contents::Unknown { why } => vec![Reason::UnreadableContents { why: why.clone() }],
     }
 }
 

@@ -18,7 +18,7 @@ pub struct Refusal {
     pub intent: Intent,
     /// All reasons, the most severe first. Never empty.
     pub reasons: Vec<Reason>,
-    /// What to do.
+    /// The remedy.
     pub help: String,
 }
 
@@ -48,7 +48,7 @@ pub enum Reason {
         what: Relation,
         /// Type of the file system.
         kind: String,
-        /// Where; a device can be mounted in many places.
+        /// The mount points; a device can have many.
         at: Vec<String>,
     },
     /// It is used as swap space.
@@ -60,7 +60,7 @@ pub enum Reason {
     Held {
         /// Which device.
         what: Relation,
-        /// That device, in words.
+        /// A description of the other device.
         by: String,
     },
     /// A loop device shows it.
@@ -108,7 +108,7 @@ pub enum Reason {
         names: Vec<String>,
     },
     /// Its content could not be read.
-    CannotLook {
+    UnreadableContents {
         /// Why.
         why: String,
     },
@@ -163,7 +163,7 @@ impl Reason {
             | Reason::Locked => true,
             Reason::Holds(_)
             | Reason::HasPartitions { .. }
-            | Reason::CannotLook { .. }
+            | Reason::UnreadableContents { .. }
             | Reason::NotInSystem
             | Reason::DeviceNotNamed
             | Reason::ForeignFile { .. }
@@ -187,7 +187,7 @@ impl Reason {
             | Reason::Locked => "IN-USE",
             Reason::System { .. } => "SYSTEM-DISK",
             Reason::InDoubt { .. } => "IN-DOUBT",
-            Reason::Holds(_) | Reason::HasPartitions { .. } | Reason::CannotLook { .. } => "FS-SIGNATURE",
+            Reason::Holds(_) | Reason::HasPartitions { .. } | Reason::UnreadableContents { .. } => "FS-SIGNATURE",
             Reason::ForeignFile { .. } => "OVERWRITE-PROD-FILE",
             Reason::DeviceNotNamed => "NOT-NAMED",
             Reason::NotInSystem
@@ -337,7 +337,7 @@ impl fmt::Display for Reason {
             Reason::Locked => f.write_str("another run is writing to it, or another program has locked it"),
             Reason::Holds(signature) => write!(f, "it contains {signature}"),
             Reason::HasPartitions { names } => write!(f, "it has partitions: {}", names.join(", ")),
-            Reason::CannotLook { why } => write!(f, "cannot examine its contents: {why}"),
+            Reason::UnreadableContents { why } => write!(f, "cannot examine its contents: {why}"),
             Reason::NotInSystem => {
                 f.write_str("the kernel shows nothing about this device, so it is unknown whether it is in use")
             }
@@ -427,7 +427,7 @@ pub enum Note {
         /// What its mark shows.
         mark: MarkState,
     },
-    /// A device without any known mark will be written to, as the other tool would.
+    /// A device without any known mark will be written to, as the original tool would.
     BlankDevice,
     /// A file will be created among the devices, in memory.
     AmongDevices,

@@ -21,9 +21,9 @@ pub(crate) struct BlockLifetimes {
 /// The blocks of one stream.
 #[derive(Debug)]
 struct BlockTracker {
-    /// The start of the first.
+    /// The offset of the first block.
     base: u64,
-    /// The length of each: that of a trim.
+    /// The length of each block, which is the length of a trim.
     length: u64,
     blocks: Vec<(BlockState, u32)>,
 }

@@ -23,12 +23,12 @@ impl Dataless {
         (dataless.is_metadata_engine || dataless.transfers_no_data).then_some(dataless)
     }
 
-    /// The bytes that an operation of this length counts for.
-    pub(super) fn length(&self, length: u32) -> u32 {
+    /// The bytes that are counted for an operation of this length.
+    pub(super) fn counted_bytes(&self, length: u32) -> u32 {
         if self.transfers_no_data { 0 } else { length }
     }
 
-    /// The operation has a latency.
+    /// True if the operation has a latency.
     pub(super) fn is_timed(&self, record: &SlotRecord) -> bool {
         !self.is_metadata_engine || record.offset == 0
     }

@@ -50,7 +50,7 @@ impl FlowShares {
         }
     }
 
-    /// Whether a stream is ahead of its share. If so, schedules the next check.
+    /// True if a stream is ahead of its share. In that case, schedules the next check.
     #[inline(never)]
     pub(super) fn wait_if_ahead(&mut self, io: &mut IoLoop, number: usize) -> bool {
         let now = io.batch.reap_time;

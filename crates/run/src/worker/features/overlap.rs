@@ -36,7 +36,7 @@ pub(super) struct Waiting {
 pub(super) enum Resumed {
     /// No operation waits.
     Nothing,
-    /// One waits, and no other of the pool may be issued.
+    /// An operation waits, and no other operation of the pool may be issued.
     Blocked,
     Issue(Waiting),
 }

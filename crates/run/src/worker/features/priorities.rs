@@ -35,7 +35,7 @@ struct Group {
     direction: Direction,
     length: Option<u32>,
     shares: Vec<Share>,
-    /// The share due to operations without a rule.
+    /// The share of operations without a rule.
     rest_percent: i32,
     rest_owed: i32,
 }
@@ -132,9 +132,9 @@ impl Priorities {
     }
 
     /// Changes the current file of a stream. Shares continue, since they belong to the stream.
-    pub(super) fn turn_to(&mut self, number: usize, file: usize) {
+    pub(super) fn switch_file(&mut self, number: usize, file: usize) {
         if let Some(stream) = &mut self.streams[number] {
-            stream.turn_to(file);
+            stream.switch_file(file);
         }
     }
 
@@ -201,7 +201,7 @@ impl StreamPriorities {
         (!groups.is_empty()).then_some(StreamPriorities { groups, files, cells })
     }
 
-    fn turn_to(&mut self, file: usize) {
+    fn switch_file(&mut self, file: usize) {
         let Some(Some(files)) = self.files.get(file) else {
             return;
         };
@@ -246,7 +246,7 @@ mod tests {
     }
 
     /// Counts how many of 1000 reads of a length go to each file; the last count is for all others.
-    fn counts(rules: &[PriorityRule], length: u32) -> Vec<usize> {
+    fn count_by_file(rules: &[PriorityRule], length: u32) -> Vec<usize> {
         let files: Vec<u16> = (0..rules.len() as u16).collect();
         let mut priorities = StreamPriorities::new(rules, vec![Some(files)], Vec::new()).unwrap();
         let mut counts = vec![0; rules.len() + 1];
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn priority_numbers_match_the_kernels() {
+    fn priority_numbers_are_those_of_the_kernel() {
         assert_eq!(number(PriorityClass::RealTime, 0, 0), 1 << 13);
         assert_eq!(number(PriorityClass::Idle, 7, 3), 3 << 13 | 3 << 3 | 7);
     }

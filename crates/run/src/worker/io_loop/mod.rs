@@ -66,7 +66,7 @@ pub(crate) enum IssuePath {
     General,
 }
 
-/// When delayed streams may continue.
+/// Decides when delayed streams may continue.
 #[derive(Debug)]
 pub(crate) struct PaceState {
     /// Some stream has a gate, which tracks completions.
@@ -76,7 +76,7 @@ pub(crate) struct PaceState {
     pub(crate) meter: Meter,
 }
 
-/// What a worker may still submit.
+/// The operations and bytes that a worker may still submit.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Budget {
     pub(crate) operations: u64,
@@ -186,7 +186,7 @@ impl IoLoop {
         let waiting = self.requests.len();
         let has_more = holds_locks && waiting > 0
             || waiting > self.batching.submit
-            || self.batching.inline.seen && waiting > 0 && self.has_room();
+            || self.batching.inline.is_detected && waiting > 0 && self.has_room();
         if has_more || self.batching.is_probing() && waiting > 0 {
             return (0, Nanos::NEVER);
         }
@@ -225,7 +225,7 @@ impl IoLoop {
         }
         self.in_flight -= ended;
         if at_least == 0 && self.batching.adapts {
-            self.batching.learn(self.batch.submitted, ended);
+            self.batching.adapt(self.batch.submitted, ended);
         }
     }
 

@@ -26,7 +26,7 @@ use super::requests::Requests;
 use super::slots::{SlotPool, SlotTable};
 use super::stream::{LiveStream, flushes};
 use super::windows::WindowRoom;
-use super::{CellKey, CellKind, Context, Inbox, Worker, mailbox};
+use super::{CellKey, CellKind, Context, Inbox, Worker, create_mailbox};
 use crate::control::JobControl;
 use crate::control_groups::ControlGroups;
 use crate::file_claims::FileClaims;
@@ -119,7 +119,7 @@ pub(crate) fn set_up<'plan>(assignment: &Assignment<'plan>) -> Result<(Worker<'p
     let map_bytes = extra_bytes(&streams, features.as_ref());
     let holds_locks = features.as_ref().is_some_and(Features::holds_locks);
     let errors = ErrorLog::new(assignment, &opened.files);
-    let exchanges_files = features.as_ref().is_some_and(Features::exchange_files);
+    let exchanges_files = features.as_ref().is_some_and(Features::exchanges_files);
     let files = std::mem::take(&mut opened.files);
     let setup = choice.setup(assignment, &batches, files, exchanges_files, &draws);
     let simulated = setup.simulated.clone();
@@ -128,7 +128,7 @@ pub(crate) fn set_up<'plan>(assignment: &Assignment<'plan>) -> Result<(Worker<'p
     streams::fill_buffers(&pools, &mut streams, plan, engine.as_mut());
     let window_room = WindowRoom::new(&assignment.job.windows, keys.len(), assignment.interval, SPARE_WINDOWS);
     let rows = keys.len() * rows_per_cell(assignment);
-    let (recorder, outbox, inbox) = mailbox(&keys, (rows, window_room), simulated.is_some());
+    let (recorder, outbox, inbox) = create_mailbox(&keys, (rows, window_room), simulated.is_some());
     let paced = plan.streams.iter().any(|stream| stream.pacing != Pacing::Unpaced);
     let mut batch = Batch::new(batches.slots);
     // Waiting for a lock takes time that counts for no operation.
@@ -226,7 +226,7 @@ impl Assignment<'_> {
         let mut keys = Vec::new();
         for (number, stream) in self.worker.streams.iter().enumerate() {
             let stream_number = number as u32;
-            for direction in occurring(stream) {
+            for direction in occurring_directions(stream) {
                 let paced = match &stream.pacing {
                     Pacing::Unpaced => false,
                     Pacing::Together { .. } => true,
@@ -240,7 +240,7 @@ impl Assignment<'_> {
                     in_windows,
                 });
             }
-            for direction in occurring(stream) {
+            for direction in occurring_directions(stream) {
                 for priority in priorities::numbers_of(stream, direction) {
                     keys.push(CellKey {
                         stream: stream_number,
@@ -280,7 +280,7 @@ impl Assignment<'_> {
 }
 
 /// The directions of a stream's operations, including reads and trims of verification.
-fn occurring(stream: &Stream) -> impl Iterator<Item = Direction> {
+fn occurring_directions(stream: &Stream) -> impl Iterator<Item = Direction> {
     let verified = |direction: Direction| match (&stream.verify, direction) {
         (Some(_), Direction::Read) => true,
         (Some(verify), Direction::Trim) => verify.trims.is_some() && stream.mix.includes(Direction::Write),

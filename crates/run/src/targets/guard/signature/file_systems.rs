@@ -1,4 +1,4 @@
-//! File systems whose magic number is too short alone: the ext family and FAT.
+//! File systems whose magic number alone is too short to recognise them: the ext family and FAT.
 
 use super::{Signature, SignatureKind, View};
 
@@ -53,7 +53,7 @@ fn find_ext(view: &View) -> Option<Signature> {
     })
 }
 
-/// Checks the fields of the BIOS parameter block: many tools write no file system name beside it
+/// Checks the fields of the BIOS parameter block: many tools write no file system name next to it
 /// (Microsoft's FAT specification).
 fn find_fat(view: &View) -> Option<Signature> {
     let jump = view.at(0, 3)?;
