@@ -61,15 +61,15 @@ fn a_promise_that_is_kept_passes() {
 /// Regression: a short transfer gave PASS without a warning, and `--strict` exited with 1 without a
 /// reason.
 #[test]
-fn warnings_stand_below_the_verdict() {
+fn warnings_are_printed_below_the_verdict() {
     let device = "servers = 8\nservice = \"1ms\"\nfault = \"operation 3000 half\"";
     let arguments = ["--require", "iops>=500", "--time", "20s"];
-    let said = ["PASS", "Caveats", "warning SHORT-TRANSFERS"];
+    let parts = ["PASS", "Caveats", "warning SHORT-TRANSFERS"];
     if let Some(ran) = on_device(device, &arguments) {
-        ran.expect(0, &said);
+        ran.expect(0, &parts);
     }
     if let Some(ran) = on_device(device, &[&arguments[..], &["--strict"]].concat()) {
-        ran.expect(1, &said);
+        ran.expect(1, &parts);
         ran.expect(1, &["With --strict these findings cause exit code 1."]);
     }
 }
@@ -349,7 +349,7 @@ fn one_stall_fails_a_tail_in_a_full_test_and_is_inconclusive_in_a_short_one() {
 
 /// The verdict names the cause that was built into the device.
 #[test]
-fn what_changed_in_the_window_is_named_as_the_cause() {
+fn a_change_in_the_window_is_named_as_the_cause() {
     for (device, require, more, rule) in [
         (
             "servers = 10\nservice = \"1ms\"\ndrift = 0.002",
@@ -564,7 +564,7 @@ fn the_catalogue_is_listed_and_explained() {
 }
 
 #[test]
-fn advice_says_what_to_order() {
+fn advice_names_the_disk_to_order() {
     let arguments = split_words("advise --iops 6000 --mbps 300 --latency 10ms --size 500GiB");
     fathom(&arguments).expect(
         0,
@@ -577,7 +577,7 @@ fn advice_says_what_to_order() {
             "Test the rate that you need: fathom verify --require 'iops>=6000,mean<=10ms' TARGET",
         ],
     );
-    // The disk promises another rate than was asked for.
+    // The disk promises another rate than the requested one.
     fathom(&split_words("advise --iops 6100 --size 100GiB --block 8k")).expect(
         0,
         &["Test the rate that you need: fathom verify --require 'iops>=6100' --block 8KiB TARGET"],
