@@ -1,8 +1,8 @@
-//! Control groups for block I/O: creates and enters them, sets their weight, and removes them at
-//! the end of the run. With version 1 of the kernel's control groups, each worker thread enters its
-//! own group. Version 2 keeps the threads of a process together for I/O, so the whole process
-//! enters, and all workers must have the same group; other plans are refused. Existing groups are
-//! not removed.
+//! Control groups for block I/O. A run creates and enters them, sets their weight, and removes them
+//! at its end. With version 1 of the kernel's control groups, each worker thread enters its own
+//! group. Version 2 keeps the threads of a process together for I/O, so the whole process enters,
+//! and all workers must have the same group; other plans are refused. Existing groups are not
+//! removed.
 
 use std::fs;
 use std::io;
@@ -14,7 +14,7 @@ use model::plan::{ControlGroup, Plan};
 
 use crate::setup_error::{Setting, SetupError};
 
-/// Pause between attempts to remove a group, because threads leave it only shortly after their end.
+/// Pause between attempts to remove a group. Threads leave it only shortly after their end.
 const REMOVAL_PAUSE: Duration = Duration::from_millis(10);
 const REMOVAL_ATTEMPTS: u32 = 100;
 

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use model::plan::{EngineKind, Job, Plan, Step, Stream, StreamTarget, Worker};
 
-/// Descriptors of a worker apart from its files: the ring of its engine, and the statistics of its
-/// thread.
+/// Descriptors of a worker apart from its files. They are the ring of its engine, and the
+/// statistics of its thread.
 const PER_WORKER: u64 = 2;
 /// Descriptors of a job: its logs.
 const PER_JOB: u64 = 2;
@@ -13,7 +13,7 @@ const PER_JOB: u64 = 2;
 /// results.
 const PER_RUN: u64 = 24;
 
-/// Computes an upper bound of the file descriptors that a plan has open at the same time.
+/// Computes an upper bound of the file descriptors that a plan has open simultaneously.
 pub fn descriptors_needed(plan: &Plan) -> u64 {
     let steps = plan.steps.iter().map(count_for_step);
     PER_RUN + steps.max().unwrap_or(0)
@@ -91,8 +91,8 @@ mod tests {
         descriptors_needed(&plan)
     }
 
-    /// As counted in `/proc/PID/fd` of runs: each of 20 workers on one file has it open once, or
-    /// twice with maps.
+    /// The counts are those in `/proc/PID/fd` of runs. Each of 20 workers on one file has it open
+    /// once, or twice with maps.
     #[test]
     fn the_step_with_the_most_open_files_decides() {
         let one = || StreamTarget::One { target: TargetId(0) };

@@ -93,7 +93,7 @@ mod tests {
         }
     }
 
-    /// Lets each stream in turn issue one operation per round, unless it has exceeded its share.
+    /// In each round, lets each stream issue one operation unless it has exceeded its share.
     fn drive(shares: &mut [Share], rounds: usize) -> Vec<u64> {
         for _ in 0..rounds {
             for share in shares.iter_mut().filter(|share| !share.is_exceeded()) {

@@ -42,7 +42,7 @@ pub(crate) struct Gather {
     lost: u64,
 }
 
-/// The distinct lists of targets of a job's streams: one target, or the files of a set.
+/// The distinct lists of targets of a job's streams. A list is one target, or the files of a set.
 #[derive(Clone, Debug, Default)]
 struct TargetGroups {
     targets: Vec<Vec<u32>>,
@@ -468,8 +468,8 @@ impl Gather {
             .collect()
     }
 
-    /// The results so far: the totals of each worker with the start and end of its measured time,
-    /// and the interval series.
+    /// The results so far. They are the totals of each worker, with the start and end of its
+    /// measured time, and the interval series.
     pub(crate) fn partial_results(&self, plan: &Job) -> (Vec<(WorkerTotals, Nanos, Nanos)>, Vec<Series>) {
         let workers = self.workers.iter().zip(&plan.workers);
         let totals = workers.map(|(received, worker)| {
@@ -564,7 +564,7 @@ impl TargetGroups {
         groups
     }
 
-    /// The interval of a stream's targets in `list`; `None` if all streams have the same targets.
+    /// The interval of a stream's targets in `list`. `None` if all streams have the same targets.
     fn interval_of_stream<'a>(
         &self,
         list: &'a mut Vec<TargetInterval>,

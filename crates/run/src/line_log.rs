@@ -15,10 +15,9 @@ use engine::{Identity, os_error_name, sys};
 use model::results::Failure;
 use rtrb::{Consumer, Producer, RingBuffer};
 
-/// The size of a worker's ring in lines: 16 ms at a million operations per second.
+/// The size of a worker's ring in lines. It suffices for 16 ms at a million operations per second.
 const MAX_LINES: usize = 1 << 14;
-/// The total size of a job's rings in lines, which bounds the memory of jobs with very many
-/// workers.
+/// The total size of a job's rings in lines. It bounds the memory of jobs with very many workers.
 const MAX_LINES_OF_JOB: usize = 1 << 21;
 /// How long the writer sleeps when it finds nothing to write.
 const WRITER_PAUSE: Duration = Duration::from_millis(1);
@@ -84,8 +83,7 @@ enum State<L> {
 }
 
 impl<L: Line> LineLog<L> {
-    /// The log of a job with this number of workers, and a writer for each of them. Nothing is
-    /// written yet.
+    /// The log of a job with this number of workers, and a writer for each. Nothing is written yet.
     pub(crate) fn new(path: &str, log_format: LogFormat, workers: usize) -> (LineLog<L>, Vec<LogWriter<L>>) {
         let lines = (MAX_LINES_OF_JOB / workers.max(1)).clamp(64, MAX_LINES);
         LineLog::with_rings_of(lines, path, log_format, workers)

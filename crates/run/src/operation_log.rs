@@ -1,4 +1,4 @@
-//! Writes a log with a line for every completed operation of a job, during the job.
+//! Writes a log during a job, with a line for every completed operation.
 
 use model::operation_log::HEADER;
 use model::trace::iolog::append_number;

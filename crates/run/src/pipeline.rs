@@ -54,8 +54,8 @@ impl CheckedPlan {
         Ok(CheckedPlan(plan))
     }
 
-    /// Requests all targets from the guard, and waits until the other processes of the test have
-    /// done the same.
+    /// Requests all targets from the guard. Waits until the other processes of the test have done
+    /// the same.
     pub(crate) fn permit<'a>(
         self,
         context: RunContext<'a>,
@@ -104,7 +104,7 @@ impl CheckedPlan {
     }
 }
 
-/// Times and counters at the start of a run, from which its end computes the differences.
+/// Times and counters at the start of a run. Its end computes the differences.
 struct Start {
     unix_ns: u64,
     clock_ns: Nanos,
@@ -267,7 +267,8 @@ pub fn check(plan: &Plan) -> Result<(), PlanError> {
     }
 }
 
-/// Checks that this system has the engines of a plan, if that can be known without opening targets.
+/// Checks that this system has the engines of a plan. Opens no targets, so some faults stay
+/// unknown.
 ///
 /// # Errors
 /// [`RunError::Setup`] with every worker whose engine is missing.

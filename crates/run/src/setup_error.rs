@@ -38,7 +38,7 @@ pub enum SetupError {
         /// The required alignment.
         alignment: u64,
     },
-    /// The plan bypasses the local cache of a remote file system, but this file system is local.
+    /// The plan bypasses the local cache of a remote file system. This file system is local.
     #[error("{path} is on this machine: there is no local cache of a remote file system to bypass")]
     NotRemote {
         /// The target.

@@ -1,5 +1,5 @@
-//! Rules that watch the merged intervals of a job and end it, change its queue depth or restart its
-//! statistics. Rules see only numbers, and act only through [`JobControl`].
+//! Rules that watch the merged intervals of a job. They end it, change its queue depth or restart
+//! its statistics. Rules see only numbers, and act only through [`JobControl`].
 
 mod latency_target;
 mod minimum_rate;
@@ -330,7 +330,8 @@ mod tests {
         assert!(!search.outcome().attained);
     }
 
-    /// Two of 100 operations in the first second are slow: 2 % of that second, 0.2 % of ten.
+    /// Two of 100 operations in the first second are slow. They are 2 % of that second, but 0.2 %
+    /// of ten.
     #[test]
     fn a_percentile_waits_for_enough_operations() {
         let rule = latency_target(Nanos::millis(5), 99.0);

@@ -47,11 +47,11 @@ pub trait Comm: Send + Sync {
     /// Receives the next message or event; `None` after the timeout.
     fn receive(&self, timeout: Duration) -> Option<Incoming>;
 
-    /// While enabled, minimizes the latency of messages, at the cost of a CPU if the transport must
-    /// be polled.
+    /// While enabled, minimizes the latency of messages. This costs a CPU if the transport must be
+    /// polled.
     fn set_low_latency(&self, _enabled: bool) {}
 
-    /// Time from a stop request until the launcher kills this process; `None` if the launcher never
+    /// Time from a stop request until the launcher kills this process. `None` if the launcher never
     /// does.
     fn grace(&self) -> Option<Duration> {
         None

@@ -1,4 +1,4 @@
-//! The handshake of a connection: both sides prove that they know the token, and derive the keys
+//! The handshake of a connection. Both sides prove that they know the token, and derive the keys
 //! for the frames. The connecting side proves itself first, so that a stranger learns nothing that
 //! depends on the token. The caller chooses which side listens, and enforces the timeout.
 
@@ -226,8 +226,7 @@ impl Nonces {
         Nonces { coordinator, agent }
     }
 
-    /// A value that only the token yields (HMAC, RFC 2104, with SHA-256), different for each
-    /// purpose.
+    /// A value that only the token yields, different for each purpose (HMAC-SHA-256, RFC 2104).
     fn derive(&self, token: &str, purpose: &str) -> Hmac<Sha256> {
         let mut mac = new_hmac(token.as_bytes());
         mac.update(&self.coordinator);

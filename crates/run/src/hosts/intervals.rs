@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use model::event::{Interval, Phase};
 
-/// Step, job, phase, epoch and start: intervals of different ranks with the same key are merged.
+/// Step, job, phase, epoch and start. Intervals of different ranks with the same key are merged.
 type Key = (u32, u32, Phase, u32, u64);
 
 /// Merges intervals. Incomplete ones wait for those of other ranks.
@@ -47,8 +47,8 @@ impl RankSet {
 }
 
 impl IntervalMerger {
-    /// Adds an interval of a rank, whose targets begin at `shift` in the plan of the fleet and
-    /// whose job has the number `job` there. Returns the intervals that are complete or overdue.
+    /// Adds an interval of a rank. In the plan of the fleet, its targets begin at `shift`, and its
+    /// job has the number `job`. Returns the intervals that are complete or overdue.
     pub(super) fn add(
         &mut self,
         rank: u32,

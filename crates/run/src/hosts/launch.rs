@@ -1,4 +1,4 @@
-//! Detects the launcher that started this process as one of several, and the matching MPI library.
+//! Detects the launcher of this process and the matching MPI library.
 
 use std::time::Duration;
 
@@ -25,8 +25,8 @@ const OPEN_MPI: [&str; 2] = ["libmpi.so.40", "libmpi.so.80"];
 const MPICH: [&str; 2] = ["libmpi.so.12", "libmpich.so.12"];
 const STANDARD: [&str; 1] = ["libmpi_abi.so.1"];
 
-/// Launchers without a known library: the variables with the process number and the number of
-/// processes, and the name.
+/// Launchers without a known library. A row has the variables with the process number and the
+/// number of processes, and the name.
 const OTHER_LAUNCHERS: [(&str, Option<&str>, &str); 5] = [
     ("FLUX_TASK_RANK", Some("FLUX_JOB_SIZE"), "Flux"),
     ("JSM_NAMESPACE_RANK", Some("JSM_NAMESPACE_SIZE"), "jsrun"),
@@ -58,9 +58,9 @@ impl Launch {
         }
     }
 
-    /// Describes what is wrong with the library if fewer processes joined than the launcher
-    /// started; `None` if all did. A library of another launcher starts without an error but sees
-    /// only this process, so each process would execute the whole test.
+    /// Describes the fault of the library if fewer processes joined than were started. `None` if
+    /// all did. A library of another launcher starts without an error but sees only this process,
+    /// so each process would execute the whole test.
     pub fn library_mismatch(&self, joined: u32) -> Option<String> {
         let unseen = self.size.unwrap_or(2).saturating_sub(joined);
         (unseen > 0).then(|| {

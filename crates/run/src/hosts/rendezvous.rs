@@ -1,5 +1,5 @@
-//! Determines the number of a process without MPI: from Slurm, Kubernetes, launchers whose library
-//! is missing, or the user.
+//! Determines the number of a process without MPI. It comes from Slurm, Kubernetes, launchers whose
+//! library is missing, or the user.
 
 /// Where the processes of one test connect over TCP.
 #[derive(Clone, Debug, PartialEq, Eq)]

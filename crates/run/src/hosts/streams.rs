@@ -1,4 +1,4 @@
-//! Sends messages over pairs of byte streams: the pipes of `ssh HOST fathom agent`, or
+//! Sends messages over pairs of byte streams. These are the pipes of `ssh HOST fathom agent`, or
 //! authenticated connections.
 
 use std::collections::BTreeSet;
@@ -62,8 +62,8 @@ pub struct StreamComm {
 }
 
 impl StreamComm {
-    /// For `rank` 0, the coordinator with a stream to each of the processes 1, 2, … in order. For
-    /// any other rank, a process with one stream to the coordinator.
+    /// For `rank` 0, the coordinator with a stream to each process, in order. For any other rank, a
+    /// process with one stream to the coordinator.
     pub fn new(rank: u32, size: u32, streams: Vec<Duplex>, description: &str) -> StreamComm {
         let (incoming_tx, incoming) = channel();
         let mut queues: Vec<Option<SyncSender<Vec<u8>>>> = (0..size).map(|_| None).collect();

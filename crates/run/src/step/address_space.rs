@@ -1,5 +1,5 @@
-//! Checks that the threads of a step fit into the address space of this process, where that is
-//! limited (`ulimit -v`). Neither the standard library nor the allocator survives a lack of it.
+//! Checks that the threads of a step fit into a limited address space (`ulimit -v`). Neither the
+//! standard library nor the allocator survives a lack of it.
 
 use std::sync::Arc;
 
@@ -11,8 +11,8 @@ use crate::error::WorkerFault;
 use crate::setup_error::SetupError;
 use crate::worker::buffer_bytes;
 
-/// Address space of a worker besides its buffers: 2 MiB of stack, up to about 50 histograms of 34
-/// KiB, and the results at its end.
+/// Address space of a worker besides its buffers. It has 2 MiB of stack, up to about 50 histograms
+/// of 34 KiB, and the results at its end.
 const PER_WORKER: u64 = 4 << 20;
 /// Address space for everything else: the report, other threads, the growth of the heap.
 const RESERVE: u64 = 64 << 20;

@@ -1,5 +1,5 @@
-//! Reads counters before and after the operations of a step: of devices, processors, virtual disks
-//! and network mounts.
+//! Reads counters before and after the operations of a step. They are those of devices, processors,
+//! virtual disks and network mounts.
 
 use std::rc::Rc;
 
@@ -64,8 +64,8 @@ impl<'a> JobMonitor<'a> {
         }
     }
 
-    /// Reads counters once every job is measuring, and again once any worker has left its measured
-    /// window.
+    /// Reads counters once every job is measuring. Reads them again once any worker has left its
+    /// measured window.
     pub(super) fn poll(&mut self, jobs: &[LiveJob]) {
         let clock = self.context.clock;
         self.context.other_programs.borrow_mut().poll(clock.now());

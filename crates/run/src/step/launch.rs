@@ -171,7 +171,7 @@ impl<'a> StepState<'a> {
     }
 }
 
-/// Starts the threads of a job; each sets itself up, reports its status, and waits at the gate.
+/// Starts the threads of a job. Each sets itself up, reports its status, and waits at the gate.
 fn launch_job(
     resources: &Arc<StepResources>,
     job: usize,
@@ -263,7 +263,7 @@ impl WorkerThread {
         }
     }
 
-    /// Sets the worker up, waits at the gate, and issues I/O until the job is over.
+    /// Sets the worker up and waits at the gate. Then issues I/O until the job is over.
     fn run(self, status_tx: Sender<WorkerStatus>) -> Ended {
         let resources = &*self.resources;
         let job = &resources.plan.steps[resources.step].jobs[self.job];

@@ -1,4 +1,4 @@
-//! Watches the jobs of a step: starts them when they are due, gathers their recorders, and stops
+//! Watches the jobs of a step. It starts them when they are due, gathers their recorders, and stops
 //! them.
 
 use std::ops::Range;
@@ -27,12 +27,12 @@ const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// and its value while jobs only measure, because each poll wakes a processor that the workers
 /// could use.
 const MEASURING_POLL_INTERVAL: Duration = Duration::from_millis(50);
-/// Time between the last worker's readiness and the start, so that all workers are already waiting.
+/// Time between the last worker's readiness and the start. All workers are waiting by then.
 const START_MARGIN: Nanos = Nanos::micros(500);
-/// How long a snapshot waits for recorders: workers send them once a second, unless they hang in an
+/// How long a snapshot waits for recorders. Workers send them once a second, unless they hang in an
 /// operation.
 const SNAPSHOT_TIMEOUT: Duration = Duration::from_millis(1250);
-/// A worker that has not ended this long after the end of its job is abandoned.
+/// A worker that continues this long after the end of its job is abandoned.
 const STUCK_TIMEOUT: Duration = Duration::from_secs(30);
 
 impl<'a> StepState<'a> {
@@ -229,14 +229,14 @@ impl<'a> StepState<'a> {
         }
     }
 
-    /// True if everything that the jobs did until a moment has arrived, or if the wait takes too
+    /// True if all data of the jobs until a moment has arrived. Also true if the wait takes too
     /// long.
     fn is_snapshot_due(&self, (asked, moment): (Instant, Nanos)) -> bool {
         let is_known = |job: &LiveJob| job.state != JobState::Running || job.gather.has_data_until(moment);
         self.jobs.iter().all(is_known) || asked.elapsed() > SNAPSHOT_TIMEOUT
     }
 
-    /// Waits until a worker has ended, or until it is time to poll all of them.
+    /// Waits until a worker has ended, or until the next poll is due.
     fn wait_for_wake(&self, timeout: Duration) {
         let ended = || {
             let workers = self.jobs.iter().flat_map(|job| &job.workers);

@@ -233,8 +233,8 @@ fn action_for_missing(target: &Target, path: &Path) -> Result<Action, TargetErro
     }
 }
 
-/// Computes how many bytes of a file system may be filled: all but a fifth of its size. If less is
-/// free already, a hundredth of its size, but at most half of the free space.
+/// Computes how many bytes of a file system may be filled. These are all but a fifth of its size.
+/// If less is free already, a hundredth of its size, but at most half of the free space.
 pub(super) fn fillable_bytes(total: u64, available: u64) -> u64 {
     let part = |share: f64| (total as f64 * share) as u64;
     let negligible = part(NEGLIGIBLE_SHARE).min(available / 2);

@@ -77,7 +77,7 @@ fn mark_in(id: FileId, line: &str) -> Option<&str> {
     line.strip_prefix(&id.to_string())?.strip_prefix(' ')
 }
 
-/// Replaces the line of a file atomically, so that a crash leaves the old or the new registry.
+/// Replaces the line of a file atomically. A crash leaves the old or the new registry.
 fn register(id: FileId, text: &str) -> io::Result<()> {
     let path = registry().ok_or(io::ErrorKind::NotFound)?;
     if let Some(folder) = path.parent() {

@@ -1,4 +1,4 @@
-//! Files that several processes of a test need: one creates a file, the others wait and then use
+//! Files that several processes of a test need. One creates a file; the others wait and then use
 //! it. It is unknown whether two hosts share a file system. So all processes first examine their
 //! targets; then each creates missing files, and if two create the same file, only one succeeds.
 
@@ -28,7 +28,8 @@ pub trait Peers: Sync {
     /// Defers cleanup until all processes have ended, because others may use the files.
     fn defer_cleanup(&self, cleanup: Cleanup);
 
-    /// Called when the first worker of a step has started here, at this time of the run's clock.
+    /// Called when the first worker of a step has started here. `at` is its time by the run's
+    /// clock.
     fn began(&self, step: u32, at: Nanos);
 }
 

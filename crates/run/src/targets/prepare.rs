@@ -61,8 +61,8 @@ pub(crate) struct Preparation<'a> {
     pub(crate) others: Option<(&'a dyn Peers, &'a Permissions)>,
 }
 
-/// Prepares targets as [`super::examine()`] decided and the guard permitted, except for those that
-/// steps prepare themselves. On a failure, everything created so far is removed.
+/// Prepares targets as [`super::examine()`] decided and the guard permitted. Steps prepare some
+/// targets themselves. On a failure, everything created so far is removed.
 pub(crate) fn prepare(
     preparation: &Preparation<'_>,
     watcher: &mut dyn FnMut(Event),
@@ -464,8 +464,8 @@ impl Preparation<'_> {
         }
     }
 
-    /// Marks a filled file, and renews the marks of created files: at the end, or immediately if
-    /// nothing writes to them.
+    /// Marks a filled file, and renews the marks of created files. That happens at the end, or
+    /// immediately if nothing writes to them.
     fn renew_mark(&self, target: &Target, examined: &Examined, file: &fs::File, cleanup: &mut Cleanup) {
         let filled = match &examined.action {
             Action::Create { size, own } if !own || target.at_end == AtEndOfJob::Keep => Some(*size),

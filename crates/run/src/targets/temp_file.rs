@@ -1,5 +1,4 @@
-//! Temporary files: created in a directory that the user named, and removed at the end of the
-//! command.
+//! Temporary files in a directory that the user named. They are removed at the end of the command.
 //!
 //! Such a file is locked during its run. An unlocked one is a leftover of a killed run. The next
 //! run in the same directory removes a leftover if it has one of our names, is the original file
@@ -23,8 +22,8 @@ use model::finding::{Finding, Severity};
 use super::mark_store;
 use super::write_lock::WriteLock;
 
-/// Identifies the file that we created, its intended length and its name, so that another file with
-/// such a name is never mistaken for it.
+/// Identifies the file that we created, its intended length and its name. So another file with such
+/// a name is never mistaken for it.
 const ATTRIBUTE: &str = "user.fathom.own";
 
 /// A temporary file. Dropping it removes the file, unless it is kept.
@@ -84,8 +83,9 @@ impl TempFile {
         sys::facts::identity_of_file(&self.lock)
     }
 
-    /// Takes over a file that a run of this command has created and left: it is locked, marked as
-    /// ours, and removed on drop, or by the next run in its directory if this program is killed.
+    /// Takes over a file that a run of this command has created and left. The file is locked,
+    /// marked as ours, and removed on drop. If this program is killed, the next run in its
+    /// directory removes it.
     ///
     /// # Errors
     /// The system's error. In that case, the file stays unchanged.
@@ -350,7 +350,7 @@ mod tests {
         marked.then_some(())
     }
 
-    /// Returns a path that no earlier file had: notes outlive their files, and Wine reuses file
+    /// Returns a path that no earlier file had. Notes outlive their files, and Wine reuses file
     /// numbers.
     fn unused_path(folder: &Path) -> PathBuf {
         static NEXT: AtomicUsize = AtomicUsize::new(1);

@@ -2,8 +2,8 @@
 
 use model::plan::Batching as Options;
 
-/// Number of consecutive turns, with all operations completed inside the submitting call, after
-/// which the target counts as inline.
+/// Consecutive turns after which the target counts as inline. All operations of these turns must
+/// complete inside the submitting call.
 const INLINE_TURNS: u32 = 16;
 
 /// The first turns submit without waiting, to detect completion inside the call.
@@ -17,14 +17,13 @@ pub(crate) struct Batching {
     default_submit: usize,
     /// Completions to wait for when the queue is full.
     pub(crate) complete_min: u32,
-    /// Once full, the queue is refilled only when at most this many are in flight (fio
-    /// `iodepth_low`).
+    /// A full queue is refilled only when at most this many are in flight (fio `iodepth_low`).
     pub(crate) refill_below: Option<u32>,
     refilling: bool,
     /// Take a stamp between submitting and waiting in each turn.
     pub(crate) split_stamps: bool,
-    /// The plan leaves the size of a batch open, and the engine may complete operations inside the
-    /// call.
+    /// The size of a batch may change. The plan leaves it open, and the engine may complete
+    /// operations inside the call.
     pub(crate) adapts: bool,
     pub(crate) inline: InlineDetector,
     /// The pool that submits next, if operations are submitted one at a time.

@@ -33,8 +33,8 @@ pub(crate) struct Ended {
     pub(crate) engine: EngineUsed,
     pub(crate) slots: u32,
     pub(crate) map_bytes: u64,
-    /// Paced operations that were due in the measured window and not issued in it: stream,
-    /// direction, count.
+    /// Paced operations that were due but not issued in the measured window: stream, direction,
+    /// count.
     pub(crate) late: Vec<(u32, Direction, u64)>,
     /// The time of verification.
     pub(crate) verified: Nanos,

@@ -1,6 +1,6 @@
-//! Measures the use of a worker's queue slots and thread, as evidence for the cause of a missed
-//! rate. Slots are measured only if a stream is paced, once per round of the loop; the thread's
-//! counters are read when recorders are exchanged.
+//! Measures the use of a worker's queue slots and thread. The figures are evidence for the cause of
+//! a missed rate. Slots are measured only if a stream is paced, once per round of the loop; the
+//! thread's counters are read when recorders are exchanged.
 
 use engine::sys;
 use model::Nanos;

@@ -194,8 +194,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Counts operations that ran one after another, so that the end of each is the start of the
-    /// next.
+    /// Counts operations that ran one after another. The end of each is the start of the next.
     #[inline(always)]
     fn reap_synchronous<const FEATURES: bool>(&mut self) {
         let mut start = self.io.batch.submit_start;
@@ -223,7 +222,8 @@ impl Worker<'_> {
         }
     }
 
-    /// The slow path for one operation: at a boundary, with several streams, or after a failure.
+    /// The slow path for one operation. It is used at a boundary, with several streams, or after a
+    /// failure.
     #[inline(never)]
     fn reap_one<const FEATURES: bool>(&mut self, index: usize, start: Nanos) {
         let completion = self.io.batch.done[index];

@@ -1,4 +1,4 @@
-//! Exchanges recorders between a worker and the gatherer, over two bounded rings: one for full
+//! Exchanges recorders between a worker and the gatherer. There are two bounded rings, one for full
 //! recorders and one for empty ones.
 
 use std::sync::Arc;

@@ -38,7 +38,7 @@ pub(crate) enum CellKind {
     Sync,
     /// Connections to a target that is closed and opened again.
     Connection,
-    /// Operations of a direction with this I/O priority; the cell of the direction counts them too.
+    /// Operations of a direction with this I/O priority. The cell of the direction counts them too.
     Priority(Direction, u16),
     /// File operations of this kind; the cell of the direction counts them too.
     FileOperation(FileOperationKind),
@@ -65,7 +65,7 @@ pub(crate) struct Cell {
     pub(crate) short: u64,
     pub(crate) errors: u64,
     pub(crate) first_error: Option<i32>,
-    /// Completion latency of operations that were issued when queued: their total latency is the
+    /// Completion latency of operations that were issued when queued. Their total latency is the
     /// same, and their submission latency is zero. Synchronous engines have no others, which saves
     /// two histograms.
     pub(crate) immediate: Histogram,
@@ -126,7 +126,7 @@ pub(crate) struct Recorder {
     /// The interval, on the clock of the engine.
     pub(crate) start: Nanos,
     pub(crate) end: Nanos,
-    /// The usage of the thread from the start of the measured window to the end of this interval.
+    /// The usage of the thread between the start of the measured window and this interval's end.
     pub(crate) usage: Usage,
     /// Intervals merged into this one because there was no empty recorder.
     pub(crate) merged_intervals: u64,
@@ -213,8 +213,8 @@ impl Recorder {
         }
     }
 
-    /// Counts consecutive operations of one stream, each starting at the end of the previous one,
-    /// up to the first that crosses `boundary` or is short. Returns their number, and the end of
+    /// Counts consecutive operations of one stream, each starting at the end of the previous one.
+    /// Stops at the first that crosses `boundary` or is short. Returns their number, and the end of
     /// the last.
     #[inline(always)]
     pub(crate) fn count_synchronous(
@@ -327,8 +327,8 @@ impl Cell {
         self.immediate.n() + self.total.n() + self.untimed
     }
 
-    /// Indexes of the histograms that interval series show: response time when paced, total
-    /// otherwise; or completion.
+    /// Indexes of the histograms that interval series show. These are response time when paced,
+    /// total otherwise; or completion.
     fn series_histograms(&self) -> &'static [usize] {
         match (self.completion_in_series, &self.paced) {
             (true, _) => &[IMMEDIATE, COMPLETION],
@@ -517,7 +517,7 @@ impl Grids {
         self.windows.recorder_is_new();
     }
 
-    /// Ends the last, possibly shorter interval of each series at the end of the measured window.
+    /// Ends the last interval of each series, which may be shorter, with the measured window.
     pub(crate) fn finish(&mut self, recorder: &mut Recorder) {
         self.absorb(recorder);
         for (grid, series) in self.series.iter_mut().enumerate() {

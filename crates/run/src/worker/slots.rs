@@ -61,7 +61,7 @@ impl SlotTable {
     }
 }
 
-/// Slots and the streams that use them: one pool for each stream, or one for all.
+/// Slots and the streams that use them. There is one pool for each stream, or one for all.
 #[derive(Debug)]
 pub(crate) struct SlotPool {
     pub(crate) streams: std::ops::Range<usize>,
@@ -79,7 +79,7 @@ pub(crate) struct SlotPool {
 }
 
 impl SlotPool {
-    /// The pools of a worker with `slots` slots: one for each stream, or one for all.
+    /// The pools of a worker with `slots` slots. There is one for each stream, or one for all.
     pub(crate) fn for_plan(plan: &Plan, slots: u32, one_at_a_time: bool) -> Vec<SlotPool> {
         let each = match plan.depth {
             Depth::Shared { .. } => return vec![SlotPool::new(plan, 0..plan.streams.len(), 0, slots)],

@@ -31,7 +31,7 @@ pub(crate) struct LiveStream {
     pub(crate) idle_pass: bool,
     /// It has nothing more to do.
     pub(crate) done: bool,
-    /// Pacing, pauses and flushes; absent for a stream that has none, which is the usual case.
+    /// Pacing, pauses and flushes. Usually absent, because a stream has none.
     pub(crate) gate: Option<Box<Gate>>,
 }
 
@@ -95,7 +95,8 @@ struct FlushEvery {
 /// Whether a stream may issue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ready {
-    /// Now, an operation that was due at this time, with its direction if the schedule decides it.
+    /// It may issue an operation now, which was due at this time. The direction is present if the
+    /// schedule decides it.
     Now(Nanos, Option<Direction>),
     /// Not before this time; [`Nanos::NEVER`] if only a completion can change that.
     At(Nanos),
@@ -104,7 +105,7 @@ pub(crate) enum Ready {
 }
 
 impl Gate {
-    /// The gate of a stream whose I/O starts at `start`; `None` if nothing ever delays it.
+    /// The gate of a stream whose I/O starts at `start`. `None` if nothing ever delays it.
     pub(crate) fn new(stream: &Stream, start: Nanos, draws: &mut Draws) -> Option<Box<Gate>> {
         let pacing = match &stream.pacing {
             Pacing::Unpaced => LivePacing::Unpaced,
@@ -272,7 +273,7 @@ impl Gate {
         }
     }
 
-    /// Operations due before `end` that were never issued, for each direction; a common schedule is
+    /// Operations due before `end` that were never issued, for each direction. A common schedule is
     /// counted as reads.
     pub(crate) fn late(&self, end: Nanos) -> PerDirection<u64> {
         let of = |schedule: &Schedule| schedule.overdue(end) + schedule.dropped();

@@ -45,8 +45,8 @@ impl Claim {
 }
 
 impl Guard<'_> {
-    /// Opens an existing target for reading, exclusively if it is a block device that would be
-    /// changed, and decides on the open descriptor. Opens nothing for writing, so the call is
+    /// Opens an existing target for reading, and decides on the open descriptor. A block device
+    /// that would be changed is opened exclusively. Opens nothing for writing, so the call is
     /// harmless. `inspect` checks the mark of the open file.
     ///
     /// # Errors

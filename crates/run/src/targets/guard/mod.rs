@@ -212,7 +212,7 @@ impl<'a> Guard<'a> {
         reasons
     }
 
-    /// The type of the file system, if its files are an interface to the kernel instead of storage.
+    /// The type of the file system, if its files are an interface to the kernel.
     fn kernel_file_system(&self, subject: &Candidate) -> Option<String> {
         const KINDS: [&str; 16] = [
             "proc", "sysfs", "debugfs", "tracefs", "securityfs", "configfs", "efivarfs", "cgroup", "cgroup2", "bpf",

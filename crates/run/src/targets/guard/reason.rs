@@ -130,7 +130,7 @@ pub enum Reason {
         /// Type of the file system, such as `proc`.
         kind: String,
     },
-    /// A file would be created among the devices, in memory: the device is missing or misspelt.
+    /// A file would be created among the devices, in memory. The device is missing or misspelt.
     AmongDevices,
     /// It is read-only. Only listings report this: a run would get the system's error.
     ReadOnly,

@@ -1,5 +1,4 @@
-//! Counts how often each block of a stream was trimmed before an operation failed there (fio
-//! `block_error_percentiles`).
+//! Counts the trims of each block before an operation failed there (fio `block_error_percentiles`).
 
 use model::Direction;
 use model::block_lifetimes::{BlockLife, BlockLifetimes as Lifetimes, BlockState};

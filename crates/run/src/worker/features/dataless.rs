@@ -1,4 +1,4 @@
-//! Engines whose operations transfer no data: they create, look up and remove files, use the
+//! Engines whose operations transfer no data. They create, look up and remove files, use the
 //! processor, or run programs.
 
 use model::plan::Worker as Plan;
@@ -8,7 +8,7 @@ use crate::worker::slots::SlotRecord;
 /// How operations of such an engine are counted.
 #[derive(Debug)]
 pub(crate) struct Dataless {
-    /// Only the operation at the start of a file has an effect; the others have no latency.
+    /// Only the operation at the start of a file has an effect. The others have no latency.
     is_metadata_engine: bool,
     /// Operations count no bytes.
     transfers_no_data: bool,

@@ -6,8 +6,8 @@ use model::plan::{Flow, Worker as Plan};
 use crate::flow::{Flows, Share};
 use crate::worker::io_loop::IoLoop;
 
-/// Default interval at which a stream ahead of its share checks again; short enough for the fastest
-/// devices.
+/// Default interval at which a stream ahead of its share checks again. It is short enough for the
+/// fastest devices.
 const POLL_INTERVAL: Nanos = Nanos::micros(2);
 
 /// The shares of a worker's streams.

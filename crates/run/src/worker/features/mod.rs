@@ -376,7 +376,7 @@ impl Features {
         }
     }
 
-    /// True if a feature, such as a full log, stalled the loop since the last call. That time
+    /// True if a feature, such as a full log, has stalled the loop since the last call. That time
     /// counts for no operation.
     pub(super) fn take_stalls(&mut self) -> bool {
         let log = self.operation_log.as_mut().map(|log| &mut log.stalled);
@@ -489,8 +489,8 @@ impl Features {
         next
     }
 
-    /// Decides whether to withhold an operation: `Some` if so, with whether another one may be
-    /// tried immediately.
+    /// Decides whether to withhold an operation. Then returns whether another one may be tried
+    /// immediately; otherwise `None`.
     pub(super) fn withhold(
         &mut self,
         io: &mut IoLoop,

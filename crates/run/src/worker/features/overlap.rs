@@ -1,5 +1,5 @@
-//! Serialises operations that overlap in a file: the later one and all after it wait (fio
-//! `serialize_overlap`).
+//! Serialises operations that overlap in a file (fio `serialize_overlap`). The later one and all
+//! after it wait.
 
 use engine::Slot;
 use model::Nanos;

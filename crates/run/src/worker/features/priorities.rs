@@ -22,7 +22,7 @@ pub(crate) struct Priorities {
 #[derive(Clone, Debug)]
 struct StreamPriorities {
     groups: Vec<Group>,
-    /// For each file of its set, the same file with the priority of each rule; absent for files
+    /// For each file of its set, the same file with the priority of each rule. Absent for files
     /// that share slots.
     files: Vec<Option<Vec<u16>>>,
     /// Additional cells of operations, by direction and priority.
@@ -89,7 +89,7 @@ pub(crate) fn rules(stream: &Stream) -> Vec<PriorityRule> {
     rules
 }
 
-/// The possible priorities of a direction's operations, the default first; empty if all have the
+/// The possible priorities of a direction's operations, the default first. Empty if all have the
 /// same.
 pub(crate) fn numbers_of(stream: &Stream, direction: Direction) -> Vec<u16> {
     let rules = rules(stream);
@@ -245,7 +245,7 @@ mod tests {
         }
     }
 
-    /// Counts how many of 1000 reads of a length go to each file; the last count is for all others.
+    /// Counts how many of 1000 reads of a length go to each file. The last count is for all others.
     fn count_by_file(rules: &[PriorityRule], length: u32) -> Vec<usize> {
         let files: Vec<u16> = (0..rules.len() as u16).collect();
         let mut priorities = StreamPriorities::new(rules, vec![Some(files)], Vec::new()).unwrap();

@@ -19,7 +19,7 @@ use crate::worker::errors::FileLabel;
 use crate::worker::io_loop::IoLoop;
 use crate::worker::setup::{Assignment, Opened, OpenedStream, open_target};
 
-/// How long a worker sleeps when it has caught up with the reader of its trace.
+/// Sleep time of a worker that has caught up with the reader of its trace.
 const READER_WAIT: Nanos = Nanos::micros(20);
 
 /// The traces of a worker's streams.
@@ -89,7 +89,7 @@ impl Replay {
         files.filter(|file| !file.open).map(|file| &file.target).collect()
     }
 
-    /// Whether the worker slept since the last call to wait for the reader of a trace.
+    /// True if the worker has waited for the reader of a trace since the last call.
     pub(super) fn take_stalls(&mut self) -> bool {
         let streams = self.streams.iter_mut().flatten();
         streams.fold(false, |any, stream| any | std::mem::take(&mut stream.stalled))
@@ -116,7 +116,7 @@ struct StreamReplay {
     /// Flushes are expected.
     flushes: bool,
     start: Nanos,
-    /// When the previous entry was replayed; the gap to the next entry is measured from then.
+    /// When the previous entry was replayed. The gap to the next entry is measured from then.
     last: Nanos,
     /// The current entry was awaited, so it counts as replayed at its due time.
     waited: bool,

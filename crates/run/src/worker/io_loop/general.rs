@@ -145,7 +145,7 @@ impl IoLoop {
         }
     }
 
-    /// The due time of a stream's next operation, and its direction if the schedule decides it;
+    /// The due time of a stream's next operation, and its direction if the schedule decides it.
     /// `None` if none is due now.
     #[inline(always)]
     pub(crate) fn pass_gate(&mut self, number: usize) -> Option<(Nanos, Option<Direction>)> {

@@ -48,7 +48,7 @@ pub(crate) struct IoLoop {
     pub(crate) budget: Budget,
     /// Passes over its region that each stream makes.
     pub(crate) passes: Option<u32>,
-    /// Each pass repeats the draws of the first, if the form of draws supports it; otherwise draws
+    /// Each pass repeats the draws of the first, if the form of draws supports it. Otherwise draws
     /// continue.
     pub(crate) repeats_draws: bool,
     /// Nothing more is submitted.
@@ -174,7 +174,7 @@ impl IoLoop {
 
 /// Waiting and reaping.
 impl IoLoop {
-    /// The number of completions to wait for in the next turn, and the deadline; `phase_end` is the
+    /// The number of completions to wait for in the next turn, and the deadline. `phase_end` is the
     /// end of the phase by time. A worker that holds locks does not wait, since others wait for the
     /// locks.
     #[inline(always)]
@@ -201,7 +201,7 @@ impl IoLoop {
         (at_least.max(1), (*next_due).min(phase_end))
     }
 
-    /// Records when the operations of this turn were issued, and how many were in flight then.
+    /// Records when the operations of this turn were issued, and the number in flight then.
     #[inline(always)]
     pub(crate) fn note_issued(&mut self, at_least: u32) {
         let taken = self.batch.submitted as usize;

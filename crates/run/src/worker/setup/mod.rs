@@ -38,8 +38,8 @@ use crate::sources::Sources;
 pub(crate) use engine::buffer_bytes;
 pub(super) use files::{Opened, OpenedStream, open_target};
 
-/// Spare rows of interval series per cell of a recorder, because an interval may be merged with the
-/// next.
+/// Spare rows of interval series per cell of a recorder. They are needed if an interval is merged
+/// with the next.
 const SPARE_ROWS: u64 = 128;
 /// The same for windows, which take more memory.
 const SPARE_WINDOWS: u64 = 16;
@@ -185,9 +185,9 @@ pub(crate) fn set_up<'plan>(assignment: &Assignment<'plan>) -> Result<(Worker<'p
 }
 
 impl IssuePath {
-    /// Chooses the fast path for streams that nothing delays, each with its own slots: no features,
-    /// pacing, pauses or flushes. With `fill_device`, no operation may follow a write that finds no
-    /// space.
+    /// Chooses the fast path for streams that nothing delays, each with its own slots. They have no
+    /// features, pacing, pauses or flushes. With `fill_device`, no operation may follow a write
+    /// that finds no space.
     fn choose(plan: &Plan, no_features: bool) -> IssuePath {
         let own_slots = plan.depth == Depth::PerStream || plan.streams.len() == 1;
         let free = |stream: &Stream| {

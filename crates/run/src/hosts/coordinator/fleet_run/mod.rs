@@ -29,7 +29,7 @@ use crate::results::nothing_measured;
 use crate::targets::{Cleanup, SharedFiles};
 use publish::Publisher;
 
-/// Minimum time between the agreement on a start time and the start; longer than a message takes.
+/// Minimum time between the agreement on a start time and the start. A message takes less.
 const START_MARGIN: Nanos = Nanos::millis(20);
 /// A rank that sends nothing for this long is late, because heartbeats come every second.
 const LATE_AFTER: Duration = Duration::from_millis(2500);
@@ -321,8 +321,8 @@ impl<'a> FleetRun<'a> {
         }
     }
 
-    /// Waits until all active ranks are ready for a step, and sends them the agreed start. `None`
-    /// if the run must stop.
+    /// Waits until all active ranks are ready for a step. Sends them the agreed start. `None` if
+    /// the run must stop.
     fn agree_on_start(&self, step: u32, cancelled_jobs: &[u32]) -> Option<Nanos> {
         let mut state = self.state();
         if self.coordinator.has_own_rank {
@@ -368,7 +368,7 @@ impl<'a> FleetRun<'a> {
         Some(at)
     }
 
-    /// Jobs of a step that must not begin, by their numbers in the plan of the fleet.
+    /// Jobs of a step that must not begin, by their numbers in the fleet's plan.
     fn cancelled_jobs(&self, step: u32) -> Vec<u32> {
         let list = self.context.hooks.cancelled.and_then(|list| list.lock().ok());
         let list = list.as_deref().map_or(&[][..], Vec::as_slice);

@@ -176,8 +176,8 @@ impl FleetRun<'_> {
         }
     }
 
-    /// The fleet's number of a rank's job, if `choose` selects this rank from those that have the
-    /// job.
+    /// The fleet's number of a rank's job. `None` unless `choose` selects this rank from those that
+    /// have the job.
     fn fleet_job_if_chosen(
         &self,
         rank: u32,
@@ -190,7 +190,8 @@ impl FleetRun<'_> {
         (choose(&mut ranks) == Some(rank)).then_some(number)
     }
 
-    /// Index of a rank's first target, and number of one of its jobs, in the plan of the fleet.
+    /// Position of a rank's job in the plan of the fleet: the index of the rank's first target, and
+    /// the number of the job.
     fn fleet_job(&self, rank: u32, step: u32, job: u32) -> Option<(u32, u32)> {
         let jobs = self.shares[rank as usize].jobs.get(step as usize)?;
         Some((self.shifts[rank as usize], *jobs.get(job as usize)?))

@@ -26,9 +26,9 @@ pub(super) fn find(view: &View, found: &mut Vec<Signature>) {
     }
 }
 
-/// The first page of a tablespace: page number 0, type 8, the tablespace's number twice, and the
-/// low half of the log position at both ends of the page (MySQL, `fil0types.h`, `fsp0types.h`).
-/// Numbers are big-endian.
+/// Checks the first page of a tablespace (MySQL, `fil0types.h`, `fsp0types.h`). It has page number
+/// 0, type 8, the tablespace's number twice, and the low half of the log position at both ends of
+/// the page. Numbers are big-endian.
 fn is_innodb(view: &View) -> Option<bool> {
     const PAGE_TYPE_SPACE_HEADER: u16 = 8;
     let header = view.big_u32(4)? == 0
@@ -40,8 +40,8 @@ fn is_innodb(view: &View) -> Option<bool> {
     Some(header && [4096, 8192, 16384, 32768, 65536].into_iter().any(closed))
 }
 
-/// Every page of a table or index has a header with its size and layout version 4, and with
-/// ascending bounds (PostgreSQL, `bufpage.h`). Pages may be empty, except for the first.
+/// Checks the header of each page of a table or index (PostgreSQL, `bufpage.h`). It has the size of
+/// the page, layout version 4, and ascending bounds. Pages may be empty, except for the first.
 fn is_postgres_table(view: &View) -> Option<bool> {
     const PAGE: u64 = 8192;
     if view.size == 0 || !view.size.is_multiple_of(PAGE) {
@@ -63,9 +63,9 @@ fn is_postgres_table(view: &View) -> Option<bool> {
     Some(header(0)? && others.into_iter().all(fits))
 }
 
-/// The long header of a segment of the write-ahead log: magic 0xD1xx (0xD0xx before version 14),
-/// the flag for a long header, the segment's size and the page size (PostgreSQL,
-/// `xlog_internal.h`).
+/// Checks the long header of a segment of the write-ahead log (PostgreSQL, `xlog_internal.h`). It
+/// has magic 0xD1xx (0xD0xx before version 14), the flag for a long header, the segment's size and
+/// the page size.
 fn is_postgres_log(view: &View) -> Option<bool> {
     let (magic, flags) = (view.little_u16(0)?, view.little_u16(2)?);
     let (segment, page) = (view.little_u32(32)?, view.little_u32(36)?);
@@ -78,8 +78,8 @@ fn is_postgres_log(view: &View) -> Option<bool> {
     )
 }
 
-/// The first page of a data or log file: header version 1, type 15, page 0 of its file, no
-/// neighbours (described in "Inside the Storage Engine: Anatomy of a page").
+/// Checks the first page of a data or log file. It has header version 1, type 15, page 0 of its
+/// file, and no neighbours (described in "Inside the Storage Engine: Anatomy of a page").
 fn is_sql_server(view: &View) -> Option<bool> {
     let header = view.has(0, &[1, 15]) && view.size.is_multiple_of(8192) && view.size > 0;
     let alone = view.is_zero(8, 6) && view.is_zero(16, 6) && view.little_u32(32)? == 0;
@@ -88,7 +88,8 @@ fn is_sql_server(view: &View) -> Option<bool> {
     Some(header && alone && (1..=32767).contains(&file) && (96..=8192).contains(&free))
 }
 
-/// Block 0 of a data file: the block size at byte 20 and the letters `}|{z` at byte 28.
+/// Checks block 0 of a data file. It has the block size at byte 20 and the letters `}|{z` at byte
+/// 28.
 fn is_oracle(view: &View) -> Option<bool> {
     let block = view.little_u32(20)?;
     Some(matches!(block, 2048 | 4096 | 8192 | 16384 | 32768) && view.has(28, b"}|{z"))

@@ -1,4 +1,4 @@
-//! Checks read data, in the worker or in threads; reports mismatches, writes dumps, and saves state
+//! Checks read data, in the worker or in threads. Reports mismatches, writes dumps, and saves state
 //! for a later check.
 
 use std::io::{self, Read as _, Write as _};
@@ -161,7 +161,8 @@ impl Verification {
     }
 }
 
-/// Writes the received and, if its seed is known, the expected data to files with fio's names.
+/// Writes the received data to a file with fio's name. If the seed is known, also writes the
+/// expected data.
 fn write_dumps(io: &IoLoop, stream: &StreamVerification, record: &SlotRecord, block: &Block, received: &[u8]) {
     let file = |kind: &str| dump_path(&stream.plan.directory, io.errors.path(record.file), block.offset, kind);
     let write = |path: PathBuf, bytes: &[u8]| std::fs::File::create(path).and_then(|mut file| file.write_all(bytes));

@@ -1,5 +1,5 @@
-//! Verifies writes: decides which writes are recorded or discarded, and when they are read back.
-//! `stream` has the rules of a stream, `check` the checks of data.
+//! Decides which writes are recorded or discarded, and when they are read back. `stream` has the
+//! rules of a stream, `check` the checks of data.
 
 mod check;
 mod stream;
@@ -32,8 +32,8 @@ fn request_for(block: Block, slot: Slot, file: u16, action: Action) -> Request {
     }
 }
 
-/// Maximum number of recomputed writes to skip before the worker checks for a stop, and to compute
-/// ahead of reads.
+/// Maximum number of recomputed writes to skip before the worker checks for a stop. Also the
+/// maximum to compute ahead of reads.
 const MAX_RECOMPUTED_IN_A_ROW: u64 = 1024;
 
 /// The verification of a worker's streams.
@@ -48,7 +48,7 @@ pub(crate) struct Verification {
     trims_the_rest: bool,
     /// Start and length of the verify phase.
     phase: (Option<Nanos>, Nanos),
-    /// Usage of the thread at the start of that phase; after its end, the usage within it.
+    /// Usage of the thread at the start of that phase. After its end, the usage within it.
     phase_usage: Usage,
     /// Start and length of verification between two rounds, within the measured window.
     between_rounds: (Option<Nanos>, Nanos),
@@ -197,8 +197,8 @@ impl Verification {
         true
     }
 
-    /// Recomputes written data: everything if blocks may have been rewritten, otherwise as much as
-    /// is read next.
+    /// Recomputes written data. If blocks may have been rewritten, recomputes everything; otherwise
+    /// as much as is read next.
     fn recompute(&mut self, io: &mut IoLoop, number: usize) {
         let Some(stream) = &mut self.streams[number] else {
             return;
@@ -220,8 +220,8 @@ impl Verification {
         }
     }
 
-    /// Skips an operation that must not be issued: a write of a stream that only verifies, or a
-    /// read of data that an earlier run did not record. `None` if it must be issued; otherwise
+    /// Skips an operation that must not be issued. It is a write of a stream that only verifies, or
+    /// a read of data that an earlier run did not record. `None` if it must be issued; otherwise
     /// whether more may be skipped immediately.
     pub(super) fn skip_operation(
         &mut self,

@@ -1,4 +1,5 @@
-//! Decides which writes of a stream are recorded, and when blocks are read back or discarded.
+//! Decides which writes of a stream are recorded. Also decides when blocks are read back or
+//! discarded.
 
 use engine::Slot;
 use model::Nanos;
@@ -157,7 +158,7 @@ impl StreamVerification {
         }
     }
 
-    /// Fills the buffer of a write to `file`, and records what is needed to check it.
+    /// Fills the buffer of a write to `file`, and records the data for its check.
     pub(super) fn fill_write(
         &mut self,
         (slot, file): (Slot, u32),
@@ -243,7 +244,7 @@ impl StreamVerification {
 
 /// Reading back and discarding blocks.
 impl StreamVerification {
-    /// True if a backlog read is due. fio's rule: after every N writes, that many of the oldest
+    /// True if a backlog read is due. By fio's rule, after every N writes, that many of the oldest
     /// blocks are read back.
     pub(super) fn is_backlog_due(&mut self) -> bool {
         let backlog = self.plan.backlog;
@@ -323,8 +324,7 @@ impl StreamVerification {
     }
 }
 
-/// True if the operations of a stream depend only on its seed, and nothing else about them is
-/// needed.
+/// True if the seed of a stream is sufficient to recompute its operations.
 fn can_be_recomputed(plan: &Plan, stream: &Stream, verify: &Verify) -> bool {
     let only_at_the_end = verify.backlog == 0 && verify.trims.is_none() && !verify.flushed_only && !verify.only;
     only_at_the_end
