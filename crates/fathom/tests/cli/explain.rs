@@ -132,7 +132,7 @@ fn paths_of_jobs_have_their_own_limits() {
     fathom(&["explain", &figures, "--cap", "x:iops=5,role=log"]).expect(4, &["the limit `x` applies to no job"]);
 }
 
-/// The same test as fio reports it: four clones of each job, which do not share an entry.
+/// The same test as fio reports it. The four clones of each job do not share an entry.
 #[test]
 fn clones_of_a_job_of_fio_share_its_path() {
     let Some(folder) = need(Directory::fast()) else { return };

@@ -1,4 +1,4 @@
-//! Everything that can go wrong is reported with its place, reason and remedy, has an exit code,
+//! Everything that can go wrong is reported with its place, reason and remedy. It has an exit code,
 //! and loses no results.
 
 use std::fs;
@@ -419,8 +419,7 @@ fn a_limit_on_file_sizes_is_reported_as_an_error() {
     assert!(!path.exists(), "no incomplete file is left");
 }
 
-/// A name from outside can neither move the cursor nor forge a line, and a long line is quoted in
-/// part.
+/// A name from outside can neither move the cursor nor forge a line. A long line is quoted in part.
 #[test]
 fn names_of_files_and_jobs_are_printed_escaped() {
     let folder = need(Directory::fast()).expect("a folder can be made");
@@ -499,7 +498,7 @@ fn a_limit_of_memory_is_named() {
     );
 }
 
-/// The test file is removed from its folder even if the folder was renamed during the test.
+/// The test file is removed even if its folder was renamed during the test.
 #[test]
 fn a_test_file_is_removed_after_its_folder_was_renamed() {
     let Some(folder) = need(Directory::fast()) else { return };
@@ -518,8 +517,8 @@ fn a_test_file_is_removed_after_its_folder_was_renamed() {
     assert!(names(&after).is_empty(), "{ended}");
 }
 
-/// Options of fio, and everyday words, suggest the option with the same meaning, not one that
-/// shares some letters (`--trim` for `--runtime`).
+/// Options of fio, and everyday words, suggest the option with the same meaning. An option that
+/// only shares some letters is not suggested (`--trim` for `--runtime`).
 #[test]
 fn options_of_fio_suggest_the_native_option() {
     for (typed, ours) in [

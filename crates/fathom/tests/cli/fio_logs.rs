@@ -1,4 +1,4 @@
-//! `fathom report` of fio's log files: the page shows the values of the lines, which are computed
+//! `fathom report` of fio's log files. The page shows the values of the lines, which are computed
 //! here again.
 
 use std::fs;
@@ -75,8 +75,8 @@ fn averages_of_a_recorded_log_are_shown() {
     assert!(!page.contains("<strong>3,"), "a rate that is in no line");
 }
 
-/// 40 operations in the first second, about 83 in each of the next nine, and one in an incomplete
-/// last second.
+/// The first second has 40 operations, and each of the next nine about 83. An incomplete last
+/// second has one.
 #[test]
 fn single_operations_are_counted_by_intervals() {
     let Some(folder) = need(Directory::new()) else { return };
@@ -105,7 +105,7 @@ fn single_operations_are_counted_by_intervals() {
     assert_close(&slowest[slowest.len() - 1..], &[11.4]);
 }
 
-/// Nine of ten operations in the bin from 128 to 129 ns, one of ten in that from 2^20 ns.
+/// Nine of ten operations are in the bin from 128 to 129 ns. One of ten is in that from 2^20 ns.
 #[test]
 fn histograms_give_percentiles() {
     let Some(folder) = need(Directory::new()) else { return };

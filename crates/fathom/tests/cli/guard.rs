@@ -30,7 +30,7 @@ fn system_disk() -> Option<String> {
     Some(format!("/dev/{}", name.file_name()?.to_str()?))
 }
 
-/// A name without a folder means the current folder: a file that fathom created can be extended by
+/// A name without a folder means the current folder. A file that fathom created can be extended by
 /// its bare name.
 #[test]
 fn a_file_given_by_bare_name_is_extended() {
@@ -193,7 +193,7 @@ fn is_locked_by(process: u32, file: &Path) -> bool {
         .any(|line| line.contains(&holder) && line.ends_with(&inode))
 }
 
-/// Two runs that write to one file measure each other: native commands refuse the second run, and
+/// Two runs that write to one file measure each other. Native commands refuse the second run, and
 /// the drop-in modes warn. Reading disturbs no data.
 #[test]
 fn a_file_that_another_run_writes_to_is_refused() {
@@ -236,7 +236,7 @@ fn a_file_that_another_run_writes_to_is_refused() {
     fathom(&write_arguments(text(&file), &["--allow-overwrite", text(&file)])).expect(0, &["IOPS"]);
 }
 
-/// The kernel knows the file of a loop device even if no path leads to it, and even without `/sys`.
+/// The kernel knows the file of a loop device even without a path, and without `/sys`.
 #[test]
 fn the_file_of_a_loop_device_is_refused_without_its_path() {
     let Some(device) = need(LoopDevice::of_size(8 * MIB, LoopOptions::default())) else {

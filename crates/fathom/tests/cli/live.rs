@@ -1,5 +1,5 @@
-//! The live view in a terminal of tmux: its contents, its sizes, and the state of the terminal
-//! afterwards.
+//! The live view in a terminal of tmux. Tests check its contents, its sizes, and the state of the
+//! terminal afterwards.
 
 use std::fs;
 use std::path::PathBuf;
@@ -99,8 +99,8 @@ impl Pane {
         self.folder.path().join(name)
     }
 
-    /// Runs the program in a script that records the attributes of the terminal before and after,
-    /// and the exit code.
+    /// Runs the program in a script. The script records the attributes of the terminal before and
+    /// after, and the exit code.
     fn start(&self, arguments: &str) {
         let script = format!(
             "stty -g > before\nsh -c 'echo $$ > pid; exec {PROGRAM} {arguments}'\necho code $? > code.new\nstty -g > after\nmv code.new code\n"

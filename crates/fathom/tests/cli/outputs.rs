@@ -257,8 +257,8 @@ fn a_warm_up_is_saved_separately_from_the_measured_window() {
     assert!((118_000..=122_000).contains(&operations), "{operations}");
 }
 
-/// The readings were taken on a client of Linux 6.1 before and after 200 direct writes of 64 KiB;
-/// `mountstats` and `nfsiostat` of nfs-utils show the same counts and means for them.
+/// The readings are from a client of Linux 6.1. They were taken before and after 200 direct writes
+/// of 64 KiB; `mountstats` and `nfsiostat` of nfs-utils show the same counts and means for them.
 #[test]
 fn two_copies_of_mountstats_are_compared() {
     let data = |name: &str| format!("{}/../../tests/data/nfs/{name}", env!("CARGO_MANIFEST_DIR"));

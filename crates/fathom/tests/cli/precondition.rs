@@ -1,4 +1,4 @@
-//! Preconditioning: on a simulated device whose write cache runs out, and on a small real file and
+//! Preconditioning of a simulated device whose write cache runs out, and of a small real file and
 //! device.
 
 use std::fs;
@@ -25,9 +25,9 @@ fn device(folder: &Path, more: &str) -> PathBuf {
     path
 }
 
-/// The device does 10,000 writes of 4 KiB per second for 3.5 s, until its fast memory is full, and
-/// 2,500 afterwards. So rounds of a second have 10,000 three times, then one mixed value, then
-/// 2,500. The window is steady only once it no longer contains the cliff.
+/// The device does 10,000 writes of 4 KiB per second for 3.5 s. Then its fast memory is full, and
+/// it does 2,500. So rounds of a second have 10,000 three times, then one mixed value, then 2,500.
+/// The window is steady only once it no longer contains the cliff.
 #[test]
 fn a_cliff_must_leave_the_window() {
     let folder = folder();

@@ -519,7 +519,7 @@ fn sample(text: &str, name: &str) -> f64 {
     value.expect("there is a sample").expect("it is a number")
 }
 
-/// Checks the rules of OpenMetrics: every sample belongs to the family above it, each family occurs
+/// Checks the rules of OpenMetrics. Every sample belongs to the family above it, each family occurs
 /// once, and the end is marked.
 fn assert_valid_openmetrics(text: &str) {
     assert!(text.ends_with("\n# EOF\n"), "{text}");

@@ -215,7 +215,7 @@ fn an_offered_rate_gets_more_slots_while_all_are_taken() {
     );
 }
 
-/// 12 servers of 300 us reach 40,000 at a depth of 12, which is not a power of two.
+/// 12 servers of 300 us reach 40,000 at a depth of 12. That is not a power of two.
 #[test]
 fn the_smallest_depth_that_reaches_the_rate_is_measured_and_recommended() {
     let folder = folder();

@@ -41,8 +41,8 @@ impl Ran {
     }
 }
 
-/// A device of 64 MiB that fails after its first 8 MiB, and the folder of its backing file, which
-/// has room for other files.
+/// A device of 64 MiB that fails after its first 8 MiB. The folder of its backing file has room for
+/// other files.
 #[cfg(target_os = "linux")]
 pub fn device_that_ends() -> Option<(Directory, LoopDevice)> {
     let folder = need(Directory::fast())?;

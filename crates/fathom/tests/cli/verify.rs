@@ -19,8 +19,8 @@ fn on_device(lines: &str, arguments: &[&str]) -> Option<Ran> {
     Some(fathom(&words))
 }
 
-/// Serves 4 operations in parallel, in 2 ms each on average: up to 2000 per second if nothing else
-/// limits it.
+/// Serves 4 operations in parallel, in 2 ms each on average. So it reaches up to 2000 per second if
+/// nothing else limits it.
 const DEVICE: &str = "servers = 4\nservice = \"exponential 2ms\"";
 
 fn capped(iops: u32) -> String {
@@ -192,8 +192,8 @@ fn probes_raise_the_depth_for_a_required_rate() {
     }
 }
 
-/// Regression: with only 25 % more slots than Little's law requires, operations of these loads
-/// waited for a slot.
+/// Regression: operations of these loads waited for a slot. There were only 25 % more slots than
+/// Little's law requires.
 #[test]
 fn enough_slots_are_used_to_judge_a_latency() {
     for (device, require, rate) in [
@@ -234,7 +234,7 @@ fn credits_that_run_out_fail_with_the_change() {
     }
 }
 
-/// A test shorter than the promise requires fails a latency only if no later result could save it.
+/// A test that is too short fails a latency only if no later result could save it.
 #[test]
 fn a_short_test_fails_a_latency_that_is_already_lost() {
     // In 300 s at 1,500 per second there are 450,000 operations; p99 lets 4,500 of them take
@@ -392,7 +392,8 @@ fn a_drifting_latency_fails_a_full_test() {
     }
 }
 
-/// Too few slots in the program are not a limit of the storage, regardless of who set their number.
+/// Too few slots in the program are not a limit of the storage. It does not matter who set their
+/// number.
 #[test]
 fn too_few_slots_make_a_rate_inconclusive() {
     // 20 ms, 256 wide, reaches 12,800; 64 slots reach 3,200 of them.
@@ -591,8 +592,8 @@ fn advice_names_the_disk_to_order() {
     fathom(&["advise", "--from", "/tmp/none.json"]).expect(3, &["cannot read"]);
 }
 
-/// Three disks of 5,000 IOPS each, with three copies of the data, allow a client 5,000 writes or
-/// 15,000 reads per second.
+/// Three disks of 5,000 IOPS each hold three copies of the data. They allow a client 5,000 writes
+/// or 15,000 reads per second.
 #[test]
 fn copies_lower_what_disks_can_reach() {
     let reach = |read: &str, replicas: &str| {

@@ -1,5 +1,4 @@
-//! Verdicts on devices that keep a promise while something else disturbs it, and on devices that
-//! hide their faults.
+//! Verdicts on devices that keep a promise despite a disturbance, and on devices that hide faults.
 
 use std::fs;
 
@@ -161,7 +160,7 @@ fn credits_that_end_in_the_warm_up_are_named() {
     }
 }
 
-/// 300 operations per second for each of its seconds is what a gp2 disk of 100 GiB promises.
+/// A gp2 disk of 100 GiB promises 300 operations per second.
 #[test]
 fn a_clause_of_a_policy_is_not_broken_by_an_additional_requirement() {
     let policy = ["--policy", "aws/gp2", "--size", "100GiB", "--require", "iops>=3000"];
@@ -191,7 +190,7 @@ fn a_clause_about_operations_that_are_not_issued_is_refused() {
     }
 }
 
-/// A figure within its limit that is getting worse is reported with its first and last value.
+/// A figure that gets worse within its limit is reported with its first and last value.
 #[test]
 fn a_figure_that_becomes_worse_within_its_limit_is_reported() {
     let drift = "servers = 10\nservice = \"1ms\"\ndrift = 0.003";
@@ -213,7 +212,7 @@ fn a_figure_that_becomes_worse_within_its_limit_is_reported() {
     }
 }
 
-/// 70,000 credits at 2,500 a second are spent 28 s after the start, 5 s of which are warm-up.
+/// 70,000 credits at 2,500 per second are spent after 28 s, 5 s of which are warm-up.
 #[test]
 fn the_end_of_credits_is_reported_to_the_second() {
     let credits = "servers = 64\nservice = \"500us\"\nlayer = \"iops 500 burst 3000 bucket 70000\"";

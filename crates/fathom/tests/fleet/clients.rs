@@ -1,5 +1,5 @@
-//! `--server` and `--client` of fio: jobs on several servers on this machine, and their JSON for
-//! programs.
+//! `--server` and `--client` of fio. Jobs run on several servers on this machine, and programs read
+//! their JSON.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -505,7 +505,8 @@ fn one_host_reports_like_a_local_run() {
     );
 }
 
-/// Scripts call it by a link or a copy of that name, and connect as soon as the call returns.
+/// Scripts call the program by a link or a copy named `fio`. They connect as soon as the call
+/// returns.
 #[test]
 fn a_server_in_the_background_listens_when_the_call_returns() {
     let Some(folder) = need(Directory::fast()) else { return };

@@ -1,4 +1,4 @@
-//! Ctrl-C on the host that started a test ends it on all hosts, and their results are reported.
+//! Ctrl-C on the starting host ends a test on all hosts. Their results are reported.
 
 use super::*;
 

@@ -1,5 +1,5 @@
-//! Tests that launchers start: every front end of fathom under mpirun, processes that connect over
-//! TCP, other launchers, and bindings to CPUs.
+//! Tests that launchers start. They cover every front end of fathom under mpirun, processes that
+//! connect over TCP, other launchers, and bindings to CPUs.
 
 use std::fs;
 use std::path::Path;

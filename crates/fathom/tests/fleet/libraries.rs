@@ -98,8 +98,8 @@ fn a_library_of_another_launcher_is_refused() {
     assert!(!workspace.path("saved").exists());
 }
 
-/// Sends a message from a process to itself, and checks that MPI returns an error for a missing
-/// rank. By default, MPI would end this process.
+/// Sends a message from a process to itself. Checks that MPI returns an error for a missing rank;
+/// by default, MPI would end this process.
 fn assert_returns_errors(library: &str, abi: Abi) {
     let mpi = Mpi::open(library).unwrap().start().unwrap();
     assert_eq!((mpi.abi, mpi.rank(), mpi.size()), (abi, 0, 1));

@@ -1,4 +1,4 @@
-//! Hosts that are lost during a test: each case ends in bounded time, and the measured results are
+//! Hosts that are lost during a test. Each case ends in bounded time, and the measured results are
 //! reported.
 
 use std::io::{BufRead, BufReader};
@@ -29,7 +29,7 @@ fn a_killed_process_is_named_and_the_other_results_are_reported() {
     );
 }
 
-/// fio and DiskSpd have no hosts, but a reader of their reports must know of the loss.
+/// fio and DiskSpd have no hosts. But a reader of their reports must know of the loss.
 #[test]
 fn drop_in_modes_name_a_lost_host_too() {
     let Some(workspace) = long() else { return };
@@ -58,7 +58,7 @@ fn a_promise_is_not_judged_by_a_partial_test() {
     lose_a_host_while_verifying("iops >= 500", &["--depth", "4"]);
 }
 
-/// Without a depth, verify searches for one first; a probe that lost a host decides nothing either.
+/// Without a depth, verify searches for one first. A probe that lost a host decides nothing either.
 #[test]
 fn a_promise_is_not_judged_by_a_partial_probe() {
     lose_a_host_while_verifying("iops >= 1000000", &[]);
@@ -156,8 +156,7 @@ fn results_are_recovered_if_the_coordinator_is_killed() {
     assert_eq!(starts.collect::<Vec<_>>(), [1, 1]);
 }
 
-/// If the launcher ends all ranks, or the coordinator is killed, the results are recovered from the
-/// journals.
+/// Kills a rank under a launcher. The results must be recovered from the journals.
 #[track_caller]
 fn assert_recovered_after_kill(hosts: &Hosts, launcher: &str, rank: u32) {
     let Some(workspace) = long() else { return };

@@ -166,8 +166,7 @@ impl Workspace {
         self.saved("recovered")
     }
 
-    /// Starts three ranks on this machine with Open MPI 5, under which the others survive a lost
-    /// rank.
+    /// Starts three ranks on this machine with Open MPI 5. There, the others survive a lost rank.
     fn with_ulfm(&self, folder: &Path, saved: &str) -> Child {
         let mut command = Command::new(folder.join("bin/mpirun"));
         command
@@ -206,8 +205,8 @@ impl Workspace {
 const SIMULATED: &str = "seed = 7\n[[job]]\nname = \"r\"\ntarget = \"simulated:disk\"\ndepth = 4\nread = 70\noperations = 5000\n\
                          [simulated.disk]\nsize = \"1GiB\"\nservers = 4\nservice = \"exponential 100us\"\n";
 
-/// The data that is summed over all ranks: series, histograms by interval, operations of each rank
-/// by interval.
+/// The data that is summed over all ranks. It has series, histograms by interval, and operations of
+/// each rank by interval.
 fn summed_jobs(results: &Results) -> Vec<JobResults> {
     let mut jobs = results.steps[0].jobs.clone();
     // The usage of workers differs between runs; `measured` compares their measurements.

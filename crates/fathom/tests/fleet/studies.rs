@@ -1,9 +1,9 @@
-//! Commands with several runs on several hosts: each rank creates its files on its own host, once,
+//! Commands with several runs on several hosts. Each rank creates its files on its own host, once,
 //! and removes them at the end.
 
 use super::*;
 
-/// A folder with a directory for each of two ranks, and none with the name in the plan.
+/// A folder with a directory for each of two ranks. None has the name in the plan.
 fn create_workspace() -> Option<Workspace> {
     let workspace = Workspace::new("")?;
     for rank in ["0", "1"] {
@@ -31,7 +31,7 @@ fn assert_nothing_is_left(workspace: &Workspace) {
     }
 }
 
-/// Checks that every run of a saved study had both ranks, and that the first run created their
+/// Checks that every run of a saved study had both ranks. The first run must have created their
 /// files, which the others used.
 #[track_caller]
 fn assert_created_once(workspace: &Workspace, saved: &str, runs: usize) {

@@ -19,7 +19,7 @@ fn folder() -> Directory {
     need(Directory::fast()).expect("a temporary directory can always be created")
 }
 
-/// Provides trace events of the kernel to one test at a time: a capture uses the first mounted
+/// Provides trace events of the kernel to one test at a time. A capture uses the first mounted
 /// tracefs, which must stay mounted until the capture ends.
 fn lock_tracefs() -> Option<(MutexGuard<'static, ()>, TraceFs)> {
     static TURN: Mutex<()> = Mutex::new(());
@@ -70,8 +70,8 @@ fn wait_until_busy(device: &Path) {
     }
 }
 
-/// The lowest and the highest rate that the kernel has counted in any two seconds while something
-/// runs. A busy machine does less than a load asks for, and then catches up.
+/// Measures the lowest and the highest rate that the kernel counts in any two seconds during `run`.
+/// A busy machine does less than a load asks for, and then catches up.
 fn rates_of_two_seconds<T>(device: &Path, run: impl FnOnce() -> T) -> (T, [f64; 2]) {
     let is_over = AtomicBool::new(false);
     let (ran, counts) = thread::scope(|scope| {
@@ -117,7 +117,7 @@ fn ring(trace: &TraceFs, process: u32) -> PathBuf {
     trace.path().join(format!("instances/fathom-{process}"))
 }
 
-/// 70 % reads of 4 KiB at random places with 8 in flight, on a device with a queue.
+/// The load is 70 % random reads of 4 KiB with 8 in flight.
 #[test]
 fn a_mix_on_a_device_with_a_queue_is_captured() {
     let Some((_turn, _trace)) = lock_tracefs() else { return };
@@ -182,8 +182,8 @@ fn depth_and_sizes_on_a_device_without_a_queue_are_captured() {
     assert_eq!(job.depth.unwrap_or(1), 1, "{output}");
 }
 
-/// As many in flight as the queue holds: the captured depth is that, and the average is not far
-/// from it.
+/// The load fills the queue. The captured depth is that of the queue, and the average is close to
+/// it.
 #[test]
 fn the_depth_of_a_full_queue_is_captured() {
     let Some((_turn, _trace)) = lock_tracefs() else { return };

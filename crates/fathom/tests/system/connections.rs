@@ -1,4 +1,4 @@
-//! Idle and slow connections to a run with `--metrics`, which disturb neither the run nor other
+//! Idle and slow connections to a run with `--metrics`. They disturb neither the run nor other
 //! clients.
 
 use std::fs;

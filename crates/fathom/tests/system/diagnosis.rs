@@ -90,7 +90,7 @@ fn limits_are_named_and_mistakes_reported() {
     with(&["--vm", "no-such-machine"]).expect(4, &[]);
 }
 
-/// Azure's combined test as a job file: each job names its path, and has its own limit in addition
+/// Azure's combined test as a job file. Each job names its path, and has its own limit in addition
 /// to those of the machine.
 #[test]
 fn jobs_of_a_file_are_compared_with_the_limits_of_their_paths() {

@@ -1,6 +1,6 @@
-//! Tests that take long or need much of the machine: the drop-in modes of fio and DiskSpd, reports
-//! in a browser, verdicts on simulated and throttled devices, the protection of data. They are one
-//! program, because each test program links everything.
+//! Tests that take long or need much of the machine. They cover the drop-in modes of fio and
+//! DiskSpd, reports in a browser, verdicts on simulated and throttled devices, and the protection
+//! of data. They are one program, because each test program links everything.
 
 #![allow(clippy::unwrap_used, reason = "a test that meets the unexpected fails")]
 

@@ -1,4 +1,4 @@
-//! Files that fathom once created and that now contain the user's own data: no command changes them
+//! Files that fathom once created and that now contain the user's own data. No command changes them
 //! without permission.
 
 use std::fs;
@@ -12,9 +12,9 @@ use crate::calling::{Ran, command, finish, text};
 
 const MIB: u64 = 1 << 20;
 
-/// Ways in which a user's own data gets into a file of fathom: shell commands, where `$M` is that
-/// file, `$P` is data of the user's (as large as `seq 1 1000000` makes it), `$Q` is data of the
-/// user's of the same size as `$M`, and `$D` is their folder.
+/// Ways in which a user's own data gets into a file of fathom. They are shell commands, where `$M`
+/// is that file, `$P` is the user's data (the output of `seq 1 1000000`), `$Q` is the user's data
+/// with the size of `$M`, and `$D` is their folder.
 const WAYS: &[(&str, &str)] = &[
     ("cat", "cat $P > $M"),
     ("cat of the same size", "cat $Q > $M"),
@@ -253,7 +253,7 @@ fn user_data_in_a_file_of_fathom_is_kept_by_every_command() {
     assert_nothing_is_lost(fs.path(), "direct", COMMANDS);
 }
 
-/// The number of commands to try: these use the file unchanged, use a part of it, or enlarge it.
+/// The number of commands to try. These use the file unchanged, use a part of it, or enlarge it.
 const FEW: usize = 3;
 
 /// There, an immediate change has the same timestamp, because timestamps are whole seconds.

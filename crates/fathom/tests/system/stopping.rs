@@ -42,8 +42,8 @@ fn a_stopped_run_reports_its_results() {
     assert!(ran.json()["jobs"][0]["total"]["operations"].as_u64().unwrap() > 1000);
 }
 
-/// Sends a signal to a run of two seconds, which is started with this option of `env`. Checks its
-/// exit code.
+/// Sends a signal to a run of two seconds, and checks its exit code. The run is started with this
+/// option of `env`.
 #[track_caller]
 fn expect_exit(disposition: &str, name: &str, arguments: &[&str], code: i32) {
     let mut command = Command::new("env");

@@ -1,5 +1,4 @@
-//! Verdicts where a real device is throttled or shared, and where other programs keep the
-//! processors busy.
+//! Verdicts on a throttled or shared real device, and on a machine that other programs keep busy.
 //!
 //! Other programs may run at the same time as these tests. If they may have caused a miss, a FAIL
 //! may become INCONCLUSIVE because of others. A disturbance must not turn a verdict into its
@@ -40,8 +39,7 @@ impl Drop for BackgroundProgram {
     }
 }
 
-/// A device of 64 MiB bypassing the page cache, and a control group that limits it to `reads` per
-/// second.
+/// A device of 64 MiB bypassing the page cache. A control group limits it to `reads` per second.
 fn throttled_device(reads: u64) -> Option<(LoopDevice, Throttle)> {
     let device = need(LoopDevice::of_size(64 << 20, LoopOptions::DIRECT))?;
     let throttle = need(Throttle::new())?;
@@ -115,8 +113,8 @@ fn a_cap_that_is_lowered_halfway_fails_with_the_change() {
     assert!((400.0..=600.0).contains(&low), "{reason}");
 }
 
-/// The kernel's throttle allows 2,000 reads per second at depth 32, but only 1,300 with 256 in
-/// flight on a loop device.
+/// The kernel's throttle allows 2,000 reads per second at depth 32. With 256 in flight on a loop
+/// device, it allows only 1,300.
 #[test]
 fn a_throttle_that_is_slower_under_a_deep_queue_fails_no_rate() {
     let _turn = take_turn();

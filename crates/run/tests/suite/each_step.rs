@@ -226,8 +226,8 @@ fn ranges_in_effect_are_reported() {
     assert_eq!(ranges[1].start.0 + ranges[1].length.0, 1 << 30);
 }
 
-/// Interval series show completion latency if the plan says so, otherwise response time for paced
-/// streams, and total latency for others.
+/// Interval series show completion latency if the plan says so. Otherwise they show response time
+/// for paced streams, and total latency for others.
 #[test]
 fn interval_series_show_the_requested_latency() {
     let extremes = |points: LatencyPoints, paced: bool| {
@@ -280,8 +280,8 @@ fn short_intervals_are_all_kept() {
     assert!(points.iter().all(|point| (9..=11).contains(&point.operations)));
 }
 
-/// A worker has a mapped file and a file that it accesses with calls, on each engine that supports
-/// both.
+/// A worker has a mapped file and a file that it accesses with calls. Each engine that supports
+/// both is tested.
 #[cfg(target_os = "linux")]
 #[test]
 fn mapped_streams_run_alongside_others() {

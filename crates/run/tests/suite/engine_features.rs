@@ -1,5 +1,5 @@
-//! Features that only some engines and targets have: I/O priorities of single operations, atomic
-//! writes, a pool of threads that make the calls.
+//! Features that only some engines and targets have. They are I/O priorities of single operations,
+//! atomic writes, and a pool of threads that make the calls.
 
 use crate::support::{plan_on, run_job, stream, try_run, worker};
 use model::Bytes;

@@ -1,5 +1,4 @@
-//! Other processes of the same test, which need the same files, and programs that use the devices
-//! of a test.
+//! Other processes of a test that need the same files, and programs that use its devices.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,5 @@
-//! Traces on the simulated device: each operation at its time, to the nanosecond, and in its order.
+//! Traces on the simulated device. Each operation begins at its time, to the nanosecond, and in its
+//! order.
 
 use std::path::Path;
 

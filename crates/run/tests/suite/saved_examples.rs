@@ -36,8 +36,8 @@ fn workload(name: &str, stop: Stop) -> Workload {
     Workload::new(name, vec![TargetId(0)], stop)
 }
 
-/// Two workers with 8 operations in flight each, served in 50 to 150 µs: 80,000 operations a second
-/// for each worker.
+/// Two workers with 8 operations in flight each, served in 50 to 150 µs. Each worker does 80,000
+/// operations per second.
 fn mixed() -> Plan {
     let mut both = Workload {
         workers: 2,
@@ -54,7 +54,7 @@ fn mixed() -> Plan {
     plan("mixed", SimulatedDevice { service, ..device() }, &[both])
 }
 
-/// A thousand reads a second of 100 µs each, and a host that pauses for 300 of 2,000 ms.
+/// A thousand reads per second of 100 µs each. The host pauses for 300 of 2,000 ms.
 fn paced() -> Plan {
     let job = Workload {
         depth: 32,
@@ -68,8 +68,8 @@ fn paced() -> Plan {
     plan("paced", frozen, &[job])
 }
 
-/// A pass of 512 sequential writes with a flush after every 64, and 1,000 random reads of which the
-/// 600th fails and is tolerated. The device counts the 520 operations of the pass too.
+/// A pass of 512 sequential writes with a flush after every 64, and 1,000 random reads. The 600th
+/// read fails and is tolerated. The device counts the 520 operations of the pass too.
 fn steps() -> Plan {
     let once = Stop::after_passes(1);
     let mut fill = Workload {
@@ -99,7 +99,7 @@ fn steps() -> Plan {
     plan("steps", failing, &[fill, check])
 }
 
-/// Four ranks on three machines, of which the third is slower than the others and the last was lost
+/// Four ranks on three machines. The third rank is slower than the others, and the last was lost
 /// after two of four seconds.
 fn fleet() -> Results {
     let job = Workload {

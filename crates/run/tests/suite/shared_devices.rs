@@ -1,5 +1,4 @@
-//! Simulated devices that several workers, jobs and steps use: one device, and the same figures in
-//! every run.
+//! Simulated devices that several workers, jobs and steps share. Every run gives the same figures.
 
 use crate::support::{device, plan, run_job, stream, try_run, worker};
 use model::event::EndReason;
@@ -82,7 +81,7 @@ fn workers_share_the_cap_of_a_device() {
     assert_operations(&relaxed, 4000);
 }
 
-/// Four workers at depth 1 on one server wait for one another, so each operation takes four times
+/// Four workers at depth 1 on one server wait for one another. So each operation takes four times
 /// the service time.
 #[test]
 fn workers_wait_for_the_servers_of_a_device() {
@@ -242,7 +241,7 @@ fn every_run_of_a_plan_gives_the_same_figures() {
     }
 }
 
-/// The rule changes the depth of all workers together, at the same simulated time in every run.
+/// The rule changes the depth of all workers at the same simulated time in every run.
 #[test]
 fn rules_act_on_several_workers_at_the_same_time_in_every_run() {
     let search = || {
@@ -296,8 +295,8 @@ fn a_worker_that_ends_early_does_not_delay_the_others() {
     assert_operations(&job, 8000);
 }
 
-/// A job that waits for another job begins at the simulated end of that job, on a device that keeps
-/// its state.
+/// A job that waits for another job begins at the simulated end of that job. The device keeps its
+/// state.
 #[test]
 fn jobs_and_steps_follow_one_another_in_simulated_time() {
     let burst = SimulatedDevice {

@@ -1,4 +1,4 @@
-//! Verification in complete runs on real files: written data is read back and checked, and wrong
+//! Verification in complete runs on real files. Written data is read back and checked, and wrong
 //! data is found.
 
 use std::path::Path;

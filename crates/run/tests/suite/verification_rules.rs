@@ -1,6 +1,6 @@
-//! Rules of verification besides reading back: headers at other offsets, checker threads, flushed
-//! writes only, rounds, states for a later check, blocks that are discarded again. Complete runs on
-//! real files.
+//! Rules of verification besides reading back, in complete runs on real files. These are headers at
+//! other offsets, checker threads, flushed writes only, rounds, states for a later check, and
+//! blocks that are discarded again.
 
 use std::process::Command;
 

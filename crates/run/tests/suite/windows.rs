@@ -16,8 +16,8 @@ use model::{Bytes, Direction, Nanos, PerDirection};
 const SHORT: Nanos = Nanos::millis(37);
 const LONG: Nanos = Nanos::millis(500);
 
-/// Two workers, the first with two streams, over 1.7 s after a warm-up: 50 to 150 µs for each
-/// operation.
+/// Two workers, the first with two streams, over 1.7 s after a warm-up. Each operation takes 50 to
+/// 150 µs.
 fn two_workers() -> Plan {
     let service = SimulatedService::Uniform {
         low_ns: Nanos::micros(50),
@@ -167,7 +167,7 @@ fn a_run_without_a_log_keeps_the_same_windows() {
     assert_eq!(with.windows, without.windows);
 }
 
-/// The extremes that a window needs are taken out of the histograms while it is open, and put back.
+/// The extremes that an open window needs are taken out of the histograms, and put back.
 #[test]
 fn windows_change_no_other_result() {
     let with = run_job(two_workers());
