@@ -9,8 +9,7 @@ use model::plan::{EngineKind, Job, Plan, Step, Stream, StreamTarget, Worker};
 const PER_WORKER: u64 = 2;
 /// Descriptors of a job: its logs.
 const PER_JOB: u64 = 2;
-/// Descriptors of every run: the file being examined or prepared, samples of the system, saved
-/// results.
+/// Descriptors of every run: a file under preparation, samples of the system, saved results.
 const PER_RUN: u64 = 24;
 
 /// Computes an upper bound of the file descriptors that a plan has open simultaneously.

@@ -1,7 +1,7 @@
-//! Sets I/O schedulers for the devices under targets, and restores them at the end of the run. In
-//! contrast, fio leaves its choice in place. A device that has another user (system files, swap
-//! space, a volume mounted elsewhere, the disk of a virtual machine) is refused, because the run
-//! would change that user's speed for no apparent reason.
+//! Sets I/O schedulers for the devices under targets, and restores them after the run. In contrast,
+//! fio leaves its choice in place. A device that has another user (system files, swap space, a
+//! volume mounted elsewhere, the disk of a virtual machine) is refused, because the run would
+//! change that user's speed for no apparent reason.
 
 use std::fs;
 use std::io;

@@ -55,7 +55,7 @@ fn rates_of_reads_and_writes_determine_the_mix() {
     fathom(&words).expect(6, &[" -w30 -g1000i "]);
 }
 
-/// fio caps the depth of a synchronous engine, so the plan does not show the requested depth.
+/// fio caps a synchronous engine's depth, so the plan does not show the requested depth.
 #[test]
 fn lint_examines_the_requests_of_a_line_in_another_dialect() {
     let lint = |line: &str| fathom(&["lint"].into_iter().chain(line.split(' ')).collect::<Vec<_>>());

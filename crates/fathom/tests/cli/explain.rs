@@ -526,7 +526,7 @@ fn a_stated_percentile_is_a_figure() {
     judged(&few, "p99.9<=20ms").expect(2, &["operations are too few"]);
 }
 
-/// A device with a cap of 3,000 gets a rate of 6,000, or has two latency modes. `explain` does not
+/// A device capped at 3,000 gets a rate of 6,000, or has two latency modes. `explain` does not
 /// repeat the findings of the run, and does not call the load limited.
 #[test]
 fn a_run_is_explained_without_repeating_its_findings() {

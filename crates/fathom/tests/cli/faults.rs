@@ -104,7 +104,7 @@ fn excessive_counts_are_refused_immediately() {
     fathom(&["diskspd", &format!("-X{}", text(&profile))]).expect(1, &["(-t)=2147483648", "65536"]);
 }
 
-/// Each clone once took 560 KiB, most of it unused histograms that the allocator had cleared.
+/// Each clone once took 560 KiB, mostly for unused histograms that the allocator had cleared.
 #[test]
 fn a_clone_takes_less_memory_than_its_histograms() {
     let resident_kib = |clones: u32| {
@@ -322,7 +322,7 @@ fn errors_of_a_file_system_are_reported() {
     fathom(&writing).expect(1, &["a write failed: Input/output error"]);
 }
 
-/// While a call on a file system does not return, no signal handler runs in its thread.
+/// No signal handler runs in a thread whose file system call does not return.
 #[test]
 fn the_first_signal_ends_the_examination_of_a_target_that_does_not_answer() {
     let Some(faulty) = need(FaultFs::of_size(16 * MIB)) else {

@@ -236,7 +236,7 @@ fn a_file_that_another_run_writes_to_is_refused() {
     fathom(&write_arguments(text(&file), &["--allow-overwrite", text(&file)])).expect(0, &["IOPS"]);
 }
 
-/// The kernel knows the file of a loop device even without a path, and without `/sys`.
+/// The kernel knows a loop device's file even without a path and without `/sys`.
 #[test]
 fn the_file_of_a_loop_device_is_refused_without_its_path() {
     let Some(device) = need(LoopDevice::of_size(8 * MIB, LoopOptions::default())) else {

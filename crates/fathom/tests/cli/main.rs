@@ -1,4 +1,4 @@
-//! The program as its users call it: its output, its exit codes, and the files that it leaves.
+//! The program as users call it: its output, its exit codes, and its files.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test that meets the unexpected fails")]

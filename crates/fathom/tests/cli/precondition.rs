@@ -1,5 +1,4 @@
-//! Preconditioning of a simulated device whose write cache runs out, and of a small real file and
-//! device.
+//! Preconditioning of a simulated device with a small write cache, and of small real targets.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -82,8 +81,8 @@ fn a_device_that_does_not_change_is_steady_after_five_rounds() {
     assert_eq!(table.lines().count(), 6);
 }
 
-/// Another load starts at random, lasts about two rounds, and makes the device a hundred times
-/// slower.
+/// A device is a hundred times slower while another load runs. The load starts at random and lasts
+/// about two rounds.
 #[test]
 fn a_device_that_never_becomes_steady_is_reported_with_an_exit_code() {
     let folder = folder();

@@ -13,8 +13,8 @@ fn folder() -> Directory {
     need(Directory::fast()).expect("a temporary directory can always be made")
 }
 
-/// Runs a suite of these lines on a device that reaches at most 4000 per second. It serves 8
-/// operations at a time in 2 ms each on average.
+/// Runs a suite of these lines on a device capped at 4000 per second. It serves 8 operations at a
+/// time in 2 ms each on average.
 fn on_device(folder: &Directory, workloads: &str, more: &[&str]) -> Ran {
     let file = folder.path().join("suite.toml");
     let head = "name = \"trial\"\nobjective = \"the device is understood\"\n[defaults]\ntarget = \"simulated:disk\"\nwarm-up = \"1s\"\ntime = \"30s\"\n";

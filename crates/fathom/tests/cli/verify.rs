@@ -58,7 +58,7 @@ fn a_promise_that_is_kept_passes() {
     }
 }
 
-/// Regression: a short transfer gave PASS without a warning, and `--strict` exited with 1 without a
+/// Regression: a short transfer gave PASS without a warning. `--strict` exited with 1 and gave no
 /// reason.
 #[test]
 fn warnings_are_printed_below_the_verdict() {
@@ -234,7 +234,7 @@ fn credits_that_run_out_fail_with_the_change() {
     }
 }
 
-/// A test that is too short fails a latency only if no later result could save it.
+/// A latency fails in a test that is too short only if it cannot recover.
 #[test]
 fn a_short_test_fails_a_latency_that_is_already_lost() {
     // In 300 s at 1,500 per second there are 450,000 operations; p99 lets 4,500 of them take
@@ -257,7 +257,7 @@ fn a_short_test_fails_a_latency_that_is_already_lost() {
     }
 }
 
-/// A limit on writes breaks the promised total, not the promise for reads or for writes.
+/// A limit on writes breaks the promised total, but not either direction's promise.
 #[test]
 fn a_direction_clause_counts_only_its_operations() {
     let writes = "servers = 64\nservice = \"500us\"\nlayer = [\"iops 1000 writes\"]";
@@ -298,7 +298,7 @@ fn an_untested_throughput_is_reported() {
     }
 }
 
-/// Operations served late raise the mean rate, but they were not served when they were due.
+/// Operations served late raise the mean rate, but were not served when due.
 #[test]
 fn an_outage_that_the_mean_hides_fails_the_rate() {
     let outage = "servers = 64\nservice = \"500us\"\niops-cap = 8000\nstall = \"100s 40s\"";

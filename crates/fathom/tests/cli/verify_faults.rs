@@ -1,4 +1,4 @@
-//! Verdicts on devices that keep a promise despite a disturbance, and on devices that hide faults.
+//! Verdicts on devices that keep a promise despite disturbances, and on those that hide faults.
 
 use std::fs;
 
@@ -17,7 +17,7 @@ fn on_device(lines: &str, arguments: &[&str]) -> Option<Ran> {
 
 const FAST: &str = "servers = 64\nservice = \"lognormal 1ms 0.5\"\niops-cap = 8000";
 
-/// Seconds that a single slot cannot fill are not a fault of the storage, in any clause.
+/// Seconds that a single slot cannot fill are never a fault of the storage.
 #[test]
 fn seconds_missed_because_of_too_few_slots_do_not_fail_availability() {
     let policy = ["--policy", "provider-sla/ssd-ultra", "--size", "400GB", "--depth", "1"];
@@ -32,7 +32,8 @@ fn seconds_missed_because_of_too_few_slots_do_not_fail_availability() {
     }
 }
 
-/// A virtual machine paused for 30 s: overdue operations are issued afterwards, at twice the rate.
+/// A virtual machine is paused for 30 s. It issues the overdue operations afterwards, at twice the
+/// rate.
 #[test]
 fn a_pause_of_the_host_fails_no_promise() {
     let paused = format!("{FAST}\nhost-pause = [\"100s 30s\"]");
@@ -51,7 +52,7 @@ fn a_pause_of_the_host_fails_no_promise() {
     }
 }
 
-/// 1.5 s of 30 s are more than the tolerance, and 1.5 s of 300 s are not.
+/// A stall of 1.5 s exceeds the tolerance in 30 s but not in 300.
 #[test]
 fn one_stall_fails_no_rate_that_the_full_time_would_keep() {
     let one = "servers = 64\nservice = \"500us\"\niops-cap = 2000\nstall = [\"7s 1500ms\"]";
@@ -115,7 +116,7 @@ fn stalls_that_a_kept_rate_hides_are_warned_about() {
     }
 }
 
-/// Such stalls are shorter than three seconds, and the rate of the window is the promised one.
+/// Such stalls are shorter than three seconds, and the window has the promised rate.
 #[test]
 fn many_short_outages_count_as_outages() {
     let stalling = |every: usize, length: &str| {
@@ -145,7 +146,7 @@ fn many_short_outages_count_as_outages() {
     }
 }
 
-/// Every attempt on a simulated device begins with full credits, so the probes do not show it.
+/// Every attempt on a simulated device begins with full credits, so probes do not help.
 #[test]
 fn credits_that_end_in_the_warm_up_are_named() {
     let credits = "servers = 64\nservice = \"500us\"\nlayer = \"iops 500 burst 3000 bucket 40000\"";
@@ -190,7 +191,7 @@ fn a_clause_about_operations_that_are_not_issued_is_refused() {
     }
 }
 
-/// A figure that gets worse within its limit is reported with its first and last value.
+/// A figure that worsens within its limit is reported with its first and last value.
 #[test]
 fn a_figure_that_becomes_worse_within_its_limit_is_reported() {
     let drift = "servers = 10\nservice = \"1ms\"\ndrift = 0.003";
@@ -212,7 +213,7 @@ fn a_figure_that_becomes_worse_within_its_limit_is_reported() {
     }
 }
 
-/// 70,000 credits at 2,500 per second are spent after 28 s, 5 s of which are warm-up.
+/// 70,000 credits at 2,500 per second are spent after 28 s. The first 5 s are warm-up.
 #[test]
 fn the_end_of_credits_is_reported_to_the_second() {
     let credits = "servers = 64\nservice = \"500us\"\nlayer = \"iops 500 burst 3000 bucket 70000\"";

@@ -198,7 +198,7 @@ fn an_inaccessible_target_fails_no_promise() {
     assert!(!closed.err.contains("device"), "{closed:#?}");
 }
 
-/// Two devices of one file, with the path, the role and the limits of its job.
+/// Two devices of one file, with the path, role and limits of its job.
 #[test]
 fn statements_of_a_job_file_about_its_storage_count() {
     let folder = folder();

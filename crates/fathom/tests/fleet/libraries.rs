@@ -1,4 +1,4 @@
-//! MPI libraries: which one is used, which interface it has, and whether it matches the launcher.
+//! MPI libraries: the one in use, its interface, and whether it matches the launcher.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -11,7 +11,7 @@ use testbed::{in_own_process, need};
 
 use super::{PROGRAM, Ran, SIMULATED, Workspace, end, measured, prepare_command};
 
-/// MPICH from a Python wheel, which has both its own interface and that of the standard.
+/// MPICH from a Python wheel, with both its own interface and the standard's.
 fn mpich() -> Option<&'static Path> {
     static FOLDER: OnceLock<Option<PathBuf>> = OnceLock::new();
     let folder = FOLDER.get_or_init(|| {

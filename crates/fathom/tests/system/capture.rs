@@ -70,8 +70,8 @@ fn wait_until_busy(device: &Path) {
     }
 }
 
-/// Measures the lowest and the highest rate that the kernel counts in any two seconds during `run`.
-/// A busy machine does less than a load asks for, and then catches up.
+/// Measures the kernel's lowest and highest rate in any two seconds of `run`. A busy machine does
+/// less than a load asks for, and then catches up.
 fn rates_of_two_seconds<T>(device: &Path, run: impl FnOnce() -> T) -> (T, [f64; 2]) {
     let is_over = AtomicBool::new(false);
     let (ran, counts) = thread::scope(|scope| {

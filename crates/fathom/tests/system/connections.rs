@@ -114,7 +114,7 @@ fn is_closed(stream: &mut TcpStream) -> bool {
 
 const QUIET: &str = "[[job]]\nname = \"q\"\ntarget = \"null\"\nrate = \"10iops\"\ntime = \"9s\"\nwarm-up = \"0s\"\n";
 
-/// A port scan once used up the file descriptors that a run needs for its files.
+/// A port scan once used up the file descriptors that a run needs.
 #[test]
 fn idle_connections_with_few_descriptors_fail_no_run() {
     // The second step opens a file 60 times, after the connections have come.

@@ -21,7 +21,7 @@ fn signal(child: &Child, name: &str) {
     assert!(sent.unwrap().success());
 }
 
-/// Starts a run of a minute, and sends a signal to it after half a second.
+/// Starts a run of a minute, and signals it after half a second.
 fn run_and_signal(name: &str, more: &[&str]) -> Ran {
     let arguments = [&["run", "--target", "null", "--warm-up", "0", "--time", "1m"][..], more].concat();
     let child = start(&arguments);
@@ -88,7 +88,7 @@ fn an_interrupted_preparation_leaves_nothing() {
     assert_eq!(names(folder.path()), Vec::<String>::new());
 }
 
-/// `timeout` signals its child and then the process group, and a stop script may do the same.
+/// `timeout` signals its child and then the process group, as a stop script might.
 #[test]
 fn simultaneous_signals_are_one_request() {
     let Some(folder) = need(Directory::fast()) else { return };

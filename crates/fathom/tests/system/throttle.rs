@@ -1,4 +1,4 @@
-//! Verdicts on a throttled or shared real device, and on a machine that other programs keep busy.
+//! Verdicts on a throttled or shared real device, and on a busy machine.
 //!
 //! Other programs may run at the same time as these tests. If they may have caused a miss, a FAIL
 //! may become INCONCLUSIVE because of others. A disturbance must not turn a verdict into its

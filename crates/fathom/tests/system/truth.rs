@@ -4,7 +4,7 @@ use testbed::{Directory, LoopDevice, LoopOptions, Zram, need};
 
 use crate::calling::{fathom, fathom_line, split_words, text};
 
-/// Does 20,000 reads and writes with O_DIRECT, and expects the kernel to have counted as many.
+/// Does 20,000 reads and writes with O_DIRECT, and expects the same count from the kernel.
 fn assert_counts_agree(device: &str, engine: &str, depth: &str) {
     let ran = fathom_line(&format!(
         "run --target {device} --allow-destroy {device} --read 50 --operations 20000 --warm-up 0 \

@@ -22,10 +22,10 @@ use crate::operation_log::OperationLog;
 
 /// How long a thread takes to end after its last message, or slightly less.
 const JOIN_GRACE: Duration = Duration::from_micros(50);
-/// The polling interval while a phase may begin or end, or a rule controls a job,
+/// The polling interval while a phase may begin or end, or a rule controls jobs.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
-/// and its value while jobs only measure, because each poll wakes a processor that the workers
-/// could use.
+/// The polling interval while jobs only measure. Each poll wakes a processor that the workers could
+/// use.
 const MEASURING_POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Time between the last worker's readiness and the start. All workers are waiting by then.
 const START_MARGIN: Nanos = Nanos::micros(500);

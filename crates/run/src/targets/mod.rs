@@ -121,7 +121,7 @@ pub enum TargetError {
         /// The system's error.
         source: std::io::Error,
     },
-    /// The guard refuses a file that another process of this test has created in the meantime.
+    /// The guard refuses a file that another process of this test has just created.
     #[error("{why}")]
     Refused {
         /// The path.

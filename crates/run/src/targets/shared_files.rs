@@ -17,8 +17,8 @@ pub struct SharedFiles {
 
 #[derive(Debug)]
 struct CreatedFile {
-    /// The directory as the user named it, and the number of the target in its plan. Two targets in
-    /// one directory are two files.
+    /// The directory as the user named it, and the target's number in its plan. Two targets in one
+    /// directory are two files.
     folder: String,
     number: usize,
     path: PathBuf,

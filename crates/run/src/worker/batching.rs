@@ -17,7 +17,7 @@ pub(crate) struct Batching {
     default_submit: usize,
     /// Completions to wait for when the queue is full.
     pub(crate) complete_min: u32,
-    /// A full queue is refilled only when at most this many are in flight (fio `iodepth_low`).
+    /// Once full, the queue is refilled only at this depth or below (fio `iodepth_low`).
     pub(crate) refill_below: Option<u32>,
     refilling: bool,
     /// Take a stamp between submitting and waiting in each turn.

@@ -157,7 +157,7 @@ impl IoLoop {
         self.fail(failure);
     }
 
-    /// Counts a failed operation if the plan tolerates its error, or treats it as a regular end.
+    /// Counts a failed operation whose error the plan tolerates or treats as a regular end.
     pub(crate) fn try_tolerate(
         &mut self,
         slot: Slot,

@@ -29,8 +29,7 @@ pub(super) struct Meter {
 struct PoolState {
     /// Every slot is in use.
     full: bool,
-    /// Operations due before this time were issued late, or would have been, although a slot was
-    /// free.
+    /// Operations due before this time are late although a slot was free.
     late_until: Nanos,
 }
 
@@ -82,7 +81,7 @@ impl Meter {
         }
     }
 
-    /// Counts an operation of a pool that was due at `due` and is issued at `now`.
+    /// Counts a pool's operation that was due at `due` and is issued at `now`.
     #[inline(always)]
     pub(super) fn count_issue(&mut self, pool: usize, due: Nanos, now: Nanos) {
         self.queue.issued += 1;

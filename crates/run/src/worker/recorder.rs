@@ -126,7 +126,7 @@ pub(crate) struct Recorder {
     /// The interval, on the clock of the engine.
     pub(crate) start: Nanos,
     pub(crate) end: Nanos,
-    /// The usage of the thread between the start of the measured window and this interval's end.
+    /// The thread's usage from the start of the measured window to this interval's end.
     pub(crate) usage: Usage,
     /// Intervals merged into this one because there was no empty recorder.
     pub(crate) merged_intervals: u64,

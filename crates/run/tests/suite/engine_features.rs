@@ -137,8 +137,7 @@ fn an_engine_of_another_system_is_refused_before_anything_is_created() {
     }
 }
 
-/// With a pool of threads that make the calls, a synchronous engine has several operations in
-/// flight.
+/// With a pool of threads, a synchronous engine has several operations in flight.
 #[test]
 fn a_pool_of_threads_makes_the_calls() {
     for offload in [false, true] {

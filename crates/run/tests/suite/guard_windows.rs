@@ -367,7 +367,7 @@ fn members_of_pools_and_dynamic_disks_are_in_use() {
     check(DYNAMIC_DATA, "it is part of a group of dynamic disks");
 }
 
-/// A volume over two disks uses both, and neither of its disks may be written to.
+/// A volume over two disks uses both, so neither disk may be written to.
 #[test]
 fn a_spanned_volume_uses_all_of_its_disks() {
     let mut machine = machine();

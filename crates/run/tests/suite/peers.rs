@@ -1,4 +1,4 @@
-//! Other processes of a test that need the same files, and programs that use its devices.
+//! Processes of a test that need the same files, and programs on its devices.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -66,8 +66,7 @@ fn positions_restart_in_each_connection() {
     }
 }
 
-/// Alternatives of one target share its connections, even if one only reads and the other only
-/// writes.
+/// Alternatives of one target share its connections, even a reader and a writer.
 #[test]
 fn alternatives_of_a_target_share_its_connections() {
     let streams = vec![sequential(Mix::READS, 4, 2), sequential(Mix::WRITES, 4, 2)];

@@ -68,8 +68,8 @@ fn paced() -> Plan {
     plan("paced", frozen, &[job])
 }
 
-/// A pass of 512 sequential writes with a flush after every 64, and 1,000 random reads. The 600th
-/// read fails and is tolerated. The device counts the 520 operations of the pass too.
+/// 512 sequential writes with a flush after every 64, and 1,000 random reads. The 600th read fails
+/// and is tolerated. The device counts the 520 operations of the pass too.
 fn steps() -> Plan {
     let once = Stop::after_passes(1);
     let mut fill = Workload {

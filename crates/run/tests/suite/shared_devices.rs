@@ -122,8 +122,8 @@ fn a_worker_with_several_devices_uses_each_of_them() {
     }
 }
 
-/// 4,000 credits, of which 1,000 are used and 100 refilled per second, last for 4.44 s. Then there
-/// are 100 operations per second.
+/// 4,000 credits last for 4.44 s if each second uses 1,000 and refills 100. Then there are 100
+/// operations per second.
 #[test]
 fn all_workers_share_a_burst_bucket() {
     let burst = || SimulatedDevice {
@@ -241,7 +241,7 @@ fn every_run_of_a_plan_gives_the_same_figures() {
     }
 }
 
-/// The rule changes the depth of all workers at the same simulated time in every run.
+/// The rule changes the depth of all workers at the same time in every run.
 #[test]
 fn rules_act_on_several_workers_at_the_same_time_in_every_run() {
     let search = || {

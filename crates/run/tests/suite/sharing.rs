@@ -1,4 +1,4 @@
-//! Locks of files and divided operations, which workers share, and priorities of parts of a stream.
+//! File locks and divided operations, which workers share, and priorities within a stream.
 
 use crate::support::{QUEUE, device, plan, plan_on, run_job, stream, worker};
 use model::mix::Mix;

@@ -167,7 +167,7 @@ fn a_run_without_a_log_keeps_the_same_windows() {
     assert_eq!(with.windows, without.windows);
 }
 
-/// The extremes that an open window needs are taken out of the histograms, and put back.
+/// The extremes for an open window are taken out of the histograms, and put back.
 #[test]
 fn windows_change_no_other_result() {
     let with = run_job(two_workers());

@@ -112,7 +112,7 @@ pub enum Reason {
         /// Why.
         why: String,
     },
-    /// The kernel shows nothing about the device, so it is unknown whether it is in use.
+    /// The kernel shows nothing about the device, so it might be in use.
     NotInSystem,
     /// It is a device, and the user did not permit the loss of its contents.
     DeviceNotNamed,
@@ -123,7 +123,7 @@ pub enum Reason {
         /// What its mark shows.
         mark: MarkState,
     },
-    /// It is neither a file nor a block device, so the effect of writing is unknown.
+    /// It is neither a file nor a block device. The effect of writing is unknown.
     NotStorage,
     /// It is a virtual file of the kernel: writing to it controls the system.
     KernelFile {
@@ -433,7 +433,7 @@ pub enum Note {
     AmongDevices,
     /// Another process has locked it: a run that changes it, too.
     Locked,
-    /// The open files of these virtual machines cannot be examined, so one of them might use it.
+    /// The open files of these virtual machines cannot be examined: one might use it.
     HiddenMachines(Vec<Process>),
     /// The backing files of these loop devices are unknown, so one might be this file.
     LoopsUnresolved(Vec<String>),
@@ -442,7 +442,7 @@ pub enum Note {
 }
 
 impl Note {
-    /// A file among the devices is rarely intended; two runs on one file measure each other.
+    /// A file among the devices is rarely intended. Two runs on one file measure each other.
     pub(crate) fn severity(&self) -> Severity {
         match self {
             Note::AmongDevices | Note::Locked => Severity::Warning,

@@ -376,8 +376,8 @@ impl Features {
         }
     }
 
-    /// True if a feature, such as a full log, has stalled the loop since the last call. That time
-    /// counts for no operation.
+    /// True if a feature has stalled the loop since the last call. A full log does so, for example.
+    /// The time of the stall counts for no operation.
     pub(super) fn take_stalls(&mut self) -> bool {
         let log = self.operation_log.as_mut().map(|log| &mut log.stalled);
         let trace = self.files.watchers.trace.as_mut().map(|trace| &mut trace.stalled);
@@ -451,8 +451,7 @@ impl Features {
         true
     }
 
-    /// True if a slot's first operation goes to the first stream of its pool, regardless of
-    /// weights.
+    /// True if a slot's first operation goes to its pool's first stream, regardless of weights.
     pub(super) fn begins_with_first_stream(&self, record: &SlotRecord) -> bool {
         self.completion_routines.is_some() && !record.used
     }

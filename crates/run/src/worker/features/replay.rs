@@ -89,7 +89,7 @@ impl Replay {
         files.filter(|file| !file.open).map(|file| &file.target).collect()
     }
 
-    /// True if the worker has waited for the reader of a trace since the last call.
+    /// True if the worker has waited for a trace's reader since the last call.
     pub(super) fn take_stalls(&mut self) -> bool {
         let streams = self.streams.iter_mut().flatten();
         streams.fold(false, |any, stream| any | std::mem::take(&mut stream.stalled))

@@ -145,8 +145,8 @@ impl IoLoop {
         }
     }
 
-    /// The due time of a stream's next operation, and its direction if the schedule decides it.
-    /// `None` if none is due now.
+    /// A stream's next due time, and the direction if the schedule decides it. `None` if none is
+    /// due now.
     #[inline(always)]
     pub(crate) fn pass_gate(&mut self, number: usize) -> Option<(Nanos, Option<Direction>)> {
         let now = self.batch.reap_time;

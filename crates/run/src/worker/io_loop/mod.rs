@@ -275,8 +275,8 @@ impl IoLoop {
         }
     }
 
-    /// Counts the operations of a synchronous engine from `index` on, up to the first that needs
-    /// [`IoLoop::record_synchronous`]. Returns its index, and the end of the previous operation.
+    /// Counts operations of a synchronous engine until one needs [`IoLoop::record_synchronous`].
+    /// Begins at `index`. Returns the index of that operation, and the end of the previous one.
     #[inline(always)]
     pub(crate) fn reap_synchronous(&mut self, index: usize, start: Nanos) -> (usize, Nanos) {
         match (self.path, &self.streams[..]) {

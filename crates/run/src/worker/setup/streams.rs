@@ -30,7 +30,7 @@ pub(super) fn max_buffer(stream: &Stream) -> usize {
     lengths.max().unwrap_or(1)
 }
 
-/// The streams of a worker with `slots` slots, and the file sets of those that have one.
+/// The streams of a worker with `slots` slots, and the file sets of these streams.
 pub(super) fn build(
     assignment: &Assignment<'_>,
     keys: &[CellKey],

@@ -41,7 +41,7 @@ fn littles_law_holds_at_every_depth() {
     }
 }
 
-/// All operations go to the same block, so no two of them may be in flight together.
+/// All operations go to the same block, so only one may be in flight.
 #[test]
 fn overlapping_operations_are_serialised_on_request() {
     for (apart, expected) in [(false, 80_000.0), (true, 10_000.0)] {

@@ -190,8 +190,8 @@ impl FleetRun<'_> {
         (choose(&mut ranks) == Some(rank)).then_some(number)
     }
 
-    /// Position of a rank's job in the plan of the fleet: the index of the rank's first target, and
-    /// the number of the job.
+    /// Position of a rank's job in the fleet's plan. It consists of the index of the rank's first
+    /// target and the number of the job.
     fn fleet_job(&self, rank: u32, step: u32, job: u32) -> Option<(u32, u32)> {
         let jobs = self.shares[rank as usize].jobs.get(step as usize)?;
         Some((self.shifts[rank as usize], *jobs.get(job as usize)?))

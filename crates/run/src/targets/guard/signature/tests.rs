@@ -321,8 +321,8 @@ proptest! {
         prop_assert!(names(&bytes).is_empty());
     }
 
-    /// A file that ends within a structure has no signature of it, and causes no panic. The rule
-    /// for ext reads the first 104 bytes of the superblock.
+    /// A file that ends within a structure has no signature and causes no panic. The rule for ext
+    /// reads the first 104 bytes of the superblock.
     #[test]
     fn truncated_files_have_only_complete_signatures(size in 0usize..70_000) {
         let whole = image(MIB, &[(0, &fat_sector()), (1024, &ext(0, 0, 0)), (0x10040, b"_BHRfS_M")]);

@@ -59,7 +59,7 @@ fn find_raid(view: &View) -> Option<Signature> {
     })
 }
 
-/// Finds one of four labels of 256 KiB, two at each end (ZFS On-Disk Specification, chapter 1).
+/// Finds one of four labels of 256 KiB, two at each end. See ZFS On-Disk Specification, chapter 1.
 /// Each has a list of names and values at 16 KiB and, from 128 KiB on, an array of uberblocks.
 fn find_zfs(view: &View) -> Option<Signature> {
     const LABEL: u64 = 256 << 10;
