@@ -264,17 +264,17 @@ mod tests {
 
     #[test]
     fn each_part_gets_its_share() {
-        assert_eq!(counts(&[rule(None, 10, 0)], 4096), [100, 900]);
-        assert_eq!(counts(&[rule(None, 100, 0)], 4096), [1000, 0]);
-        assert_eq!(counts(&[rule(None, 50, 0), rule(None, 50, 1)], 4096), [500, 500, 0]);
+        assert_eq!(count_by_file(&[rule(None, 10, 0)], 4096), [100, 900]);
+        assert_eq!(count_by_file(&[rule(None, 100, 0)], 4096), [1000, 0]);
+        assert_eq!(count_by_file(&[rule(None, 50, 0), rule(None, 50, 1)], 4096), [500, 500, 0]);
         let by_length = [
             rule(Some(4096), 20, 0),
             rule(Some(8192), 50, 0),
             rule(Some(4096), 30, 1),
         ];
-        assert_eq!(counts(&by_length, 4096), [200, 0, 300, 500]);
-        assert_eq!(counts(&by_length, 8192), [0, 500, 0, 500]);
-        assert_eq!(counts(&by_length, 512), [0, 0, 0, 1000]);
+        assert_eq!(count_by_file(&by_length, 4096), [200, 0, 300, 500]);
+        assert_eq!(count_by_file(&by_length, 8192), [0, 500, 0, 500]);
+        assert_eq!(count_by_file(&by_length, 512), [0, 0, 0, 1000]);
     }
 
     #[test]
