@@ -141,7 +141,7 @@ pub fn join(process: &Process, is_agent: bool) -> Result<FleetRole, Faults> {
     })?;
     let place = local_host(process, widened_from);
     match comm.rank() {
-        0 => start_coordinator(comm, &place, continues_on_loss(launch.mitigates)?),
+        0 => start_coordinator(comm, &place, continues_on_loss(launch.tolerates_lost_processes)?),
         _ => Ok(FleetRole::AgentDone(run_as_agent(&*comm, &place).code())),
     }
 }

@@ -32,7 +32,7 @@ impl<'a> RunContext<'a> {
         }
     }
 
-    /// The same with hooks.
+    /// Adds the hooks of the caller.
     #[must_use]
     pub fn with_hooks(self, hooks: RunHooks<'a>) -> RunContext<'a> {
         RunContext { hooks, ..self }

@@ -35,7 +35,7 @@ impl JobControl {
             slot.get_or_insert(reason);
         }
         self.stopping.store(1, Ordering::Release);
-        self.raise();
+        self.announce_command();
     }
 
     /// Why the job must end, if it must.
@@ -53,7 +53,7 @@ impl JobControl {
     /// Sets the queue depth of each worker.
     pub(crate) fn set_depth(&self, depth: u32) {
         self.depth.store(depth + 1, Ordering::Release);
-        self.raise();
+        self.announce_command();
     }
 
     /// The queue depth of each worker, if it was ever set.
@@ -64,7 +64,7 @@ impl JobControl {
     /// Makes all workers restart their measured window.
     pub(crate) fn restart_statistics(&self) {
         self.epoch.fetch_add(1, Ordering::AcqRel);
-        self.raise();
+        self.announce_command();
     }
 
     /// How often the statistics were reset.
@@ -86,7 +86,7 @@ impl JobControl {
         self.began.load(Ordering::Relaxed).checked_sub(1).map(Nanos)
     }
 
-    fn raise(&self) {
+    fn announce_command(&self) {
         self.commands.fetch_add(1, Ordering::Release);
     }
 }

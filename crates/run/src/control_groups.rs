@@ -1,8 +1,8 @@
-//! Control groups for block I/O: creates and enters them, sets their weight, and removes them at
-//! the end of the run. With version 1 of the kernel's control groups, each worker thread enters its
-//! own group. Version 2 keeps the threads of a process together for I/O, so the whole process
-//! enters, and all workers must have the same group; other plans are refused. Existing groups are
-//! not removed.
+//! Control groups for block I/O. A run creates and enters them, sets their weight, and removes them
+//! at its end. With version 1 of the kernel's control groups, each worker thread enters its own
+//! group. Version 2 keeps the threads of a process together for I/O, so the whole process enters,
+//! and all workers must have the same group; other plans are refused. Existing groups are not
+//! removed.
 
 use std::fs;
 use std::io;
@@ -14,7 +14,7 @@ use model::plan::{ControlGroup, Plan};
 
 use crate::setup_error::{Setting, SetupError};
 
-/// Pause between attempts to remove a group, because threads leave it only shortly after their end.
+/// Pause between attempts to remove a group. Threads leave it only shortly after their end.
 const REMOVAL_PAUSE: Duration = Duration::from_millis(10);
 const REMOVAL_ATTEMPTS: u32 = 100;
 
@@ -24,7 +24,7 @@ pub(crate) struct ControlGroups {
     hierarchy: Option<Hierarchy>,
     /// Whether all workers have the same group.
     common: bool,
-    made: Mutex<Created>,
+    created: Mutex<Created>,
 }
 
 #[derive(Debug, Default)]
@@ -52,8 +52,8 @@ impl Hierarchy {
                 Some((words.next()?, words.next()?, words.next()?))
             })
         };
-        let block = |options: &str| options.split(',').any(|option| option == "blkio");
-        let first = mounts().find(|(_, kind, options)| *kind == "cgroup" && block(options));
+        let has_block_io = |options: &str| options.split(',').any(|option| option == "blkio");
+        let first = mounts().find(|(_, kind, options)| *kind == "cgroup" && has_block_io(options));
         let second = || mounts().find(|(_, kind, _)| *kind == "cgroup2");
         match first {
             Some((at, ..)) => Some(Hierarchy::Threads(at.into())),
@@ -68,7 +68,7 @@ impl Hierarchy {
     }
 
     /// Names of the weight file, the most likely first.
-    fn weights(&self) -> &'static [&'static str] {
+    fn weight_file_names(&self) -> &'static [&'static str] {
         match self {
             Hierarchy::Threads(_) => &["blkio.weight", "blkio.bfq.weight"],
             Hierarchy::Processes(_) => &["io.weight", "io.bfq.weight"],
@@ -91,7 +91,7 @@ impl ControlGroups {
         ControlGroups {
             hierarchy: mounts.as_deref().and_then(Hierarchy::parse),
             common: groups.all(|other| Some(other) == first),
-            made: Mutex::new(Created::default()),
+            created: Mutex::new(Created::default()),
         }
     }
 
@@ -125,13 +125,13 @@ impl ControlGroups {
         self.create(&folder, group.keep)
             .map_err(failed(format!("cannot create the control group {}", folder.display())))?;
         if let Some(weight) = group.weight {
-            set_weight(&folder, hierarchy.weights(), weight).map_err(failed(format!(
+            set_weight(&folder, hierarchy.weight_file_names(), weight).map_err(failed(format!(
                 "cannot set the weight of the control group {}",
                 folder.display()
             )))?;
         }
         let entered = match hierarchy {
-            // 0 stands for the writing process.
+            // 0 means the writing process.
             Hierarchy::Threads(_) => write_existing(&folder.join("tasks"), "0"),
             Hierarchy::Processes(_) if !self.common => {
                 return Err(unfit(
@@ -148,11 +148,13 @@ impl ControlGroups {
 
     /// Creates a group, and records it for removal.
     fn create(&self, folder: &Path, keep: bool) -> io::Result<()> {
-        let Ok(mut made) = self.made.lock() else { return Ok(()) };
+        let Ok(mut created) = self.created.lock() else {
+            return Ok(());
+        };
         match fs::create_dir(folder) {
             Ok(()) if keep => Ok(()),
             Ok(()) => {
-                made.groups.push(folder.to_owned());
+                created.groups.push(folder.to_owned());
                 Ok(())
             }
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
@@ -162,25 +164,27 @@ impl ControlGroups {
 
     /// Moves the whole process into a group, once.
     fn enter_together(&self, root: &Path, folder: &Path) -> io::Result<()> {
-        let Ok(mut made) = self.made.lock() else { return Ok(()) };
-        if made.before.is_some() {
+        let Ok(mut created) = self.created.lock() else {
+            return Ok(());
+        };
+        if created.before.is_some() {
             return Ok(());
         }
         let current = fs::read_to_string("/proc/self/cgroup")?;
         let current = current.lines().find_map(|line| line.strip_prefix("0::/"));
         write_existing(&folder.join("cgroup.procs"), "0")?;
-        made.before = Some(root.join(current.unwrap_or_default()));
+        created.before = Some(root.join(current.unwrap_or_default()));
         Ok(())
     }
 }
 
 impl Drop for ControlGroups {
     fn drop(&mut self) {
-        let Ok(made) = self.made.get_mut() else { return };
-        if let Some(before) = made.before.take() {
+        let Ok(created) = self.created.get_mut() else { return };
+        if let Some(before) = created.before.take() {
             let _ = write_existing(&before.join("cgroup.procs"), "0");
         }
-        for folder in made.groups.drain(..).rev() {
+        for folder in created.groups.drain(..).rev() {
             for _ in 0..REMOVAL_ATTEMPTS {
                 match fs::remove_dir(&folder) {
                     Err(error) if error.kind() == io::ErrorKind::ResourceBusy => std::thread::sleep(REMOVAL_PAUSE),
@@ -234,7 +238,7 @@ mod tests {
         let groups = |folder: &Path| ControlGroups {
             hierarchy: Some(Hierarchy::Threads(folder.to_owned())),
             common: true,
-            made: Mutex::default(),
+            created: Mutex::default(),
         };
         let folder = tempfile::tempdir().unwrap();
         let group = |path: &str| ControlGroup {
@@ -245,10 +249,13 @@ mod tests {
         assert!(matches!(refused, Err(SetupError::Unfit { .. })), "{refused:?}");
         // The kernel does not manage this folder, so there is nothing to write to, and the created
         // folder is removed again.
-        let unmade = groups(folder.path());
-        assert!(matches!(unmade.enter(&group("/in")), Err(SetupError::Setting { .. })));
+        let unmanaged = groups(folder.path());
+        assert!(matches!(
+            unmanaged.enter(&group("/in")),
+            Err(SetupError::Setting { .. })
+        ));
         assert!(folder.path().join("in").is_dir());
-        drop(unmade);
+        drop(unmanaged);
         assert!(!folder.path().join("in").exists());
     }
 }

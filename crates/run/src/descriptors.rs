@@ -4,22 +4,21 @@ use std::collections::BTreeSet;
 
 use model::plan::{EngineKind, Job, Plan, Step, Stream, StreamTarget, Worker};
 
-/// Descriptors of a worker apart from its files: the ring of its engine, and the statistics of its
-/// thread.
+/// Descriptors of a worker apart from its files. They are the ring of its engine, and the
+/// statistics of its thread.
 const PER_WORKER: u64 = 2;
 /// Descriptors of a job: its logs.
 const PER_JOB: u64 = 2;
-/// Descriptors of every run: the file being examined or prepared, samples of the system, saved
-/// results.
+/// Descriptors of every run: a file under preparation, samples of the system, saved results.
 const PER_RUN: u64 = 24;
 
-/// Computes an upper bound of the file descriptors that a plan has open at the same time.
+/// Computes an upper bound of the file descriptors that a plan has open simultaneously.
 pub fn descriptors_needed(plan: &Plan) -> u64 {
-    let steps = plan.steps.iter().map(for_step);
+    let steps = plan.steps.iter().map(count_for_step);
     PER_RUN + steps.max().unwrap_or(0)
 }
 
-fn for_step(step: &Step) -> u64 {
+fn count_for_step(step: &Step) -> u64 {
     let streams = || {
         step.jobs
             .iter()
@@ -33,21 +32,21 @@ fn for_step(step: &Step) -> u64 {
             StreamTarget::Files { .. } => None,
         })
         .collect();
-    held_targets.len() as u64 + step.jobs.iter().map(for_job).sum::<u64>()
+    held_targets.len() as u64 + step.jobs.iter().map(count_for_job).sum::<u64>()
 }
 
-fn for_job(job: &Job) -> u64 {
-    PER_JOB + job.workers.iter().map(for_worker).sum::<u64>()
+fn count_for_job(job: &Job) -> u64 {
+    PER_JOB + job.workers.iter().map(count_for_worker).sum::<u64>()
 }
 
-fn for_worker(worker: &Worker) -> u64 {
+fn count_for_worker(worker: &Worker) -> u64 {
     // A memory map also keeps its file open.
     let copies = if worker.engine.kind == EngineKind::Mmap { 2 } else { 1 };
-    PER_WORKER + copies * worker.streams.iter().map(for_stream).sum::<u64>()
+    PER_WORKER + copies * worker.streams.iter().map(count_for_stream).sum::<u64>()
 }
 
 /// A target is opened again for each I/O priority of its operations.
-fn for_stream(stream: &Stream) -> u64 {
+fn count_for_stream(stream: &Stream) -> u64 {
     let ways = 1 + stream.priorities.len() as u64;
     let open = match &stream.target {
         StreamTarget::One { .. } => 1,
@@ -91,10 +90,10 @@ mod tests {
         descriptors_needed(&plan)
     }
 
-    /// As counted in `/proc/PID/fd` of runs: each of 20 workers on one file has it open once, or
-    /// twice with maps.
+    /// The counts are those in `/proc/PID/fd` of runs. Each of 20 workers on one file has it open
+    /// once, or twice with maps.
     #[test]
-    fn the_step_with_the_most_open_files_counts() {
+    fn the_step_with_the_most_open_files_decides() {
         let one = || StreamTarget::One { target: TargetId(0) };
         let of = |kind, count: usize| (0..count).map(|_| worker(kind, one())).collect::<Vec<_>>();
         let with_none = needed(vec![Vec::new()]);
@@ -106,7 +105,7 @@ mod tests {
             of(EngineKind::Psync, 1),
         ];
         assert_eq!(needed(steps), needed(vec![of(EngineKind::Psync, 20)]));
-        // Of a set, only as many files as may be open at the same time.
+        // Only the files of a file set that may be open at the same time count.
         let set = StreamTarget::files((0..1000).map(TargetId).collect(), 10, FileService::RoundRobin, 1);
         assert_eq!(needed(vec![vec![worker(EngineKind::Psync, set)]]), with_none + 12);
     }

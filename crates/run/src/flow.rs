@@ -43,7 +43,7 @@ impl Flows {
 }
 
 impl Share {
-    /// Whether the stream has exceeded its share. As in fio, the first operation counts as one of
+    /// True if the stream has exceeded its share. As in fio, the first operation counts as one of
     /// another stream, so that a single stream never waits. A stream may lead by 1/128 of the
     /// others' operations and by [`MAX_LEAD`]: otherwise each round would wait for the scheduler,
     /// and a busy machine would slow all streams.
@@ -93,7 +93,7 @@ mod tests {
         }
     }
 
-    /// Issues for each stream in turn as often as it may.
+    /// In each round, lets each stream issue one operation unless it has exceeded its share.
     fn drive(shares: &mut [Share], rounds: usize) -> Vec<u64> {
         for _ in 0..rounds {
             for share in shares.iter_mut().filter(|share| !share.is_exceeded()) {
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_remaining_stream_continues() {
+    fn a_stream_continues_after_the_others_have_ended() {
         let flows = Flows::default();
         let mut shares = vec![flows.join(flow(1, 1)), flows.join(flow(1, 1))];
         // One stream does nothing, so the other must not continue.

@@ -25,7 +25,7 @@ type SeriesKey = (usize, Option<(u32, u32)>);
 #[derive(Debug)]
 pub(crate) struct Gather {
     workers: Vec<Received>,
-    /// Recorders taken and not yet returned.
+    /// Recorders that were received and not yet returned.
     held: Vec<(usize, Box<Recorder>)>,
     grids: Vec<Grid>,
     /// Series by grid and, if each stream has its own, by worker and stream.
@@ -42,7 +42,7 @@ pub(crate) struct Gather {
     lost: u64,
 }
 
-/// The distinct lists of targets of a job's streams: one target, or the files of a set.
+/// The distinct lists of targets of a job's streams. A list is one target, or the files of a set.
 #[derive(Clone, Debug, Default)]
 struct TargetGroups {
     targets: Vec<Vec<u32>>,
@@ -72,7 +72,7 @@ struct Received {
     ended: bool,
 }
 
-/// Phase, epoch, and number of the interval in it.
+/// Phase, epoch, and number of the interval in its phase.
 type IntervalKey = (Phase, u32, u64);
 
 #[derive(Clone, Debug, Default)]
@@ -90,7 +90,7 @@ struct Slice {
     counts: PerDirection<Counts>,
     latency: PerDirection<Option<Histogram>>,
     in_flight: Nanos,
-    /// By list of targets, if there are several.
+    /// By list of targets, if the job has several lists.
     targets: Vec<TargetInterval>,
     file_operations: Vec<FileOperationInterval>,
 }
@@ -135,7 +135,11 @@ impl Gather {
             submitted: Distribution::ready(),
             completed: Distribution::ready(),
             waits: Waits::default(),
-            windows: plan.windows.iter().map(|windows| no_windows(worker, windows)).collect(),
+            windows: plan
+                .windows
+                .iter()
+                .map(|windows| empty_windows(worker, windows))
+                .collect(),
             next: (Phase::Delay, 0, 0),
             measured: (Nanos(0), Nanos(0)),
             reported_to: Nanos(0),
@@ -211,7 +215,7 @@ impl Gather {
     }
 
     /// True if some worker has left the measured window.
-    pub(crate) fn any_worker_measured(&self) -> bool {
+    pub(crate) fn has_worker_past_window(&self) -> bool {
         self.workers.iter().any(|worker| {
             worker.ended
                 || worker
@@ -382,7 +386,10 @@ impl Gather {
                 }
             }
             open.in_flight.0 += in_flight as u64;
-            if let Some(of_target) = self.groups.entry(&mut open.targets, worker, cell_key.stream) {
+            if let Some(of_target) = self
+                .groups
+                .interval_of_stream(&mut open.targets, worker, cell_key.stream)
+            {
                 of_target.counts[direction].add(Counts::new(cell.operations(), Bytes(cell.bytes)));
                 of_target.latency_ns.0 += latency_ns as u64;
             }
@@ -461,8 +468,8 @@ impl Gather {
             .collect()
     }
 
-    /// The results so far: the totals of each worker with the start and end of its measured time,
-    /// and the interval series.
+    /// The results so far. They are the totals of each worker, with the start and end of its
+    /// measured time, and the interval series.
     pub(crate) fn partial_results(&self, plan: &Job) -> (Vec<(WorkerTotals, Nanos, Nanos)>, Vec<Series>) {
         let workers = self.workers.iter().zip(&plan.workers);
         let totals = workers.map(|(received, worker)| {
@@ -557,8 +564,8 @@ impl TargetGroups {
         groups
     }
 
-    /// The list of a stream; `None` if there is only one.
-    fn entry<'a>(
+    /// The interval of a stream's targets in `list`. `None` if all streams have the same targets.
+    fn interval_of_stream<'a>(
         &self,
         list: &'a mut Vec<TargetInterval>,
         worker: usize,
@@ -578,7 +585,7 @@ impl TargetGroups {
     }
 }
 
-fn no_windows(worker: usize, windows: &Windows) -> WindowSeries {
+fn empty_windows(worker: usize, windows: &Windows) -> WindowSeries {
     WindowSeries {
         worker: worker as u32,
         length_ns: windows.length_ns,
@@ -588,7 +595,7 @@ fn no_windows(worker: usize, windows: &Windows) -> WindowSeries {
 }
 
 impl Received {
-    /// A copy without senders.
+    /// A copy without the inbox and the windows.
     fn copy(&self) -> Received {
         Received {
             inbox: None,

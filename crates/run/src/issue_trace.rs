@@ -4,7 +4,7 @@ use model::Nanos;
 use model::plan::{Job, Plan, TargetId};
 use model::trace::iolog::{Action, HEADER, append_line};
 
-use crate::line_log::{self, Form, LineLog};
+use crate::line_log::{self, LineLog, LogFormat};
 
 /// The trace of one job.
 pub(crate) type IssueTrace = LineLog<Line>;
@@ -14,7 +14,7 @@ pub(crate) type LogWriter = line_log::LogWriter<Line>;
 /// An action on a file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Line {
-    /// From the start of the job.
+    /// Time since the start of the job.
     pub(crate) at: Nanos,
     /// Number of the target.
     pub(crate) target: u32,
@@ -25,7 +25,7 @@ pub(crate) struct Line {
 
 /// The format of a job's trace. As in fio, it is appended to the file, and the files of all workers
 /// come first.
-pub(crate) fn form(plan: &Plan, job: &Job) -> Form {
+pub(crate) fn log_format(plan: &Plan, job: &Job) -> LogFormat {
     let names: Vec<String> = plan.targets.iter().map(|target| target.path.clone()).collect();
     let streams = job.workers.iter().flat_map(|worker| &worker.streams);
     let mut ids: Vec<TargetId> = streams.flat_map(|stream| stream.target.ids().iter().copied()).collect();
@@ -35,7 +35,7 @@ pub(crate) fn form(plan: &Plan, job: &Job) -> Form {
     for id in ids {
         append_line(&mut preface, 0, &names[id.0 as usize], Action::Add, None);
     }
-    Form {
+    LogFormat {
         name: "trace",
         header: HEADER,
         preface,
@@ -45,15 +45,15 @@ pub(crate) fn form(plan: &Plan, job: &Job) -> Form {
 }
 
 impl line_log::Line for Line {
-    const NOTHING: Line = Line {
+    const PLACEHOLDER: Line = Line {
         at: Nanos(0),
         target: 0,
         action: Action::Add,
         place: None,
     };
 
-    fn put(&self, _: usize, form: &Form, text: &mut Vec<u8>) {
-        let name = form.names.get(self.target as usize).map_or("", String::as_str);
+    fn put(&self, _: usize, log_format: &LogFormat, text: &mut Vec<u8>) {
+        let name = log_format.names.get(self.target as usize).map_or("", String::as_str);
         append_line(text, self.at.0 / 1000, name, self.action, self.place);
     }
 }

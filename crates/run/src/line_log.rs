@@ -15,36 +15,35 @@ use engine::{Identity, os_error_name, sys};
 use model::results::Failure;
 use rtrb::{Consumer, Producer, RingBuffer};
 
-/// The size of a worker's ring in lines: 16 ms at a million operations per second.
+/// The size of a worker's ring in lines. It suffices for 16 ms at a million operations per second.
 const MAX_LINES: usize = 1 << 14;
-/// The total size of a job's rings in lines, which bounds the memory of jobs with very many
-/// workers.
+/// The total size of a job's rings in lines. It bounds the memory of jobs with very many workers.
 const MAX_LINES_OF_JOB: usize = 1 << 21;
 /// How long the writer sleeps when it finds nothing to write.
 const WRITER_PAUSE: Duration = Duration::from_millis(1);
 
-/// Bytes written at a time.
-const PIECE: usize = 64 << 10;
+/// The writer collects this many bytes before it writes them.
+const WRITE_BYTES: usize = 64 << 10;
 
 /// The data of a line.
 pub(crate) trait Line: Copy + Send + 'static {
-    /// A placeholder.
-    const NOTHING: Self;
+    /// Fills the ring's memory before the job starts.
+    const PLACEHOLDER: Self;
 
-    /// Appends it to a text, with a line end.
-    fn put(&self, worker: usize, form: &Form, text: &mut Vec<u8>);
+    /// Appends the line to a text, with a line end.
+    fn put(&self, worker: usize, log_format: &LogFormat, text: &mut Vec<u8>);
 }
 
 /// The format of a log.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Form {
+pub(crate) struct LogFormat {
     /// Its name in messages.
     pub(crate) name: &'static str,
     /// The first line; omitted when appending.
     pub(crate) header: &'static str,
     /// The text before the lines of this run.
     pub(crate) preface: Vec<u8>,
-    /// Append to the file.
+    /// The log appends to an existing file.
     pub(crate) appends: bool,
     /// The names to which numbers in lines refer.
     pub(crate) names: Vec<String>,
@@ -70,7 +69,7 @@ pub(crate) struct LogWriter<L> {
 #[derive(Debug)]
 pub(crate) struct LineLog<L> {
     path: String,
-    form: Form,
+    log_format: LogFormat,
     shared: Arc<Shared>,
     state: State<L>,
 }
@@ -84,14 +83,18 @@ enum State<L> {
 }
 
 impl<L: Line> LineLog<L> {
-    /// The log of a job with this number of workers, and a writer for each of them. Nothing is
-    /// written yet.
-    pub(crate) fn new(path: &str, form: Form, workers: usize) -> (LineLog<L>, Vec<LogWriter<L>>) {
+    /// The log of a job with this number of workers, and a writer for each. Nothing is written yet.
+    pub(crate) fn new(path: &str, log_format: LogFormat, workers: usize) -> (LineLog<L>, Vec<LogWriter<L>>) {
         let lines = (MAX_LINES_OF_JOB / workers.max(1)).clamp(64, MAX_LINES);
-        LineLog::with_rings_of(lines, path, form, workers)
+        LineLog::with_rings_of(lines, path, log_format, workers)
     }
 
-    fn with_rings_of(lines: usize, path: &str, form: Form, workers: usize) -> (LineLog<L>, Vec<LogWriter<L>>) {
+    fn with_rings_of(
+        lines: usize,
+        path: &str,
+        log_format: LogFormat,
+        workers: usize,
+    ) -> (LineLog<L>, Vec<LogWriter<L>>) {
         let shared = Arc::new(Shared::default());
         let (mut writers, mut rings) = (Vec::new(), Vec::new());
         for _ in 0..workers {
@@ -104,7 +107,7 @@ impl<L: Line> LineLog<L> {
         }
         let log = LineLog {
             path: path.to_owned(),
-            form,
+            log_format,
             shared,
             state: State::Ready(rings),
         };
@@ -125,16 +128,16 @@ impl<L: Line> LineLog<L> {
         let State::Ready(rings) = std::mem::replace(&mut self.state, State::Ended) else {
             return Ok(());
         };
-        let (file, is_new) = open(Path::new(&self.path), targets, self.form.appends)?;
-        let mut text = Vec::with_capacity(2 * PIECE);
+        let (file, is_new) = open(Path::new(&self.path), targets, self.log_format.appends)?;
+        let mut text = Vec::with_capacity(2 * WRITE_BYTES);
         if is_new {
-            text.extend_from_slice(self.form.header.as_bytes());
+            text.extend_from_slice(self.log_format.header.as_bytes());
         }
-        text.append(&mut self.form.preface);
-        let (shared, form) = (Arc::clone(&self.shared), self.form.clone());
+        text.append(&mut self.log_format.preface);
+        let (shared, log_format) = (Arc::clone(&self.shared), self.log_format.clone());
         let thread = std::thread::Builder::new()
-            .name(self.form.name.into())
-            .spawn(move || write_all(file, text, rings, &form, &shared))?;
+            .name(self.log_format.name.into())
+            .spawn(move || write_all(file, text, rings, &log_format, &shared))?;
         self.state = State::Writing(thread);
         Ok(())
     }
@@ -158,7 +161,7 @@ impl<L: Line> LineLog<L> {
         let errno = error.raw_os_error();
         let why = errno.map_or_else(|| error.to_string(), os_error_name);
         let full = errno.is_some_and(|errno| [sys::file::NO_SPACE, sys::file::OVER_QUOTA].contains(&errno));
-        let name = self.form.name;
+        let name = self.log_format.name;
         Some(Failure {
             errno,
             help: full
@@ -203,7 +206,7 @@ impl<L> LogWriter<L> {
 /// A ring whose memory is touched, so that the measured window has no page faults.
 fn touched_ring<L: Line>(lines: usize) -> (Producer<L>, Consumer<L>) {
     let (mut producer, mut ring) = RingBuffer::new(lines);
-    while producer.push(L::NOTHING).is_ok() {}
+    while producer.push(L::PLACEHOLDER).is_ok() {}
     while ring.pop().is_ok() {}
     (producer, ring)
 }
@@ -236,7 +239,7 @@ fn write_all<L: Line>(
     mut file: File,
     mut text: Vec<u8>,
     mut rings: Vec<Consumer<L>>,
-    form: &Form,
+    log_format: &LogFormat,
     shared: &Shared,
 ) -> io::Result<()> {
     loop {
@@ -246,8 +249,8 @@ fn write_all<L: Line>(
         for (worker, ring) in rings.iter_mut().enumerate() {
             let count = ring.slots();
             for line in ring.read_chunk(count).into_iter().flatten() {
-                line.put(worker, form, &mut text);
-                if text.len() >= PIECE {
+                line.put(worker, log_format, &mut text);
+                if text.len() >= WRITE_BYTES {
                     file.write_all(&text)?;
                     text.clear();
                 }
@@ -275,17 +278,17 @@ mod tests {
     struct Number(u64);
 
     impl Line for Number {
-        const NOTHING: Number = Number(0);
+        const PLACEHOLDER: Number = Number(0);
 
-        fn put(&self, _: usize, _: &Form, text: &mut Vec<u8>) {
+        fn put(&self, _: usize, _: &LogFormat, text: &mut Vec<u8>) {
             text.extend_from_slice(format!("{}\n", self.0).as_bytes());
         }
     }
 
-    fn form() -> Form {
-        Form {
+    fn log_format() -> LogFormat {
+        LogFormat {
             header: "first\n",
-            ..Form::default()
+            ..LogFormat::default()
         }
     }
 
@@ -297,7 +300,7 @@ mod tests {
     fn a_full_ring_delays_the_worker_and_loses_nothing() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("log.csv");
-        let (mut log, mut writers) = LineLog::with_rings_of(4, path.to_str().unwrap(), form(), 1);
+        let (mut log, mut writers) = LineLog::with_rings_of(4, path.to_str().unwrap(), log_format(), 1);
         let mut writer = writers.remove(0);
         let worker =
             std::thread::spawn(move || (0..1000).filter(|number| writer.write(Number(*number))).count() as u64);
@@ -318,8 +321,11 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("log");
         for (appends, expected) in [(false, &[1][..]), (true, &[1, 1]), (true, &[1, 1, 1]), (false, &[1])] {
-            let form = Form { appends, ..form() };
-            let (mut log, mut writers) = LineLog::new(path.to_str().unwrap(), form, 1);
+            let log_format = LogFormat {
+                appends,
+                ..log_format()
+            };
+            let (mut log, mut writers) = LineLog::new(path.to_str().unwrap(), log_format, 1);
             log.start(&[]).unwrap();
             writers[0].write(Number(1));
             assert_eq!(log.finish(), None);

@@ -1,10 +1,10 @@
-//! Writes a log with a line for every completed operation of a job, during the job.
+//! Writes a log during a job, with a line for every completed operation.
 
 use model::operation_log::HEADER;
 use model::trace::iolog::append_number;
 use model::{Direction, Nanos};
 
-use crate::line_log::{self, Form, LineLog};
+use crate::line_log::{self, LineLog, LogFormat};
 
 /// The log of one job.
 pub(crate) type OperationLog = LineLog<Line>;
@@ -14,7 +14,7 @@ pub(crate) type LogWriter = line_log::LogWriter<Line>;
 /// One operation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Line {
-    /// When it was reaped, from the start of the measured window.
+    /// When it was reaped, as time since the start of the measured window.
     pub(crate) completed: Nanos,
     pub(crate) stream: u32,
     /// Absent for flushes.
@@ -23,7 +23,7 @@ pub(crate) struct Line {
     pub(crate) length: u32,
     /// Bytes transferred.
     pub(crate) moved: u32,
-    /// Due → queued, where it was paced.
+    /// Due → queued, if the operation was paced.
     pub(crate) schedule_delay: Option<Nanos>,
     /// Queued → issued.
     pub(crate) submission: Nanos,
@@ -34,16 +34,16 @@ pub(crate) struct Line {
 }
 
 /// The format of the operation log, which replaces the file.
-pub(crate) fn form() -> Form {
-    Form {
+pub(crate) fn log_format() -> LogFormat {
+    LogFormat {
         name: "operation log",
         header: HEADER,
-        ..Form::default()
+        ..LogFormat::default()
     }
 }
 
 impl line_log::Line for Line {
-    const NOTHING: Line = Line {
+    const PLACEHOLDER: Line = Line {
         completed: Nanos(0),
         stream: 0,
         direction: None,
@@ -56,7 +56,7 @@ impl line_log::Line for Line {
         error: 0,
     };
 
-    fn put(&self, worker: usize, _: &Form, text: &mut Vec<u8>) {
+    fn put(&self, worker: usize, _: &LogFormat, text: &mut Vec<u8>) {
         put(text, self.completed.0);
         put(text, worker as u64);
         put(text, u64::from(self.stream));

@@ -1,12 +1,13 @@
 //! Finds the other programs that use the devices of a test. The kernel has a file of counters for
-//! each process, so these are read only once a device has transferred more than this process.
-//! Earlier transfers of others are unknown, so the first checks follow soon after the start.
+//! each process, and reading all of them is expensive. So they are read only once a device has
+//! transferred more than this process has. Earlier transfers of other programs remain unknown, so
+//! the first checks follow soon after the start.
 
 use engine::probe::{DeviceTimes, ProgramIo, System};
 use model::Nanos;
 use model::environment::BusyProgram;
 
-/// Delay of the first check after the start of a step; the interval doubles with each check,
+/// Delay of the first check after the start of a step. The interval doubles with each check,
 const FIRST_CHECK: Nanos = Nanos::millis(100);
 /// up to this maximum.
 const MAX_INTERVAL: Nanos = Nanos::secs(2);
@@ -52,7 +53,7 @@ impl Counters {
 }
 
 impl OtherPrograms {
-    /// Restarts with the devices of a step and the counters of all devices at its start.
+    /// Restarts with the devices of a step and all counters at its start.
     pub(crate) fn begin_step(&mut self, devices: impl Iterator<Item = String>, at: Nanos, counters: &DeviceTimes) {
         if self.noticed.is_some() {
             return;

@@ -50,12 +50,12 @@ impl CheckedPlan {
     pub fn new(plan: Plan, permissions: &Permissions) -> Result<CheckedPlan, RunError> {
         check(&plan)?;
         check_engines(&plan)?;
-        unsupported::unpermitted(&plan, permissions)?;
+        unsupported::check_programs(&plan, permissions)?;
         Ok(CheckedPlan(plan))
     }
 
-    /// Requests all targets from the guard, and waits until the other processes of the test have
-    /// done the same.
+    /// Requests all targets from the guard. Waits until the other processes of the test have done
+    /// the same.
     pub(crate) fn permit<'a>(
         self,
         context: RunContext<'a>,
@@ -104,7 +104,7 @@ impl CheckedPlan {
     }
 }
 
-/// Facts at the start of a run, for the differences at its end.
+/// Times and counters at the start of a run. Its end computes the differences.
 struct Start {
     unix_ns: u64,
     clock_ns: Nanos,
@@ -170,7 +170,7 @@ pub(crate) struct PermittedTargets<'a> {
 impl<'a> PermittedTargets<'a> {
     /// Creates and fills the targets that do not belong to one step.
     pub(crate) fn prepare(mut self, watcher: &mut dyn FnMut(Event)) -> Result<PreparedTargets<'a>, RunError> {
-        let ready = targets::prepare(&self.run.preparation(), watcher).map_err(unprepared)?;
+        let ready = targets::prepare(&self.run.preparation(), watcher).map_err(run_error_of_target)?;
         self.run.permitted.close_names(&self.run.plan);
         Ok(PreparedTargets {
             run: self.run,
@@ -207,7 +207,7 @@ impl PreparedTargets<'_> {
             targets: std::mem::take(&mut ready.facts),
             ..environment
         };
-        probe_again(&mut environment.targets);
+        probe_devices_again(&mut environment.targets);
         let mut cleanup = ready.finish();
         findings.extend(cleanup.remove_trees());
         match hooks.others {
@@ -225,7 +225,7 @@ impl PreparedTargets<'_> {
             permitted,
             ..
         } = run;
-        // From here on, others may use the devices.
+        // From here on, other runs may use the devices.
         drop(permitted);
         let mut done = outcome?;
         if !simulated {
@@ -259,7 +259,7 @@ impl PreparedTargets<'_> {
 /// [`PlanError`] with every fault.
 pub fn check(plan: &Plan) -> Result<(), PlanError> {
     plan.check()?;
-    let faults = unsupported::faults(plan);
+    let faults = unsupported::find_faults(plan);
     if faults.is_empty() {
         Ok(())
     } else {
@@ -267,19 +267,20 @@ pub fn check(plan: &Plan) -> Result<(), PlanError> {
     }
 }
 
-/// Checks that this system has the engines of a plan, as far as possible without opening targets.
+/// Checks that this system has the engines of a plan. Opens no targets, so some faults stay
+/// unknown.
 ///
 /// # Errors
 /// [`RunError::Setup`] with every worker whose engine is missing.
 pub fn check_engines(plan: &Plan) -> Result<(), RunError> {
-    let faults = unsupported::without_engine(plan);
+    let faults = unsupported::find_missing_engines(plan);
     match faults.is_empty() {
         true => Ok(()),
         false => Err(RunError::Setup(faults)),
     }
 }
 
-fn unprepared(error: TargetError) -> RunError {
+fn run_error_of_target(error: TargetError) -> RunError {
     match error {
         TargetError::Fill(FillError::Interrupted(_)) => RunError::Interrupted,
         error => RunError::Targets(vec![error]),
@@ -299,7 +300,10 @@ fn run_steps(run: &Run<'_>, ready: &mut ReadyTargets, watcher: &mut dyn FnMut(Ev
     let (preparation, mut context) = (run.preparation(), run.step_context());
     let mut done = StepsDone::default();
     for (number, plan) in run.plan.steps.iter().enumerate() {
-        match preparation.prepare_step(number, ready, watcher).map_err(unprepared) {
+        match preparation
+            .prepare_step(number, ready, watcher)
+            .map_err(run_error_of_target)
+        {
             Ok(()) => {}
             Err(RunError::Interrupted) if !done.steps.is_empty() => break,
             // Keep the results of earlier steps.
@@ -378,7 +382,7 @@ fn may_spin(plan: &Plan) -> bool {
     workers.max().unwrap_or(0) < sys::thread::usable_cpus().len().max(1)
 }
 
-/// Block devices under the targets, each with the targets that lie on it.
+/// Block devices under the targets, each with the targets that are on it.
 fn devices_of(facts: &[TargetFacts]) -> Vec<(String, Vec<u32>)> {
     let mut devices: Vec<(String, Vec<u32>)> = Vec::new();
     for (number, target) in facts.iter().enumerate() {
@@ -393,7 +397,7 @@ fn devices_of(facts: &[TargetFacts]) -> Vec<(String, Vec<u32>)> {
 }
 
 /// Adds the state of the devices after the test.
-fn probe_again(targets: &mut [TargetFacts]) {
+fn probe_devices_again(targets: &mut [TargetFacts]) {
     let system = System::live();
     for target in targets.iter_mut().filter(|target| target.owner.is_some()) {
         target.owner_after = sys::native_facts::cluster_volume(Path::new(&target.path)).map(|volume| volume.owner);

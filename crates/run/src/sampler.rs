@@ -16,7 +16,7 @@ const SECOND: Nanos = Nanos::secs(1);
 const MIN_LENGTH: Nanos = Nanos::millis(100);
 /// A thread that polls every 50 ms and comes later than this was stopped.
 const MIN_PAUSE: Nanos = Nanos::millis(200);
-/// Others are examined if they use at least this share of all processors.
+/// Other programs are examined if they use at least this share of all processors.
 const BUSY_OTHERS_SHARE: f64 = 0.25;
 
 /// Counters at one moment.
@@ -106,7 +106,7 @@ impl Sampler {
         }
     }
 
-    /// The samples, the last of them shorter.
+    /// Ends sampling. The last sample may be shorter than the others.
     pub(crate) fn finish(mut self, last: Rc<Reading>) -> Vec<HostSample> {
         if last.at.since(self.last.at) >= MIN_LENGTH {
             // No sample follows, so do not read the processes for the first time.

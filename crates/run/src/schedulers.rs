@@ -1,7 +1,7 @@
-//! Sets I/O schedulers for the devices under targets, and restores them at the end of the run. fio
-//! leaves its choice in place; a run restores the original. A device that has another user (system
-//! files, swap space, a volume mounted elsewhere, the disk of a virtual machine) is refused,
-//! because the run would change that user's speed for no apparent reason.
+//! Sets I/O schedulers for the devices under targets, and restores them after the run. In contrast,
+//! fio leaves its choice in place. A device that has another user (system files, swap space, a
+//! volume mounted elsewhere, the disk of a virtual machine) is refused, because the run would
+//! change that user's speed for no apparent reason.
 
 use std::fs;
 use std::io;
@@ -52,7 +52,7 @@ impl Schedulers {
             if is_active(disk, scheduler) {
                 continue;
             }
-            if let Some(other) = other_use(&inventory, disk, &devices_of_files) {
+            if let Some(other) = describe_other_use(&inventory, disk, &devices_of_files) {
                 return Err(SetupError::unfit(
                     format!("the I/O scheduler of {} must not be changed: {other}", disk.path()),
                     format!(
@@ -119,7 +119,7 @@ fn active_scheduler(offered: &str) -> Option<&str> {
 
 /// Describes what uses a disk besides the test. The test's files are on file systems of
 /// `devices_of_files`.
-fn other_use(inventory: &Inventory, disk: &BlockDevice, devices_of_files: &[&str]) -> Option<String> {
+fn describe_other_use(inventory: &Inventory, disk: &BlockDevice, devices_of_files: &[&str]) -> Option<String> {
     let mut devices = vec![disk];
     let mut next = 0;
     while let Some(device) = devices.get(next) {

@@ -38,8 +38,8 @@ pub enum SetupError {
         /// The required alignment.
         alignment: u64,
     },
-    /// The local cache of a remote file system should be bypassed, but this one is local.
-    #[error("{path} lies on this machine: there is no local cache of a remote file system to bypass")]
+    /// The plan bypasses the local cache of a remote file system. This file system is local.
+    #[error("{path} is on this machine: there is no local cache of a remote file system to bypass")]
     NotRemote {
         /// The target.
         path: String,
@@ -94,17 +94,17 @@ pub enum SetupError {
         "cannot start {workers} workers: they need {needed} of address space, and its limit (RLIMIT_AS) leaves {free}"
     )]
     AddressSpace {
-        /// Their number in the step.
+        /// The number of workers in the step.
         workers: usize,
-        /// What they need.
+        /// The address space that they need.
         needed: Bytes,
-        /// What is left.
+        /// The address space that is left.
         free: Bytes,
     },
     /// A setting of the system cannot be changed as requested.
     #[error("{what}: {source}")]
     Setting {
-        /// Which.
+        /// The setting.
         setting: Setting,
         /// The requested value.
         what: String,

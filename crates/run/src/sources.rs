@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_source_is_made_once_and_repeats_a_short_file() {
+    fn a_source_repeats_a_short_file_and_must_fit_into_memory() {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         std::io::Write::write_all(&mut file, b"abc").unwrap();
         let path = file.path().display().to_string();

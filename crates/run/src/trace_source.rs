@@ -1,7 +1,6 @@
-//! Reads the entries of a trace in a separate thread, for the worker that replays them. The entries
-//! pass through a bounded ring, which is filled before the worker starts. So a long trace costs
-//! neither memory nor the worker's time. A worker that finds the ring empty waits, and the wait is
-//! counted.
+//! Reads the entries of a trace in a separate thread. A worker replays them. The entries pass
+//! through a bounded ring, which is filled before the worker starts. So a long trace costs neither
+//! memory nor the worker's time. A worker that finds the ring empty waits, and the wait is counted.
 
 use std::fs::File;
 use std::path::Path;
@@ -40,7 +39,7 @@ struct Shared {
 pub(crate) enum Next {
     /// An entry.
     Entry(Entry),
-    /// The reader has not read so far yet.
+    /// The reader has not read the next entry yet.
     NotYet,
     /// The trace has ended, or reading has failed.
     End,

@@ -8,8 +8,8 @@ use crate::error::WorkerFault;
 use crate::setup_error::SetupError;
 use crate::targets::guard::Permissions;
 
-/// Every part of the plan that is not supported.
-pub(crate) fn faults(plan: &Plan) -> Vec<PlanFault> {
+/// Finds every part of the plan that is not supported.
+pub(crate) fn find_faults(plan: &Plan) -> Vec<PlanFault> {
     let mut faults: Vec<PlanFault> = Vec::new();
     for (_, job) in plan.jobs() {
         let mut add = |what: &str| {
@@ -31,8 +31,8 @@ pub(crate) fn faults(plan: &Plan) -> Vec<PlanFault> {
 /// Refuses programs that the user has not permitted.
 ///
 /// # Errors
-/// [`PlanError`] with a line for each of them.
-pub(crate) fn unpermitted(plan: &Plan, permissions: &Permissions) -> Result<(), PlanError> {
+/// [`PlanError`] with a line for each program.
+pub(crate) fn check_programs(plan: &Plan, permissions: &Permissions) -> Result<(), PlanError> {
     let mut faults: Vec<PlanFault> = Vec::new();
     for (_, job) in plan.jobs().filter(|_| !permissions.programs) {
         for program in job.workers.iter().filter_map(|worker| worker.engine.program.as_ref()) {
@@ -54,8 +54,8 @@ pub(crate) fn unpermitted(plan: &Plan, permissions: &Permissions) -> Result<(), 
     }
 }
 
-/// The workers whose engine this system lacks, as far as that is known before anything is opened.
-pub(crate) fn without_engine(plan: &Plan) -> Vec<WorkerFault> {
+/// Finds the workers whose engine this system certainly lacks. Opens nothing.
+pub(crate) fn find_missing_engines(plan: &Plan) -> Vec<WorkerFault> {
     let faults_of_job = |job: usize, workers: &[Worker]| -> Vec<WorkerFault> {
         let faults = workers.iter().enumerate().filter_map(|(number, worker)| {
             // The operations of a trace are not known yet.

@@ -17,7 +17,7 @@ const TESTS: [(&str, &str, &[&str]); 3] = [
         "fathom-run",
         "suite",
         &[
-            "each_step::", "engine_wishes::", "operation_log::", "sharing::", "windows::",
+            "each_step::", "engine_features::", "operation_log::", "sharing::", "windows::",
         ],
     ),
 ];

@@ -1,4 +1,4 @@
-//! `fathom baseline`: kept, listed, compared with, removed.
+//! `fathom baseline` saves, lists, compares and removes baselines.
 
 use std::fs;
 
@@ -11,7 +11,7 @@ fn data(path: &str) -> String {
 }
 
 #[test]
-fn figures_are_kept_and_compared_with() {
+fn figures_are_saved_and_compared_with_a_baseline() {
     let Some(folder) = need(Directory::fast()) else { return };
     let kept = folder.path().join("kept");
     let baseline = |words: &[&str]| -> Ran {

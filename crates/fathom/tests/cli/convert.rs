@@ -1,5 +1,5 @@
-//! `fathom convert`: text on stdout, what is lost on stderr, and a code that tells whether anything
-//! is.
+//! `fathom convert` prints text on stdout and lost settings on stderr. Its exit code shows whether
+//! any were lost.
 
 use std::fs;
 
@@ -12,7 +12,7 @@ const PROFILE: &str = "<Profile><TimeSpans><TimeSpan><Duration>7</Duration><Disa
                        </Profile>";
 
 #[test]
-fn a_line_of_diskspd_in_our_words_runs_here() {
+fn a_converted_line_of_diskspd_is_a_valid_command() {
     let words = "convert --to native diskspd -b8K -d60 -W2 -t4 -o32 -r -w30 -Sh -n -Zr a.dat";
     let ran = fathom(&words.split(' ').collect::<Vec<_>>());
     ran.expect(0, &["differs: DiskSpd: random numbers"]);
@@ -21,13 +21,13 @@ fn a_line_of_diskspd_in_our_words_runs_here() {
         "fathom run --target a.dat --read 70 --block 8k --depth 32 --workers 4 --time 60s --cache direct-through\n"
     );
     assert!(!ran.err.contains("lost:"), "{}", ran.err);
-    // Those are flags of this program, and there is nothing in the way but the file.
+    // The result is a valid command of this program; only the file is missing.
     let again: Vec<&str> = ran.out.split_whitespace().skip(1).chain(["--dry-run"]).collect();
     fathom(&again).expect(3, &["a.dat"]);
 }
 
 #[test]
-fn what_is_lost_is_listed_and_shown_by_the_exit_code() {
+fn lost_settings_are_listed_and_shown_by_the_exit_code() {
     let ran = fathom_line("convert --to fio diskspd -d5 -C3 -r -n -ysgo a.dat");
     ran.expect(
         6,
@@ -46,7 +46,7 @@ fn what_is_lost_is_listed_and_shown_by_the_exit_code() {
 }
 
 #[test]
-fn rates_of_reads_and_writes_make_the_mix() {
+fn rates_of_reads_and_writes_determine_the_mix() {
     let job = "--name=a --filename=a.dat --size=1m --rw=randrw --rate_iops=700,300";
     let words: Vec<&str> = ["convert", "--to", "diskspd", "fio"]
         .into_iter()
@@ -55,10 +55,9 @@ fn rates_of_reads_and_writes_make_the_mix() {
     fathom(&words).expect(6, &[" -w30 -g1000i "]);
 }
 
-/// fio caps the depth of an engine that waits for each operation, so the plan has none to object
-/// to.
+/// fio caps a synchronous engine's depth, so the plan does not show the requested depth.
 #[test]
-fn lint_knows_what_a_line_of_another_dialect_asks_for() {
+fn lint_examines_the_requests_of_a_line_in_another_dialect() {
     let lint = |line: &str| fathom(&["lint"].into_iter().chain(line.split(' ')).collect::<Vec<_>>());
     lint("fio --name=a --filename=a.dat --size=1m --ioengine=psync --iodepth=32")
         .expect(0, &["warning SYNC-ENGINE (a): depth 32 with the engine psync"]);
@@ -71,7 +70,7 @@ fn lint_knows_what_a_line_of_another_dialect_asks_for() {
 }
 
 #[test]
-fn flags_alone_are_our_own() {
+fn flags_without_a_dialect_are_native() {
     let flags = ["--target", "a.dat", "--depth", "8"];
     let named = fathom(&[&["convert", "native"], &flags[..]].concat());
     let alone = fathom(&[&["convert"], &flags[..]].concat());
@@ -81,7 +80,7 @@ fn flags_alone_are_our_own() {
 }
 
 #[test]
-fn without_a_dialect_both_others_are_said() {
+fn without_a_target_dialect_both_others_are_printed() {
     let ran = fathom_line("convert native --target a.dat --depth 8 --time 20s");
     ran.expect(
         0,
@@ -94,7 +93,7 @@ fn without_a_dialect_both_others_are_said() {
 }
 
 #[test]
-fn files_are_known_by_their_names() {
+fn the_dialect_of_a_file_follows_from_its_name() {
     let Some(folder) = need(Directory::fast()) else { return };
     let path = |name: &str| text(&folder.path().join(name)).to_owned();
     fs::write(path("p.xml"), PROFILE).unwrap();
@@ -134,7 +133,7 @@ fn wrong_values_are_reported_in_the_words_of_their_dialect() {
 }
 
 #[test]
-fn every_result_carries_both_others() {
+fn every_result_contains_its_equivalents_in_both_other_dialects() {
     let ran = fathom_line("run --target null --time 100ms --warm-up 0 --cool-down 1ms --out json -q");
     let json = ran.expect(0, &[]).json();
     let equivalents = json["equivalents"].as_array().unwrap();
@@ -155,7 +154,8 @@ fn every_result_carries_both_others() {
     assert!(!equivalents[1]["lost"].as_array().unwrap().is_empty());
 }
 
-/// fio's words are read and said again: what comes out means the same, and comes out again.
+/// Job files of fio are converted to fio. The output has the same meaning, and converting it again
+/// does not change it.
 #[test]
 fn fio_job_files_keep_their_meaning() {
     let Some(folder) = need(Directory::fast()) else { return };
@@ -187,7 +187,7 @@ fn fio_job_files_keep_their_meaning() {
 }
 
 #[test]
-fn the_dialect_may_stand_behind_the_source() {
+fn the_dialect_may_follow_the_source() {
     let Some(folder) = need(Directory::fast()) else { return };
     let job = folder.path().join("job.toml");
     fs::write(
@@ -200,7 +200,7 @@ fn the_dialect_may_stand_behind_the_source() {
         let ran = fathom(&[&["convert", text(&job)], behind].concat());
         assert_eq!((ran.code, &ran.out, &ran.err), (before.code, &before.out, &before.err));
     }
-    // This program is a dialect too, under either name.
+    // The native dialect has two names.
     let native = fathom(&["convert", "--to", "native", text(&job)]);
     let named = fathom(&["convert", text(&job), "--to", "fathom"]);
     assert_eq!((named.code, &named.out), (native.code, &native.out));
@@ -209,7 +209,7 @@ fn the_dialect_may_stand_behind_the_source() {
 }
 
 #[test]
-fn a_simulated_device_is_lost_in_plain_words() {
+fn the_loss_of_a_simulated_device_is_reported_in_plain_words() {
     let Some(folder) = need(Directory::fast()) else { return };
     let job = folder.path().join("job.toml");
     let content = "[[job]]\ntarget = \"simulated:d\"\ntime = \"5s\"\n[simulated.d]\nservers = 64\niops-cap = 4000\n";
@@ -222,7 +222,6 @@ fn a_simulated_device_is_lost_in_plain_words() {
     assert!(!ran.err.contains("SimulatedDevice"), "{ran:#?}");
 }
 
-/// The findings of one test in every form have the same rules.
 #[test]
 fn parameter_files_of_vdbench_are_written() {
     let words = "convert --to vdbench --target /d/f --size 1g --read 70 --depth 4 --time 9s --warm-up 3s";
@@ -244,6 +243,7 @@ fn parameter_files_of_vdbench_are_written() {
     fathom_line(tree).expect(6, &["lost: the whole test"]);
 }
 
+/// The findings of one test have the same rules in every format.
 #[test]
 fn reports_of_lint_agree() {
     let words = ["--target", "a.dat", "--size", "1m", "--time", "1s"];
@@ -267,7 +267,7 @@ fn reports_of_lint_agree() {
             .collect::<Vec<_>>(),
         rules
     );
-    // Warnings fail a build only where they fail the command.
+    // Warnings fail a build only if they fail the command.
     for (strict, code) in [(&["--out", "junit"][..], 0), (&["--out", "junit", "--strict"], 1)] {
         let junit = lint(strict);
         let junit = &junit.expect(code, &["SHORT-RUN"]).out;

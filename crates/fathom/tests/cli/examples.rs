@@ -1,4 +1,4 @@
-//! Every example runs as it stands, only shorter.
+//! Every example runs unchanged, except for a shorter time.
 
 use std::fs;
 
@@ -31,7 +31,7 @@ fn every_example_runs() {
         let shorter: &[&str] = match name {
             _ if simulated => &[],
             "files.toml" => &["--tree", "files=5", "--time", "400ms"],
-            // Long enough for a disk that stands still for a second.
+            // Long enough for a disk that stalls for a second.
             _ => &["--time", "2s", "--warm-up", "100ms", "--size", "32m"],
         };
         let ran = run(shorter);
@@ -45,11 +45,7 @@ fn every_example_runs() {
         count += 1;
     }
     assert!(count >= 5);
-    assert_eq!(
-        names(folder.path()),
-        Vec::<String>::new(),
-        "examples leave nothing behind"
-    );
+    assert_eq!(names(folder.path()), Vec::<String>::new(), "examples leave no files");
 }
 
 #[test]
@@ -86,7 +82,7 @@ fn examples_of_other_tools_policies_and_suites_run() {
 
 /// The job files of `docs/simulated-devices.md`. The first line of each says what it measures.
 #[test]
-fn every_simulated_example_measures_what_the_page_says() {
+fn every_simulated_example_measures_the_stated_rate() {
     let page = include_str!("../../../../docs/simulated-devices.md");
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("job.toml");

@@ -13,8 +13,8 @@ fn data(path: &str) -> String {
     format!("{}/../../tests/data/{path}", env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The text with every run of blanks as one: lines are broken for people.
-fn flat(text: &str) -> String {
+/// Joins wrapped lines: every run of spaces and line ends becomes one space.
+fn unwrap_lines(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -22,12 +22,12 @@ fn flat(text: &str) -> String {
 fn the_published_report_of_a_database_is_explained() {
     let ran = fathom(&["explain", &data("diskspd/legacy/report.txt")]);
     ran.expect(0, &["SHORT-RUN", "IRQ-SKEW", "OPTION-DEPRECATED", "REPORT-EDITED"]);
-    let answer = flat(&ran.out);
+    let answer = unwrap_lines(&ran.out);
     for expected in [
         "64 KiB random operations, 80 % of them reads, without the page cache",
         "N = 63.98 operations were in flight on average, with a queue depth of 64: the queue was",
         "5,728 reads per second at 8.07 ms and 1,449 writes per second at 12.2 ms",
-        // 4-nines: too few writes, a few of all; 5-nines: too few of any.
+        // At four nines there are too few writes; at five nines, too few operations of any kind.
         "p99.99 ~260 ms ?324 ms ~299 ms",
         "p99.999 ?329 ms ?361 ms ?336 ms",
         "p99.9 (229 ms) is 9.6 times p99 (23.8 ms)",
@@ -49,7 +49,7 @@ fn the_limit_of_a_virtual_machine_is_named() {
     let figures = data("figures/azure-stack-hci.toml");
     let ran = fathom_line(&format!("explain {figures} --vm Standard_B2ms --disk P30 --disks 4"));
     ran.expect(0, &[]);
-    let answer = flat(&ran.out);
+    let answer = unwrap_lines(&ran.out);
     for expected in [
         "N = 64.00 operations were in flight on average, with a queue depth of 64",
         "at the limit of VM Standard_B2ms, uncached: 1,953 IOPS of 1,920 IOPS is 101.7 %",
@@ -58,21 +58,21 @@ fn the_limit_of_a_virtual_machine_is_named() {
         assert!(answer.contains(expected), "`{expected}` is missing:\n{}", ran.out);
     }
     let given = fathom(&["explain", &figures, "--cap", "iops=1920"]);
-    assert!(flat(&given.expect(0, &[]).out).contains("1,953 IOPS of 1,920 IOPS is 101.7 %"));
+    assert!(unwrap_lines(&given.expect(0, &[]).out).contains("1,953 IOPS of 1,920 IOPS is 101.7 %"));
 }
 
 #[test]
 fn limits_with_and_without_the_hosts_cache_are_distinguished() {
     let figures = data("figures/azure-d8ds-v4.csv");
     let plain = fathom(&["explain", &figures, "--vm", "Standard_D8ds_v4"]);
-    let answer = flat(&plain.expect(0, &["NO-LATENCY"]).out);
+    let answer = unwrap_lines(&plain.expect(0, &["NO-LATENCY"]).out);
     assert!(answer.contains("13,053 IOPS of 12,800 IOPS is 102.0 %"), "{answer}");
     assert!(
         answer.contains("The load exceeds the limit of VM Standard_D8ds_v4, uncached"),
         "{answer}"
     );
     let cached = fathom(&["explain", &figures, "--vm", "Standard_D8ds_v4", "--host-cache"]);
-    let answer = flat(&cached.expect(0, &[]).out);
+    let answer = unwrap_lines(&cached.expect(0, &[]).out);
     assert!(answer.contains("78,521 IOPS of 77,000 IOPS is 102.0 %"), "{answer}");
     assert!(
         !answer.contains("MISMATCH"),
@@ -81,14 +81,14 @@ fn limits_with_and_without_the_hosts_cache_are_distinguished() {
 }
 
 /// Azure's combined test: one job reads through the host's cache while another writes past it. Its
-/// figures are 118 % of the cached limit, which no load can reach, and both limits of the machine
-/// at once.
+/// figures are 118 % of the cached limit, which no load can reach, but they reach both limits of
+/// the machine.
 #[test]
-fn paths_of_jobs_have_limits_of_their_own() {
+fn paths_of_jobs_have_their_own_limits() {
     let figures = data("figures/azure-d8ds-v4-combined.toml");
     let with = |more: &[&str]| {
         let ran = fathom(&[&["explain", &figures, "--vm", "Standard_D8ds_v4"], more].concat());
-        flat(&ran.expect(0, &[]).out)
+        unwrap_lines(&ran.expect(0, &[]).out)
     };
     let expect = |answer: &str, expected: &[&str]| {
         for expected in expected {
@@ -132,7 +132,7 @@ fn paths_of_jobs_have_limits_of_their_own() {
     fathom(&["explain", &figures, "--cap", "x:iops=5,role=log"]).expect(4, &["the limit `x` applies to no job"]);
 }
 
-/// The same test as fio reports it: four clones of each job, which do not share an entry.
+/// The same test as fio reports it. The four clones of each job do not share an entry.
 #[test]
 fn clones_of_a_job_of_fio_share_its_path() {
     let Some(folder) = need(Directory::fast()) else { return };
@@ -167,7 +167,7 @@ fn clones_of_a_job_of_fio_share_its_path() {
         "explain {} --vm Standard_D8ds_v4 --path reader1=cached",
         path.display()
     ));
-    let answer = flat(&ran.expect(0, &["all jobs of group 0 together"]).out);
+    let answer = unwrap_lines(&ran.expect(0, &["all jobs of group 0 together"]).out);
     for expected in [
         "VM Standard_D8ds_v4, cached reader1 78,300 IOPS 77,000 IOPS 101.7 % reached",
         "VM Standard_D8ds_v4, uncached writer1 12,600 IOPS 12,800 IOPS 98.4 % reached",
@@ -188,9 +188,9 @@ fn a_promise_is_judged() {
     let ran = fathom_line(&format!(
         "explain {figures} --require iops>=4000,mean<=3ms,read.mean<=3ms,write.mean<=3ms"
     ));
-    // The figures of DiskSpd are of all operations together, and its author concludes from them.
+    // The latencies of DiskSpd are of all operations together, and its author judges by them.
     ran.expect(0, &[]);
-    let answer = flat(&ran.out);
+    let answer = unwrap_lines(&ran.out);
     assert!(answer.contains("so this is the mean of all operations"), "{answer}");
     assert!(answer.contains("PASS PASS iops >= 4000: 4001"), "{answer}");
     assert!(answer.contains("PASS read.mean <= 3 ms: 1.01 ms"), "{answer}");
@@ -209,7 +209,8 @@ fn a_promise_is_judged() {
     );
     let policy = fathom(&["explain", &figures, "--policy", "ssd-ultra", "--size", "400GB"]);
     assert!(
-        flat(&policy.expect(0, &[]).out).contains("The load was limited to 4,000 per second and reached that rate"),
+        unwrap_lines(&policy.expect(0, &[]).out)
+            .contains("The load was limited to 4,000 per second and reached that rate"),
         "{}",
         policy.out
     );
@@ -219,7 +220,7 @@ fn a_promise_is_judged() {
 }
 
 #[test]
-fn a_pipe_and_json_serve_programs() {
+fn a_report_from_a_pipe_is_explained_as_json() {
     let mut child = command(&["explain", "-", "--out", "json"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -240,9 +241,9 @@ fn a_pipe_and_json_serve_programs() {
     assert_eq!(load["percentiles"][12]["name"], "p99");
 }
 
-/// fio has percentiles of reads and of writes, and none of all operations.
+/// fio reports percentiles of reads and of writes, but not of all operations.
 #[test]
-fn the_page_of_a_report_of_fio_says_how_it_can_be_judged() {
+fn the_page_of_a_report_of_fio_shows_how_it_can_be_judged() {
     let Some(folder) = need(Directory::fast()) else { return };
     let [report, page] = ["fio.json", "page.html"].map(|name| folder.path().join(name));
     fs::copy(data("fio/golden/05-sla-70-30/out.json"), &report).unwrap();
@@ -308,7 +309,7 @@ fn figures_that_contradict_each_other_fail() {
 fn runs_of_vdbench_are_explained_and_judged() {
     let summary = data("vdbench/summary-50407.html");
     let ran = fathom(&["explain", &summary]);
-    let answer = flat(&ran.expect(0, &["SHORT-RUN"]).out);
+    let answer = unwrap_lines(&ran.expect(0, &["SHORT-RUN"]).out);
     for expected in [
         "a summary of Vdbench",
         "rd1 (xfersize=4k threads=8)",
@@ -329,18 +330,18 @@ fn runs_of_vdbench_are_explained_and_judged() {
     };
     require("iops>=4500,mean<=1ms", 0, &["PASS iops >= 4500", "PASS mean <= 1 ms"]);
     require("mean<=500us", 1, &["PASS mean <= 500 us", "FAIL mean <= 500 us"]);
-    // The second run was held to 5,000 per second.
+    // The second run was limited to 5,000 per second.
     require("iops>=6000", 2, &["PASS iops >= 6000", "INCONCLUSIVE iops >= 6000"]);
-    // A mean is no percentile.
+    // A mean is not a percentile.
     require("p99<=10ms", 2, &["INCONCLUSIVE p99 <= 10 ms"]);
     let limits = fathom(&["explain", &summary, "--cap", "iops=20000"]);
-    let answer = flat(&limits.expect(0, &[]).out);
+    let answer = unwrap_lines(&limits.expect(0, &[]).out);
     assert!(answer.contains("20,000 IOPS of 20,000 IOPS is 100.0 %"), "{answer}");
     let flatfile = fathom(&["explain", &data("vdbench/flatfile-50407.html")]);
-    let answer = flat(&flatfile.expect(0, &["a flat file of Vdbench"]).out);
+    let answer = unwrap_lines(&flatfile.expect(0, &["a flat file of Vdbench"]).out);
     assert!(answer.contains("issued 4 KiB random reads for 25 s"), "{answer}");
     let older = fathom(&["explain", &data("vdbench/summary-503.txt")]);
-    let answer = flat(&older.expect(0, &[]).out);
+    let answer = unwrap_lines(&older.expect(0, &[]).out);
     let expected = "Vdbench 503 issued operations of 65,536 bytes on average for 3 s, after 1 s of warm-up.";
     assert!(answer.contains(expected), "{answer}");
 }
@@ -357,7 +358,7 @@ fn figures_of_vdbench_that_contradict_each_other_fail() {
         fathom(&["explain", text(&path)]).expect(code, &[expected]);
         fathom(&["explain", text(&path), "--strict"]).expect(1, &[expected]);
     };
-    // 20,000/s × 0.8 ms would be 16 in flight, and × 4 KiB is no 88 MiB/s.
+    // 20,000/s × 0.8 ms would mean 16 in flight, and 20,000/s × 4 KiB is not 88 MiB/s.
     spoiled(
         "avg_2-6    20000.00    78.13    4096 100.00    0.400",
         "avg_2-6    20000.00    78.13    4096 100.00    0.800",
@@ -376,7 +377,7 @@ fn figures_of_vdbench_that_contradict_each_other_fail() {
 fn results_of_iometer_are_explained_and_judged() {
     let results = data("iometer/results-2006.csv");
     let ran = fathom(&["explain", &results]);
-    let answer = flat(&ran.expect(0, &["results of Iometer"]).out);
+    let answer = unwrap_lines(&ran.expect(0, &["results of Iometer"]).out);
     for expected in [
         "on TESTHOST, at 2026-11-23 10:00:00:123, 2 processors",
         "Iometer 2006.07.27 issued 4 KiB random reads on 2 targets: 2 workers, up to 32 in flight.",
@@ -394,7 +395,7 @@ fn results_of_iometer_are_explained_and_judged() {
     let Some(folder) = need(Directory::fast()) else { return };
     let path = folder.path().join("results.csv");
     let report = fs::read_to_string(&results).unwrap();
-    // Twice the queue's places in flight; workers that no longer add up.
+    // Twice the queue depth in flight, and a total that is not the sum of the workers.
     fs::write(&path, report.replace("1,2,2,16000.000000,", "1,2,2,32000.000000,")).unwrap();
     fathom(&["explain", text(&path)]).expect(
         1,
@@ -437,7 +438,7 @@ fn reports_without_a_needed_column_are_refused_with_the_line() {
 }
 
 #[test]
-fn what_cannot_be_explained_is_refused_with_the_reason() {
+fn files_that_cannot_be_explained_are_refused_with_the_reason() {
     let Some(folder) = need(Directory::fast()) else { return };
     let path = |name: &str, content: &str| {
         let path = folder.path().join(name);
@@ -486,7 +487,7 @@ fn saved_results_are_explained_and_shown_again() {
     fathom(&["show", &saved]).expect(0, &["160,137"]);
     let fio = fathom(&["show", &saved, "--out", "fio-json"]);
     fio.expect(0, &["\"fio version\""]);
-    // What it shows in fio's form, explain reads again.
+    // `explain` can read the output of `show` in fio's format.
     let mut child = command(&["explain", "-"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -504,8 +505,7 @@ fn saved_results_are_explained_and_shown_again() {
     );
 }
 
-/// Written-down figures have a rate and a time, or not even these, and the percentile is a figure
-/// all the same.
+/// Figures in a file may lack even a rate and a time. A stated percentile is judged nevertheless.
 #[test]
 fn a_stated_percentile_is_a_figure() {
     let Some(folder) = need(Directory::fast()) else { return };
@@ -518,7 +518,7 @@ fn a_stated_percentile_is_a_figure() {
     };
     for figures in [figures.to_owned(), format!("{figures}time = \"300s\"\n")] {
         judged(&figures, "p99<=5ms").expect(0, &["PASS p99 <= 5 ms: 4.2 ms"]);
-        // Within the doubt of a figure of which nothing but its value is known.
+        // Within the uncertainty of a figure of which only the value is known.
         judged(&figures, "p99<=4.3ms").expect(2, &["INCONCLUSIVE p99 <= 4.3 ms"]);
     }
     // 1,000 operations have one beyond p99.9.
@@ -526,8 +526,8 @@ fn a_stated_percentile_is_a_figure() {
     judged(&few, "p99.9<=20ms").expect(2, &["operations are too few"]);
 }
 
-/// A rate of 6,000 behind a cap of 3,000, and two modes: what a run found, explain does not find
-/// again, and nothing was held back.
+/// A device capped at 3,000 gets a rate of 6,000, or has two latency modes. `explain` does not
+/// repeat the findings of the run, and does not call the load limited.
 #[test]
 fn a_run_is_explained_without_repeating_its_findings() {
     let Some(folder) = need(Directory::fast()) else { return };
@@ -557,7 +557,7 @@ fn a_run_is_explained_without_repeating_its_findings() {
     explained("", "", "TWO-MODES");
 }
 
-/// The figures before an error keep no promise.
+/// Figures from before an error do not fulfil a promise.
 #[test]
 fn a_job_that_ended_with_an_error_fails_the_promise() {
     let folder = need(Directory::fast()).expect("a folder can be made");

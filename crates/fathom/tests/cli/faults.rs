@@ -1,5 +1,5 @@
-//! Everything that can go wrong: each is reported with what, where, why and what to do, has its
-//! exit code, and loses nothing.
+//! Everything that can go wrong is reported with its place, reason and remedy. It has an exit code,
+//! and loses no results.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -24,9 +24,9 @@ fn short<'a>(target: &'a str, more: &[&'a str]) -> Vec<&'a str> {
 }
 
 #[test]
-fn words_that_mean_nothing_are_usage_errors() {
+fn invalid_arguments_are_usage_errors() {
     fathom(&["run", "--target", "null", "--blok", "4k"]).expect(4, &["--blok", "--block"]);
-    // What was typed is shown as it was typed; a flag has no value.
+    // The message repeats the arguments as they were typed; a flag has no value.
     fathom(&["run", "--target", "null", "--block", "4k true"]).expect(4, &["--block 4k true"]);
     fathom(&["run", "--target", "null", "--block", "4q"])
         .expect(4, &["`block`", "--> command line: --block 4q", "help:"]);
@@ -44,9 +44,9 @@ fn words_that_mean_nothing_are_usage_errors() {
     fathom(&["run", "--target", "null", "--rate", "fast"]).expect(4, &["Example: --rate '4000 iops'"]);
 }
 
-/// One code for a file to read that is not there, whichever command is to read it.
+/// A missing input file has the same exit code in every command.
 #[test]
-fn a_file_that_cannot_be_read_has_one_code() {
+fn a_file_that_cannot_be_read_has_the_same_exit_code_everywhere() {
     let lines = "run F.toml;sweep F.toml;sweep --from F;ab F.toml null;ab --from F;explain F;compare F F;report F;show F;\
         convert F --to fio;convert F.fio --to fio;convert F.toml --to fio;convert F.xml --to fio;lint F;lint F.toml;\
         lint F.xml;lint F.fio;lint fio F.fio;lint diskspd -XF.xml;suite F.toml;advise --from F;warm-up F;recover F;\
@@ -59,7 +59,7 @@ fn a_file_that_cannot_be_read_has_one_code() {
 }
 
 #[test]
-fn errors_of_other_dialects_are_lines_of_their_own() {
+fn errors_of_other_dialects_have_their_own_lines() {
     let folder = need(Directory::fast()).expect("a folder can be made");
     let job = folder.path().join("wrong.fio");
     fs::write(&job, "[a]\nrw=randraed\n").unwrap();
@@ -88,7 +88,7 @@ fn errors_of_other_dialects_are_lines_of_their_own() {
 
 /// Each of these used to allocate for minutes, or until memory ran out.
 #[test]
-fn counts_beyond_all_machines_are_refused_at_once() {
+fn excessive_counts_are_refused_immediately() {
     let fio = |option: &str| fathom(&["fio", "--name=a", "--ioengine=null", "--size=1m", option]);
     fio("--numjobs=1000000000").expect(1, &["numjobs=1000000000", "65536"]);
     fio("--nrfiles=1000000000").expect(1, &["nrfiles=1000000000", "1048576"]);
@@ -104,7 +104,7 @@ fn counts_beyond_all_machines_are_refused_at_once() {
     fathom(&["diskspd", &format!("-X{}", text(&profile))]).expect(1, &["(-t)=2147483648", "65536"]);
 }
 
-/// Each had 560 KiB, most of it histograms that the allocator had cleared and nothing had used.
+/// Each clone once took 560 KiB, mostly for unused histograms that the allocator had cleared.
 #[test]
 fn a_clone_takes_less_memory_than_its_histograms() {
     let resident_kib = |clones: u32| {
@@ -114,7 +114,7 @@ fn a_clone_takes_less_memory_than_its_histograms() {
         ];
         let line = [&["fio"], &job[..], &[&count, "--time_based", "--runtime=4"]].concat();
         let mut running = command(&line).stdout(Stdio::null()).spawn().unwrap();
-        // The last that is read has all clones in it.
+        // The last value that is read includes all clones.
         let mut peak = 0;
         let ended = loop {
             let status = fs::read_to_string(format!("/proc/{}/status", running.id())).unwrap();
@@ -135,7 +135,7 @@ fn a_clone_takes_less_memory_than_its_histograms() {
 
 /// Opening a named pipe blocks until it has a writer; reading `/dev/zero` never ends.
 #[test]
-fn pipes_and_devices_are_no_job_files() {
+fn pipes_and_devices_are_not_accepted_as_job_files() {
     let folder = need(Directory::fast()).expect("a folder can be made");
     let pipe = folder.path().join("pipe.toml");
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
@@ -164,9 +164,9 @@ fn a_job_file_may_come_from_a_process_substitution() {
     assert!(status.success());
 }
 
-/// Such a word would be taken for another name.
+/// Such an argument, converted to Unicode, would be another name.
 #[test]
-fn words_that_are_no_text_are_refused() {
+fn arguments_that_are_not_unicode_are_refused() {
     let word = std::ffi::OsStr::from_bytes(b"/tmp/caf\xe9.dat");
     let words = ["run", "--target"].map(std::ffi::OsStr::new);
     fathom(&[&words[..], &[word]].concat())
@@ -177,7 +177,7 @@ fn words_that_are_no_text_are_refused() {
 }
 
 #[test]
-fn targets_that_are_not_there_are_refused() {
+fn missing_targets_are_refused() {
     fathom(&short("/no/such/folder/file", &[])).expect(3, &["/no/such/folder/file does not exist", "help:"]);
     let Some(folder) = need(Directory::fast()) else { return };
     let missing = folder.path().join("missing");
@@ -196,7 +196,7 @@ fn targets_that_are_not_there_are_refused() {
 }
 
 #[test]
-fn a_directory_gets_a_file_that_is_gone_afterwards() {
+fn a_file_created_in_a_directory_is_removed_afterwards() {
     let Some(folder) = need(Directory::fast()) else { return };
     let ran = fathom(&short(text(folder.path()), &["--size", "16m"]));
     ran.expect(0, &["16 MiB of random data written for this run", "IOPS"]);
@@ -264,12 +264,12 @@ fn a_missing_permission_to_open_is_reported() {
 }
 
 #[test]
-fn a_full_file_system_is_noticed_before_and_during_the_run() {
+fn a_full_file_system_is_reported_before_and_during_the_run() {
     let Some(small) = need(TmpFs::of_size(32 * MIB)) else {
         return;
     };
     fathom(&short(text(small.path()), &["--size", "64m"])).expect(3, &["free", "a size of up to"]);
-    // A file that promises more than there is: writes fill the file system while they are measured.
+    // The sparse file is larger than the file system, so measured writes fill it.
     let path = small.path().join("sparse");
     fs::File::create(&path).unwrap().set_len(64 * MIB).unwrap();
     let file = text(&path);
@@ -283,7 +283,7 @@ fn a_full_file_system_is_noticed_before_and_during_the_run() {
 }
 
 #[test]
-fn errors_of_a_device_end_the_job_and_keep_what_was_measured() {
+fn errors_of_a_device_end_the_job_and_keep_its_results() {
     let Some((folder, device)) = device_that_ends() else {
         return;
     };
@@ -296,7 +296,7 @@ fn errors_of_a_device_end_the_job_and_keep_what_was_measured() {
         1,
         &["WORKER-FAILED", "a read failed: Input/output error", "offset", "dmesg"],
     );
-    // 8 MiB in blocks of 64 KiB came before it.
+    // The first 8 MiB, in blocks of 64 KiB, were read before the error.
     let results = archive::load(&saved).unwrap();
     let total = results.steps[0].jobs[0].total();
     assert_eq!(total.operations, 128);
@@ -305,7 +305,7 @@ fn errors_of_a_device_end_the_job_and_keep_what_was_measured() {
 }
 
 #[test]
-fn errors_of_a_file_system_come_through() {
+fn errors_of_a_file_system_are_reported() {
     let Some(faulty) = need(FaultFs::of_size(16 * MIB)) else {
         return;
     };
@@ -322,7 +322,7 @@ fn errors_of_a_file_system_come_through() {
     fathom(&writing).expect(1, &["a write failed: Input/output error"]);
 }
 
-/// A call on a file system that does not answer lets no signal handler run in its thread.
+/// No signal handler runs in a thread whose file system call does not return.
 #[test]
 fn the_first_signal_ends_the_examination_of_a_target_that_does_not_answer() {
     let Some(faulty) = need(FaultFs::of_size(16 * MIB)) else {
@@ -362,8 +362,8 @@ fn the_first_signal_ends_the_examination_of_a_target_that_does_not_answer() {
     faulty.release();
     let ran = child.wait_with_output().unwrap();
     assert_eq!(ended.and_then(|status| status.code()), Some(143));
-    let said = String::from_utf8_lossy(&ran.stderr);
-    assert!(said.contains("a target did not answer"), "{said}");
+    let stderr = String::from_utf8_lossy(&ran.stderr);
+    assert!(stderr.contains("a target did not answer"), "{stderr}");
 }
 
 #[test]
@@ -396,7 +396,7 @@ fn a_file_that_vanishes_between_steps_costs_no_results() {
 }
 
 #[test]
-fn a_file_that_would_fill_the_file_system_is_not_begun() {
+fn a_file_that_would_fill_the_file_system_is_not_created() {
     let Some(small) = need(LoopFs::ext4(64 * MIB)) else {
         return;
     };
@@ -407,7 +407,7 @@ fn a_file_that_would_fill_the_file_system_is_not_begun() {
 }
 
 #[test]
-fn a_limit_on_file_sizes_is_an_error_and_no_end() {
+fn a_limit_on_file_sizes_is_reported_as_an_error() {
     let Some(folder) = need(Directory::fast()) else { return };
     let path = folder.path().join("f");
     let line = format!(
@@ -416,11 +416,10 @@ fn a_limit_on_file_sizes_is_an_error_and_no_end() {
     );
     let ran = finish(Command::new("sh").args(["-c", &line]));
     ran.expect(3, &["File too large", "ulimit -f"]);
-    assert!(!path.exists(), "nothing half made is left");
+    assert!(!path.exists(), "no incomplete file is left");
 }
 
-/// A name from outside can neither move the cursor nor forge a line, and a long line is quoted in
-/// part.
+/// A name from outside can neither move the cursor nor forge a line. A long line is quoted in part.
 #[test]
 fn names_of_files_and_jobs_are_printed_escaped() {
     let folder = need(Directory::fast()).expect("a folder can be made");
@@ -448,10 +447,10 @@ fn names_of_files_and_jobs_are_printed_escaped() {
     }
 }
 
-/// A file in the place of a misspelt device lies in memory: the other tools make it, with a note;
-/// fathom itself refuses.
+/// A misspelt device name would create a file in memory. The drop-in modes create it with a
+/// warning; commands of fathom refuse.
 #[test]
-fn a_file_in_the_place_of_a_device_is_warned_of() {
+fn a_file_in_place_of_a_device_causes_a_warning_or_a_refusal() {
     let path = format!("/dev/fathom-misspelt-{}", std::process::id());
     let warning = "warning: ";
     let what = format!("{path}: no such device exists; a file is created in its place, in memory [GUARD]");
@@ -487,7 +486,7 @@ fn a_limit_of_memory_is_named() {
     run(&split_words("run --target null --block 64m --depth 64 --time 1s")).expect(3, &words);
     let fio = split_words("fio --name=a --ioengine=null --size=1g --bs=64m --iodepth=64");
     run(&fio).expect(1, &[words[1], "err=12"]);
-    // What is mapped before a thread can report a fault.
+    // Memory that is mapped before a thread can report an error.
     let refused = "cannot start 2000 workers: they need 7.";
     run(&split_words("run --target null --workers 2000 --time 1s")).expect(3, &[refused, "RLIMIT_AS", "ulimit -v"]);
     let fio = split_words("fio --name=a --ioengine=null --size=1m --numjobs=2000 --thread");
@@ -499,9 +498,9 @@ fn a_limit_of_memory_is_named() {
     );
 }
 
-/// The file of a folder that was renamed or unmounted during the test is removed there.
+/// The test file is removed even if its folder was renamed during the test.
 #[test]
-fn a_test_file_is_found_when_its_folder_has_moved() {
+fn a_test_file_is_removed_after_its_folder_was_renamed() {
     let Some(folder) = need(Directory::fast()) else { return };
     let (before, after) = (folder.path().join("before"), folder.path().join("after"));
     fs::create_dir(&before).unwrap();
@@ -509,8 +508,8 @@ fn a_test_file_is_found_when_its_folder_has_moved() {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    let given_up = Instant::now() + Duration::from_secs(30);
-    while names(&before).is_empty() && Instant::now() < given_up {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while names(&before).is_empty() && Instant::now() < deadline {
         std::thread::sleep(Duration::from_millis(10));
     }
     fs::rename(&before, &after).unwrap();
@@ -518,10 +517,10 @@ fn a_test_file_is_found_when_its_folder_has_moved() {
     assert!(names(&after).is_empty(), "{ended}");
 }
 
-/// Words of fio, and everyday ones, lead to the option of the same meaning, not to one that shares
-/// some letters (`--trim` for `--runtime`).
+/// Options of fio, and everyday words, suggest the option with the same meaning. An option that
+/// only shares some letters is not suggested (`--trim` for `--runtime`).
 #[test]
-fn options_of_fio_lead_to_ours() {
+fn options_of_fio_suggest_the_native_option() {
     for (typed, ours) in [
         ("--runtime", "--time"),
         ("--iodepth", "--depth"),

@@ -1,4 +1,5 @@
-//! `fathom report` of fio's log files: the page shows what the lines say, worked out here again.
+//! `fathom report` of fio's log files. The page shows the values of the lines, which are computed
+//! here again.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +11,7 @@ use crate::support::{fathom, text};
 
 const RECORDED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/fio/golden/11-logs");
 
-/// The charts of a page, by identifier.
+/// The chart of a page with this identifier.
 fn chart(page: &str, id: &str) -> Option<Value> {
     let data = page
         .split("<script type=\"application/json\" class=\"figure\">")
@@ -45,7 +46,7 @@ fn assert_close(found: &[f64], expected: &[f64]) {
 }
 
 #[test]
-fn averages_of_a_recorded_log() {
+fn averages_of_a_recorded_log_are_shown() {
     let ran = fathom(&["report", RECORDED, "-o", "-"]);
     let page = &ran
         .expect(0, &["Source and missing data", "averages do not contain them"])
@@ -70,11 +71,12 @@ fn averages_of_a_recorded_log() {
     }
     // Without histograms or single operations there are no percentiles, and averages make no total.
     assert!(chart(page, "percentiles").is_none());
-    assert!(!page.contains("99 % took"), "a percentile that no line holds");
-    assert!(!page.contains("<strong>3,"), "a rate that no line holds");
+    assert!(!page.contains("99 % took"), "a percentile that is in no line");
+    assert!(!page.contains("<strong>3,"), "a rate that is in no line");
 }
 
-/// 40 operations a second in the first, 80 in the second, and a third that is not whole.
+/// The first second has 40 operations, and each of the next nine about 83. An incomplete last
+/// second has one.
 #[test]
 fn single_operations_are_counted_by_intervals() {
     let Some(folder) = need(Directory::new()) else { return };
@@ -103,7 +105,7 @@ fn single_operations_are_counted_by_intervals() {
     assert_close(&slowest[slowest.len() - 1..], &[11.4]);
 }
 
-/// Nine of ten operations in the bin from 128 to 129 ns, one of ten in that from 2^20 ns.
+/// Nine of ten operations are in the bin from 128 to 129 ns. One of ten is in that from 2^20 ns.
 #[test]
 fn histograms_give_percentiles() {
     let Some(folder) = need(Directory::new()) else { return };
@@ -133,7 +135,7 @@ fn histograms_give_percentiles() {
 }
 
 #[test]
-fn what_logs_cannot_answer_is_refused() {
+fn questions_that_logs_cannot_answer_are_refused() {
     let log = format!("{RECORDED}/run_bw.1.log");
     let refused = |more: &[&str], words: &str| {
         fathom(&[&["report", &log, "-o", "-"], more].concat()).expect(4, &[words]);

@@ -1,4 +1,4 @@
-//! What the guard refuses, on real devices. Tests of the guard itself use recorded trees of other
+//! Refusals of the guard on real devices. Tests of the guard itself use recorded trees of other
 //! machines.
 
 use std::fs;
@@ -30,7 +30,7 @@ fn system_disk() -> Option<String> {
     Some(format!("/dev/{}", name.file_name()?.to_str()?))
 }
 
-/// A name without a folder means the current folder: a file that fathom created can be extended by
+/// A name without a folder means the current folder. A file that fathom created can be extended by
 /// its bare name.
 #[test]
 fn a_file_given_by_bare_name_is_extended() {
@@ -50,7 +50,7 @@ fn a_file_given_by_bare_name_is_extended() {
 }
 
 #[test]
-fn the_system_disk_is_refused_whatever_is_said() {
+fn the_system_disk_is_refused_with_every_permission() {
     let Some(disk) = system_disk().filter(|disk| fs::metadata(disk).is_ok()) else {
         testbed::skip("the root file system is not on a block device");
         return;
@@ -108,7 +108,7 @@ fn a_device_with_known_content_needs_allow_destroy() {
 }
 
 #[test]
-fn a_strangers_file_is_read_but_not_written() {
+fn a_foreign_file_is_read_but_not_written() {
     let Some(folder) = need(Directory::fast()) else { return };
     let path = folder.path().join("letters");
     fs::write(&path, vec![7; 4 * MIB as usize]).unwrap();
@@ -134,7 +134,7 @@ fn allow_overwrite_accepts_a_relative_name() {
 }
 
 #[test]
-fn a_file_of_ours_needs_no_permission() {
+fn a_file_of_fathom_needs_no_permission() {
     let Some(folder) = need(Directory::fast()) else { return };
     let path = folder.path().join("ours");
     let file = text(&path);
@@ -183,7 +183,7 @@ fn targets_are_listed_with_the_reasons() {
     fathom(&["targets"]).expect(0, &["Disks and partitions", "must not be written", "File systems"]);
 }
 
-/// Whether this process holds a lock of a file, without asking for the lock.
+/// True if a process holds a lock of a file. Does not request the lock.
 fn is_locked_by(process: u32, file: &Path) -> bool {
     let Ok(meta) = fs::metadata(file) else { return false };
     let (holder, inode) = (format!(" {process} "), format!(":{} 0 EOF", meta.st_ino()));
@@ -193,8 +193,8 @@ fn is_locked_by(process: u32, file: &Path) -> bool {
         .any(|line| line.contains(&holder) && line.ends_with(&inode))
 }
 
-/// Two runs that write to one file measure each other: fathom refuses the second, and warns in the
-/// place of another tool. Reading disturbs no data.
+/// Two runs that write to one file measure each other. Native commands refuse the second run, and
+/// the drop-in modes warn. Reading disturbs no data.
 #[test]
 fn a_file_that_another_run_writes_to_is_refused() {
     let Some(folder) = need(Directory::fast()) else { return };
@@ -217,12 +217,12 @@ fn a_file_that_another_run_writes_to_is_refused() {
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     };
     let other_run = "another run is writing to it";
-    // A file that the first run makes is locked as well.
+    // A file that the first run creates is locked as well.
     for more in [&["--size", "8m"][..], &["--allow-overwrite", text(&file)]] {
         let mut child = first(more);
         let permitted = ["--allow-overwrite", text(&file)];
-        let given_up = Instant::now() + Duration::from_secs(15);
-        while !is_locked_by(child.id(), &file) && Instant::now() < given_up {
+        let deadline = Instant::now() + Duration::from_secs(15);
+        while !is_locked_by(child.id(), &file) && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(10));
         }
         fathom(&write_arguments(text(&file), &permitted)).expect(3, &[other_run, "help: wait until it ends"]);
@@ -236,7 +236,7 @@ fn a_file_that_another_run_writes_to_is_refused() {
     fathom(&write_arguments(text(&file), &["--allow-overwrite", text(&file)])).expect(0, &["IOPS"]);
 }
 
-/// The kernel knows the file of a loop device even where no path leads to it, and without `/sys`.
+/// The kernel knows a loop device's file even without a path and without `/sys`.
 #[test]
 fn the_file_of_a_loop_device_is_refused_without_its_path() {
     let Some(device) = need(LoopDevice::of_size(8 * MIB, LoopOptions::default())) else {

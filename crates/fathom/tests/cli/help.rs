@@ -2,7 +2,7 @@
 
 use crate::support::fathom;
 
-/// Compares with a golden file; `FATHOM_UPDATE=1` writes it.
+/// Compares text with a golden file; `FATHOM_UPDATE=1` rewrites the file.
 #[track_caller]
 fn golden(name: &str, actual: &str) {
     let path = format!("{}/tests/golden/{name}", env!("CARGO_MANIFEST_DIR"));
@@ -12,12 +12,12 @@ fn golden(name: &str, actual: &str) {
     let expected = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(
         expected == actual,
-        "{path} differs; FATHOM_UPDATE=1 writes it anew:\n{actual}"
+        "{path} differs; FATHOM_UPDATE=1 rewrites it:\n{actual}"
     );
 }
 
 #[test]
-fn help_is_as_it_was_read_last() {
+fn help_equals_the_golden_files() {
     for words in [
         &["--help"][..],
         &["quick", "--help"],
@@ -74,7 +74,7 @@ fn the_list_of_commands_fits_one_screen() {
 }
 
 #[test]
-fn a_mistyped_command_is_suggested_and_a_former_name_works() {
+fn a_mistyped_command_causes_a_suggestion_and_a_former_name_works() {
     fathom(&["rnu"]).expect(4, &["a similar subcommand exists: 'run'"]);
     fathom(&["worker", "--help"]).expect(0, &["Usage: fathom agent"]);
     let topic = fathom(&["help", "recover"]);
@@ -97,12 +97,12 @@ fn job_files_of_other_tools_name_the_right_command() {
         let verify = fathom(&["verify", "--require", "iops>=1", path]);
         verify.expect(4, &["not a target", "name the targets", "fathom explain --require"]);
     }
-    // A file that is not there is reported as such, whatever its name.
+    // A missing file is reported as missing, even with such a name.
     fathom(&["run", "/nowhere/job.fio"]).expect(3, &["/nowhere/job.fio"]);
 }
 
 #[test]
-fn nothing_at_all_shows_the_help_as_an_error() {
+fn a_call_without_arguments_prints_the_help_as_an_error() {
     let empty: [&str; 0] = [];
     let ran = fathom(&empty);
     ran.expect(4, &["Usage: fathom <COMMAND>", "quick"]);
@@ -110,7 +110,7 @@ fn nothing_at_all_shows_the_help_as_an_error() {
 }
 
 #[test]
-fn pages_and_completions_know_every_option() {
+fn manual_pages_and_completions_have_every_option() {
     let page = fathom(&["man", "run"]);
     let page = &page.expect(0, &[".TH fathom-run"]).out;
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
@@ -127,7 +127,7 @@ fn pages_and_completions_know_every_option() {
 }
 
 #[test]
-fn schemas_are_the_published_ones() {
+fn schemas_equal_the_published_ones() {
     for schema in archive::SCHEMAS {
         let path = format!(
             "{}/../../docs/schema/{}.schema.json",

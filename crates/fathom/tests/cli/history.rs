@@ -1,5 +1,4 @@
-//! The history: what is measured goes into it, comes out of it, and a history that cannot be used
-//! harms no run.
+//! The history: results are recorded and shown again, and an unusable history harms no run.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -13,17 +12,17 @@ use testbed::{Directory, TmpFs, need};
 use crate::support::{PROGRAM, Ran, command, end, finish, names, text};
 
 /// A folder with a job on a simulated device, and a history.
-struct Place {
+struct Workspace {
     folder: Directory,
 }
 
-impl Place {
-    fn new() -> Place {
+impl Workspace {
+    fn new() -> Workspace {
         let folder = need(Directory::fast()).expect("a temporary directory can always be made");
         let job = "name = \"tried\"\n[[job]]\nname = \"reads\"\ntarget = \"simulated:disk\"\ndepth = 4\ntime = \"50ms\"\n\
                    warm-up = \"0s\"\n[simulated.disk]\nsize = \"1GiB\"\nservers = 4\nservice = \"100us\"\n";
         fs::write(folder.path().join("job.toml"), job).unwrap();
-        Place { folder }
+        Workspace { folder }
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -49,64 +48,67 @@ impl Place {
 }
 
 #[test]
-fn what_a_command_measures_is_kept_and_shown_again() {
-    let place = Place::new();
-    place.fathom(&["history"]).expect(0, &["the history is empty"]);
-    assert!(!place.path("h.sqlite").exists(), "asking makes no file");
-    let ran = place.fathom(&["run", "job.toml", "--save", "saved", "--out", "json"]);
+fn measured_results_are_recorded_and_shown_again() {
+    let workspace = Workspace::new();
+    workspace.fathom(&["history"]).expect(0, &["the history is empty"]);
+    assert!(!workspace.path("h.sqlite").exists(), "reading creates no file");
+    let ran = workspace.fathom(&["run", "job.toml", "--save", "saved", "--out", "json"]);
     ran.expect(0, &["recorded as history:1\n"]);
-    let quiet = place.fathom(&["run", "job.toml", "-q", "--seed", "7"]);
+    let quiet = workspace.fathom(&["run", "job.toml", "-q", "--seed", "7"]);
     assert_eq!(quiet.expect(0, &[]).err, "");
-    place.fathom(&["run", "job.toml", "--no-history"]).expect(0, &[]);
-    place.fathom(&["run", "job.toml", "--dry-run"]).expect(0, &[]);
-    assert_eq!(place.entries().len(), 2);
-    let first = &place.entries()[1];
+    workspace.fathom(&["run", "job.toml", "--no-history"]).expect(0, &[]);
+    workspace.fathom(&["run", "job.toml", "--dry-run"]).expect(0, &[]);
+    assert_eq!(workspace.entries().len(), 2);
+    let first = &workspace.entries()[1];
     assert_eq!((&first["kind"], &first["name"]), (&"run".into(), &"tried".into()));
-    assert_eq!(first["file"], text(&fs::canonicalize(place.path("saved")).unwrap()));
+    assert_eq!(first["file"], text(&fs::canonicalize(workspace.path("saved")).unwrap()));
     assert_eq!(first["jobs"][0]["iops"], ran.json()["jobs"][0]["total"]["iops"]);
-    // The same report in every form, from the file and from the history.
+    // Every format gives the same report from the file and from the history.
     for format in ["text", "json", "csv", "fio-json", "diskspd"] {
-        let file = place.fathom(&["show", "saved", "--out", format]).out;
+        let file = workspace.fathom(&["show", "saved", "--out", format]).out;
         assert!(!file.is_empty());
         assert_eq!(
-            place.fathom(&["show", "history:1", "--out", format]).expect(0, &[]).out,
+            workspace
+                .fathom(&["show", "history:1", "--out", format])
+                .expect(0, &[])
+                .out,
             file
         );
-        assert_eq!(place.fathom(&["history", "show", "1", "--out", format]).out, file);
+        assert_eq!(workspace.fathom(&["history", "show", "1", "--out", format]).out, file);
     }
-    place.fathom(&["history", "export", "1", "exported"]).expect(0, &[]);
-    assert!(fs::read(place.path("exported")).unwrap() == fs::read(place.path("saved")).unwrap());
-    let seed = |words: &[&str]| place.fathom(words).expect(0, &[]).json()["seed"].clone();
+    workspace.fathom(&["history", "export", "1", "exported"]).expect(0, &[]);
+    assert!(fs::read(workspace.path("exported")).unwrap() == fs::read(workspace.path("saved")).unwrap());
+    let seed = |words: &[&str]| workspace.fathom(words).expect(0, &[]).json()["seed"].clone();
     assert_eq!(seed(&["history", "show", "last", "--out", "json"]), 7);
     assert_eq!(seed(&["show", "history:last", "--out", "json"]), 7);
-    // Wherever a saved result is read.
-    place
+    // Every command that reads a saved result accepts an entry.
+    workspace
         .fathom(&["compare", "history:1", "history:last"])
         .expect(0, &["A: history:1", "seed: 1 / 7"]);
-    place.fathom(&["explain", "history:1"]).expect(0, &["history:1"]);
-    place
+    workspace.fathom(&["explain", "history:1"]).expect(0, &["history:1"]);
+    workspace
         .fathom(&["convert", "--to", "native", "history:1"])
         .expect(0, &["depth = 4"]);
-    place
+    workspace
         .fathom(&["show", "history:3"])
         .expect(4, &["the history has no entry 3"]);
-    place
+    workspace
         .fathom(&["show", "history:first"])
         .expect(4, &["`history:first` is not an entry of the history"]);
 }
 
 #[test]
 fn entries_are_labelled_found_and_pruned() {
-    let place = Place::new();
+    let workspace = Workspace::new();
     for _ in 0..3 {
-        place.fathom(&["run", "job.toml", "-q"]).expect(0, &[]);
+        workspace.fathom(&["run", "job.toml", "-q"]).expect(0, &[]);
     }
-    place
+    workspace
         .fathom(&["history", "label", "2", "before the update"])
         .expect(0, &["2: before the update"]);
     let listed = |words: &[&str]| -> Vec<String> {
         let all = [&["history"], words].concat();
-        let ran = place.fathom(&all);
+        let ran = workspace.fathom(&all);
         let lines = ran.expect(0, &[]).out.lines().skip(1);
         lines
             .map(|line| line.split_whitespace().next().unwrap().to_owned())
@@ -119,80 +121,82 @@ fn entries_are_labelled_found_and_pruned() {
         listed(&["--target", "simulated:d", "--kind", "run", "--since", "1h"]),
         ["3", "2", "1"]
     );
-    place
+    workspace
         .fathom(&["history", "--until", "1h"])
         .expect(0, &["no entry matches"]);
-    place
+    workspace
         .fathom(&["history", "--since", "soon"])
         .expect(4, &["`soon` is not a date or an age", "--since soon"]);
-    let csv = place.fathom(&["history", "--out", "csv"]).out;
+    let csv = workspace.fathom(&["history", "--out", "csv"]).out;
     assert!(
         csv.starts_with("entry,started,kind,name,label,") && csv.contains(",before the update,"),
         "{csv}"
     );
-    let tried = place.fathom(&["history", "prune", "--keep", "1", "--dry-run"]);
+    let tried = workspace.fathom(&["history", "prune", "--keep", "1", "--dry-run"]);
     tried.expect(0, &["before the update", "2 entries would be removed"]);
     assert_eq!(listed(&[]).len(), 3);
-    place
+    workspace
         .fathom(&["history", "prune", "--older-than", "1d"])
         .expect(0, &["nothing to remove"]);
-    place
+    workspace
         .fathom(&["history", "prune", "--keep", "1"])
         .expect(0, &["2 entries removed"]);
     assert_eq!(listed(&[]), ["3"]);
-    place
+    workspace
         .fathom(&["history", "prune"])
         .expect(4, &["--keep", "--older-than"]);
-    place
+    workspace
         .fathom(&["history", "path"])
-        .expect(0, &[text(&place.path("h.sqlite"))]);
+        .expect(0, &[text(&workspace.path("h.sqlite"))]);
 }
 
 #[test]
-fn studies_and_verdicts_are_kept_with_what_they_came_to() {
-    let place = Place::new();
+fn studies_and_verdicts_are_recorded_with_their_outcomes() {
+    let workspace = Workspace::new();
     let sweep = [
         "sweep", "job.toml", "--over", "depth=1,2,4", "--time", "50ms", "--grid-only", "-q", "--save", "saved",
     ];
-    place.fathom(&sweep).expect(0, &[]);
-    place
+    workspace.fathom(&sweep).expect(0, &[]);
+    workspace
         .fathom(&["ab", "--pairs", "6", "--time", "20ms", "-q", "job.toml", "job.toml"])
         .expect(0, &[]);
     let required = [
         "verify", "job.toml", "--require", "iops>=1000", "--time", "100ms", "--warm-up", "0s", "-q", "--preflight", "0",
     ];
-    let verified = place.fathom(&required);
-    let kinds: Vec<Value> = place
+    let verified = workspace.fathom(&required);
+    let kinds: Vec<Value> = workspace
         .entries()
         .iter()
         .rev()
         .map(|entry| entry["kind"].clone())
         .collect();
     assert_eq!(kinds, ["sweep", "ab", "verify"]);
-    let entries = place.entries();
+    let entries = workspace.entries();
     assert_eq!((&entries[2]["runs"], &entries[1]["runs"]), (&3.into(), &12.into()));
     assert_eq!(
         entries[2]["jobs"][0]["name"].as_str().unwrap().split('=').next(),
         Some("depth")
     );
-    // Too short for another word, and it is the same word.
+    // The run is too short for another verdict. The entry and the exit code agree.
     assert_eq!(entries[0]["verdict"], "INCONCLUSIVE");
     verified.expect(2, &["INCONCLUSIVE"]);
-    let again = place.fathom(&["sweep", "--from", "history:1", "--out", "csv"]);
+    let again = workspace.fathom(&["sweep", "--from", "history:1", "--out", "csv"]);
     assert_eq!(
         again.expect(0, &["depth"]).out,
-        place.fathom(&["sweep", "--from", "saved", "--out", "csv"]).out
+        workspace.fathom(&["sweep", "--from", "saved", "--out", "csv"]).out
     );
     assert_eq!(
-        place
+        workspace
             .fathom(&["history", "show", "1", "--out", "csv"])
             .expect(0, &[])
             .out,
         again.out
     );
-    place.fathom(&["history", "show", "2"]).expect(0, &["What this means"]);
-    let table = place.fathom(&["ab", "--from", "history:2", "--out", "csv"]);
-    let json = place.fathom(&["ab", "--from", "history:2", "--out", "json"]).json();
+    workspace
+        .fathom(&["history", "show", "2"])
+        .expect(0, &["What this means"]);
+    let table = workspace.fathom(&["ab", "--from", "history:2", "--out", "csv"]);
+    let json = workspace.fathom(&["ab", "--from", "history:2", "--out", "json"]).json();
     let changes = json["found"]["changes"].as_array().unwrap();
     let rows: Vec<Vec<&str>> = table
         .expect(0, &[])
@@ -208,22 +212,22 @@ fn studies_and_verdicts_are_kept_with_what_they_came_to() {
     );
     assert_eq!(number(rows[1][1]), changes[0]["from"].as_f64().unwrap());
     assert_eq!(number(rows[2][2]), changes[1]["to"].as_f64().unwrap() / 1e3);
-    place
+    workspace
         .fathom(&["ab", "--from", "history:1"])
         .expect(4, &["history:1 holds another kind of study"]);
-    place
+    workspace
         .fathom(&["compare", "history:1", "history:3"])
         .expect(4, &["history:1 holds a study of 3 runs"]);
 }
 
-/// What other tools' users see is theirs alone, unless they ask for ours.
+/// Drop-in modes record nothing unless their user requests it.
 #[test]
-fn drop_in_modes_keep_a_result_only_where_it_is_asked_for() {
-    let place = Place::new();
+fn drop_in_modes_record_a_result_only_on_request() {
+    let workspace = Workspace::new();
     let fio = ["fio", "--name=x", "--ioengine=null", "--size=64k", "--rw=read"];
     let run = |value: Option<&Path>| {
-        let mut command = place.command(&fio);
-        command.env("FATHOM_DATA", place.path("data"));
+        let mut command = workspace.command(&fio);
+        command.env("FATHOM_DATA", workspace.path("data"));
         match value {
             Some(value) => command.env("FATHOM_HISTORY", value),
             None => command.env_remove("FATHOM_HISTORY"),
@@ -233,28 +237,28 @@ fn drop_in_modes_keep_a_result_only_where_it_is_asked_for() {
     };
     run(None);
     run(Some(Path::new("off")));
-    assert!(!place.path("data").exists() && !place.path("off").exists());
+    assert!(!workspace.path("data").exists() && !workspace.path("off").exists());
     run(Some(Path::new("on")));
-    assert_eq!(names(&place.path("data")), ["history.sqlite"]);
-    run(Some(&place.path("h.sqlite")));
-    assert_eq!(place.entries()[0]["kind"], "fio");
-    // A history that fails is reported, and the other tool's exit code stays.
-    fs::write(place.path("h.sqlite"), "no database at all, ".repeat(100)).unwrap();
-    place
+    assert_eq!(names(&workspace.path("data")), ["history.sqlite"]);
+    run(Some(&workspace.path("h.sqlite")));
+    assert_eq!(workspace.entries()[0]["kind"], "fio");
+    // A failed history is reported, and the exit code of the original tool stays.
+    fs::write(workspace.path("h.sqlite"), "no database at all, ".repeat(100)).unwrap();
+    workspace
         .fathom(&fio)
         .expect(0, &["WARNING: this result is not in the history: ", "is damaged"]);
 }
 
 #[test]
-fn the_usual_place_is_the_folder_of_data() {
-    let place = Place::new();
-    let mut run = place.command(&["run", "job.toml", "-q"]);
+fn the_default_location_is_the_data_folder() {
+    let workspace = Workspace::new();
+    let mut run = workspace.command(&["run", "job.toml", "-q"]);
     run.env_remove("FATHOM_HISTORY")
         .env_remove("FATHOM_DATA")
-        .env("XDG_DATA_HOME", place.path("xdg"));
+        .env("XDG_DATA_HOME", workspace.path("xdg"));
     finish(&mut run).expect(0, &[]);
-    assert!(place.path("xdg/fathom/history.sqlite").is_file());
-    let mut run = place.command(&["run", "job.toml", "-q"]);
+    assert!(workspace.path("xdg/fathom/history.sqlite").is_file());
+    let mut run = workspace.command(&["run", "job.toml", "-q"]);
     for name in ["FATHOM_HISTORY", "FATHOM_DATA", "XDG_DATA_HOME", "HOME"] {
         run.env_remove(name);
     }
@@ -264,10 +268,10 @@ fn the_usual_place_is_the_folder_of_data() {
 }
 
 #[test]
-fn two_runs_at_once_are_both_kept() {
-    let place = Place::new();
+fn concurrent_runs_are_all_recorded() {
+    let workspace = Workspace::new();
     let start = |_| {
-        let mut command = place.command(&["run", "job.toml"]);
+        let mut command = workspace.command(&["run", "job.toml"]);
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     };
     let children: Vec<_> = (0..4).map(start).collect();
@@ -290,13 +294,13 @@ fn two_runs_at_once_are_both_kept() {
             .map(|id| format!("recorded as history:{id}"))
             .collect::<Vec<_>>()
     );
-    assert_eq!(place.entries().len(), 4);
+    assert_eq!(workspace.entries().len(), 4);
 }
 
-/// A run with a history that cannot be used: its report, its exit code, and a warning with these
-/// words.
-fn a_run_that_warns(place: &Place, words: &[&str]) -> Ran {
-    let ran = place.fathom(&["run", "job.toml", "-q"]);
+/// Runs a test with an unusable history. The report and the exit code must be as usual, with a
+/// warning that contains these words.
+fn assert_run_warns(workspace: &Workspace, words: &[&str]) -> Ran {
+    let ran = workspace.fathom(&["run", "job.toml", "-q"]);
     ran.expect(
         0,
         &["reads: ", "warning: this result is not in the history: ", "\n  help: "],
@@ -308,56 +312,60 @@ fn a_run_that_warns(place: &Place, words: &[&str]) -> Ran {
 
 #[test]
 fn a_damaged_newer_or_foreign_history_harms_no_run() {
-    let place = Place::new();
-    place.fathom(&["run", "job.toml"]).expect(0, &["recorded as history:1"]);
-    let path = place.path("h.sqlite");
+    let workspace = Workspace::new();
+    workspace
+        .fathom(&["run", "job.toml"])
+        .expect(0, &["recorded as history:1"]);
+    let path = workspace.path("h.sqlite");
     let whole = fs::read(&path).unwrap();
     fs::write(&path, &whole[..whole.len() / 2]).unwrap();
-    a_run_that_warns(&place, &["is damaged: ", "mv ", ".damaged"]);
-    place
+    assert_run_warns(&workspace, &["is damaged: ", "mv ", ".damaged"]);
+    workspace
         .fathom(&["history"])
         .expect(5, &["is damaged: ", "help: move the file"]);
-    // The form stands at byte 60 of the file.
+    // The format number is at byte 60 of the file.
     let mut newer = whole.clone();
     newer[60..64].copy_from_slice(&99_u32.to_be_bytes());
     fs::write(&path, &newer).unwrap();
-    a_run_that_warns(
-        &place,
+    assert_run_warns(
+        &workspace,
         &["has format 99, and this version of fathom knows formats up to"],
     );
-    place
+    workspace
         .fathom(&["history"])
         .expect(3, &["has format 99", "help: use the version of fathom that wrote it"]);
-    assert!(fs::read(&path).unwrap() == newer, "it is left as it is");
+    assert!(fs::read(&path).unwrap() == newer, "the file is unchanged");
     fs::remove_file(&path).unwrap();
     fs::create_dir(&path).unwrap();
-    a_run_that_warns(&place, &["is not a regular file"]);
+    assert_run_warns(&workspace, &["is not a regular file"]);
 }
 
 #[test]
 fn a_locked_history_harms_no_run() {
-    let place = Place::new();
-    place.fathom(&["run", "job.toml"]).expect(0, &["recorded as history:1"]);
-    let other = rusqlite::Connection::open(place.path("h.sqlite")).unwrap();
+    let workspace = Workspace::new();
+    workspace
+        .fathom(&["run", "job.toml"])
+        .expect(0, &["recorded as history:1"]);
+    let other = rusqlite::Connection::open(workspace.path("h.sqlite")).unwrap();
     other.execute_batch("BEGIN EXCLUSIVE").unwrap();
-    a_run_that_warns(&place, &["is in use by another program"]);
+    assert_run_warns(&workspace, &["is in use by another program"]);
     other.execute_batch("ROLLBACK").unwrap();
-    assert_eq!(place.entries().len(), 1);
+    assert_eq!(workspace.entries().len(), 1);
 }
 
 #[test]
-fn a_full_history_harms_no_run_and_stays_whole() {
+fn a_full_history_harms_no_run_and_stays_intact() {
     let Some(small) = need(TmpFs::of_size(1 << 20)) else {
         return;
     };
-    let place = Place::new();
+    let workspace = Workspace::new();
     let history = small.path().join("h.sqlite");
     let run = || {
-        let mut command = place.command(&["run", "job.toml", "-q"]);
+        let mut command = workspace.command(&["run", "job.toml", "-q"]);
         finish(command.env("FATHOM_HISTORY", &history))
     };
     run().expect(0, &[]);
-    // Nothing is left but a page.
+    // Only one page of the file system is left.
     let mut size = 1 << 20;
     while fs::write(small.path().join("filler"), vec![1; size]).is_err() {
         size -= 4096;
@@ -370,7 +378,7 @@ fn a_full_history_harms_no_run_and_stays_whole() {
             "fathom history prune --keep 100",
         ],
     );
-    let mut list = place.command(&["history", "--out", "json"]);
+    let mut list = workspace.command(&["history", "--out", "json"]);
     let listed = finish(list.env("FATHOM_HISTORY", &history)).expect(0, &[]).json();
     assert_eq!(listed["entries"].as_array().unwrap().len(), 1);
 }
@@ -378,20 +386,22 @@ fn a_full_history_harms_no_run_and_stays_whole() {
 /// Another user's history can be read where permissions allow, and is not written to.
 #[test]
 fn a_missing_permission_to_write_is_reported() {
-    let place = Place::new();
-    place.fathom(&["run", "job.toml"]).expect(0, &["recorded as history:1"]);
-    let program = place.path("fathom");
+    let workspace = Workspace::new();
+    workspace
+        .fathom(&["run", "job.toml"])
+        .expect(0, &["recorded as history:1"]);
+    let program = workspace.path("fathom");
     fs::copy(PROGRAM, &program).unwrap();
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-    fs::set_permissions(place.folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    fs::set_permissions(workspace.folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
     let as_nobody = |words: &[&str]| {
         let mut command = std::process::Command::new(&program);
         command
             .args(words)
-            .current_dir(place.folder.path())
+            .current_dir(workspace.folder.path())
             .uid(65534)
             .gid(65534);
-        finish(command.env("FATHOM_HISTORY", place.path("h.sqlite")))
+        finish(command.env("FATHOM_HISTORY", workspace.path("h.sqlite")))
     };
     if as_nobody(&["--version"]).code != Some(0) {
         testbed::skip("another user cannot run programs from the directory for temporary files");
@@ -400,22 +410,22 @@ fn a_missing_permission_to_write_is_reported() {
     as_nobody(&["run", "job.toml", "-q"]).expect(0, &["reads: ", "cannot be written to", "check the owner of"]);
     as_nobody(&["history"]).expect(0, &["tried"]);
     as_nobody(&["history", "label", "1", "mine"]).expect(5, &["cannot be written to", "check the owner of"]);
-    fs::set_permissions(place.path("h.sqlite"), fs::Permissions::from_mode(0o600)).unwrap();
+    fs::set_permissions(workspace.path("h.sqlite"), fs::Permissions::from_mode(0o600)).unwrap();
     as_nobody(&["run", "job.toml", "-q"]).expect(0, &["reads: ", "cannot be opened", "check the owner of"]);
     as_nobody(&["history"]).expect(5, &["cannot be opened"]);
-    assert_eq!(place.entries().len(), 1);
+    assert_eq!(workspace.entries().len(), 1);
 }
 
 #[test]
 fn a_history_that_is_turned_off_is_not_read_either() {
-    let place = Place::new();
-    let mut list = place.command(&["history"]);
+    let workspace = Workspace::new();
+    let mut list = workspace.command(&["history"]);
     finish(list.env("FATHOM_HISTORY", "off")).expect(4, &["the history is disabled", "unset the variable"]);
 }
 
-/// The kernel that an entry was measured on, as if it had been another one.
-fn measured_on(place: &Place, entries: std::ops::RangeInclusive<u64>, kernel: &str) {
-    let history = rusqlite::Connection::open(place.path("h.sqlite")).unwrap();
+/// Changes the recorded kernel of entries.
+fn set_kernel(workspace: &Workspace, entries: std::ops::RangeInclusive<u64>, kernel: &str) {
+    let history = rusqlite::Connection::open(workspace.path("h.sqlite")).unwrap();
     for entry in entries {
         let facts: String = history
             .query_row("SELECT facts FROM job WHERE entry = ?1", [entry as i64], |row| {
@@ -451,17 +461,22 @@ fn assert_table_has_points(table: &str, figures: &[Value]) {
     }
 }
 
-fn few_runs_are_no_series(place: &Place) {
+fn assert_few_runs_have_no_trend(workspace: &Workspace) {
     let flat = |ran: &Ran| ran.out.replace("\n  ", " ");
-    let few = place.fathom(&["trend"]);
+    let few = workspace.fathom(&["trend"]);
     assert!(
         flat(few.expect(0, &[]))
             .contains("5 runs are too few to distinguish a change from chance; at least 6 are needed."),
         "{few:#?}"
     );
-    assert_eq!(few.out.matches("too few").count(), 1, "it is said once: {}", few.out);
-    let page = place.path("trend.html");
-    place
+    assert_eq!(
+        few.out.matches("too few").count(),
+        1,
+        "it is reported once: {}",
+        few.out
+    );
+    let page = workspace.path("trend.html");
+    workspace
         .fathom(&["trend", "--report", page.to_str().unwrap()])
         .expect(0, &[]);
     let page = fs::read_to_string(page).unwrap();
@@ -469,17 +484,17 @@ fn few_runs_are_no_series(place: &Place) {
         page.contains("TOO FEW RUNS") && page.contains("5 runs from 20"),
         "{page}"
     );
-    // The command that makes one more is that of the latest run.
+    // The suggested command is that of the latest run.
     assert!(
         page.contains("fathom run job.toml <span class=\"option\">-q</span>"),
         "{page}"
     );
 }
 
-fn the_page_names_the_change(place: &Place) {
-    let page = place.path("trend.html");
+fn assert_page_names_the_change(workspace: &Workspace) {
+    let page = workspace.path("trend.html");
     let report = ["trend", "--force", "--report", page.to_str().unwrap()];
-    place.fathom(&report).expect(0, &[]);
+    workspace.fathom(&report).expect(0, &[]);
     let page = fs::read_to_string(page).unwrap();
     for part in [
         ": IOPS -20 % since entry 6 (",
@@ -493,30 +508,30 @@ fn the_page_names_the_change(place: &Place) {
 }
 
 #[test]
-fn a_trend_tells_where_a_device_became_slower_and_what_changed_with_it() {
-    let place = Place::new();
+fn a_trend_shows_when_a_device_became_slower_and_what_else_changed() {
+    let workspace = Workspace::new();
     let run = |seed: u32| {
         let (seed, time) = (seed.to_string(), format!("{}ms", 40 + seed));
-        place
+        workspace
             .fathom(&["run", "job.toml", "-q", "--seed", &seed, "--time", &time])
             .expect(0, &[]);
     };
-    place.fathom(&["trend"]).expect(0, &["The history has no run"]);
+    workspace.fathom(&["trend"]).expect(0, &["The history has no run"]);
     run(1);
-    place.fathom(&["trend"]).expect(0, &["This test ran once"]);
+    workspace.fathom(&["trend"]).expect(0, &["This test ran once"]);
     (2..=5).for_each(run);
-    few_runs_are_no_series(&place);
+    assert_few_runs_have_no_trend(&workspace);
     let flat = |ran: &Ran| ran.out.replace("\n  ", " ");
-    // The same test of a device that takes a quarter longer: the file is another, and the plan is
-    // not, apart from the device.
-    let slow = fs::read_to_string(place.path("job.toml"))
+    // The same test on a device that takes a quarter longer. The job file differs, and the plan
+    // differs only in the device.
+    let slow = fs::read_to_string(workspace.path("job.toml"))
         .unwrap()
         .replace("100us", "125us");
-    fs::write(place.path("slow.toml"), slow).unwrap();
+    fs::write(workspace.path("slow.toml"), slow).unwrap();
     for _ in 0..3 {
-        place.fathom(&["run", "slow.toml", "-q"]).expect(0, &[]);
+        workspace.fathom(&["run", "slow.toml", "-q"]).expect(0, &[]);
     }
-    let apart = place
+    let apart = workspace
         .fathom(&["trend", "--target", "simulated", "--out", "json"])
         .expect(0, &[])
         .json();
@@ -526,14 +541,17 @@ fn a_trend_tells_where_a_device_became_slower_and_what_changed_with_it() {
         .iter()
         .map(|test| test["runs"].as_array().unwrap().len())
         .collect();
-    assert_eq!(runs, [3, 5], "a device of other properties is another test");
-    measured_on(&place, 1..=5, "6.1.0");
-    measured_on(&place, 6..=8, "6.8.0");
-    let ran = place.fathom(&["trend", "--force", "--out", "json"]);
+    assert_eq!(runs, [3, 5], "a device with other properties is another test");
+    set_kernel(&workspace, 1..=5, "6.1.0");
+    set_kernel(&workspace, 6..=8, "6.8.0");
+    let ran = workspace.fathom(&["trend", "--force", "--out", "json"]);
     let trends = ran.expect(0, &[]).json();
     let figures = trends["tests"][0]["figures"].as_array().unwrap();
     assert_table_has_points(
-        &place.fathom(&["trend", "--force", "--out", "csv"]).expect(0, &[]).out,
+        &workspace
+            .fathom(&["trend", "--force", "--out", "csv"])
+            .expect(0, &[])
+            .out,
         figures,
     );
     let change = &figures[0]["changes"][0];
@@ -550,7 +568,7 @@ fn a_trend_tells_where_a_device_became_slower_and_what_changed_with_it() {
         .find(|one| one["name"] == "kernel")
         .unwrap();
     assert_eq!(kernel["values"], serde_json::json!(["6.1.0", "6.8.0"]));
-    let text = place.fathom(&["trend", "--force"]);
+    let text = workspace.fathom(&["trend", "--force"]);
     text.expect(
         0,
         &[
@@ -559,15 +577,15 @@ fn a_trend_tells_where_a_device_became_slower_and_what_changed_with_it() {
         ],
     );
     assert!(flat(&text).contains("kernel 6.1.0 → 6.8.0"), "{text:#?}");
-    the_page_names_the_change(&place);
-    place.fathom(&["trend", "1"]).expect(0, &["simulated:disk on "]);
-    place
+    assert_page_names_the_change(&workspace);
+    workspace.fathom(&["trend", "1"]).expect(0, &["simulated:disk on "]);
+    workspace
         .fathom(&["trend", "99"])
         .expect(4, &["the history has no entry 99"]);
-    place
+    workspace
         .fathom(&["ab", "--pairs", "6", "--time", "20ms", "-q", "job.toml", "job.toml"])
         .expect(0, &[]);
-    place
+    workspace
         .fathom(&["trend"])
         .expect(4, &["the entry 9 is a study of 12 runs, which has no trend"]);
 }

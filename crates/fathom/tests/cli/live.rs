@@ -1,5 +1,5 @@
-//! The live view, in a terminal that tmux plays: what it shows, at which sizes, and how it leaves
-//! the terminal.
+//! The live view in a terminal of tmux. Tests check its contents, its sizes, and the state of the
+//! terminal afterwards.
 
 use std::fs;
 use std::path::PathBuf;
@@ -10,8 +10,8 @@ use testbed::{Directory, LoopDevice, LoopOptions, Unavailable, need};
 
 use crate::support::{PROGRAM, fathom, text};
 
-/// Longest that anything here may take.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Maximum duration of every step.
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A terminal with a shell in it.
 struct Pane {
@@ -33,7 +33,7 @@ impl Pane {
         let shell = "env PS1='$ ' LC_ALL=C.UTF-8 ENV= sh";
         let session = ["new-session", "-d", "-x", &size[0], "-y", &size[1], "-s", "view", shell];
         pane.try_tmux(&session)?;
-        // What is typed before the shell reads would be shown twice.
+        // Text that is typed before the shell reads would be shown twice.
         pane.wait_for("the shell", |shown| shown.contains('$'));
         Ok(pane)
     }
@@ -66,7 +66,7 @@ impl Pane {
         self.tmux(&["capture-pane", "-p", "-t", "view"])
     }
 
-    /// With what has scrolled away.
+    /// The screen, including lines that have scrolled away.
     fn all(&self) -> String {
         self.tmux(&["capture-pane", "-p", "-J", "-S", "-", "-t", "view"])
     }
@@ -83,12 +83,12 @@ impl Pane {
             if seen(&shown) {
                 return shown;
             }
-            assert!(began.elapsed() < PATIENCE, "{what} did not come:\n{shown}");
+            assert!(began.elapsed() < TIMEOUT, "{what} did not appear:\n{shown}");
             std::thread::sleep(Duration::from_millis(50));
         }
     }
 
-    /// On the alternate screen, and without a cursor.
+    /// True if the alternate screen is in use; true if the cursor is hidden.
     fn is_taken(&self) -> (bool, bool) {
         let flags = self.tmux(&["display-message", "-p", "-t", "view", "#{alternate_on} #{cursor_flag}"]);
         let flags: Vec<&str> = flags.split_whitespace().collect();
@@ -99,8 +99,8 @@ impl Pane {
         self.folder.path().join(name)
     }
 
-    /// Runs the program by a script that writes down how the terminal was before and after, and
-    /// with which code it ended.
+    /// Runs the program in a script. The script records the attributes of the terminal before and
+    /// after, and the exit code.
     fn start(&self, arguments: &str) {
         let script = format!(
             "stty -g > before\nsh -c 'echo $$ > pid; exec {PROGRAM} {arguments}'\necho code $? > code.new\nstty -g > after\nmv code.new code\n"
@@ -110,19 +110,19 @@ impl Pane {
         self.keys(&[&line, "Enter"]);
     }
 
-    /// Waits for its end, and holds the terminal to what it was. Returns the code and all that was
-    /// printed.
+    /// Waits for the end of the program, and checks that the terminal is restored. Returns the exit
+    /// code and everything that was printed.
     #[track_caller]
-    fn ended(&self) -> (String, String) {
+    fn wait_for_end(&self) -> (String, String) {
         let began = Instant::now();
         while !self.file("code").exists() {
-            assert!(began.elapsed() < PATIENCE, "it has not ended:\n{}", self.shown());
+            assert!(began.elapsed() < TIMEOUT, "it has not ended:\n{}", self.shown());
             std::thread::sleep(Duration::from_millis(50));
         }
         let read = |name: &str| fs::read_to_string(self.file(name)).unwrap();
         assert_eq!(read("before"), read("after"), "attributes of the terminal");
         assert_eq!(self.is_taken(), (false, false), "alternate screen, hidden cursor");
-        // It listens to what is typed, and shows it.
+        // The terminal echoes input again.
         self.keys(&["echo still here", "Enter"]);
         self.wait_for("what is typed", |shown| shown.contains("$ echo still here\nstill here"));
         (read("code").trim().to_owned(), self.all())
@@ -146,7 +146,7 @@ impl Pane {
 
 impl Drop for Pane {
     fn drop(&mut self) {
-        // It may have gone already.
+        // The server may have ended already.
         let _ = self.command(&["kill-server"]).output();
     }
 }
@@ -169,8 +169,8 @@ fn figures_fill_the_terminal_at_any_size_until_q() {
         "measuring", " left", "IOPS", "MiB/s", "MB/s", "read last 1 s", "write all", "in flight", " of 4", "CPU",
     ];
     expect_parts(&shown, &parts);
-    // The figures are those of a device that does nothing: a few thousand operations at the least,
-    // in both directions.
+    // The null target does no work, so there are at least a few thousand operations in both
+    // directions.
     let iops = |name: &str| {
         let line = shown.lines().find(|line| line.starts_with(name)).unwrap_or_default();
         let figure = line.split_whitespace().nth(1).unwrap_or_default().replace(',', "");
@@ -198,16 +198,16 @@ fn figures_fill_the_terminal_at_any_size_until_q() {
     assert!(small.lines().all(|line| line.chars().count() <= 60), "{small}");
     expect_parts(&small, &["IOPS", "p99"]);
     pane.keys(&["q"]);
-    let (code, all) = pane.ended();
+    let (code, all) = pane.wait_for_end();
     assert_eq!(code, "code 130");
     expect_parts(
         &all,
         &["INTERRUPTED", "total", "p99.9", "operations in flight on average"],
     );
-    assert!(!all.contains("q: stop"), "nothing of the view stays:\n{all}");
+    assert!(!all.contains("q: stop"), "a part of the view remains:\n{all}");
 }
 
-/// Processes that one has started.
+/// The child processes of a process.
 fn children(of: &str) -> Vec<String> {
     let entries = fs::read_dir("/proc").unwrap().flatten();
     let numbers = entries.filter_map(|entry| entry.file_name().into_string().ok());
@@ -229,7 +229,7 @@ fn several_hosts_have_a_row_each_and_a_lost_one_is_reported() {
         shown.matches(" running ").count() == 2 && shown.contains("rank and host") && shown.contains("so far")
     });
     expect_parts(&shown, &["1 host", "measuring", "p99"]);
-    // The view has the sum: each has its 500.
+    // The view shows the sum of both hosts, which have 500 each.
     let sum = |shown: &str| -> Option<f64> {
         let line = shown.lines().find(|line| line.starts_with("read "))?;
         line.split_whitespace().nth(1)?.replace(',', "").parse().ok()
@@ -242,46 +242,47 @@ fn several_hosts_have_a_row_each_and_a_lost_one_is_reported() {
     assert_eq!(workers.len(), 2, "{workers:?}");
     let killed = Command::new("kill").args(["-KILL", &workers[0]]).status();
     assert!(killed.unwrap().success());
-    let (code, all) = pane.ended();
+    let (code, all) = pane.wait_for_end();
     assert_eq!(code, "code 6", "{all}");
     expect_parts(&all, &["was lost: its process has ended", "HOST-LOST", ", lost"]);
 }
 
 #[test]
-fn ctrl_c_and_signals_stop_it_as_ever() {
+fn ctrl_c_and_signals_stop_a_run_with_a_view() {
     let Some(pane) = need(Pane::open(80, 24)) else { return };
     pane.start(NULL);
     pane.wait_for_view();
     pane.keys(&["C-c"]);
-    let (code, all) = pane.ended();
+    let (code, all) = pane.wait_for_end();
     assert_eq!(code, "code 130");
     expect_parts(&all, &["INTERRUPTED", "p99.9"]);
     let Some(pane) = need(Pane::open(80, 24)) else { return };
     pane.start(NULL);
     pane.wait_for_view();
     pane.signal("TERM");
-    let (code, all) = pane.ended();
+    let (code, all) = pane.wait_for_end();
     assert_eq!(code, "code 143");
     expect_parts(&all, &["INTERRUPTED", "p99.9"]);
 }
 
 #[test]
-fn a_second_signal_ends_it_at_once_and_still_leaves_the_terminal_as_it_was() {
+fn a_second_signal_ends_the_run_immediately_and_restores_the_terminal() {
     let Some(pane) = need(Pane::open(80, 24)) else { return };
     pane.start(NULL);
     pane.wait_for_view();
-    // While it is stopped both become pending, so the second comes before it could have reported.
+    // While the program is stopped, both signals become pending, so the second one arrives before a
+    // report is possible.
     pane.signal("STOP");
     pane.signal("TERM");
     pane.signal("INT");
     pane.signal("CONT");
-    let (code, all) = pane.ended();
+    let (code, all) = pane.wait_for_end();
     assert!(["code 130", "code 143"].contains(&code.as_str()), "{code}");
     assert!(!all.contains("p99.9"), "there was no time for a report:\n{all}");
 }
 
 #[test]
-fn a_terminal_that_goes_away_ends_it() {
+fn a_closed_terminal_ends_the_run() {
     let Some(pane) = need(Pane::open(80, 24)) else { return };
     pane.start(NULL);
     pane.wait_for_view();
@@ -289,13 +290,13 @@ fn a_terminal_that_goes_away_ends_it() {
     pane.tmux(&["kill-server"]);
     let (process, began) = (PathBuf::from("/proc").join(pid.trim()), Instant::now());
     while process.exists() {
-        assert!(began.elapsed() < PATIENCE, "it continues without its terminal");
+        assert!(began.elapsed() < TIMEOUT, "the run continues without its terminal");
         std::thread::sleep(Duration::from_millis(50));
     }
 }
 
 #[test]
-fn it_can_be_stopped_for_a_while() {
+fn a_run_can_be_suspended_and_resumed() {
     let Some(pane) = need(Pane::open(80, 24)) else { return };
     let line = format!("{PROGRAM} {NULL}");
     pane.keys(&[&line, "Enter"]);
@@ -311,7 +312,7 @@ fn it_can_be_stopped_for_a_while() {
 }
 
 #[test]
-fn what_it_would_have_said_stands_before_the_report() {
+fn notices_are_printed_before_the_report() {
     let Some(pane) = need(Pane::open(100, 30)) else { return };
     let Some(folder) = need(Directory::fast()) else { return };
     let place = text(folder.path());
@@ -322,7 +323,7 @@ fn what_it_would_have_said_stands_before_the_report() {
         shown.contains("mean latency") && shown.contains("so far")
     });
     expect_parts(&shown, &[&format!("{place}/a"), "of random data written"]);
-    let (code, all) = pane.ended();
+    let (code, all) = pane.wait_for_end();
     assert_eq!(code, "code 0", "{all}");
     let place_of = |part: &str| all.find(part).unwrap_or_else(|| panic!("`{part}` is missing:\n{all}"));
     assert!(
@@ -332,7 +333,7 @@ fn what_it_would_have_said_stands_before_the_report() {
 }
 
 #[test]
-fn a_target_that_fails_ends_it_with_the_reason() {
+fn a_failing_target_ends_the_run_with_the_reason() {
     let Some(pane) = need(Pane::open(80, 24)) else { return };
     let Some(folder) = need(Directory::fast()) else { return };
     let below = fs::File::create(folder.path().join("disk")).unwrap();
@@ -341,15 +342,15 @@ fn a_target_that_fails_ends_it_with_the_reason() {
     let Some(device) = need(device) else { return };
     pane.start(&format!("run --target {} --warm-up 0 --time 5m", text(device.path())));
     pane.wait_for_view();
-    // From here on most of the device is behind the end of what lies below.
+    // From here on, most of the device is beyond the end of its backing file.
     below.set_len(4096).unwrap();
-    let (code, all) = pane.ended();
+    let (code, all) = pane.wait_for_end();
     assert_eq!(code, "code 1", "{all}");
     expect_parts(&all, &["job1: failed", "WORKER-FAILED", "Input/output error", "p99.9"]);
 }
 
 #[test]
-fn a_failure_is_on_stderr_where_no_report_is_on_stdout() {
+fn a_failure_is_on_stderr_if_no_report_is_on_stdout() {
     let Some(folder) = need(Directory::fast()) else { return };
     let below = fs::File::create(folder.path().join("disk")).unwrap();
     below.set_len(64 << 20).unwrap();
@@ -389,16 +390,16 @@ fn a_study_keeps_one_view_over_its_runs() {
     let second = pane.wait_for("the second point", |shown| {
         shown.contains("point 2 of about 2") && shown.contains("so far")
     });
-    // What was said on the way to it.
+    // The notices about earlier points.
     expect_parts(&second, &[" IOPS, ", "[2/2] depth "]);
     assert_eq!(pane.is_taken(), (true, true), "alternate screen, hidden cursor");
-    let (code, all) = pane.ended();
+    let (code, all) = pane.wait_for_end();
     assert_eq!(code, "code 0", "{all}");
     expect_parts(&all, &["[1/2] depth ", "[2/2] depth ", "depth 1: ", "depth 2: "]);
 }
 
 #[test]
-fn a_line_where_no_view_is_wanted_or_possible() {
+fn a_status_line_replaces_a_view_that_is_unwanted_or_impossible() {
     for (before, arguments) in [("TERM=dumb ", ""), ("", " --live line"), ("", " --out ndjson")] {
         let Some(pane) = need(Pane::open(80, 24)) else { return };
         let line = format!("{before}{PROGRAM} run --target null --warm-up 0 --time 6s{arguments}");
@@ -416,7 +417,7 @@ fn a_line_where_no_view_is_wanted_or_possible() {
 }
 
 #[test]
-fn a_view_that_is_asked_for_needs_a_terminal() {
+fn a_requested_view_needs_a_terminal() {
     let ran = fathom(&["run", "--target", "null", "--time", "1s", "--live", "view"]);
     ran.expect(
         4,

@@ -1,5 +1,4 @@
-//! The program as its users call it: what it prints, where, with which exit code, and what it
-//! leaves behind.
+//! The program as users call it: its output, its exit codes, and its files.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test that meets the unexpected fails")]

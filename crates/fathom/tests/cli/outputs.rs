@@ -1,4 +1,4 @@
-//! Reports: several at once, each where it was asked for, whole or not at all.
+//! Reports: several from one run, each at its destination, complete or not at all.
 
 use std::fs;
 use std::io::Read;
@@ -17,7 +17,7 @@ fn run(more: &[&str]) -> crate::support::Ran {
 }
 
 #[test]
-fn machine_output_stands_alone_on_stdout() {
+fn machine_readable_output_is_alone_on_stdout() {
     let ran = run(&["--out", "json"]);
     let json = ran.expect(0, &[]).json();
     assert!(json["jobs"][0]["read"]["operations"].as_u64().unwrap() > 1000);
@@ -29,7 +29,7 @@ fn machine_output_stands_alone_on_stdout() {
 }
 
 #[test]
-fn charts_are_added_to_the_text_and_need_one() {
+fn charts_are_added_to_the_text_report_and_require_it() {
     let Some(folder) = need(Directory::fast()) else { return };
     let saved = folder.path().join("r.fathom");
     let charts = ["IOPS over time", "latency up to"];
@@ -55,7 +55,7 @@ fn charts_are_added_to_the_text_and_need_one() {
 }
 
 #[test]
-fn a_sweep_has_no_charts_in_text_and_a_page_whose_warnings_stand_once() {
+fn a_sweep_has_no_text_charts_and_its_page_shows_each_warning_once() {
     let Some(folder) = need(Directory::fast()) else { return };
     let (study, page) = (folder.path().join("s.fathom"), folder.path().join("s.html"));
     let load = "--size 16MiB --over depth=1,2 --grid-only --time 300ms --warm-up 0s -q --save";
@@ -75,7 +75,7 @@ fn a_sweep_has_no_charts_in_text_and_a_page_whose_warnings_stand_once() {
 }
 
 #[test]
-fn several_outputs_are_written_at_once() {
+fn several_outputs_are_written_by_one_run() {
     let Some(folder) = need(Directory::fast()) else { return };
     let path = |name: &str| text(&folder.path().join(name)).to_owned();
     let spec = format!("text,json={},csv={}", path("r.json"), path("r.csv"));
@@ -85,7 +85,7 @@ fn several_outputs_are_written_at_once() {
     assert_eq!(
         names(folder.path()),
         ["r.csv", "r.fathom", "r.json", "r.ndjson"],
-        "and no temporary files"
+        "there are no temporary files"
     );
     let json: Value = serde_json::from_str(&fs::read_to_string(path("r.json")).unwrap()).unwrap();
     let results = archive::load(folder.path().join("r.fathom").as_path()).unwrap();
@@ -122,7 +122,7 @@ fn a_summary_is_distinguished_from_a_saved_result() {
 }
 
 #[test]
-fn an_output_that_cannot_be_written_is_noticed_first() {
+fn an_output_that_cannot_be_written_is_reported_before_the_run() {
     run(&["--save", "/no/such/folder/r"]).expect(3, &["cannot write /no/such/folder/r", "help:"]);
     run(&["--out", "json=/proc"]).expect(3, &["cannot write /proc", "directory"]);
 }
@@ -143,11 +143,11 @@ fn a_result_that_can_no_longer_be_written_is_shown_instead() {
     );
     let ran = finish(std::process::Command::new("sh").args(["-c", &fill]));
     ran.expect(5, &["cannot write", "No space left on device", "IOPS"]);
-    assert!(!target.exists(), "whole or not at all");
+    assert!(!target.exists(), "the result is complete or absent");
 }
 
 #[test]
-fn a_report_replaces_nothing_that_is_tested_and_no_disk() {
+fn a_report_overwrites_no_target_and_no_disk() {
     let Some(folder) = need(Directory::fast()) else { return };
     let path = folder.path().join("f");
     fs::write(&path, vec![7; 1 << 20]).unwrap();
@@ -176,12 +176,12 @@ fn a_report_replaces_nothing_that_is_tested_and_no_disk() {
         let fio = ["fio", "--name=a", "--ioengine=null", "--size=1m", &output];
         fathom(&fio).expect(1, &["fio: output file open error: it is a block device"]);
         let bytes = fs::read(device.path()).unwrap();
-        assert!(bytes.iter().all(|byte| *byte == 0), "the device is as it was");
+        assert!(bytes.iter().all(|byte| *byte == 0), "the device is unchanged");
     }
 }
 
 #[test]
-fn an_older_result_stays_until_the_new_one_is_whole() {
+fn an_older_result_stays_until_the_new_one_is_complete() {
     let Some(folder) = need(Directory::fast()) else { return };
     let path = folder.path().join("r");
     run(&["--save", text(&path), "--seed", "1"]).expect(0, &[]);
@@ -190,7 +190,7 @@ fn an_older_result_stays_until_the_new_one_is_whole() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_error() {
+fn a_reader_that_closes_the_pipe_is_not_an_error() {
     let mut child = command(&[&QUICK[..], &["--out", "ndjson"]].concat())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -210,7 +210,7 @@ fn strict_turns_warnings_into_a_failure() {
     let Some(folder) = need(Directory::fast()) else { return };
     let path = folder.path().join("f");
     fs::write(&path, vec![1; 4 << 20]).unwrap();
-    // A synchronous engine cannot keep eight operations in flight, and says so.
+    // A synchronous engine cannot keep eight operations in flight, which causes a warning.
     let line = format!(
         "run --target {} --time 300ms --warm-up 0 --engine psync --depth 8",
         path.display()
@@ -223,7 +223,8 @@ fn strict_turns_warnings_into_a_failure() {
 #[test]
 fn the_same_seed_issues_the_same_operations() {
     let bytes = |seed: &str| {
-        // Without a time: a busy machine is to end late, not early.
+        // A count instead of a time: on a busy machine the run takes longer but issues the same
+        // operations.
         let words = format!("run --target null --read 50 --operations 10000 --seed {seed} --out json");
         let ran = fathom(&words.split(' ').collect::<Vec<_>>());
         let json = ran.expect(0, &[]).json();
@@ -237,10 +238,10 @@ fn the_same_seed_issues_the_same_operations() {
     );
 }
 
-/// What is done before the measured window is no figure of it, and is kept beside it.
+/// Operations before the measured window do not count in its figures. They are saved separately.
 #[test]
-fn a_warm_up_is_kept_beside_the_measured_window() {
-    let folder = need(Directory::fast()).expect("a temporary directory can always be made");
+fn a_warm_up_is_saved_separately_from_the_measured_window() {
+    let folder = need(Directory::fast()).expect("a temporary directory can always be created");
     let (job, saved) = (folder.path().join("job.toml"), folder.path().join("saved.fathom"));
     let words = "[[job]]\ntarget = \"simulated:disk\"\ndepth = 4\ntime = \"2s\"\nwarm-up = \"3s\"\n\
                  [simulated.disk]\nsize = \"1GiB\"\nservers = 4\nservice = \"100us\"\n";
@@ -256,8 +257,8 @@ fn a_warm_up_is_kept_beside_the_measured_window() {
     assert!((118_000..=122_000).contains(&operations), "{operations}");
 }
 
-/// The readings were taken on a client of Linux 6.1 before and after 200 direct writes of 64 KiB;
-/// `mountstats` and `nfsiostat` of nfs-utils show the same counts and means for them.
+/// The readings are from a client of Linux 6.1. They were taken before and after 200 direct writes
+/// of 64 KiB; `mountstats` and `nfsiostat` of nfs-utils show the same counts and means for them.
 #[test]
 fn two_copies_of_mountstats_are_compared() {
     let data = |name: &str| format!("{}/../../tests/data/nfs/{name}", env!("CARGO_MANIFEST_DIR"));
@@ -338,12 +339,12 @@ fn an_output_replaces_no_other_file_of_the_command() {
     }
     assert!(!at("o").exists());
     assert!(read("job.toml") == job && read("kept.fathom") == kept && read("history.db") == history);
-    // The same input twice, and an output that is there already, are no mistake.
+    // The same input twice and an existing output file are allowed.
     run(&["compare", "kept.fathom", "kept.fathom"]).expect(0, &[]);
     run(&["run", "job.toml", "-q", "--save", "kept.fathom"]).expect(0, &[]);
 }
 
-/// The other tools overwrite these files.
+/// The original tools overwrite these files.
 #[test]
 fn an_output_of_a_drop_in_replaces_no_input_and_no_target() {
     let folder = need(Directory::fast()).expect("a folder can be made");

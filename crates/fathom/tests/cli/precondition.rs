@@ -1,5 +1,4 @@
-//! Preconditioning: on a simulated device whose cache of writes runs out, and on a small real file
-//! and device.
+//! Preconditioning of a simulated device with a small write cache, and of small real targets.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,9 +24,9 @@ fn device(folder: &Path, more: &str) -> PathBuf {
     path
 }
 
-/// 10,000 writes of 4 KiB a second as long as the fast memory lasts, which is 3.5 s of them, and
-/// 2,500 behind it. The window must leave the cliff behind before it is steady: rounds of a second
-/// are 10,000 three times, one mixed, 2,500 from then on.
+/// The device does 10,000 writes of 4 KiB per second for 3.5 s. Then its fast memory is full, and
+/// it does 2,500. So rounds of a second have 10,000 three times, then one mixed value, then 2,500.
+/// The window is steady only once it no longer contains the cliff.
 #[test]
 fn a_cliff_must_leave_the_window() {
     let folder = folder();
@@ -82,10 +81,10 @@ fn a_device_that_does_not_change_is_steady_after_five_rounds() {
     assert_eq!(table.lines().count(), 6);
 }
 
-/// Another load comes by chance, stays for about two rounds and makes the device a hundred times
-/// slower.
+/// A device is a hundred times slower while another load runs. The load starts at random and lasts
+/// about two rounds.
 #[test]
-fn what_never_becomes_steady_is_said_and_has_an_exit_code() {
+fn a_device_that_never_becomes_steady_is_reported_with_an_exit_code() {
     let folder = folder();
     let job = device(folder.path(), "neighbour = \"100ms 100ms 100\"\n");
     let line = format!(
@@ -130,7 +129,7 @@ fn a_real_file_is_filled_and_loaded_and_removed() {
         "precondition {} --size 8MiB --round 200ms --rounds 5 --depth 4 --out json",
         folder.path().display()
     ));
-    // A machine that is busy with other things may not be steady: then that is what it says.
+    // On a busy machine the device might not become steady. The exit code must agree.
     let json = ran.json();
     assert_eq!(ran.code, Some(if json["steady"] == true { 0 } else { 1 }), "{ran:#?}");
     assert_eq!(json["fill"]["bytes"], 16u64 << 20);

@@ -1,4 +1,4 @@
-//! Tests that are ready, and objectives.
+//! Presets and objectives.
 
 use std::fs;
 
@@ -28,7 +28,7 @@ fn presets_are_listed_and_printed_in_full() {
         assert_eq!(toml.expect(0, &[]).out, whole["toml"].as_str().unwrap());
         assert!(whole["fio"]["text"].as_str().unwrap().contains("rw="), "{whole:#}");
     }
-    // The line that the source has: -F4 of one target is -t4.
+    // The command line of the source. For one target, its -F4 equals -t4.
     let azure = fathom(&["presets", "azure-max-write-iops", "--json"]).json();
     let line = azure["diskspd"]["text"].as_str().unwrap();
     for part in ["-b8K", "-w100", "-r", "-t4", "-o128", "-W30", "-d30", "-Sh"] {
@@ -37,7 +37,7 @@ fn presets_are_listed_and_printed_in_full() {
 }
 
 #[test]
-fn names_that_are_not_there_are_explained() {
+fn unknown_names_are_explained() {
     fathom(&["presets", "oltpp"]).expect(4, &["unknown preset `oltpp`", "did you mean `oltp`?"]);
     fathom(&["presets", "oltp@9"]).expect(4, &["no version `9`", "`oltp@1`"]);
     let run = |more: &[&str]| fathom(&[&["run", "--dry-run"][..], more].concat());
@@ -81,7 +81,7 @@ fn every_preset_could_run() {
 }
 
 #[test]
-fn a_result_keeps_its_preset_what_was_changed_and_its_objective() {
+fn a_result_contains_its_preset_its_changes_and_its_objective() {
     let Some(folder) = need(Directory::fast()) else { return };
     let saved = folder.path().join("saved");
     let data = folder.path().join("data");
@@ -109,7 +109,7 @@ fn a_result_keeps_its_preset_what_was_changed_and_its_objective() {
     let own = fathom(&own);
     own.expect(0, &["objective: what this disk does\n"]);
     assert!(!own.out.contains("most operations per second"));
-    // An objective needs no preset, and a result without either says nothing of them.
+    // An objective needs no preset, and a result without a preset does not mention one.
     let job = folder.path().join("job.toml");
     fs::write(
         &job,
@@ -122,7 +122,7 @@ fn a_result_keeps_its_preset_what_was_changed_and_its_objective() {
 }
 
 #[test]
-fn what_a_preset_is_judged_by_decides_the_exit_code() {
+fn the_requirement_of_a_preset_decides_the_exit_code() {
     let folder = folder();
     let preset = fathom(&["presets", "sql-20ms", "--toml"]).out;
     let on = |device: &str, more: &[&str]| {
@@ -133,12 +133,12 @@ fn what_a_preset_is_judged_by_decides_the_exit_code() {
         fs::write(&job, format!("{jobs}\n[simulated.disk]\nsize = \"8GiB\"\n{device}\n")).unwrap();
         fathom(&[&["run", "--quiet", text(&job)], more].concat())
     };
-    // Eight at once: 5 ms each, or 40 ms each.
+    // Eight operations at a time, 5 ms or 40 ms each.
     on("servers = 8\nservice = \"exponential 5ms\"", &[])
         .expect(0, &["Judged by mean <= 20 ms", "PASS          mean <= 20 ms"]);
     let slow = on("servers = 8\nservice = \"exponential 40ms\"", &[]);
     slow.expect(1, &["FAIL          mean <= 20 ms"]);
-    // For programs the verdict stands beside the figures.
+    // In JSON, the verdict is next to the figures.
     let json = on("servers = 8\nservice = \"exponential 40ms\"", &["--out", "json"]);
     let json = json.expect(1, &[]).json();
     let judged = &json["judged"];
@@ -151,7 +151,7 @@ fn what_a_preset_is_judged_by_decides_the_exit_code() {
     let clause = &judged["jobs"][0]["verdict"]["clauses"][0];
     let value = clause["value"].as_f64().unwrap();
     assert!((38e6..42e6).contains(&value), "40 ms: {judged:#}");
-    // A copy in a file of one's own is not the preset.
+    // A user's copy of the job file is not the preset.
     assert!(!slow.out.contains("preset:"), "{}", slow.out);
     let job = folder.path().join("wrong.toml");
     fs::write(&job, preset.replace("mean<=20ms", "mean<=20")).unwrap();
@@ -162,8 +162,8 @@ fn what_a_preset_is_judged_by_decides_the_exit_code() {
 fn other_commands_read_presets_as_flags() {
     fathom_line("convert --to fio native --preset olap --target /data/f.dat --size 1g")
         .expect(0, &["bs=512k", "rw=read"]);
-    // The preset's name is not taken along: flags that say the same are the user's test. What it is
-    // to show is.
+    // The converted test does not have the name of the preset, because flags are the user's own
+    // test. It keeps the objective.
     let native = fathom_line("convert --to native native --preset olap --target /data/f.dat");
     native.expect(0, &["objective = \"most bytes per second\"", "block = \"512k\""]);
     assert!(!native.out.contains("preset"), "{}", native.out);

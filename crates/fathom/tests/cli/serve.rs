@@ -1,4 +1,4 @@
-//! Pages over HTTP: the history in a browser, and a run that is watched. Asked over plain sockets.
+//! Pages over HTTP: the history, and a watched run. The requests use plain sockets.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -11,27 +11,27 @@ use testbed::{Directory, need};
 
 use crate::support::{command, finish, text};
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 const NASTY: &str = "</script><b>x";
 
 /// A folder with a history of two runs on a simulated device.
-struct Place {
+struct Workspace {
     folder: Directory,
 }
 
-impl Place {
-    fn new() -> Place {
+impl Workspace {
+    fn new() -> Workspace {
         let folder = need(Directory::fast()).expect("a temporary directory can always be made");
         let job = "name = \"tried\"\n[[job]]\nname = \"reads\"\ntarget = \"simulated:disk\"\ndepth = 4\ntime = \"50ms\"\n\
                    warm-up = \"0s\"\n[simulated.disk]\nsize = \"1GiB\"\nservers = 4\nservice = \"100us\"\n";
         fs::write(folder.path().join("job.toml"), job).unwrap();
-        let place = Place { folder };
+        let workspace = Workspace { folder };
         for seed in ["1", "7"] {
-            let ran = finish(&mut place.command(&["run", "job.toml", "-q", "--seed", seed]));
+            let ran = finish(&mut workspace.command(&["run", "job.toml", "-q", "--seed", seed]));
             ran.expect(0, &[]);
         }
-        finish(&mut place.command(&["history", "label", "2", NASTY])).expect(0, &[]);
-        place
+        finish(&mut workspace.command(&["history", "label", "2", NASTY])).expect(0, &[]);
+        workspace
     }
 
     fn history(&self) -> PathBuf {
@@ -46,7 +46,7 @@ impl Place {
         command
     }
 
-    /// Begins to serve, and reads the first line: the address.
+    /// Starts a server. Reads its address from the first line of its output.
     fn serve(&self, words: &[&str]) -> Server {
         let mut command = self.command(&[&["serve"][..], words].concat());
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
@@ -60,7 +60,7 @@ impl Place {
     }
 }
 
-/// A program that serves; ended with the test.
+/// A running server. Dropping it ends the program.
 struct Server {
     child: Child,
     url: String,
@@ -74,22 +74,22 @@ impl Drop for Server {
 }
 
 impl Server {
-    /// `127.0.0.1:7744`.
+    /// Its address, such as `127.0.0.1:7744`.
     fn address(&self) -> &str {
         let rest = self.url.strip_prefix("http://").expect("an address is printed");
         rest.split('/').next().unwrap()
     }
 
-    fn get(&self, path: &str) -> Answer {
-        ask(self.address(), "GET", path, &[("Host", self.address())])
+    fn get(&self, path: &str) -> Response {
+        request(self.address(), "GET", path, &[("Host", self.address())])
     }
 
-    fn get_with(&self, path: &str, header: (&str, &str)) -> Answer {
-        ask(self.address(), "GET", path, &[("Host", self.address()), header])
+    fn get_with(&self, path: &str, header: (&str, &str)) -> Response {
+        request(self.address(), "GET", path, &[("Host", self.address()), header])
     }
 
     /// Sends a form, as a browser does.
-    fn post(&self, path: &str, form: &str, headers: &[(&str, &str)]) -> Answer {
+    fn post(&self, path: &str, form: &str, headers: &[(&str, &str)]) -> Response {
         let length = form.len().to_string();
         let own = [
             ("Host", self.address()),
@@ -98,7 +98,7 @@ impl Server {
         ];
         let mut stream = send(self.address(), "POST", path, &[&own[..], headers].concat());
         stream.write_all(form.as_bytes()).unwrap();
-        receive(stream)
+        read_response(stream)
     }
 
     fn interrupt(mut self) -> Option<i32> {
@@ -115,20 +115,20 @@ impl Server {
             if let Some(status) = self.child.try_wait().unwrap() {
                 return status.code();
             }
-            assert!(began.elapsed() < PATIENCE, "it does not end");
+            assert!(began.elapsed() < TIMEOUT, "it does not end");
             std::thread::sleep(Duration::from_millis(20));
         }
     }
 }
 
 #[derive(Debug)]
-struct Answer {
+struct Response {
     status: u16,
     head: String,
     body: Vec<u8>,
 }
 
-impl Answer {
+impl Response {
     fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
     }
@@ -141,7 +141,7 @@ impl Answer {
     }
 
     #[track_caller]
-    fn expect(&self, status: u16, parts: &[&str]) -> &Answer {
+    fn expect(&self, status: u16, parts: &[&str]) -> &Response {
         assert_eq!(self.status, status, "{}\n{}", self.head, self.text());
         for part in parts {
             assert!(self.text().contains(part), "`{part}` is missing: {}", self.text());
@@ -152,8 +152,8 @@ impl Answer {
 
 fn send(address: &str, method: &str, path: &str, headers: &[(&str, &str)]) -> TcpStream {
     let mut stream = TcpStream::connect(address).unwrap();
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
-    stream.set_write_timeout(Some(PATIENCE)).unwrap();
+    stream.set_read_timeout(Some(TIMEOUT)).unwrap();
+    stream.set_write_timeout(Some(TIMEOUT)).unwrap();
     let mut request = format!("{method} {path} HTTP/1.1\r\nConnection: close\r\n");
     for (name, value) in headers {
         request += &format!("{name}: {value}\r\n");
@@ -162,21 +162,21 @@ fn send(address: &str, method: &str, path: &str, headers: &[(&str, &str)]) -> Tc
     stream
 }
 
-fn ask(address: &str, method: &str, path: &str, headers: &[(&str, &str)]) -> Answer {
-    receive(send(address, method, path, headers))
+fn request(address: &str, method: &str, path: &str, headers: &[(&str, &str)]) -> Response {
+    read_response(send(address, method, path, headers))
 }
 
-fn receive(mut stream: TcpStream) -> Answer {
+fn read_response(mut stream: TcpStream) -> Response {
     let mut bytes = Vec::new();
     stream.read_to_end(&mut bytes).unwrap();
     let end = bytes
         .windows(4)
         .position(|four| four == b"\r\n\r\n")
-        .expect("an answer has a head");
+        .expect("a response has a head");
     let head = String::from_utf8_lossy(&bytes[..end]).into_owned();
     let status = head.split(' ').nth(1).and_then(|word| word.parse().ok());
-    Answer {
-        status: status.expect("an answer has a status"),
+    Response {
+        status: status.expect("a response has a status"),
         head,
         body: bytes[end + 4..].to_vec(),
     }
@@ -184,8 +184,8 @@ fn receive(mut stream: TcpStream) -> Answer {
 
 #[test]
 fn the_history_is_listed_shown_and_compared() {
-    let place = Place::new();
-    let server = place.serve(&["--listen", "0"]);
+    let workspace = Workspace::new();
+    let server = workspace.serve(&["--listen", "0"]);
     let list = server.get("/");
     list.expect(
         200,
@@ -231,8 +231,8 @@ fn the_history_is_listed_shown_and_compared() {
     labelled.expect(200, &["Label: &lt;/script&gt;"]);
     assert!(!labelled.text().contains(NASTY));
 
-    let exported = place.folder.path().join("exported");
-    finish(&mut place.command(&["history", "export", "1", text(&exported)])).expect(0, &[]);
+    let exported = workspace.folder.path().join("exported");
+    finish(&mut workspace.command(&["history", "export", "1", text(&exported)])).expect(0, &[]);
     let file = server.get("/entry/1/file");
     assert!(file.body == fs::read(exported).unwrap());
     assert!(file.header("content-disposition").unwrap().starts_with("attachment"));
@@ -246,8 +246,8 @@ fn the_history_is_listed_shown_and_compared() {
         server.get("/compare?a=1&b=2").body,
         "the older one comes first"
     );
-    // Another load is another question.
-    finish(&mut place.command(&["run", "job.toml", "-q", "--depth", "8"])).expect(0, &[]);
+    // Results of different loads are not comparable.
+    finish(&mut workspace.command(&["run", "job.toml", "-q", "--depth", "8"])).expect(0, &[]);
     let refused = server.get("/compare?entry=3&entry=1");
     refused.expect(
         422,
@@ -267,11 +267,11 @@ fn the_history_is_listed_shown_and_compared() {
 }
 
 #[test]
-fn a_verdict_is_listed_and_its_clauses_are_found_again() {
-    let place = Place::new();
-    let server = place.serve(&["--listen", "0"]);
+fn a_verdict_is_listed_and_its_report_command_has_its_clauses() {
+    let workspace = Workspace::new();
+    let server = workspace.serve(&["--listen", "0"]);
     let verified = ["verify", "job.toml", "--require", "iops>=1000", "--quick", "-q"];
-    finish(&mut place.command(&verified));
+    finish(&mut workspace.command(&verified));
     server
         .get("/?verdict=PASS")
         .expect(200, &["<td class=\"words good\" data-title=\"Verdict\">PASS</td>"]);
@@ -280,28 +280,28 @@ fn a_verdict_is_listed_and_its_clauses_are_found_again() {
 }
 
 #[test]
-fn only_reading_under_known_names_is_let_in() {
-    let place = Place::new();
-    let server = place.serve(&["--listen", "127.0.0.1:0"]);
+fn only_reads_with_a_known_host_name_are_accepted() {
+    let workspace = Workspace::new();
+    let server = workspace.serve(&["--listen", "127.0.0.1:0"]);
     let address = server.address();
     let host = ("Host", address);
     for method in ["POST", "PUT", "DELETE", "OPTIONS"] {
-        let answer = ask(address, method, "/entry/1", &[host, ("Content-Length", "0")]);
+        let answer = request(address, method, "/entry/1", &[host, ("Content-Length", "0")]);
         assert_eq!(answer.expect(405, &[]).header("allow"), Some("GET, HEAD"));
     }
-    assert!(ask(address, "HEAD", "/", &[host]).expect(200, &[]).body.is_empty());
-    let evil = ask(address, "GET", "/", &[("Host", "evil.example")]);
+    assert!(request(address, "HEAD", "/", &[host]).expect(200, &[]).body.is_empty());
+    let evil = request(address, "GET", "/", &[("Host", "evil.example")]);
     evil.expect(421, &[]);
     assert!(!evil.text().contains("/entry/1"));
-    ask(address, "GET", "/", &[("Host", "localhost:1")]).expect(200, &[]);
-    assert!(ask(address, "GET", "/", &[]).status >= 400, "without a name");
+    request(address, "GET", "/", &[("Host", "localhost:1")]).expect(200, &[]);
+    assert!(request(address, "GET", "/", &[]).status >= 400, "without a name");
 }
 
 #[test]
-fn elsewhere_than_on_this_machine_a_token_is_asked_for() {
-    let place = Place::new();
+fn other_machines_need_a_token() {
+    let workspace = Workspace::new();
     let secret = "0123456789abcdef-secret";
-    let server = place.serve(&["--listen", "0.0.0.0:0", "--token", secret]);
+    let server = workspace.serve(&["--listen", "0.0.0.0:0", "--token", secret]);
     assert!(server.url.ends_with(&format!("/?token={secret}")), "{}", server.url);
     let refused = server.get("/");
     refused.expect(401, &["token"]);
@@ -329,9 +329,9 @@ fn elsewhere_than_on_this_machine_a_token_is_asked_for() {
     server.get_with("/", ("Authorization", "Bearer ")).expect(401, &[]);
     drop(server);
 
-    // A generated one is another each time.
+    // A generated token differs each time.
     let words = [0, 1].map(|_| {
-        let server = place.serve(&["--listen", "0.0.0.0:0"]);
+        let server = workspace.serve(&["--listen", "0.0.0.0:0"]);
         server.get("/").expect(401, &[]);
         let word = server.url.split_once("?token=").expect("it is printed").1.to_owned();
         server
@@ -340,15 +340,15 @@ fn elsewhere_than_on_this_machine_a_token_is_asked_for() {
         word
     });
     assert!(words[0] != words[1] && words[0].len() == 32, "{words:?}");
-    let short = finish(&mut place.command(&["serve", "--listen", "0.0.0.0:0", "--token", "short"]));
+    let short = finish(&mut workspace.command(&["serve", "--listen", "0.0.0.0:0", "--token", "short"]));
     short.expect(4, &["a token has 16 to 128"]);
 }
 
 #[test]
-fn entries_are_labelled_and_removed_behind_the_token() {
-    let place = Place::new();
+fn entries_are_labelled_and_removed_with_the_token() {
+    let workspace = Workspace::new();
     let secret = "0123456789abcdef-secret";
-    let server = place.serve(&["--listen", "127.0.0.1:0", "--token", secret]);
+    let server = workspace.serve(&["--listen", "127.0.0.1:0", "--token", secret]);
     let bearer = format!("Bearer {secret}");
     let known = ("Authorization", bearer.as_str());
     let here = format!("http://{}", server.address());
@@ -370,7 +370,7 @@ fn entries_are_labelled_and_removed_behind_the_token() {
     server.post("/label", "entry=2&text=", &own).expect(303, &[]);
     assert_eq!(list().matches("mine &lt;b&gt; (tried)").count(), 1);
 
-    // Removing asks once more.
+    // Removal needs a confirmation.
     let asked = server.post("/remove", "entry=1", &own);
     asked.expect(
         200,
@@ -397,39 +397,43 @@ fn entries_are_labelled_and_removed_behind_the_token() {
 }
 
 #[test]
-fn a_history_that_is_not_there_or_not_whole_is_reported_on_a_page() {
-    let place = Place::new();
-    let server = place.serve(&["--listen", "0"]);
-    fs::write(place.history(), "no database at all, and long enough to be looked at").unwrap();
+fn a_missing_or_damaged_history_is_reported_on_a_page() {
+    let workspace = Workspace::new();
+    let server = workspace.serve(&["--listen", "0"]);
+    fs::write(
+        workspace.history(),
+        "no database at all, and long enough to be looked at",
+    )
+    .unwrap();
     server.get("/").expect(503, &["damaged", "What to do"]);
     server.get("/entry/1").expect(503, &["damaged"]);
-    fs::remove_file(place.history()).unwrap();
+    fs::remove_file(workspace.history()).unwrap();
     server.get("/").expect(200, &["The history is empty"]);
     server.get("/entry/1").expect(404, &["no history"]);
-    assert!(!place.history().exists(), "reading makes no file");
+    assert!(!workspace.history().exists(), "reading creates no file");
 }
 
 #[test]
 fn a_busy_port_and_a_wrong_address_are_refused_before_anything_is_measured() {
-    let place = Place::new();
-    let server = place.serve(&["--listen", "0"]);
+    let workspace = Workspace::new();
+    let server = workspace.serve(&["--listen", "0"]);
     let taken = server.address().to_owned();
-    finish(&mut place.command(&["serve", "--listen", &taken]))
+    finish(&mut workspace.command(&["serve", "--listen", &taken]))
         .expect(3, &["cannot listen on", "--listen", "the program that uses this port"]);
-    let ran = finish(&mut place.command(&["run", "job.toml", "--metrics", &taken]));
+    let ran = finish(&mut workspace.command(&["run", "job.toml", "--metrics", &taken]));
     ran.expect(3, &["cannot listen on", "--metrics"]);
     assert_eq!(ran.out, "");
-    let ran = finish(&mut place.command(&["run", "job.toml", "--metrics", "somewhere"]));
+    let ran = finish(&mut workspace.command(&["run", "job.toml", "--metrics", "somewhere"]));
     ran.expect(4, &["`somewhere` is not an address"]);
 }
 
 #[test]
-fn a_run_is_watched_while_it_goes_on() {
-    let place = Place::new();
+fn a_running_test_can_be_watched() {
+    let workspace = Workspace::new();
     let arguments = [
         "run", "--target", "null", "--name", "a\"b", "--warm-up", "0", "--time", "5s", "-q", "--metrics", "0",
     ];
-    let mut run = place.command(&arguments);
+    let mut run = workspace.command(&arguments);
     let mut child = run.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();
     BufReader::new(child.stderr.take().unwrap())
@@ -449,15 +453,15 @@ fn a_run_is_watched_while_it_goes_on() {
             "<script>", "connect-src 'self'", "script-src 'sha256-", "id=\"rate\"", "id=\"p99\"",
         ],
     );
-    ask(server.address(), "GET", "/metrics", &[("Host", "evil.example")]).expect(421, &[]);
+    request(server.address(), "GET", "/metrics", &[("Host", "evil.example")]).expect(421, &[]);
     server.get("/other").expect(404, &["/metrics"]);
 
     // The history names it while it runs, with a link.
-    let history = place.serve(&["--listen", "127.0.0.1:0"]);
+    let history = workspace.serve(&["--listen", "127.0.0.1:0"]);
     let link = format!("<a href=\"{url}\">a&quot;b, since ");
     history.get("/").expect(200, &["Running now", &link]);
 
-    // The stream: events as they come, until the run is over.
+    // The stream sends events as they occur, until the run ends.
     let stream = send(server.address(), "GET", "/events", &[("Host", server.address())]);
     let mut lines = BufReader::new(stream).lines().map_while(Result::ok);
     let head: Vec<String> = lines.by_ref().take_while(|line| !line.is_empty()).collect();
@@ -471,7 +475,7 @@ fn a_run_is_watched_while_it_goes_on() {
     });
     let first = events
         .find(|event| event["event"] == "interval")
-        .expect("an interval comes");
+        .expect("an interval event arrives");
     assert!(first["read_iops"].as_f64().unwrap() > 0.0);
 
     let answer = server.get("/metrics");
@@ -487,15 +491,15 @@ fn a_run_is_watched_while_it_goes_on() {
         answer.header("content-type"),
         Some("application/openmetrics-text; version=1.0.0; charset=utf-8")
     );
-    openmetrics(&answer.text());
+    assert_valid_openmetrics(&answer.text());
     let operations = sample(&answer.text(), "fathom_operations_total");
     assert!(operations > 0.0);
     events
         .find(|event| event["event"] == "interval")
-        .expect("another comes");
+        .expect("another interval event arrives");
     assert!(
         sample(&server.get("/metrics").text(), "fathom_operations_total") > operations,
-        "it grows"
+        "the counter grows"
     );
     let last = events.last().expect("there is an end");
     assert_eq!(last["event"], "summary");
@@ -515,15 +519,15 @@ fn sample(text: &str, name: &str) -> f64 {
     value.expect("there is a sample").expect("it is a number")
 }
 
-/// What the form asks for: every sample belongs to the family above it, families come once, and the
-/// end is marked.
-fn openmetrics(text: &str) {
+/// Checks the rules of OpenMetrics. Every sample belongs to the family above it, each family occurs
+/// once, and the end is marked.
+fn assert_valid_openmetrics(text: &str) {
     assert!(text.ends_with("\n# EOF\n"), "{text}");
     let (mut family, mut kind, mut seen) = (String::new(), String::new(), Vec::new());
     for line in text.lines().filter(|line| *line != "# EOF") {
         if let Some(rest) = line.strip_prefix("# TYPE ") {
             let (name, of) = rest.split_once(' ').unwrap();
-            assert!(!seen.contains(&name.to_owned()), "{name} comes twice");
+            assert!(!seen.contains(&name.to_owned()), "{name} occurs twice");
             (family, kind) = (name.to_owned(), of.to_owned());
             seen.push(family.clone());
         } else if let Some(rest) = line.strip_prefix("# UNIT ") {

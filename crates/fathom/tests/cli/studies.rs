@@ -1,5 +1,5 @@
-//! Sweeps, comparisons in turns, comparisons of saved results, and sums: on devices that are
-//! simulated, so that the right answer is known.
+//! Sweeps, alternating comparisons, comparisons of saved results, and calculations. The devices are
+//! simulated, so the right answers are known.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ fn device(folder: &Path, name: &str, servers: u32, service: &str) -> PathBuf {
 }
 
 fn folder() -> Directory {
-    need(Directory::fast()).expect("a temporary directory can always be made")
+    need(Directory::fast()).expect("a temporary directory can always be created")
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn a_sweep_finds_the_knee_of_a_device_with_eight_servers() {
     let meet = knee["bounds"]["meet_at"].as_f64().unwrap();
     assert!((meet - 8.0).abs() < 0.01, "{meet}");
     assert_eq!(knee["retrograde"], false);
-    // Rates are what the device can do: depth × 10,000 up to 80,000.
+    // The rates are those of the device: depth × 10,000 up to 80,000.
     for row in json["rows"].as_array().unwrap() {
         let depth = row["settings"][0]["number"].as_f64().unwrap();
         let iops = row["iops"].as_f64().unwrap();
@@ -58,11 +58,11 @@ fn a_sweep_finds_the_knee_of_a_device_with_eight_servers() {
     assert!(table.starts_with("depth,order,in_flight,iops,"), "{table}");
     assert_eq!(table.lines().count(), 1 + json["rows"].as_array().unwrap().len());
 
-    // The saved study answers again, and another question too.
+    // The saved study gives the same answer again, and also answers another question.
     let page = folder.path().join("page.html");
     fathom(&["report", text(&saved), "-o", text(&page)]).expect(0, &[]);
     let page = fs::read_to_string(&page).unwrap();
-    // A simulated device is not held against real ones.
+    // A simulated device is not compared with real ones.
     assert!(
         page.contains("Is it good?") && !page.contains("cloud providers"),
         "{page}"
@@ -76,7 +76,7 @@ fn a_sweep_finds_the_knee_of_a_device_with_eight_servers() {
 }
 
 #[test]
-fn a_saved_study_has_every_run_whole() {
+fn a_saved_study_contains_every_run_completely() {
     let folder = folder();
     let job = device(folder.path(), "one", 1, "100us");
     let saved = folder.path().join("saved");
@@ -96,10 +96,10 @@ fn a_saved_study_has_every_run_whole() {
 }
 
 #[test]
-fn points_that_only_wait_are_left_out_and_named() {
+fn points_beyond_saturation_are_skipped_and_named() {
     let folder = folder();
     let job = device(folder.path(), "two", 2, "100us");
-    // Whatever the order, of eleven points some come after three that show it.
+    // In any order, some of the eleven points come after three that show the saturation.
     let ran = fathom_line(&format!(
         "sweep {} --over depth=1..1024 --time 100ms -q --seed 3",
         job.display()
@@ -150,8 +150,8 @@ fn without_depth(folder: &Path, device: &str) -> PathBuf {
     path
 }
 
-/// Sweeps for a second each, and reports as JSON.
-fn swept(job: &Path, more: &[&str]) -> Value {
+/// Runs a sweep with a second for each point. Returns the report as JSON.
+fn run_sweep(job: &Path, more: &[&str]) -> Value {
     let words = ["sweep", text(job), "--time", "1s", "-q", "--out", "json"];
     fathom(&[&words[..], more].concat()).expect(0, &[]).json()
 }
@@ -170,15 +170,15 @@ fn rows(json: &Value) -> Vec<(f64, u64, f64)> {
     .collect()
 }
 
-/// 16 servers of 1 ms behind a cap of 6,500: in a closed loop of one they would do 1,000.
+/// 16 servers of 1 ms with a cap of 6,500. A closed loop at depth 1 would reach 1,000.
 #[test]
-fn an_offered_rate_has_slots_for_what_is_in_flight() {
+fn an_offered_rate_gets_slots_for_its_operations_in_flight() {
     let folder = folder();
     let job = without_depth(
         folder.path(),
         "servers = 16\nservice = \"lognormal 1ms 0.5\"\niops-cap = 6500",
     );
-    let json = swept(&job, &["--over", "rate=2000..4000+1000", "--slo", "p99<=5ms"]);
+    let json = run_sweep(&job, &["--over", "rate=2000..4000+1000", "--slo", "p99<=5ms"]);
     assert_eq!(json["left_out"].as_array().unwrap().len(), 0, "{json:#}");
     assert_eq!(json["curves"][0]["knee"]["kept"]["kept_at"], 4000.0, "{json:#}");
     let rows = rows(&json);
@@ -190,7 +190,7 @@ fn an_offered_rate_has_slots_for_what_is_in_flight() {
         assert_eq!(slots, expected, "{rate}");
     }
     // A depth that the user gave is kept, even if it is too small.
-    let fixed = swept(&job, &["--over", "rate=2000..4000", "--depth", "1", "--all-points"]);
+    let fixed = run_sweep(&job, &["--over", "rate=2000..4000", "--depth", "1", "--all-points"]);
     assert!(
         self::rows(&fixed)
             .iter()
@@ -203,11 +203,11 @@ fn an_offered_rate_has_slots_for_what_is_in_flight() {
 fn an_offered_rate_gets_more_slots_while_all_are_taken() {
     let folder = folder();
     let job = without_depth(folder.path(), "servers = 400\nservice = \"20ms\"");
-    let json = swept(&job, &["--over", "rate=1000,8000,40000"]);
+    let json = run_sweep(&job, &["--over", "rate=1000,8000,40000"]);
     let found = rows(&json);
     let (_, slots, iops) = found[1];
     assert!(slots >= 160 && iops > 7800.0, "{found:?}");
-    // 400 servers do 20,000 per second: more slots bring nothing then.
+    // 400 servers do 20,000 per second, so more slots have no effect.
     let (_, slots, iops) = found[2];
     assert!(
         (400..=1024).contains(&slots) && (iops / 20_000.0 - 1.0).abs() < 0.05,
@@ -215,12 +215,12 @@ fn an_offered_rate_gets_more_slots_while_all_are_taken() {
     );
 }
 
-/// 12 servers of 300 us give 40,000 at a depth of 12, which no power of two is.
+/// 12 servers of 300 us reach 40,000 at a depth of 12. That is not a power of two.
 #[test]
 fn the_smallest_depth_that_reaches_the_rate_is_measured_and_recommended() {
     let folder = folder();
     let job = without_depth(folder.path(), "servers = 12\nservice = \"300us\"");
-    let json = swept(&job, &["--slo", "p99<=1ms"]);
+    let json = run_sweep(&job, &["--slo", "p99<=1ms"]);
     let advice = &json["curves"][0]["knee"]["advice"];
     assert_eq!(advice["load"], 12.0, "{advice:#}");
     let sentence = advice["sentence"].as_str().unwrap();
@@ -229,11 +229,11 @@ fn the_smallest_depth_that_reaches_the_rate_is_measured_and_recommended() {
 }
 
 #[test]
-fn what_is_left_out_is_named_once_and_in_order() {
+fn skipped_points_are_named_once_and_in_order() {
     let folder = folder();
     let job = without_depth(folder.path(), "servers = 4\nservice = \"lognormal 1ms 0.3\"");
     for seed in ["1", "2", "5"] {
-        let json = swept(&job, &["--slo", "p99<=300us", "--seed", seed]);
+        let json = run_sweep(&job, &["--slo", "p99<=300us", "--seed", seed]);
         let left_out = json["left_out"].as_array().unwrap().iter();
         let depths: Vec<f64> = left_out
             .map(|left| left["settings"][0]["number"].as_f64().unwrap())
@@ -243,9 +243,8 @@ fn what_is_left_out_is_named_once_and_in_order() {
     }
 }
 
-/// `--slo` and `--require` read a limit alike.
 #[test]
-fn a_limit_has_one_reader() {
+fn slo_and_require_read_limits_alike() {
     let folder = folder();
     let job = without_depth(folder.path(), "service = \"1ms\"");
     let limit = |limit: &str| fathom(&["sweep", text(&job), "--slo", limit]);
@@ -279,7 +278,7 @@ fn mistakes_in_a_sweep_are_reported_before_anything_is_measured() {
 }
 
 #[test]
-fn what_would_be_swept_is_shown_without_doing_it() {
+fn a_dry_run_shows_the_points_of_a_sweep() {
     let folder = folder();
     let job = device(folder.path(), "one", 1, "100us");
     let ran = fathom(&["sweep", text(&job), "--dry-run", "--over", "depth=1..8"]);
@@ -309,7 +308,7 @@ fn files_of_other_tools_with_one_job_are_swept() {
 }
 
 #[test]
-fn a_directory_is_prepared_once_and_left_as_it_was() {
+fn a_directory_is_prepared_once_and_left_unchanged() {
     let Some(folder) = need(Directory::fast()) else { return };
     let words = split_words("sweep . --size 16m --over depth=1,2 --time 200ms --warm-up 0 --write 100");
     let ran = finish(command(&words).current_dir(folder.path()));
@@ -323,7 +322,7 @@ fn a_directory_is_prepared_once_and_left_as_it_was() {
 }
 
 #[test]
-fn equal_devices_are_the_same_and_ten_percent_are_found() {
+fn equal_devices_compare_as_the_same_and_ten_percent_are_detected() {
     let folder = folder();
     let slow = device(folder.path(), "slow", 8, "exponential 100us");
     let fast = device(folder.path(), "fast", 8, "exponential 90us");
@@ -389,7 +388,7 @@ fn saved(job: &Path, name: &str, more: &[&str]) -> String {
     text(&path).to_owned()
 }
 
-fn a_page_ranks_three(page: &Path) {
+fn assert_page_ranks_three(page: &Path) {
     let page = fs::read_to_string(page).unwrap();
     assert_eq!(page.matches("id=\"chart-intervals\"").count(), 1);
     let tested = "Settings and environment that all results share";
@@ -471,7 +470,7 @@ fn saved_results_are_compared_and_ranked() {
         .parse()
         .unwrap();
     assert!((ratio - iops[2] / iops[0]).abs() < 1e-9);
-    a_page_ranks_three(&page);
+    assert_page_ranks_three(&page);
     let markdown = fathom(&["compare", &disks[0], &disks[1], &disks[2], "--out", "markdown"]);
     markdown.expect(0, &["| --- | ---: |", "c.fathom | 99,"]);
     let json = fathom(&["compare", &disks[2], &disks[0], "--out", "json"]);
@@ -492,7 +491,7 @@ fn different_loads_are_not_compared_by_accident() {
     refused.expect(3, &["are not comparable", "block size: 4 KiB / 8 KiB", "--force"]);
     assert_eq!(refused.out, "");
     fathom(&["compare", &four, &eight, "--force"]).expect(0, &["Differences in conditions", "seed: 1 / 5"]);
-    // A result that says how it was made by another measuring code.
+    // A result of another revision of the measuring code.
     let text = fs::read_to_string(&four).unwrap();
     let other = folder.path().join("other");
     fs::write(&other, text.replace("\"engine_revision\":1", "\"engine_revision\":9")).unwrap();
@@ -509,7 +508,8 @@ fn reports_of_other_tools_are_compared() {
         report("01-seqread-psync/out.json"),
         report("01-seqread-psync/normal.txt"),
     );
-    // They are of two runs, and hold no series: the figures are printed, and nothing is decided.
+    // The reports are of two runs and contain no series. So the figures are printed without a
+    // decision.
     let ran = fathom(&["compare", &json, &normal]);
     ran.expect(
         0,
@@ -521,7 +521,7 @@ fn reports_of_other_tools_are_compared() {
         &report("03-fioread/out.json"),
     ]);
     refused.expect(3, &["are not comparable", "reads: 0 % / 100 %"]);
-    // A result of ours beside one of fio's.
+    // A result of fathom and a report of fio.
     let folder = folder();
     let ours = saved(&device(folder.path(), "a", 8, "100us"), "ours", &[]);
     fathom(&["compare", &ours, &json, "--force"]).expect(0, &["Differences in conditions", "IOPS"]);
@@ -534,14 +534,14 @@ fn reports_of_other_tools_are_compared() {
 fn saved_examples_can_be_compared() {
     let example = |name: &str| format!("{}/../../tests/data/results/{name}", env!("CARGO_MANIFEST_DIR"));
     let same = fathom(&["compare", &example("paced.json"), &example("paced.json")]);
-    // Half of its run is a stall: its own mean says little, and the median much.
+    // Half of the run is a stall, so its mean says little, but its median says much.
     same.expect(0, &["none known", "p50", "same", "which may be chance"]);
     fathom(&["compare", &example("paced.json"), &example("mixed.json")])
         .expect(3, &["are not comparable", "block size: 4 KiB / 8 KiB"]);
 }
 
 #[test]
-fn sums_are_right() {
+fn calculations_are_right() {
     let check = |words: &[&str], parts: &[&str]| {
         fathom(&[&["calc"][..], words].concat()).expect(0, parts);
     };
@@ -603,9 +603,10 @@ fn sums_are_right() {
     }
 }
 
-/// The rate decides, not the depth: the table shows what was in flight, and no knee is looked for.
+/// With a fixed rate the depth has no effect. The table shows the operations in flight, and no knee
+/// is searched.
 #[test]
-fn a_paced_sweep_over_depth_says_that_depth_changes_nothing() {
+fn a_paced_sweep_over_depth_reports_that_depth_changes_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let job = folder.path().join("paced.toml");
     let text_of = |rate: &str| {
@@ -640,8 +641,8 @@ fn a_paced_sweep_over_depth_says_that_depth_changes_nothing() {
 }
 
 #[test]
-fn the_page_of_a_sweep_says_what_was_tested_and_how_it_was_called() {
-    let folder = need(Directory::fast()).expect("a temporary directory can always be made");
+fn the_page_of_a_sweep_shows_the_test_and_its_command_line() {
+    let folder = need(Directory::fast()).expect("a temporary directory can always be created");
     let job = "name = \"depths\"\n[[job]]\ntarget = \"simulated:disk\"\nblock = \"8KiB\"\nread = 70\ntime = \"200ms\"\n\
                warm-up = \"0s\"\n[simulated.disk]\nservers = 4\nservice = \"100us\"\n";
     let [file, page] = ["job.toml", "page.html"].map(|name| folder.path().join(name));
@@ -664,6 +665,6 @@ fn the_page_of_a_sweep_says_what_was_tested_and_how_it_was_called() {
     ] {
         assert!(page.contains(part), "`{part}` in {page}");
     }
-    // Eight in flight are no more operations than four: nothing is to be chosen.
+    // Eight in flight give no more operations than four, so there is nothing to choose.
     assert!(!page.contains("for the highest rate"), "{page}");
 }

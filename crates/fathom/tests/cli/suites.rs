@@ -13,8 +13,8 @@ fn folder() -> Directory {
     need(Directory::fast()).expect("a temporary directory can always be made")
 }
 
-/// Runs a suite of these lines on a device that serves 8 at once in 2 ms each on average: 4000 a
-/// second, and no more.
+/// Runs a suite of these lines on a device capped at 4000 per second. It serves 8 operations at a
+/// time in 2 ms each on average.
 fn on_device(folder: &Directory, workloads: &str, more: &[&str]) -> Ran {
     let file = folder.path().join("suite.toml");
     let head = "name = \"trial\"\nobjective = \"the device is understood\"\n[defaults]\ntarget = \"simulated:disk\"\nwarm-up = \"1s\"\ntime = \"30s\"\n";
@@ -39,7 +39,7 @@ fn verdicts(json: &Value) -> Vec<(&str, Vec<&str>)> {
 }
 
 #[test]
-fn every_workload_is_held_to_its_requirement() {
+fn every_workload_is_judged_by_its_requirement() {
     let folder = folder();
     let kept = "[[workload]]\nname = \"kept\"\nblock = \"8KiB\"\nread = 70\nrequire = \"iops>=1000,mean<=4ms\"\n";
     let broken = "[[workload]]\nname = \"broken\"\nrequire = \"iops>=1000,p90<=3ms\"\n";
@@ -67,7 +67,7 @@ fn every_workload_is_held_to_its_requirement() {
             .as_f64()
             .unwrap()
     };
-    // At the rate that is required where a latency is, and as fast as it goes where none is.
+    // With a required latency, the load has the required rate. Otherwise it has no rate.
     assert!((990.0..1010.0).contains(&measured(0)), "{}", measured(0));
     assert!((990.0..1010.0).contains(&measured(1)), "{}", measured(1));
     assert!((3900.0..4100.0).contains(&measured(2)), "{}", measured(2));
@@ -129,7 +129,7 @@ fn a_row_of_csv_has_the_figures_of_its_workload() {
         assert_eq!(figure(4), figure(3) * block);
         assert!((1.8e6..2.2e6).contains(&figure(5)) && figure(6) < figure(7), "{row:?}");
     }
-    // The document for programs says the same.
+    // The JSON document agrees.
     let mean = json["workloads"][0]["verdict"]["clauses"][1]["value"].as_f64().unwrap();
     assert_eq!(rows[0][5].parse::<f64>().unwrap(), mean);
     let page = fs::read_to_string(page).unwrap();
@@ -146,7 +146,7 @@ fn a_row_of_csv_has_the_figures_of_its_workload() {
 }
 
 #[test]
-fn the_exit_code_is_that_of_the_worst() {
+fn the_worst_verdict_decides_the_exit_code() {
     let folder = folder();
     let kept = "[[workload]]\nname = \"kept\"\nrequire = \"iops>=1000,mean<=4ms\"\n";
     let ran = on_device(&folder, kept, &[]);
@@ -164,9 +164,9 @@ fn the_exit_code_is_that_of_the_worst() {
 }
 
 #[test]
-fn pace_can_be_said() {
+fn pacing_can_be_set_explicitly() {
     let folder = folder();
-    // As fast as it goes, and so a latency at a promised rate cannot be judged to be broken.
+    // Without pacing, a latency at a promised rate cannot be judged as missed.
     let free = "[[workload]]\nname = \"free\"\ndepth = 32\npace = false\nrequire = \"iops>=1000,mean<=4ms\"\n";
     let ran = on_device(&folder, free, &["--json"]);
     let json = ran.expect(2, &[]).json();
@@ -242,7 +242,7 @@ fn mistakes_are_reported_before_anything_runs() {
 }
 
 #[test]
-fn one_file_in_a_directory_serves_all_and_goes() {
+fn all_workloads_share_one_file_which_is_removed() {
     let Some(folder) = need(Directory::fast()) else { return };
     let file = folder.path().join("suite.toml");
     let data = folder.path().join("data");
@@ -251,11 +251,11 @@ fn one_file_in_a_directory_serves_all_and_goes() {
                  [[workload]]\nname = \"writes\"\nwrite = 100\nrequire = \"iops>=1\"\n";
     fs::write(&file, suite).unwrap();
     let ran = fathom(&["suite", text(&file), "--target", text(&data), "--size", "16m"]);
-    // A machine that stands still for much of a second decides nothing; the file is what matters.
+    // On a machine that pauses, the verdict may be undecided. Only the file matters here.
     assert!(matches!(ran.code, Some(0 | 2)), "{ran:?}");
     ran.expect(ran.code.unwrap(), &["[2/2] writes", "iops >= 1", "file of 16 MiB"]);
     assert_eq!(names(&data), Vec::<String>::new());
-    // A workload that may not write is refused before the first one runs.
+    // A workload that must not write is refused before the first one runs.
     let own = data.join("mine");
     fs::write(&own, vec![1; 16 << 20]).unwrap();
     let ran = fathom(&["suite", text(&file), "--target", text(&own)]);
@@ -264,7 +264,7 @@ fn one_file_in_a_directory_serves_all_and_goes() {
 }
 
 #[test]
-fn every_run_is_kept_with_what_was_required() {
+fn every_run_is_saved_with_its_requirement() {
     let folder = folder();
     let kept = "[[workload]]\nname = \"kept\"\nrequire = \"iops>=1000,mean<=4ms\"\n";
     // 8 servers of 2 ms are not enough for this rate.
@@ -285,7 +285,7 @@ fn every_run_is_kept_with_what_was_required() {
         values.join(" ")
     };
     let runs: Vec<String> = study.runs.iter().map(of).collect();
-    // With few slots storage of 20 ms would miss the rate too, so it was repeated with more.
+    // With few slots, storage of 20 ms would miss the rate too, so the run was repeated with more.
     assert_eq!(runs, ["kept 1", "broken 1", "broken 2"]);
     let rate = |run: &StudyRun| {
         Observation::from_results(&run.results, 0, 0)
@@ -299,6 +299,6 @@ fn every_run_is_kept_with_what_was_required() {
         (990.0..1010.0).contains(&rates[0]) && rates[1..].iter().all(|rate| (3900.0..4100.0).contains(rate)),
         "{rates:?}"
     );
-    // Nothing that is tested is written over.
+    // A study that cannot be saved is refused first.
     on_device(&folder, kept, &["--save", "/nowhere/at/all"]).expect(3, &["/nowhere/at/all"]);
 }

@@ -1,4 +1,4 @@
-//! Calling the program.
+//! Runs the program.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -12,7 +12,7 @@ use testbed::{Directory, LoopDevice, LoopOptions, need};
 
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_fathom");
 
-/// What came of a call.
+/// The outcome of a call.
 #[derive(Debug)]
 pub struct Ran {
     pub code: Option<i32>,
@@ -21,12 +21,12 @@ pub struct Ran {
 }
 
 impl Ran {
-    /// The only document on stdout.
+    /// Parses stdout, which must be one document.
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}: {self:#?}"))
     }
 
-    /// Fails with everything that is known, unless it holds.
+    /// Checks the exit code, and that the output contains these parts.
     #[track_caller]
     pub fn expect(&self, code: i32, parts: &[&str]) -> &Ran {
         assert_eq!(self.code, Some(code), "{self:#?}");
@@ -41,8 +41,8 @@ impl Ran {
     }
 }
 
-/// A device of 64 MiB that fails behind the first eight, and the folder of the file below it, which
-/// has room for more.
+/// A device of 64 MiB that fails after its first 8 MiB. The folder of its backing file has room for
+/// other files.
 #[cfg(target_os = "linux")]
 pub fn device_that_ends() -> Option<(Directory, LoopDevice)> {
     let folder = need(Directory::fast())?;
@@ -53,14 +53,14 @@ pub fn device_that_ends() -> Option<(Directory, LoopDevice)> {
     Some((folder, device))
 }
 
-/// The program with arguments, in a place of its own.
+/// A command that runs the program with these arguments, without the history of the user.
 pub fn command<A: AsRef<OsStr>>(arguments: &[A]) -> Command {
     let mut command = Command::new(PROGRAM);
     command
         .args(arguments)
         .env_remove("FATHOM_ALLOW_DESTROY")
         .env_remove("NO_COLOR")
-        // Nothing that a test measures belongs in the history of the developer.
+        // Results of tests do not belong in the history of the developer.
         .env("FATHOM_HISTORY", "off")
         .stdin(Stdio::null());
     command
@@ -70,7 +70,7 @@ pub fn fathom<A: AsRef<OsStr>>(arguments: &[A]) -> Ran {
     finish(&mut command(arguments))
 }
 
-/// The program with the words of a line. No path of a test has a space.
+/// Runs the program with the words of a line. No path of a test contains a space.
 pub fn fathom_line(line: &str) -> Ran {
     fathom(&split_words(line))
 }
@@ -90,7 +90,7 @@ pub fn end(mut child: Child) -> Ran {
     let stdout = child.stdout.take().map(|mut pipe| pipe.read_to_string(&mut out));
     let stderr = child.stderr.take().map(|mut pipe| pipe.read_to_string(&mut err));
     stdout.into_iter().chain(stderr).for_each(|read| {
-        read.expect("the pipes hold text");
+        read.expect("the pipes contain text");
     });
     let status = child.wait().expect("it was started here");
     Ran {
@@ -105,12 +105,12 @@ pub fn split_words(line: &str) -> Vec<&str> {
 }
 
 pub fn text(path: &Path) -> &str {
-    path.to_str().expect("paths of tests are text")
+    path.to_str().expect("paths of tests are Unicode")
 }
 
-/// Names of what is in a folder.
+/// Names of the entries in a folder.
 pub fn names(folder: &Path) -> Vec<String> {
-    let entries = fs::read_dir(folder).expect("the folder was made by the test");
+    let entries = fs::read_dir(folder).expect("the test has created the folder");
     let mut names: Vec<String> = entries
         .flatten()
         .map(|entry| entry.file_name().to_string_lossy().into_owned())

@@ -19,8 +19,8 @@ fn on_device(lines: &str, arguments: &[&str]) -> Option<Ran> {
     Some(fathom(&words))
 }
 
-/// Serves 4 operations in parallel, in 2 ms each on average: up to 2000 per second if nothing else
-/// limits it.
+/// Serves 4 operations in parallel, in 2 ms each on average. So it reaches up to 2000 per second if
+/// nothing else limits it.
 const DEVICE: &str = "servers = 4\nservice = \"exponential 2ms\"";
 
 fn capped(iops: u32) -> String {
@@ -58,18 +58,18 @@ fn a_promise_that_is_kept_passes() {
     }
 }
 
-/// Regression: a short transfer gave PASS without a warning, and `--strict` exited with 1 without a
+/// Regression: a short transfer gave PASS without a warning. `--strict` exited with 1 and gave no
 /// reason.
 #[test]
-fn warnings_stand_below_the_verdict() {
+fn warnings_are_printed_below_the_verdict() {
     let device = "servers = 8\nservice = \"1ms\"\nfault = \"operation 3000 half\"";
     let arguments = ["--require", "iops>=500", "--time", "20s"];
-    let said = ["PASS", "Caveats", "warning SHORT-TRANSFERS"];
+    let parts = ["PASS", "Caveats", "warning SHORT-TRANSFERS"];
     if let Some(ran) = on_device(device, &arguments) {
-        ran.expect(0, &said);
+        ran.expect(0, &parts);
     }
     if let Some(ran) = on_device(device, &[&arguments[..], &["--strict"]].concat()) {
-        ran.expect(1, &said);
+        ran.expect(1, &parts);
         ran.expect(1, &["With --strict these findings cause exit code 1."]);
     }
 }
@@ -192,8 +192,8 @@ fn probes_raise_the_depth_for_a_required_rate() {
     }
 }
 
-/// Regression: with only 25 % more slots than Little's law requires, operations of these loads
-/// waited for a slot.
+/// Regression: operations of these loads waited for a slot. There were only 25 % more slots than
+/// Little's law requires.
 #[test]
 fn enough_slots_are_used_to_judge_a_latency() {
     for (device, require, rate) in [
@@ -234,7 +234,7 @@ fn credits_that_run_out_fail_with_the_change() {
     }
 }
 
-/// A test shorter than the promise requires fails a latency only if no later result could save it.
+/// A latency fails in a test that is too short only if it cannot recover.
 #[test]
 fn a_short_test_fails_a_latency_that_is_already_lost() {
     // In 300 s at 1,500 per second there are 450,000 operations; p99 lets 4,500 of them take
@@ -257,7 +257,7 @@ fn a_short_test_fails_a_latency_that_is_already_lost() {
     }
 }
 
-/// A limit on writes breaks the promised total, not the promise for reads or for writes.
+/// A limit on writes breaks the promised total, but not either direction's promise.
 #[test]
 fn a_direction_clause_counts_only_its_operations() {
     let writes = "servers = 64\nservice = \"500us\"\nlayer = [\"iops 1000 writes\"]";
@@ -298,7 +298,7 @@ fn an_untested_throughput_is_reported() {
     }
 }
 
-/// Operations served late raise the mean rate, but they were not served when they were due.
+/// Operations served late raise the mean rate, but were not served when due.
 #[test]
 fn an_outage_that_the_mean_hides_fails_the_rate() {
     let outage = "servers = 64\nservice = \"500us\"\niops-cap = 8000\nstall = \"100s 40s\"";
@@ -349,7 +349,7 @@ fn one_stall_fails_a_tail_in_a_full_test_and_is_inconclusive_in_a_short_one() {
 
 /// The verdict names the cause that was built into the device.
 #[test]
-fn what_changed_in_the_window_is_named_as_the_cause() {
+fn a_change_in_the_window_is_named_as_the_cause() {
     for (device, require, more, rule) in [
         (
             "servers = 10\nservice = \"1ms\"\ndrift = 0.002",
@@ -392,7 +392,8 @@ fn a_drifting_latency_fails_a_full_test() {
     }
 }
 
-/// Too few slots in the program are not a limit of the storage, regardless of who set their number.
+/// Too few slots in the program are not a limit of the storage. It does not matter who set their
+/// number.
 #[test]
 fn too_few_slots_make_a_rate_inconclusive() {
     // 20 ms, 256 wide, reaches 12,800; 64 slots reach 3,200 of them.
@@ -564,7 +565,7 @@ fn the_catalogue_is_listed_and_explained() {
 }
 
 #[test]
-fn advice_says_what_to_order() {
+fn advice_names_the_disk_to_order() {
     let arguments = split_words("advise --iops 6000 --mbps 300 --latency 10ms --size 500GiB");
     fathom(&arguments).expect(
         0,
@@ -577,7 +578,7 @@ fn advice_says_what_to_order() {
             "Test the rate that you need: fathom verify --require 'iops>=6000,mean<=10ms' TARGET",
         ],
     );
-    // The disk promises another rate than was asked for.
+    // The disk promises another rate than the requested one.
     fathom(&split_words("advise --iops 6100 --size 100GiB --block 8k")).expect(
         0,
         &["Test the rate that you need: fathom verify --require 'iops>=6100' --block 8KiB TARGET"],
@@ -591,8 +592,8 @@ fn advice_says_what_to_order() {
     fathom(&["advise", "--from", "/tmp/none.json"]).expect(3, &["cannot read"]);
 }
 
-/// Three disks of 5,000 IOPS each, with three copies of the data, allow a client 5,000 writes or
-/// 15,000 reads per second.
+/// Three disks of 5,000 IOPS each hold three copies of the data. They allow a client 5,000 writes
+/// or 15,000 reads per second.
 #[test]
 fn copies_lower_what_disks_can_reach() {
     let reach = |read: &str, replicas: &str| {

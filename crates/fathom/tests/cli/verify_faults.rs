@@ -1,5 +1,4 @@
-//! Verdicts of devices that keep a promise while something else does not, and of devices that hide
-//! what they do.
+//! Verdicts on devices that keep a promise despite disturbances, and on those that hide faults.
 
 use std::fs;
 
@@ -7,7 +6,7 @@ use testbed::{Directory, need};
 
 use crate::support::{Ran, fathom, split_words, text};
 
-/// A verification of a simulated device, whose time is simulated too.
+/// Verifies a promise on a simulated device, in simulated time.
 fn on_device(lines: &str, arguments: &[&str]) -> Option<Ran> {
     let folder = need(Directory::fast())?;
     let device = folder.path().join("device.toml");
@@ -18,13 +17,13 @@ fn on_device(lines: &str, arguments: &[&str]) -> Option<Ran> {
 
 const FAST: &str = "servers = 64\nservice = \"lognormal 1ms 0.5\"\niops-cap = 8000";
 
-/// Seconds that a single slot cannot fill are no fault of the storage, whatever clause counts them.
+/// Seconds that a single slot cannot fill are never a fault of the storage.
 #[test]
-fn seconds_that_too_few_slots_missed_fail_no_availability() {
+fn seconds_missed_because_of_too_few_slots_do_not_fail_availability() {
     let policy = ["--policy", "provider-sla/ssd-ultra", "--size", "400GB", "--depth", "1"];
     if let Some(ran) = on_device(FAST, &[&policy[..], &["--time", "60s", "--warm-up", "0"]].concat()) {
         ran.expect(2, &["INCONCLUSIVE  availability >= 99 %", "1 slot is too few"]);
-        // One report gives one depth.
+        // The report recommends only one depth.
         assert!(
             ran.out.contains("--depth 32") && !ran.out.contains("--depth 2\n"),
             "{}",
@@ -33,7 +32,8 @@ fn seconds_that_too_few_slots_missed_fail_no_availability() {
     }
 }
 
-/// A virtual machine paused for 30 s: overdue operations are issued afterwards, at twice the rate.
+/// A virtual machine is paused for 30 s. It issues the overdue operations afterwards, at twice the
+/// rate.
 #[test]
 fn a_pause_of_the_host_fails_no_promise() {
     let paused = format!("{FAST}\nhost-pause = [\"100s 30s\"]");
@@ -45,14 +45,14 @@ fn a_pause_of_the_host_fails_no_promise() {
         ];
         ran.expect(2, &parts);
     }
-    // The same time in the storage is the storage's.
+    // A stall of the same length in the storage is a fault of the storage.
     let stalled = format!("{FAST}\nstall = [\"100s 30s\"]");
     if let Some(ran) = on_device(&stalled, &["--require", "iops>=4000,p99<=4ms"]) {
         ran.expect(1, &["FAIL          p99 <= 4 ms"]);
     }
 }
 
-/// 1.5 s of 30 s are more than the tolerance, and 1.5 s of 300 s are not.
+/// A stall of 1.5 s exceeds the tolerance in 30 s but not in 300.
 #[test]
 fn one_stall_fails_no_rate_that_the_full_time_would_keep() {
     let one = "servers = 64\nservice = \"500us\"\niops-cap = 2000\nstall = [\"7s 1500ms\"]";
@@ -69,16 +69,16 @@ fn one_stall_fails_no_rate_that_the_full_time_would_keep() {
     if let Some(ran) = on_device(one, &["--require", "iops>=1990"]) {
         ran.expect(0, &["PASS          iops >= 1990"]);
     }
-    // No full time makes up for 4 s.
+    // Even the full time does not make up for 4 s.
     let long = "servers = 64\nservice = \"500us\"\niops-cap = 2000\nstall = [\"12s 4s\"]";
     if let Some(ran) = on_device(long, &["--require", "iops>=1990", "--quick"]) {
         ran.expect(1, &["FAIL          iops >= 1990"]);
     }
 }
 
-/// The failed operation is why, and no limit of the storage.
+/// The cause is the failed operation, not a limit of the storage.
 #[test]
-fn failed_operations_are_named_and_no_limit_beside_them() {
+fn failed_operations_are_named_without_a_limit() {
     let tried = split_words("--require iops>=1000 --time 30s --warm-up 0");
     let failing = |fault: &str| on_device(&format!("{FAST}\nfault = \"{fault} errno 5\""), &tried);
     if let Some(ran) = failing("from 1") {
@@ -116,9 +116,9 @@ fn stalls_that_a_kept_rate_hides_are_warned_about() {
     }
 }
 
-/// Such stalls are shorter than three seconds, and the rate of the window is the promised one.
+/// Such stalls are shorter than three seconds, and the window has the promised rate.
 #[test]
-fn short_outages_are_outages_if_they_are_many() {
+fn many_short_outages_count_as_outages() {
     let stalling = |every: usize, length: &str| {
         let stalls: Vec<String> = (1..400)
             .step_by(every)
@@ -146,7 +146,7 @@ fn short_outages_are_outages_if_they_are_many() {
     }
 }
 
-/// Every attempt on a simulated device begins with full credits, so the probes do not show it.
+/// Every attempt on a simulated device begins with full credits, so probes do not help.
 #[test]
 fn credits_that_end_in_the_warm_up_are_named() {
     let credits = "servers = 64\nservice = \"500us\"\nlayer = \"iops 500 burst 3000 bucket 40000\"";
@@ -161,9 +161,9 @@ fn credits_that_end_in_the_warm_up_are_named() {
     }
 }
 
-/// 300 operations per second for each of its seconds is what a gp2 disk of 100 GiB promises.
+/// A gp2 disk of 100 GiB promises 300 operations per second.
 #[test]
-fn a_clause_of_a_policy_is_not_broken_by_what_the_user_asks_for_beside_it() {
+fn a_clause_of_a_policy_is_not_broken_by_an_additional_requirement() {
     let policy = ["--policy", "aws/gp2", "--size", "100GiB", "--require", "iops>=3000"];
     let slow = "servers = 64\nservice = \"1ms\"\niops-cap = 300";
     if let Some(ran) = on_device(slow, &[&policy[..], &["--time", "20s", "--warm-up", "0"]].concat()) {
@@ -191,9 +191,9 @@ fn a_clause_about_operations_that_are_not_issued_is_refused() {
     }
 }
 
-/// A figure within its limit that is getting worse is reported with its first and last value.
+/// A figure that worsens within its limit is reported with its first and last value.
 #[test]
-fn what_becomes_worse_within_the_limit_is_reported() {
+fn a_figure_that_becomes_worse_within_its_limit_is_reported() {
     let drift = "servers = 10\nservice = \"1ms\"\ndrift = 0.003";
     if let Some(ran) = on_device(drift, &["--require", "iops>=1000,mean<=1.6ms"]) {
         ran.expect(
@@ -213,7 +213,7 @@ fn what_becomes_worse_within_the_limit_is_reported() {
     }
 }
 
-/// 70,000 credits at 2,500 a second are spent 28 s after the start, 5 s of which are warm-up.
+/// 70,000 credits at 2,500 per second are spent after 28 s. The first 5 s are warm-up.
 #[test]
 fn the_end_of_credits_is_reported_to_the_second() {
     let credits = "servers = 64\nservice = \"500us\"\nlayer = \"iops 500 burst 3000 bucket 70000\"";

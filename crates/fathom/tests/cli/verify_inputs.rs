@@ -1,5 +1,4 @@
-//! What a promise may be made of, and what is known beside it: clauses, credits, targets, paths,
-//! machines, exit codes.
+//! Inputs of a verdict: clauses, credits, targets, paths and machines; and its exit codes.
 
 use std::fs;
 use std::net::TcpListener;
@@ -13,7 +12,7 @@ use testbed::{Directory, need};
 use crate::support::{PROGRAM, Ran, command, fathom, finish, names, split_words, text};
 
 fn folder() -> Directory {
-    need(Directory::fast()).expect("a temporary directory can always be made")
+    need(Directory::fast()).expect("a temporary directory can always be created")
 }
 
 fn file(folder: &Path, name: &str, content: &str) -> PathBuf {
@@ -22,7 +21,7 @@ fn file(folder: &Path, name: &str, content: &str) -> PathBuf {
     path
 }
 
-/// Verifies without a look at others and without a warm-up.
+/// Verifies without a preflight and without a warm-up.
 fn verify(targets: &[&str], more: &[&str]) -> Ran {
     let usual = ["--preflight", "0", "--warm-up", "0s", "--quiet"];
     fathom(&[&["verify"], targets, &usual, more].concat())
@@ -33,7 +32,7 @@ const GP2: &str = "[simulated.disk]\nsize = \"100GiB\"\nservers = 64\nservice = 
                    layer = \"iops 300 burst 3000 bucket 5400000\"\n";
 
 #[test]
-fn credits_of_a_named_disk_decide_the_full_form() {
+fn credits_of_a_named_disk_make_a_full_test_inconclusive() {
     let folder = folder();
     let device = file(folder.path(), "gp2.toml", GP2);
     let required = ["--require", "iops>=3000", "--disk", "aws/gp2:size=100GiB"];
@@ -102,7 +101,7 @@ fn the_rate_is_the_largest_that_a_clause_needs() {
 }
 
 #[test]
-fn a_short_test_says_so_beside_its_pass() {
+fn a_short_test_is_marked_next_to_its_pass() {
     let folder = folder();
     let device = file(folder.path(), "gp2.toml", GP2);
     let line = |more: &[&str]| {
@@ -130,13 +129,13 @@ fn clauses_are_shown_as_they_were_understood() {
     };
     fails("iops>=6,000", &["must not contain a comma", "write iops>=6000"]);
     fails("iops>=1e300", &["exceeds the supported maximum", "iops>=1000000000"]);
-    // 10^14 bytes per second are a limit, and 2.4 × 10^10 operations of 4 KiB none that can be
-    // asked for.
+    // 10^14 bytes per second are a valid limit, but the load cannot have 2.4 × 10^10 operations of
+    // 4 KiB.
     fails("mbps>=1e8", &["exceed the supported maximum", "larger blocks"]);
 }
 
 #[test]
-fn what_is_left_out_of_a_command_line_is_asked_for() {
+fn missing_arguments_are_requested() {
     let folder = folder();
     let device = file(folder.path(), "gp2.toml", GP2);
     verify(&[text(&device)], &[]).expect(
@@ -149,7 +148,7 @@ fn what_is_left_out_of_a_command_line_is_asked_for() {
     let missing = folder.path().join("nosuch.dat");
     let short = ["--require", "iops>=10", "--time", "1s"];
     verify(&[text(&missing)], &short).expect(3, &["does not exist", "--file-size SIZE"]);
-    // What it makes is gone afterwards, under a name of the user's too.
+    // A file that `verify` creates is removed afterwards, even if the user has named it.
     let made = verify(
         &[text(&missing)],
         &[&short[..], &["--file-size", "4m", "--read", "0"]].concat(),
@@ -166,9 +165,9 @@ fn what_is_left_out_of_a_command_line_is_asked_for() {
     }
 }
 
-/// Codes that a build server takes for broken promises are those of FAIL alone.
+/// Only FAIL has the exit code that a build server treats as a broken promise.
 #[test]
-fn a_place_that_may_not_be_used_fails_no_promise() {
+fn an_inaccessible_target_fails_no_promise() {
     let folder = folder();
     let locked = folder.path().join("locked");
     fs::create_dir(&locked).unwrap();
@@ -199,9 +198,9 @@ fn a_place_that_may_not_be_used_fails_no_promise() {
     assert!(!closed.err.contains("device"), "{closed:#?}");
 }
 
-/// Two devices of one file, with the path, the role and the limits of its job.
+/// Two devices of one file, with the path, role and limits of its job.
 #[test]
-fn what_a_job_file_states_of_its_storage_counts() {
+fn statements_of_a_job_file_about_its_storage_count() {
     let folder = folder();
     let job = "cap = \"array:iops=9000,role=log\"\n\
                [[job]]\ntarget = \"simulated:a\"\npath = \"cached\"\nrole = \"log\"\ncap = \"log disks:iops=5000\"\n";
@@ -239,7 +238,7 @@ fn what_a_job_file_states_of_its_storage_counts() {
     );
     let json = ran.expect(0, &[]).json();
     assert_eq!(json["machine"]["reach"]["layer"], "log", "{json:#}");
-    // A limit of another role would be held against nothing.
+    // A limit of another role would apply to no job.
     let other = ["--require", "iops>=1", "--cap", "log:iops=4500,role=log"];
     verify(&[text(&bare)], &other).expect(4, &["the limit `log` applies to no job"]);
 
@@ -255,7 +254,7 @@ fn what_a_job_file_states_of_its_storage_counts() {
     verify(&[text(&differ)], &["--require", "iops>=1"]).expect(4, &["differ in path"]);
 }
 
-/// A service that accepts connections and says nothing.
+/// The service accepts connections but sends nothing.
 #[test]
 fn a_metadata_service_that_is_silent_is_named_in_the_report() {
     let folder = folder();

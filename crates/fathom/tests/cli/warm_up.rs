@@ -1,4 +1,4 @@
-//! Warming a cache, and what is remembered of it until the machine is started again.
+//! Warming a cache, and the record of it, which is valid until the machine restarts.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use testbed::{Directory, need};
 
 use crate::support::{Ran, command, finish, names, text};
 
-/// A call that remembers in a place of its own.
+/// Runs the program with its own state folder.
 fn call(state: &Path, words: &[&str]) -> Ran {
     finish(command(words).env("FATHOM_STATE_DIR", state))
 }
@@ -26,7 +26,7 @@ fn lint(state: &Path, target: &Path, more: &[&str]) -> Ran {
 const COLD: &str = "CACHE-COLD";
 
 #[test]
-fn what_was_warmed_in_this_boot_is_warm_and_after_the_next_it_is_not() {
+fn a_warmed_file_is_warm_until_the_machine_restarts() {
     let Some(folder) = need(Directory::on_disk()) else {
         return;
     };
@@ -59,16 +59,16 @@ fn what_was_warmed_in_this_boot_is_warm_and_after_the_next_it_is_not() {
     );
     let ran = lint(&state, &file, &[]);
     assert!(!ran.out.contains(COLD), "{}", ran.out);
-    // By another name it is the same file.
+    // A link leads to the same file.
     let link = folder.path().join("link");
     std::os::unix::fs::symlink(&file, &link).unwrap();
     assert!(!lint(&state, &link, &[]).out.contains(COLD));
-    // Through the page cache nothing was read yet.
+    // Nothing was read through the page cache yet.
     lint(&state, &file, &["--cache", "buffered"])
         .expect(0, &[COLD, "bypassed the page cache, but the test reads through it"]);
     call(&state, &["warm-up", text(&file), "--quiet", "--buffered"]).expect(0, &["through the page cache"]);
     assert!(!lint(&state, &file, &["--cache", "buffered"]).out.contains(COLD));
-    // A restart, as far as anybody can tell.
+    // Simulate a restart of the machine.
     let kept = names(&state.join("warmed"));
     assert_eq!(kept.len(), 1);
     let kept = state.join("warmed").join(&kept[0]);
@@ -82,7 +82,7 @@ fn what_was_warmed_in_this_boot_is_warm_and_after_the_next_it_is_not() {
     marker["boot_id"] = "0d6b3ee2-0000-0000-0000-000000000000".into();
     fs::write(&kept, marker.to_string()).unwrap();
     lint(&state, &file, &[]).expect(0, &[COLD, "before the last start of the machine"]);
-    // Another file in its place is another file.
+    // Another file at the same path is not warm.
     call(&state, &["warm-up", text(&file), "--quiet"]).expect(0, &[]);
     assert!(!lint(&state, &file, &[]).out.contains(COLD));
     fs::rename(&file, folder.path().join("old")).unwrap();
@@ -91,7 +91,7 @@ fn what_was_warmed_in_this_boot_is_warm_and_after_the_next_it_is_not() {
 }
 
 #[test]
-fn a_part_is_a_part() {
+fn only_the_warmed_part_is_warm() {
     let Some(folder) = need(Directory::on_disk()) else {
         return;
     };
@@ -124,7 +124,7 @@ fn a_part_is_a_part() {
 }
 
 #[test]
-fn what_cannot_be_warmed_is_explained() {
+fn targets_that_cannot_be_warmed_are_explained() {
     let Some(folder) = need(Directory::on_disk()) else {
         return;
     };
@@ -137,7 +137,7 @@ fn what_cannot_be_warmed_is_explained() {
     on(&file, &["--size", "2m"]).expect(3, &["the range to read is bytes 0 to 2097152", "remove --size"]);
     on(&file, &["--offset", "1m"]).expect(3, &["bytes 1048576 to 1048576"]);
     on(&file, &["--block", "4KB"]).expect(4, &["--block 4KB", "4KiB"]);
-    assert!(!state.exists(), "nothing was read, and nothing is remembered");
+    assert!(!state.exists(), "nothing was read, and nothing is recorded");
     let nowhere = finish(
         command(&["warm-up", text(&file)])
             .env_remove("FATHOM_STATE_DIR")
@@ -149,9 +149,9 @@ fn what_cannot_be_warmed_is_explained() {
     assert_eq!(fs::metadata(&file).unwrap().len(), 1 << 20);
 }
 
-/// Behind eight MiB the device has nothing left to give.
+/// Reads beyond the first eight MiB of the device fail.
 #[test]
-fn what_could_not_be_read_is_not_remembered() {
+fn a_range_that_could_not_be_read_is_not_recorded() {
     let Some((folder, device)) = crate::support::device_that_ends() else {
         return;
     };

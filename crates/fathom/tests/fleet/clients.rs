@@ -1,5 +1,5 @@
-//! `--server` and `--client` of fio: jobs on several servers of this machine, and what programs
-//! read of them.
+//! `--server` and `--client` of fio. Jobs run on several servers on this machine, and programs read
+//! their JSON.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use testbed::{Directory, Hosts, need};
 
-use super::{Ground, PROGRAM, Ran, end, own};
+use super::{PROGRAM, Ran, Workspace, end, prepare_command};
 
-/// A server of this machine that ends with this.
+/// A server on this machine. Dropping it ends the process.
 struct Server {
     child: Child,
     address: String,
@@ -34,7 +34,7 @@ fn free_port() -> u16 {
 
 fn fio(folder: &Path, token: Option<&str>) -> Command {
     let mut command = Command::new(PROGRAM);
-    own(&mut command, &folder.join("journal"))
+    prepare_command(&mut command, &folder.join("journal"))
         .arg("fio")
         .current_dir(folder);
     match token {
@@ -45,7 +45,7 @@ fn fio(folder: &Path, token: Option<&str>) -> Command {
 }
 
 impl Server {
-    /// One whose jobs begin in a folder of their own.
+    /// Starts a server whose jobs run in this folder.
     fn at(folder: &Path, token: Option<&str>) -> Server {
         let port = free_port();
         fs::create_dir_all(folder).unwrap();
@@ -77,7 +77,7 @@ fn client(folder: &Path, words: &[&str]) -> Ran {
     end(fio(folder, None).args(words).spawn().unwrap())
 }
 
-/// What programs read: everything from the first brace on.
+/// Parses the JSON document, which begins at the first brace.
 #[track_caller]
 pub(super) fn document(ran: &Ran) -> Value {
     let begin = ran
@@ -95,7 +95,7 @@ const JOBS: &str = "[global]\nioengine=psync\nsize=1m\nbs=4k\n[a]\nrw=randrw\nnu
 
 #[test]
 #[expect(clippy::too_many_lines, reason = "one story, or one table")]
-fn the_sum_is_that_of_the_servers() {
+fn the_total_is_the_sum_of_the_servers() {
     let Some(folder) = need(Directory::fast()) else { return };
     let folder = folder.path();
     let servers = [
@@ -149,7 +149,7 @@ fn the_sum_is_that_of_the_servers() {
         ("All clients", host, second),
     ];
     assert_eq!(shown, expected);
-    // What a job does is known: 256 blocks, each once.
+    // Each job issues 256 operations, one for each block.
     for entry in &stats[..6] {
         let total = |direction: &str| entry[direction]["total_ios"].as_u64().unwrap();
         assert_eq!(total("read") + total("write"), 256, "{entry}");
@@ -191,7 +191,7 @@ fn the_sum_is_that_of_the_servers() {
             .map(|entry| entry["job_runtime"].as_u64().unwrap())
             .sum::<u64>()
     );
-    // Each made its own files, where it was started, with the host in their names.
+    // Each server created its own files in its folder, with the host in their names.
     for server in ["s1", "s2"] {
         for name in ["127.0.0.1.a.0.0", "127.0.0.1.a.1.0", "127.0.0.1.b.0.0"] {
             assert_eq!(
@@ -205,7 +205,7 @@ fn the_sum_is_that_of_the_servers() {
 }
 
 #[test]
-fn names_of_files_are_as_the_job_says() {
+fn file_names_follow_the_job() {
     let Some(folder) = need(Directory::fast()) else { return };
     let folder = folder.path();
     let server = Server::at(&folder.join("s"), None);
@@ -217,9 +217,9 @@ fn names_of_files_are_as_the_job_says() {
     let ran = client(folder, &[&[flag.as_str()], &words[..]].concat());
     assert_eq!(ran.code, Some(0), "{}", ran.err);
     assert!(folder.join("s/u.0.0").exists());
-    // Nothing in a name of fio's stands for a host.
+    // No part of a file name of fio is replaced by a host.
     assert!(folder.join("s/50%h").exists());
-    // One that is there is read as it is, without a size.
+    // An existing file is read as it is, without a size.
     let ran = client(
         folder,
         &[
@@ -230,7 +230,7 @@ fn names_of_files_are_as_the_job_says() {
 }
 
 #[test]
-fn each_has_its_own_jobs_and_a_list_of_hosts_shares_them() {
+fn each_server_has_its_own_jobs_and_a_list_of_hosts_shares_them() {
     let Some(folder) = need(Directory::fast()) else { return };
     let folder = folder.path();
     let servers = [
@@ -332,14 +332,14 @@ fn the_normal_report_and_the_logs_name_hosts() {
         }
         assert!(folder.join(format!("x_clat_hist.1.log.{}", server.address)).exists());
     }
-    // Where a host is named once its name is enough.
+    // A host that is named once needs no port in its lines.
     let ran = client(folder, &[&[one.as_str()], &words[..]].concat());
     assert_eq!(ran.code, Some(0), "{}", ran.err);
     assert!(folder.join("x_bw.1.log.127.0.0.1").exists());
 }
 
 #[test]
-fn what_is_no_server_of_ours_is_reported_in_bounded_time() {
+fn a_program_that_is_not_our_server_is_reported_in_bounded_time() {
     let Some(folder) = need(Directory::fast()) else { return };
     let folder = folder.path();
     let job = ["--name=n", "--ioengine=null", "--size=1m"];
@@ -356,11 +356,11 @@ fn what_is_no_server_of_ours_is_reported_in_bounded_time() {
             &format!("fio: failed to connect to 127.0.0.1:{port}"),
         ],
     );
-    // One that says nothing, one that says something else, and one that hangs up, as fio's own
+    // One program sends nothing, one sends something else, and one hangs up, as fio's own server
     // does.
     let kinds: [(&[u8], bool, &str); 3] = [
         (b"", true, "it does not answer"),
-        (&[b'x'; 200], true, "what answers there is not fathom"),
+        (&[b'x'; 200], true, "the program at this address is not fathom"),
         (b"", false, "it ends the connection without a greeting"),
     ];
     for (says, stays, message) in kinds {
@@ -368,7 +368,7 @@ fn what_is_no_server_of_ours_is_reported_in_bounded_time() {
         let port = listener.local_addr().unwrap().port();
         let other = std::thread::spawn(move || {
             let (mut stream, _) = listener.accept().unwrap();
-            // Its input is read, so that the end of the connection is a plain one.
+            // Read its input, so that the connection ends without a reset.
             let _ = stream.read(&mut [0; 512]);
             stream.write_all(says).unwrap();
             while stays && stream.read(&mut [0; 512]).is_ok_and(|count| count > 0) {}
@@ -398,13 +398,13 @@ fn without_a_token_only_this_machine_is_served() {
 }
 
 #[test]
-fn a_socket_in_the_file_system_is_for_its_user() {
+fn a_socket_in_the_file_system_is_only_for_its_user() {
     use std::os::unix::fs::{FileTypeExt, PermissionsExt};
     let Some(folder) = need(Directory::fast()) else { return };
     let folder = folder.path();
     let path = folder.join("socket");
     let number = folder.join("number");
-    // In the background, with its number in a file.
+    // The server runs in the background. Its process ID is in a file.
     let daemon = format!("--daemonize={}", number.display());
     client(folder, &["--server=sock:socket", &daemon]).expect(0, &[]);
     let meta = fs::metadata(&path).unwrap();
@@ -430,7 +430,7 @@ fn a_socket_in_the_file_system_is_for_its_user() {
 }
 
 #[test]
-fn what_stays_here_is_refused_by_name() {
+fn options_that_need_the_local_host_are_refused_by_name() {
     let Some(folder) = need(Directory::fast()) else { return };
     let check = |option: &str, message: &str| {
         let words = ["--client=127.0.0.1,9", "--name=n", "--size=1m", option];
@@ -446,7 +446,7 @@ fn what_stays_here_is_refused_by_name() {
 }
 
 #[test]
-fn a_server_that_is_lost_leaves_the_others_to_go_on() {
+fn the_other_servers_continue_after_a_loss() {
     let Some(folder) = need(Directory::fast()) else { return };
     let folder = folder.path();
     let mut servers = [
@@ -471,27 +471,27 @@ fn a_server_that_is_lost_leaves_the_others_to_go_on() {
 }
 
 #[test]
-fn one_host_reports_as_if_it_were_run_there() {
+fn one_host_reports_like_a_local_run() {
     let Some(hosts) = need(Hosts::with_count(1)) else {
         return;
     };
-    let Some(ground) = Ground::new("") else { return };
+    let Some(workspace) = Workspace::new("") else { return };
     let job = format!(
         "[[job]]\nname = \"r\"\ntarget = \"{}/%h.dat\"\nsize = \"4m\"\nread = 100\nblock = \"4k\"\noperations = 500\n",
-        ground.path("").display()
+        workspace.path("").display()
     );
-    fs::write(ground.path("job.toml"), job).unwrap();
+    fs::write(workspace.path("job.toml"), job).unwrap();
     let name = hosts.names()[0].clone();
     let mut command = Command::new(PROGRAM);
-    own(&mut command, &ground.journal())
-        .args(ground.words("saved"))
+    prepare_command(&mut command, &workspace.journal())
+        .args(workspace.words("saved"))
         .args(["--host", &name])
         .env("FATHOM_SSH", hosts.agent())
         .env("FATHOM_REMOTE", PROGRAM);
     let ran = end(command.spawn().unwrap());
     ran.expect(0, &["IOPS", &format!("on {name}, by ssh")]);
     assert!(!ran.out.contains("rank"), "{}", ran.out);
-    let results = ground.saved("saved");
+    let results = workspace.saved("saved");
     let machines: Vec<&str> = results
         .hosts
         .iter()
@@ -500,12 +500,13 @@ fn one_host_reports_as_if_it_were_run_there() {
     assert_eq!(machines, [name.as_str()]);
     assert_eq!(results.steps[0].jobs[0].total().operations, 500);
     assert_eq!(
-        fs::metadata(ground.path(&format!("{name}.dat"))).unwrap().len(),
+        fs::metadata(workspace.path(&format!("{name}.dat"))).unwrap().len(),
         4 << 20
     );
 }
 
-/// Scripts call it by a link or a copy of that name, and connect as soon as the call returns.
+/// Scripts call the program by a link or a copy named `fio`. They connect as soon as the call
+/// returns.
 #[test]
 fn a_server_in_the_background_listens_when_the_call_returns() {
     let Some(folder) = need(Directory::fast()) else { return };
@@ -516,7 +517,7 @@ fn a_server_in_the_background_listens_when_the_call_returns() {
     for program in ["fio", "copy/fio"] {
         let run = |arguments: &[&str]| {
             let mut command = Command::new(folder.join(program));
-            own(&mut command, &folder.join("journal"));
+            prepare_command(&mut command, &folder.join("journal"));
             command.args(arguments).current_dir(folder).env_remove("FATHOM_TOKEN");
             end(command.spawn().unwrap())
         };

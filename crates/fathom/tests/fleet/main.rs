@@ -25,11 +25,11 @@ use run::hosts::{Comm, Duplex, Incoming, Role, StreamComm, accept_session};
 use testbed::{Directory, Hosts, Slurm, TmpFs, Unavailable, need};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_fathom");
-/// No test takes longer, whatever is lost.
+/// Maximum duration of a test, even if hosts are lost.
 const WATCHDOG: Duration = Duration::from_secs(60);
 const TOKEN: &str = "0123456789abcdef";
 
-/// What a process left.
+/// The outcome of a process.
 #[derive(Debug)]
 struct Ran {
     code: Option<i32>,
@@ -38,7 +38,8 @@ struct Ran {
     took: Duration,
 }
 
-fn own<'a>(command: &'a mut Command, journal: &Path) -> &'a mut Command {
+/// Separates a command from the history, the journal and the permissions of the user.
+fn prepare_command<'a>(command: &'a mut Command, journal: &Path) -> &'a mut Command {
     command
         .env("FATHOM_HISTORY", "off")
         .env("FATHOM_JOURNAL", journal)
@@ -51,7 +52,7 @@ fn own<'a>(command: &'a mut Command, journal: &Path) -> &'a mut Command {
         .stderr(Stdio::piped())
 }
 
-/// Waits for a process, and kills it where it takes too long.
+/// Waits for a process, and kills it if it takes too long.
 fn end(mut child: Child) -> Ran {
     let begun = Instant::now();
     while begun.elapsed() < WATCHDOG && child.try_wait().unwrap().is_none() {
@@ -81,17 +82,17 @@ impl Ran {
     }
 }
 
-/// A place with a job file.
-struct Ground {
+/// A folder with a job file.
+struct Workspace {
     folder: Directory,
 }
 
-impl Ground {
-    /// In memory: what hosts do among themselves is the subject, and launchers wait for no disk.
-    fn new(job: &str) -> Option<Ground> {
+impl Workspace {
+    /// Creates the folder in memory, because these tests are not about disks.
+    fn new(job: &str) -> Option<Workspace> {
         let folder = need(Directory::fast())?;
         fs::write(folder.path().join("job.toml"), job).unwrap();
-        Some(Ground { folder })
+        Some(Workspace { folder })
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -102,7 +103,7 @@ impl Ground {
         self.path("journal")
     }
 
-    /// The words of a run that saves its result under a name.
+    /// The arguments of a run that saves its result under a name.
     fn words(&self, saved: &str) -> Vec<String> {
         let text = |path: PathBuf| path.to_str().unwrap().to_owned();
         [
@@ -119,14 +120,14 @@ impl Ground {
         archive::load(&self.path(name)).unwrap()
     }
 
-    /// `fathom run --hosts` on the first host, or here.
+    /// Starts `fathom run --hosts` on the first host, or on this machine.
     fn with_hosts(&self, hosts: Option<&Hosts>, list: &str, saved: &str) -> Child {
         let mut command = match hosts {
             Some(hosts) => hosts.on(0, PROGRAM),
             None => Command::new(PROGRAM),
         };
         let agent = hosts.map(|hosts| hosts.agent().to_owned()).unwrap_or_default();
-        own(&mut command, &self.journal())
+        prepare_command(&mut command, &self.journal())
             .args(self.words(saved))
             .args(["--hosts", list])
             .env("FATHOM_SSH", agent)
@@ -135,12 +136,12 @@ impl Ground {
             .unwrap()
     }
 
-    /// A worker on each host that waits at a port for one test.
-    fn workers(&self, hosts: &Hosts) -> Vec<Child> {
+    /// Starts an agent on each host, which listens on a port for one test.
+    fn start_agents(&self, hosts: &Hosts) -> Vec<Child> {
         let numbers = 0..hosts.names().len();
         let worker = |number: usize| {
             let mut command = hosts.on(number, PROGRAM);
-            own(&mut command, &self.journal())
+            prepare_command(&mut command, &self.journal())
                 .args(["agent", "--listen", "0.0.0.0:7745", "--once"])
                 .spawn()
                 .unwrap()
@@ -150,11 +151,11 @@ impl Ground {
         workers
     }
 
-    /// What `fathom recover` makes of what the ranks kept.
+    /// Recovers the results from the journals of the ranks.
     fn recovered(&self) -> Results {
         let mut command = Command::new(PROGRAM);
         let journal = self.journal();
-        let recover = own(&mut command, &journal)
+        let recover = prepare_command(&mut command, &journal)
             .arg("recover")
             .arg(&journal)
             .arg("--save")
@@ -165,21 +166,21 @@ impl Ground {
         self.saved("recovered")
     }
 
-    /// Three ranks on this machine by Open MPI 5, which lets the others live where one dies.
+    /// Starts three ranks on this machine with Open MPI 5. There, the others survive a lost rank.
     fn with_ulfm(&self, folder: &Path, saved: &str) -> Child {
         let mut command = Command::new(folder.join("bin/mpirun"));
         command
             .args(["--with-ft", "ulfm", "--oversubscribe", "-n", "3"])
             .env("PRTE_ALLOW_RUN_AS_ROOT", "1")
             .env("PRTE_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
-        own(&mut command, &self.journal())
+        prepare_command(&mut command, &self.journal())
             .arg(PROGRAM)
             .args(self.words(saved))
             .spawn()
             .unwrap()
     }
 
-    /// Three ranks by a launcher of MPI, one on each host.
+    /// Starts three ranks with an MPI launcher, one on each host.
     fn with_mpi(&self, hosts: &Hosts, launcher: &str, saved: &str) -> Child {
         let agent = hosts.agent().to_str().unwrap();
         let list: Vec<String> = hosts.names().iter().map(|name| format!("{name}:1")).collect();
@@ -193,7 +194,7 @@ impl Ground {
             ]),
             _ => command.args(["-launcher", "ssh", "-launcher-exec", agent, "-hosts", &list, "-n", "3"]),
         };
-        own(&mut command, &self.journal())
+        prepare_command(&mut command, &self.journal())
             .arg(PROGRAM)
             .args(self.words(saved))
             .spawn()
@@ -204,16 +205,16 @@ impl Ground {
 const SIMULATED: &str = "seed = 7\n[[job]]\nname = \"r\"\ntarget = \"simulated:disk\"\ndepth = 4\nread = 70\noperations = 5000\n\
                          [simulated.disk]\nsize = \"1GiB\"\nservers = 4\nservice = \"exponential 100us\"\n";
 
-/// What is added up of all ranks: series, histograms by interval, operations of each rank by
-/// interval.
-fn added(results: &Results) -> Vec<JobResults> {
+/// The data that is summed over all ranks. It has series, histograms by interval, and operations of
+/// each rank by interval.
+fn summed_jobs(results: &Results) -> Vec<JobResults> {
     let mut jobs = results.steps[0].jobs.clone();
-    // What a worker has used of its machine differs; what it has measured is looked at elsewhere.
+    // The usage of workers differs between runs; `measured` compares their measurements.
     jobs.iter_mut().for_each(|job| job.workers.clear());
     jobs
 }
 
-/// What must be the same however the messages went.
+/// The data that must not depend on the transport.
 fn measured(results: &Results) -> Vec<(u32, u32, PerDirection<Option<model::results::DirectionResults>>, Nanos)> {
     let workers = results.steps[0].jobs[0].workers.iter();
     let one = |worker: &model::results::WorkerResults| {
@@ -227,7 +228,7 @@ fn measured(results: &Results) -> Vec<(u32, u32, PerDirection<Option<model::resu
     workers.map(one).collect()
 }
 
-/// The list of hosts with [`Ground::workers`].
+/// The list of hosts with [`Workspace::start_agents`].
 fn by_tcp(hosts: &Hosts) -> String {
     let one = |name: &String| format!("tcp://{name}:7745");
     hosts.names().iter().map(one).collect::<Vec<_>>().join(",")
@@ -238,25 +239,25 @@ fn ranks(results: &Results) -> &[RankFacts] {
 }
 
 #[test]
-fn the_carrier_changes_nothing() {
+fn the_transport_changes_no_result() {
     let Some(hosts) = need(Hosts::with_count(3)) else {
         return;
     };
-    // Some intervals of a second.
+    // Long enough for several intervals of a second.
     let job = SIMULATED.replace("operations = 5000", "operations = 100000");
-    let Some(ground) = Ground::new(&job) else { return };
-    end(ground.with_hosts(None, "local,local,local", "pipes")).expect(0, &["by pipes"]);
+    let Some(workspace) = Workspace::new(&job) else { return };
+    end(workspace.with_hosts(None, "local,local,local", "pipes")).expect(0, &["by pipes"]);
     let list = hosts.names().join(",");
-    end(ground.with_hosts(Some(&hosts), &list, "ssh")).expect(0, &["by ssh"]);
-    let workers = ground.workers(&hosts);
-    end(ground.with_hosts(Some(&hosts), &by_tcp(&hosts), "tcp")).expect(0, &["by TCP"]);
+    end(workspace.with_hosts(Some(&hosts), &list, "ssh")).expect(0, &["by ssh"]);
+    let workers = workspace.start_agents(&hosts);
+    end(workspace.with_hosts(Some(&hosts), &by_tcp(&hosts), "tcp")).expect(0, &["by TCP"]);
     for worker in workers {
         end(worker).expect(0, &[]);
     }
     for (launcher, saved) in [("mpirun.openmpi", "open-mpi"), ("mpirun.mpich", "mpich")] {
-        end(ground.with_mpi(&hosts, launcher, saved)).expect(0, &["by MPI ("]);
+        end(workspace.with_mpi(&hosts, launcher, saved)).expect(0, &["by MPI ("]);
     }
-    let by_pipes = ground.saved("pipes");
+    let by_pipes = workspace.saved("pipes");
     let expected = measured(&by_pipes);
     assert_eq!(expected.len(), 3);
     let job = &by_pipes.steps[0].jobs[0];
@@ -271,9 +272,9 @@ fn the_carrier_changes_nothing() {
     // Each rank has drawn its own numbers.
     assert_ne!(expected[0].2, expected[1].2);
     for saved in ["ssh", "tcp", "open-mpi", "mpich"] {
-        let results = ground.saved(saved);
+        let results = workspace.saved(saved);
         assert_eq!(measured(&results), expected, "{saved}");
-        assert_eq!(added(&results), added(&by_pipes), "{saved}");
+        assert_eq!(summed_jobs(&results), summed_jobs(&by_pipes), "{saved}");
         assert_eq!(
             results.steps[0].jobs[0].total(),
             by_pipes.steps[0].jobs[0].total(),
@@ -286,58 +287,60 @@ fn the_carrier_changes_nothing() {
                 rank.starts_ns.len() == 1 && rank.starts_ns[0].abs() < 1_000_000_000,
                 "{saved}: {rank:?}"
             );
-            // There is one clock in truth; each process counts from its own start.
+            // There is only one real clock, but the clock of each process starts with the process.
             assert!(rank.lost.is_none() && rank.ended_ns.is_some(), "{saved}: {rank:?}");
         }
     }
 }
 
 #[test]
-fn slurm_starts_them_too() {
+fn slurm_starts_ranks_too() {
     let Some(slurm) = need(Slurm::new()) else { return };
-    let Some(ground) = Ground::new(SIMULATED) else { return };
-    end(ground.with_hosts(None, "local,local,local", "pipes")).expect(0, &[]);
+    let Some(workspace) = Workspace::new(SIMULATED) else {
+        return;
+    };
+    end(workspace.with_hosts(None, "local,local,local", "pipes")).expect(0, &[]);
     let by_srun = |mpi: &str, saved: &str, head: Option<&str>| {
         let mut command = slurm.command("srun");
         let words = [mpi, "--ntasks=3", PROGRAM];
-        end(own(&mut command, &ground.journal())
+        end(prepare_command(&mut command, &workspace.journal())
             .args(words)
-            .args(ground.words(saved))
+            .args(workspace.words(saved))
             .envs(head.map(|head| ("FATHOM_HEAD", head)))
             .spawn()
             .unwrap())
     };
     by_srun("--mpi=pmi2", "slurm", None).expect(0, &["by MPI (MPICH"]);
-    assert_eq!(measured(&ground.saved("slurm")), measured(&ground.saved("pipes")));
+    assert_eq!(measured(&workspace.saved("slurm")), measured(&workspace.saved("pipes")));
     if need(slurm.has_pmix()).is_some() {
         by_srun("--mpi=pmix", "pmix", None).expect(0, &["by MPI (Open MPI"]);
-        assert_eq!(measured(&ground.saved("pmix")), measured(&ground.saved("pipes")));
+        assert_eq!(measured(&workspace.saved("pmix")), measured(&workspace.saved("pipes")));
     }
     by_srun("--mpi=none", "none", None).expect(3, &["one of 3 processes", "srun --mpi=pmix", "FATHOM_HEAD"]);
-    // The list of Slurm names the host of the first.
+    // Slurm's node list contains the host of the first process.
     by_srun("--mpi=none", "met", Some(":7746")).expect(0, &["by TCP"]);
-    assert_eq!(measured(&ground.saved("met")), measured(&ground.saved("pipes")));
+    assert_eq!(measured(&workspace.saved("met")), measured(&workspace.saved("pipes")));
 }
 
 #[test]
 fn the_total_is_the_sum_of_the_ranks() {
-    let Some(ground) = Ground::new(
+    let Some(workspace) = Workspace::new(
         "[[job]]\nname = \"w\"\ntarget = \"%h-%r.dat\"\nsize = \"8m\"\nread = 50\ndepth = 4\ntime = \"2s\"\nlog = \"log\"\n",
     ) else {
         return;
     };
-    let folder = ground.folder.path().to_owned();
+    let folder = workspace.folder.path().to_owned();
     let mut command = Command::new(PROGRAM);
-    let child = own(&mut command, &ground.journal())
-        .args(ground.words("saved"))
+    let child = prepare_command(&mut command, &workspace.journal())
+        .args(workspace.words("saved"))
         .args(["--hosts", "local,local,local"])
         .current_dir(&folder)
         .spawn()
         .unwrap();
     end(child).expect(0, &[]);
-    let results = ground.saved("saved");
+    let results = workspace.saved("saved");
     let total = results.steps[0].jobs[0].total();
-    // Every rank has written down each of its operations.
+    // Every rank has logged each of its operations.
     let mut lines = 0;
     let mut buckets = model::histogram::Histogram::new();
     for rank in 0..3 {
@@ -353,33 +356,33 @@ fn the_total_is_the_sum_of_the_ranks() {
     assert_eq!(total.operations, lines);
     assert_eq!(total.total, buckets);
     for rank in ranks(&results) {
-        // Workers are let go half a millisecond after their process is.
+        // Workers start half a millisecond after the agreed start of their process.
         assert!(rank.starts_ns.len() == 1 && rank.starts_ns[0] > 300_000, "{rank:?}");
     }
-    assert!(!ground.journal().join("x").exists());
-    let left = fs::read_dir(ground.journal()).map_or(0, Iterator::count);
-    assert_eq!(left, 0, "what has arrived is not kept");
+    assert!(!workspace.journal().join("x").exists());
+    let left = fs::read_dir(workspace.journal()).map_or(0, Iterator::count);
+    assert_eq!(left, 0, "journal entries of received results are removed");
 }
 
-/// Waits until every rank of a run keeps something of it.
-fn kept_by(ground: &Ground, ranks: usize) {
+/// Waits until every rank of a run has a journal entry.
+fn wait_for_journals(workspace: &Workspace, ranks: usize) {
     let begun = Instant::now();
     let count = || {
-        let folders = fs::read_dir(ground.journal()).into_iter().flatten().flatten();
+        let folders = fs::read_dir(workspace.journal()).into_iter().flatten().flatten();
         folders
             .map(|folder| fs::read_dir(folder.path()).map_or(0, Iterator::count))
             .max()
             .unwrap_or(0)
     };
     while count() < ranks {
-        assert!(begun.elapsed() < Duration::from_secs(40), "nothing is kept");
+        assert!(begun.elapsed() < Duration::from_secs(40), "a journal entry is missing");
         std::thread::sleep(Duration::from_millis(50));
     }
 }
 
-/// Processes of this test alone: those that have its journal in their environment.
-fn processes(ground: &Ground, with_word: &str) -> Vec<u32> {
-    let marked = format!("FATHOM_JOURNAL={}", ground.journal().display());
+/// The processes of this test, which have its journal in their environment.
+fn processes(workspace: &Workspace, with_word: &str) -> Vec<u32> {
+    let marked = format!("FATHOM_JOURNAL={}", workspace.journal().display());
     let entries = fs::read_dir("/proc").unwrap().flatten();
     let mut found: Vec<u32> = entries
         .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
@@ -413,43 +416,45 @@ fn signal(process: u32, name: &str) {
     assert!(sent.unwrap().success());
 }
 
-/// Time in which every rank has reported some intervals.
-fn let_it_measure() {
+/// Waits long enough for every rank to report some intervals.
+fn wait_for_intervals() {
     std::thread::sleep(Duration::from_millis(3500));
 }
 
 const ON_FILES: &str = "[[job]]\nname = \"w\"\ntarget = \"/TMP/%r.dat\"\nsize = \"8m\"\nread = 50\ndepth = 2\ntime = \"40s\"\nrate = \"200iops\"\n";
 
-fn long() -> Option<Ground> {
-    let ground = Ground::new("")?;
-    let job = ON_FILES.replace("/TMP", ground.folder.path().to_str().unwrap());
-    fs::write(ground.path("job.toml"), job).unwrap();
-    Some(ground)
+fn long() -> Option<Workspace> {
+    let workspace = Workspace::new("")?;
+    let job = ON_FILES.replace("/TMP", workspace.folder.path().to_str().unwrap());
+    fs::write(workspace.path("job.toml"), job).unwrap();
+    Some(workspace)
 }
 
 /// A promise is about all hosts together.
 #[test]
-fn what_is_promised_is_divided_among_hosts() {
-    let Some(ground) = Ground::new(SIMULATED) else { return };
+fn a_promised_rate_is_divided_among_hosts() {
+    let Some(workspace) = Workspace::new(SIMULATED) else {
+        return;
+    };
     let mut command = Command::new(PROGRAM);
-    let child = own(&mut command, &ground.journal())
+    let child = prepare_command(&mut command, &workspace.journal())
         .args([
             "verify", "--hosts", "local,local", "--require", "iops>=1000,p99<=3ms", "--quiet",
         ])
         .args(["--time", "2s", "--warm-up", "500ms", "--preflight", "0", "--save"])
-        .args([ground.path("saved"), ground.path("job.toml")])
+        .args([workspace.path("saved"), workspace.path("job.toml")])
         .arg("--junit")
-        .arg(ground.path("junit.xml"))
+        .arg(workspace.path("junit.xml"))
         .spawn()
         .unwrap();
-    // Who reads it must know of how many it speaks.
+    // The report must state the number of processes.
     end(child).expect(0, &["PASS", "by 2 processes on ", "its part of the rate"]);
-    let junit = fs::read_to_string(ground.path("junit.xml")).unwrap();
+    let junit = fs::read_to_string(workspace.path("junit.xml")).unwrap();
     assert!(
         junit.contains("issued_by") && junit.contains("2 processes on "),
         "{junit}"
     );
-    let results = ground.saved("saved");
+    let results = workspace.saved("saved");
     let of_each: Vec<u64> = measured(&results)
         .iter()
         .map(|(_, _, found, _)| found.read.as_ref().unwrap().operations)
@@ -462,13 +467,13 @@ fn what_is_promised_is_divided_among_hosts() {
 }
 
 #[test]
-fn two_hosts_are_compared_in_turns() {
-    let Some(ground) = Ground::new("") else { return };
-    let file = ground.path("f.dat");
+fn two_hosts_are_compared_in_alternation() {
+    let Some(workspace) = Workspace::new("") else { return };
+    let file = workspace.path("f.dat");
     fs::write(&file, vec![7; 1 << 20]).unwrap();
     let compare = |list: &str, more: &[&str]| {
         let mut command = Command::new(PROGRAM);
-        let child = own(&mut command, &ground.journal())
+        let child = prepare_command(&mut command, &workspace.journal())
             .args(["ab", "--on", list, file.to_str().unwrap(), "--quiet"])
             .args(["--time", "200ms", "--warm-up", "0", "--out", "json"])
             .args(more)
@@ -476,7 +481,7 @@ fn two_hosts_are_compared_in_turns() {
             .unwrap();
         end(child)
     };
-    let saved = ground.path("study");
+    let saved = workspace.path("study");
     compare("local,local", &["--save", saved.to_str().unwrap()]).expect(0, &["\"margin\""]);
     let study = archive::load_study(&saved).unwrap();
     assert_eq!(study.runs.len(), 12);
@@ -486,13 +491,13 @@ fn two_hosts_are_compared_in_turns() {
         assert!(results.steps[0].jobs[0].total().operations > 0);
     }
     let mut command = Command::new(PROGRAM);
-    let child = own(&mut command, &ground.journal())
+    let child = prepare_command(&mut command, &workspace.journal())
         .args(["ab", "--mirror", "--from", saved.to_str().unwrap()])
         .spawn()
         .unwrap();
     end(child).expect(0, &["mirror"]);
     let mut command = Command::new(PROGRAM);
-    let child = own(&mut command, &ground.journal())
+    let child = prepare_command(&mut command, &workspace.journal())
         .args([
             "ab",
             "--on",
@@ -511,76 +516,78 @@ fn two_hosts_are_compared_in_turns() {
 
 #[test]
 fn a_host_that_cannot_take_part_is_named_before_anything_is_measured() {
-    // A target that is not there on one of them.
+    // A target is missing on one host.
     let Some(small) = need(TmpFs::of_size(4 << 20)) else {
         return;
     };
-    let Some(ground) = Ground::new("") else { return };
-    let there = ground.path("0.dat");
+    let Some(workspace) = Workspace::new("") else { return };
+    let there = workspace.path("0.dat");
     fs::write(&there, vec![7; 1 << 20]).unwrap();
     let job = format!(
         "[[job]]\nname = \"r\"\ntarget = \"{}/%r.dat\"\ntime = \"20s\"\n",
-        ground.folder.path().display()
+        workspace.folder.path().display()
     );
-    fs::write(ground.path("job.toml"), job).unwrap();
-    let refused = end(ground.with_hosts(None, "local,local", "saved"));
+    fs::write(workspace.path("job.toml"), job).unwrap();
+    let refused = end(workspace.with_hosts(None, "local,local", "saved"));
     refused.expect(3, &["rank 1", "1.dat"]);
-    // No host was lost, and each says why once.
+    // No host was lost, and each reason is printed once.
     assert!(!refused.err.contains("lost"), "{}", refused.err);
     assert_eq!(refused.err.matches("1.dat").count(), 1, "{}", refused.err);
-    // All leave in order, so that no launcher makes another exit code of it.
+    // All processes exit normally, so that no launcher changes the exit code.
     for launcher in ["mpirun.openmpi", "mpirun.mpich"] {
         let mut command = Command::new(launcher);
-        let own = own(&mut command, &ground.journal());
+        let prepared = prepare_command(&mut command, &workspace.journal());
         let words = if launcher == "mpirun.mpich" {
             vec!["-n", "2"]
         } else {
             vec!["--oversubscribe", "-n", "2"]
         };
         let words = [words, vec![PROGRAM, "run"]].concat();
-        let started = own.args(words).arg(ground.path("job.toml")).spawn();
+        let started = prepared.args(words).arg(workspace.path("job.toml")).spawn();
         let missing = |error| Unavailable::because(format!("{launcher}: {error}"));
         let Some(child) = need(started.map_err(missing)) else {
             return;
         };
         end(child).expect(3, &["rank 1", "1.dat"]);
     }
-    // A disk that is full on one of them.
+    // A disk is full on one host.
     let room = small.path().display();
-    let link = ground.path("1");
-    fs::create_dir(ground.path("0")).unwrap();
+    let link = workspace.path("1");
+    fs::create_dir(workspace.path("0")).unwrap();
     std::os::unix::fs::symlink(small.path(), &link).unwrap();
     let job = format!(
         "[[job]]\nname = \"w\"\ntarget = \"{}/%r/f.dat\"\nsize = \"16m\"\nwrite = 100\ntime = \"20s\"\n",
-        ground.folder.path().display()
+        workspace.folder.path().display()
     );
-    fs::write(ground.path("job.toml"), job).unwrap();
-    end(ground.with_hosts(None, "local,local", "saved")).expect(3, &["rank 1"]);
+    fs::write(workspace.path("job.toml"), job).unwrap();
+    end(workspace.with_hosts(None, "local,local", "saved")).expect(3, &["rank 1"]);
     assert!(
-        !ground.path("0/f.dat").exists(),
-        "what was prepared elsewhere is removed; {room}"
+        !workspace.path("0/f.dat").exists(),
+        "files that other hosts have prepared are removed; {room}"
     );
 }
 
 #[test]
 fn a_wrong_token_or_version_is_refused() {
-    let Some(ground) = Ground::new(SIMULATED) else { return };
+    let Some(workspace) = Workspace::new(SIMULATED) else {
+        return;
+    };
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     drop(listener);
     let mut command = Command::new(PROGRAM);
-    let mut worker = own(&mut command, &ground.journal())
+    let mut worker = prepare_command(&mut command, &workspace.journal())
         .args(["agent", "--listen", &port.to_string()])
         .env("FATHOM_TOKEN", "another-token-of-16")
         .spawn()
         .unwrap();
     std::thread::sleep(Duration::from_millis(500));
     let list = format!("tcp://127.0.0.1:{port}");
-    end(ground.with_hosts(None, &list, "saved")).expect(3, &["the same token", "help: set FATHOM_TOKEN"]);
+    end(workspace.with_hosts(None, &list, "saved")).expect(3, &["the same token", "help: set FATHOM_TOKEN"]);
     let _ = worker.kill();
     let _ = worker.wait();
 
-    // One that says it is another version.
+    // An agent of another version.
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let old = std::thread::spawn(move || {
@@ -595,19 +602,19 @@ fn a_wrong_token_or_version_is_refused() {
         );
         let hello = r#"{"Hello":{"protocol":1,"version":"0.0.1","host":{"name":"old","system":"","kernel":"","architecture":""},"widened_from":null}}"#;
         comm.send(0, hello.as_bytes());
-        // Until the coordinator has left.
+        // Wait until the coordinator has disconnected.
         while !matches!(comm.receive(WATCHDOG), None | Some(Incoming::Lost { .. })) {}
     });
     let list = format!("tcp://127.0.0.1:{port}");
-    end(ground.with_hosts(None, &list, "saved")).expect(3, &["old", "fathom 0.0.1", "install the same version"]);
+    end(workspace.with_hosts(None, &list, "saved")).expect(3, &["old", "fathom 0.0.1", "install the same version"]);
     old.join().unwrap();
 }
 
 #[test]
-fn a_launcher_without_its_library_says_what_to_install() {
+fn a_missing_mpi_library_is_reported_with_the_package_to_install() {
     let mut command = Command::new(PROGRAM);
     let folder = std::env::temp_dir();
-    let child = own(&mut command, &folder)
+    let child = prepare_command(&mut command, &folder)
         .args(["run", "--target", "simulated:x"])
         .env("PMI_SIZE", "4")
         .env("FATHOM_MPI_LIBRARY", "/nonexistent/libmpi.so")

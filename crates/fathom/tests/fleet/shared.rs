@@ -1,8 +1,8 @@
-//! Targets that several hosts share, and what they divide among them.
+//! Targets that several hosts share, and work that they divide.
 
 use super::*;
 
-/// How the targets of all ranks were made ready, in the order of ranks.
+/// How the targets of all ranks were prepared, in the order of ranks.
 fn prepared(results: &Results) -> Vec<String> {
     let count = results.plan.targets.len() as u32;
     let facts = |number: u32| results.hosts.iter().find_map(|host| host.environment.target(number));
@@ -14,9 +14,9 @@ fn prepared(results: &Results) -> Vec<String> {
 const WRITTEN: &str = "of random data written for this run";
 const ELSEWHERE: &str = "written for this run by another process of this test";
 
-/// One of them has written the file, and the others have waited for it.
+/// Checks that one rank has written the file, and the others have waited for it.
 #[track_caller]
-fn made_once(results: &Results, ranks: usize) {
+fn assert_created_once(results: &Results, ranks: usize) {
     let prepared = prepared(results);
     assert_eq!(prepared.len(), ranks);
     let count = |words: &str| prepared.iter().filter(|how| how.contains(words)).count();
@@ -24,9 +24,9 @@ fn made_once(results: &Results, ranks: usize) {
 }
 
 /// The first and last byte that each rank has touched, by its log.
-fn touched(ground: &Ground, ranks: u32) -> Vec<(u64, u64)> {
+fn touched(workspace: &Workspace, ranks: u32) -> Vec<(u64, u64)> {
     let of = |rank: u32| {
-        let text = fs::read_to_string(ground.path(&format!("log.{rank}"))).unwrap();
+        let text = fs::read_to_string(workspace.path(&format!("log.{rank}"))).unwrap();
         let mut rows = text.lines();
         let header: Vec<&str> = rows.next().unwrap().split(',').collect();
         let column = |name: &str| header.iter().position(|one| *one == name).unwrap();
@@ -41,27 +41,27 @@ fn touched(ground: &Ground, ranks: u32) -> Vec<(u64, u64)> {
 }
 
 #[test]
-fn a_file_that_all_share_is_made_by_one_of_them() {
-    let Some(ground) = Ground::new("") else { return };
-    let file = ground.path("shared.dat");
-    // What is written to it is not what it was filled with, so no mark of it is left to go by.
+fn one_rank_creates_a_file_that_all_share() {
+    let Some(workspace) = Workspace::new("") else { return };
+    let file = workspace.path("shared.dat");
+    // The runs overwrite the random data of the file with zeros, so its mark no longer helps.
     let job = |more: &str| {
         format!(
             "[[job]]\nname = \"w\"\ntarget = \"{}\"\nsize = \"96m\"\nread = 50\ndepth = 4\noperations = 400\ncontent = \"zeros\"\nlog = \"{}\"\n{more}",
             file.display(),
-            ground.path("log").display(),
+            workspace.path("log").display(),
         )
     };
-    fs::write(ground.path("job.toml"), job("")).unwrap();
-    end(ground.with_hosts(None, "local,local,local", "saved")).expect(0, &[]);
-    made_once(&ground.saved("saved"), 3);
+    fs::write(workspace.path("job.toml"), job("")).unwrap();
+    end(workspace.with_hosts(None, "local,local,local", "saved")).expect(0, &[]);
+    assert_created_once(&workspace.saved("saved"), 3);
     assert_eq!(fs::metadata(&file).unwrap().len(), 96 << 20);
-    // It has the name that the user gave it, and stays.
+    // The user has named the file, so it stays.
     fs::remove_file(&file).unwrap();
-    fs::write(ground.path("job.toml"), job("divide = \"region\"\n")).unwrap();
-    end(ground.with_hosts(None, "local,local,local", "divided")).expect(0, &[]);
-    made_once(&ground.saved("divided"), 3);
-    let parts = touched(&ground, 3);
+    fs::write(workspace.path("job.toml"), job("divide = \"region\"\n")).unwrap();
+    end(workspace.with_hosts(None, "local,local,local", "divided")).expect(0, &[]);
+    assert_created_once(&workspace.saved("divided"), 3);
+    let parts = touched(&workspace, 3);
     for (rank, (first, last)) in (0..).zip(&parts) {
         let part = rank * (32 << 20)..(rank + 1) * (32 << 20);
         assert!(part.contains(first) && *last <= part.end, "{rank}: {parts:?}");
@@ -69,30 +69,30 @@ fn a_file_that_all_share_is_made_by_one_of_them() {
 }
 
 #[test]
-fn under_mpi_too_a_file_that_all_share_is_made_by_one_of_them() {
+fn one_rank_creates_a_file_that_all_share_under_mpi() {
     let Some(hosts) = need(Hosts::with_count(3)) else {
         return;
     };
-    let Some(ground) = Ground::new("") else { return };
-    let file = ground.path("shared.dat");
+    let Some(workspace) = Workspace::new("") else { return };
+    let file = workspace.path("shared.dat");
     let job = format!(
         "[[job]]\nname = \"w\"\ntarget = \"{}\"\nsize = \"64m\"\nwrite = 100\noperations = 100\n",
         file.display()
     );
-    fs::write(ground.path("job.toml"), job).unwrap();
+    fs::write(workspace.path("job.toml"), job).unwrap();
     for launcher in ["mpirun.openmpi", "mpirun.mpich"] {
-        end(ground.with_mpi(&hosts, launcher, launcher)).expect(0, &["by MPI ("]);
-        made_once(&ground.saved(launcher), 3);
+        end(workspace.with_mpi(&hosts, launcher, launcher)).expect(0, &["by MPI ("]);
+        assert_created_once(&workspace.saved(launcher), 3);
         fs::remove_file(&file).unwrap();
     }
 }
 
 #[test]
-fn the_maker_of_a_file_removes_it_once_all_have_ended() {
-    let Some(ground) = Ground::new("") else { return };
-    let file = ground.path("shared.dat");
+fn the_creator_of_a_file_removes_it_once_all_have_ended() {
+    let Some(workspace) = Workspace::new("") else { return };
+    let file = workspace.path("shared.dat");
     let mut command = Command::new(PROGRAM);
-    let child = own(&mut command, &ground.journal())
+    let child = prepare_command(&mut command, &workspace.journal())
         .args([
             "fio", "--name=w", "--rw=randwrite", "--bs=4k", "--size=48m", "--number_ios=50", "--unlink=1",
         ])
@@ -105,20 +105,20 @@ fn the_maker_of_a_file_removes_it_once_all_have_ended() {
 }
 
 #[test]
-fn nothing_is_made_where_one_of_them_may_not() {
-    let Some(ground) = Ground::new("") else { return };
-    // A stranger's file, which the second rank would write to.
-    fs::write(ground.path("1.dat"), vec![7; 32 << 20]).unwrap();
+fn no_file_is_created_if_one_rank_is_refused() {
+    let Some(workspace) = Workspace::new("") else { return };
+    // A foreign file, which the second rank would write to.
+    fs::write(workspace.path("1.dat"), vec![7; 32 << 20]).unwrap();
     let job = format!(
         "[[job]]\nname = \"w\"\ntarget = \"{}/%r.dat\"\nsize = \"32m\"\nwrite = 100\ntime = \"20s\"\n",
-        ground.folder.path().display()
+        workspace.folder.path().display()
     );
-    fs::write(ground.path("job.toml"), job).unwrap();
-    end(ground.with_hosts(None, "local,local", "saved")).expect(3, &["rank 1", "1.dat"]);
-    assert!(!ground.path("0.dat").exists());
+    fs::write(workspace.path("job.toml"), job).unwrap();
+    end(workspace.with_hosts(None, "local,local", "saved")).expect(3, &["rank 1", "1.dat"]);
+    assert!(!workspace.path("0.dat").exists());
 }
 
-/// A device on which an operation takes a millisecond, whatever else is in flight.
+/// A device on which each operation takes a millisecond, regardless of other operations.
 const DEVICE: &str = "[simulated.disk]\nsize = \"1GiB\"\nservers = 64\nservice = \"1ms\"\n";
 
 /// Operations and operations per second of each rank of a job.
@@ -140,15 +140,15 @@ fn rates(results: &Results, job: usize) -> Vec<(u32, u64, f64)> {
 }
 
 #[test]
-fn a_depth_and_a_rate_that_are_divided_are_those_of_all_together() {
-    let Some(ground) = Ground::new("") else { return };
+fn a_divided_depth_or_rate_is_the_total_of_all_ranks() {
+    let Some(workspace) = Workspace::new("") else { return };
     let run = |hosts: &str, more: &str| {
         let job = format!(
             "seed = 7\n[[job]]\nname = \"r\"\ntarget = \"simulated:disk\"\noperations = 4000\n{more}\n{DEVICE}"
         );
-        fs::write(ground.path("job.toml"), job).unwrap();
-        end(ground.with_hosts(None, hosts, "saved")).expect(0, &[]);
-        rates(&ground.saved("saved"), 0)
+        fs::write(workspace.path("job.toml"), job).unwrap();
+        end(workspace.with_hosts(None, hosts, "saved")).expect(0, &[]);
+        rates(&workspace.saved("saved"), 0)
     };
     let close = |rate: f64, expected: f64| (rate / expected - 1.0).abs() < 0.03;
     let found = run("local,local,local", "depth = 8\ndivide = \"depth\"");
@@ -160,8 +160,8 @@ fn a_depth_and_a_rate_that_are_divided_are_those_of_all_together() {
             .all(|(found, expected)| close(*found, expected)),
         "{in_flight:?}"
     );
-    // The same where the hosts are named; each of them has this machine's name.
-    let host = ranks(&ground.saved("saved"))[0].host.clone();
+    // The same with named hosts; all of them have this machine's name.
+    let host = ranks(&workspace.saved("saved"))[0].host.clone();
     let found = run(
         "local,local",
         &format!("depth = 8\ndivide = \"depth\"\nfor-hosts = \"{host}\""),
@@ -175,17 +175,17 @@ fn a_depth_and_a_rate_that_are_divided_are_those_of_all_together() {
 }
 
 #[test]
-fn some_read_while_others_write() {
-    let Some(ground) = Ground::new("") else { return };
+fn some_hosts_read_while_others_write() {
+    let Some(workspace) = Workspace::new("") else { return };
     let job = |readers: &str| {
         format!(
             "seed = 7\n[[job]]\nname = \"readers\"\ntarget = \"simulated:disk\"\noperations = 300\nfor-hosts = \"{readers}\"\n\
              [[job]]\nname = \"writer\"\ntarget = \"simulated:disk\"\nwrite = 100\noperations = 200\nfor-hosts = \"2\"\n{DEVICE}"
         )
     };
-    fs::write(ground.path("job.toml"), job("0,1")).unwrap();
-    end(ground.with_hosts(None, "local,local,local", "saved")).expect(0, &["readers", "writer"]);
-    let results = ground.saved("saved");
+    fs::write(workspace.path("job.toml"), job("0,1")).unwrap();
+    end(workspace.with_hosts(None, "local,local,local", "saved")).expect(0, &["readers", "writer"]);
+    let results = workspace.saved("saved");
     let of = |job: usize| -> Vec<(u32, u64)> {
         rates(&results, job)
             .iter()
@@ -201,6 +201,6 @@ fn some_read_while_others_write() {
     );
     assert!(done(1).write.is_some_and(|write| write.operations == 200));
     // A name that no host has is not ignored.
-    fs::write(ground.path("job.toml"), job("0,db9")).unwrap();
-    end(ground.with_hosts(None, "local,local,local", "saved")).expect(3, &["`db9`", "neither a host nor a rank"]);
+    fs::write(workspace.path("job.toml"), job("0,db9")).unwrap();
+    end(workspace.with_hosts(None, "local,local,local", "saved")).expect(3, &["`db9`", "neither a host nor a rank"]);
 }

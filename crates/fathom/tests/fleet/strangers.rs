@@ -1,4 +1,4 @@
-//! Connections of strangers, and relays that change what passes them.
+//! Connections of strangers, and relays that change messages.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -9,9 +9,9 @@ use run::hosts::connect_session;
 
 use super::*;
 
-/// Greeting and nonce, and the proof of the side that connects.
+/// Bytes of the greeting, the nonce and the proof of the connecting side.
 const OPENING: usize = 40 + 32;
-/// Before any of these tests' runs would end by a timeout of a handshake.
+/// Shorter than a run that waits for the timeout of a handshake.
 const SOON: Duration = Duration::from_secs(8);
 
 fn free_port() -> u16 {
@@ -29,22 +29,22 @@ fn connect(port: u16) -> TcpStream {
     }
 }
 
-/// An agent of this machine that listens, and ends with the test.
+/// A listening agent on this machine. Dropping it ends the process.
 struct Agent {
     port: u16,
     child: Option<Child>,
 }
 
 impl Agent {
-    fn new(ground: &Ground, token: &str) -> Agent {
+    fn new(workspace: &Workspace, token: &str) -> Agent {
         let port = free_port();
         let mut command = Command::new(PROGRAM);
-        let child = own(&mut command, &ground.journal())
+        let child = prepare_command(&mut command, &workspace.journal())
             .args(["agent", "--once", "--listen", &port.to_string()])
             .env("FATHOM_TOKEN", token)
             .spawn()
             .unwrap();
-        // It greets once it listens.
+        // It sends its greeting once it listens.
         connect(port).read_exact(&mut [0; 40]).unwrap();
         let child = Some(child);
         Agent { port, child }
@@ -64,31 +64,33 @@ impl Drop for Agent {
     }
 }
 
-fn lead(ground: &Ground, port: u16) -> Ran {
-    end(ground.with_hosts(None, &format!("tcp://127.0.0.1:{port}"), "saved"))
+fn lead(workspace: &Workspace, port: u16) -> Ran {
+    end(workspace.with_hosts(None, &format!("tcp://127.0.0.1:{port}"), "saved"))
 }
 
-/// Connections that say nothing.
-fn silent(port: u16, count: usize) -> Vec<TcpStream> {
+/// Opens connections that send nothing.
+fn open_silent_connections(port: u16, count: usize) -> Vec<TcpStream> {
     (0..count).map(|_| connect(port)).collect()
 }
 
 #[test]
 fn silent_connections_delay_no_fleet() {
-    let Some(ground) = Ground::new(SIMULATED) else { return };
+    let Some(workspace) = Workspace::new(SIMULATED) else {
+        return;
+    };
     for count in [1, 64, 100] {
-        let agent = Agent::new(&ground, TOKEN);
-        let _silent = silent(agent.port, count);
-        let ran = lead(&ground, agent.port);
+        let agent = Agent::new(&workspace, TOKEN);
+        let _silent = open_silent_connections(agent.port, count);
+        let ran = lead(&workspace, agent.port);
         ran.expect(0, &["by TCP"]);
         assert!(ran.took < SOON, "{count}: {:?}", ran.took);
         agent.end().expect(0, &[]);
-        // The same where the coordinator listens.
+        // The same if the coordinator listens.
         let port = free_port();
-        let running = ground.with_hosts(None, &format!("listen://127.0.0.1:{port}*1"), "saved");
-        let _silent = silent(port, count);
+        let running = workspace.with_hosts(None, &format!("listen://127.0.0.1:{port}*1"), "saved");
+        let _silent = open_silent_connections(port, count);
         let mut command = Command::new(PROGRAM);
-        let connecting = own(&mut command, &ground.journal())
+        let connecting = prepare_command(&mut command, &workspace.journal())
             .args(["agent", "--connect", &format!("127.0.0.1:{port}")])
             .spawn()
             .unwrap();
@@ -99,11 +101,13 @@ fn silent_connections_delay_no_fleet() {
     }
 }
 
-/// A handshake has 3 s as a whole, however its bytes are spread.
+/// A complete handshake has 3 s, regardless of the pauses between its bytes.
 #[test]
 fn a_handshake_byte_by_byte_is_ended_in_time() {
-    let Some(ground) = Ground::new(SIMULATED) else { return };
-    let agent = Agent::new(&ground, TOKEN);
+    let Some(workspace) = Workspace::new(SIMULATED) else {
+        return;
+    };
+    let agent = Agent::new(&workspace, TOKEN);
     let mut slow = connect(agent.port);
     let begun = Instant::now();
     slow.read_exact(&mut [0; 40]).unwrap();
@@ -123,17 +127,19 @@ fn a_handshake_byte_by_byte_is_ended_in_time() {
         "{took:?}"
     );
     // It still serves.
-    lead(&ground, agent.port).expect(0, &["by TCP"]);
+    lead(&workspace, agent.port).expect(0, &["by TCP"]);
     agent.end().expect(0, &["not complete within 3 s"]);
 }
 
-/// What was not answered in time is no wrong token, and what was answered wrongly is.
+/// A handshake without a verdict is not reported as a wrong token. A wrong proof is.
 #[test]
-fn a_wrong_token_is_said_of_a_wrong_token_only() {
-    let Some(ground) = Ground::new(SIMULATED) else { return };
-    let agent = Agent::new(&ground, "another-token-of-16");
-    lead(&ground, agent.port).expect(3, &["the same token", "help: set FATHOM_TOKEN"]);
-    // One that hangs up where its verdict is due, as one does whose seats are taken.
+fn only_a_wrong_token_is_reported_as_a_wrong_token() {
+    let Some(workspace) = Workspace::new(SIMULATED) else {
+        return;
+    };
+    let agent = Agent::new(&workspace, "another-token-of-16");
+    lead(&workspace, agent.port).expect(3, &["the same token", "help: set FATHOM_TOKEN"]);
+    // A peer that hangs up instead of sending its verdict.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let hanging_up = thread::spawn(move || {
@@ -141,13 +147,13 @@ fn a_wrong_token_is_said_of_a_wrong_token_only() {
         stream.write_all(&[&b"fathom\x00\x02"[..], &[7; 32]].concat()).unwrap();
         stream.read_exact(&mut [0; OPENING]).unwrap();
     });
-    let ran = lead(&ground, port);
+    let ran = lead(&workspace, port);
     ran.expect(3, &["ended the connection before the handshake was complete"]);
     assert!(!ran.err.contains("token"), "{}", ran.err);
     hanging_up.join().unwrap();
 }
 
-/// Passes one connection on to an agent, and what the coordinator sends through `change`, piece by
+/// Relays one connection to an agent. Passes the data of the coordinator through `change`, piece by
 /// piece.
 fn relay(to: u16, mut change: impl FnMut(Vec<u8>) -> Vec<u8> + Send + 'static) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -171,8 +177,8 @@ fn relay(to: u16, mut change: impl FnMut(Vec<u8>) -> Vec<u8> + Send + 'static) -
     port
 }
 
-/// The same bytes with another name of the same length in the place of one.
-fn renamed(bytes: Vec<u8>, from: &[u8], to: &[u8]) -> Vec<u8> {
+/// Replaces a name in some bytes by another one of the same length.
+fn replace_name(bytes: Vec<u8>, from: &[u8], to: &[u8]) -> Vec<u8> {
     let mut bytes = bytes;
     while let Some(at) = bytes.windows(from.len()).position(|part| part == from) {
         bytes[at..at + to.len()].copy_from_slice(to);
@@ -181,29 +187,29 @@ fn renamed(bytes: Vec<u8>, from: &[u8], to: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn a_relay_that_changes_a_target_is_cut_off_before_anything_is_opened() {
-    let Some(ground) = Ground::new("") else { return };
-    let (own_file, foreign) = (ground.path("own-file.dat"), ground.path("foe-file.dat"));
+fn a_relay_that_changes_a_target_is_disconnected_before_anything_is_opened() {
+    let Some(workspace) = Workspace::new("") else { return };
+    let (own_file, foreign) = (workspace.path("own-file.dat"), workspace.path("foe-file.dat"));
     let job = format!(
         "[[job]]\nname = \"w\"\ntarget = \"{}\"\nwrite = 100\noperations = 200\n",
         own_file.display()
     );
-    fs::write(ground.path("job.toml"), job).unwrap();
+    fs::write(workspace.path("job.toml"), job).unwrap();
     let bytes = |value: u8| vec![value; 1 << 20];
     fs::write(&own_file, bytes(1)).unwrap();
     fs::write(&foreign, bytes(2)).unwrap();
     let overwrite = |port: u16| {
         let mut command = Command::new(PROGRAM);
-        let child = own(&mut command, &ground.journal())
-            .args(ground.words("saved"))
+        let child = prepare_command(&mut command, &workspace.journal())
+            .args(workspace.words("saved"))
             .args(["--hosts", &format!("tcp://127.0.0.1:{port}"), "--allow-overwrite"])
             .arg(&own_file)
             .spawn()
             .unwrap();
         end(child)
     };
-    let agent = Agent::new(&ground, TOKEN);
-    let ran = overwrite(relay(agent.port, |piece| renamed(piece, b"own-file", b"foe-file")));
+    let agent = Agent::new(&workspace, TOKEN);
+    let ran = overwrite(relay(agent.port, |piece| replace_name(piece, b"own-file", b"foe-file")));
     assert!(
         fs::read(&foreign).unwrap() == bytes(2),
         "the foreign file was written to"
@@ -211,15 +217,15 @@ fn a_relay_that_changes_a_target_is_cut_off_before_anything_is_opened() {
     assert!(fs::read(&own_file).unwrap() == bytes(1), "something was measured");
     let why = "was changed, repeated, dropped or inserted in transit: connect directly or through ssh";
     ran.expect(3, &[why]);
-    assert_eq!(ran.err.matches(why).count(), 1, "it is said once: {}", ran.err);
+    assert_eq!(ran.err.matches(why).count(), 1, "it is reported once: {}", ran.err);
     agent.end().expect(6, &[why]);
-    // The same relay does no harm where it changes nothing.
-    let agent = Agent::new(&ground, TOKEN);
+    // A relay that changes nothing does no harm.
+    let agent = Agent::new(&workspace, TOKEN);
     overwrite(relay(agent.port, |piece| piece)).expect(0, &["by TCP"]);
     assert!(fs::read(&own_file).unwrap() != bytes(1));
 }
 
-/// Cuts what the coordinator sends into its opening and its sealed frames.
+/// Splits the data of the coordinator into its opening and its sealed frames.
 #[derive(Default)]
 struct Frames {
     opened: bool,
@@ -250,10 +256,12 @@ impl Frames {
 }
 
 #[test]
-fn a_relay_that_repeats_or_drops_a_frame_is_cut_off() {
-    let Some(ground) = Ground::new(SIMULATED) else { return };
+fn a_relay_that_repeats_or_drops_a_frame_is_disconnected() {
+    let Some(workspace) = Workspace::new(SIMULATED) else {
+        return;
+    };
     for copies in [2, 0] {
-        let agent = Agent::new(&ground, TOKEN);
+        let agent = Agent::new(&workspace, TOKEN);
         let mut frames = Frames::default();
         let port = relay(agent.port, move |piece| {
             let whole = frames.take(&piece);
@@ -263,7 +271,7 @@ fn a_relay_that_repeats_or_drops_a_frame_is_cut_off() {
             };
             whole.iter().flat_map(copies).collect()
         });
-        let ran = lead(&ground, port);
+        let ran = lead(&workspace, port);
         let parts = ["was changed, repeated, dropped or inserted in transit"];
         assert_ne!(ran.code, Some(0), "{}", ran.err);
         assert!(ran.err.contains(parts[0]), "{copies}: {}", ran.err);
@@ -272,10 +280,12 @@ fn a_relay_that_repeats_or_drops_a_frame_is_cut_off() {
 }
 
 #[test]
-fn a_run_id_leads_out_of_no_folder() {
-    let Some(ground) = Ground::new(SIMULATED) else { return };
+fn a_run_id_cannot_leave_the_journal_folder() {
+    let Some(workspace) = Workspace::new(SIMULATED) else {
+        return;
+    };
     // An order as a coordinator sends it.
-    let agent = Agent::new(&ground, TOKEN);
+    let agent = Agent::new(&workspace, TOKEN);
     let (orders, mut frames) = (Arc::new(Mutex::new(Vec::new())), Frames::default());
     let seen = Arc::clone(&orders);
     let port = relay(agent.port, move |piece| {
@@ -284,19 +294,19 @@ fn a_run_id_leads_out_of_no_folder() {
         seen.lock().unwrap().extend(whole.iter().filter(is_order).cloned());
         whole.concat()
     });
-    lead(&ground, port).expect(0, &[]);
+    lead(&workspace, port).expect(0, &[]);
     agent.end().expect(0, &[]);
     let order = orders.lock().unwrap()[0].clone();
     let order = String::from_utf8(order[36..order.len() - 32].to_vec()).unwrap();
     // The same order with a run of another name.
     let (before, rest) = order.split_once("\"run\":\"").unwrap();
     let (_, after) = rest.split_once('"').unwrap();
-    let agent = Agent::new(&ground, TOKEN);
+    let agent = Agent::new(&workspace, TOKEN);
     let mut stream = connect(agent.port);
     let session = connect_session(&mut stream, Role::Coordinator, TOKEN).unwrap();
     let reader = Box::new(stream.try_clone().unwrap());
     let comm = StreamComm::new(0, 2, vec![Duplex::sealed(reader, Box::new(stream), session)], "TCP");
     comm.send(1, format!("{before}\"run\":\"../../escaped\"{after}").as_bytes());
     agent.end().expect(6, &["`../../escaped` does not name a run"]);
-    assert!(!ground.path("escaped").exists() && !ground.folder.path().parent().unwrap().join("escaped").exists());
+    assert!(!workspace.path("escaped").exists() && !workspace.folder.path().parent().unwrap().join("escaped").exists());
 }

@@ -1,30 +1,32 @@
-//! Hosts that are not reached: why, what to do, and that waiting for them can be ended.
+//! Hosts that cannot be reached: the reason, the remedy, and interruption of the wait.
 
 use std::os::unix::fs::PermissionsExt;
 
 use super::*;
 
-/// Runs on hosts that this script reaches.
-fn with_ssh(ground: &Ground, script: &str, list: &str, more: &[&str]) -> Child {
-    let path = ground.path("reach.sh");
+/// Starts a run on hosts, with this script in the place of ssh.
+fn with_ssh(workspace: &Workspace, script: &str, list: &str, more: &[&str]) -> Child {
+    let path = workspace.path("reach.sh");
     fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
     let mut command = Command::new(PROGRAM);
-    own(&mut command, &ground.journal())
+    prepare_command(&mut command, &workspace.journal())
         .args(["run", "--hosts", list])
         .args(more)
-        .arg(ground.path("job.toml"))
+        .arg(workspace.path("job.toml"))
         .env("FATHOM_SSH", &path)
         .spawn()
         .unwrap()
 }
 
 #[test]
-fn what_does_not_reach_a_host_says_why() {
-    let Some(ground) = Ground::new(SIMULATED) else { return };
-    let check = |script: &str, code: &str, said: &str, help: &str| {
-        let ran = end(with_ssh(&ground, script, "db1", &["--quiet"]));
-        ran.expect(3, &["--> db1", code, &format!("why: {said}"), help]);
+fn an_unreachable_host_is_reported_with_the_reason() {
+    let Some(workspace) = Workspace::new(SIMULATED) else {
+        return;
+    };
+    let check = |script: &str, code: &str, reason: &str, help: &str| {
+        let ran = end(with_ssh(&workspace, script, "db1", &["--quiet"]));
+        ran.expect(3, &["--> db1", code, &format!("why: {reason}"), help]);
     };
     let refused = "echo 'Could not resolve hostname db1' >&2; exit 255";
     check(
@@ -39,13 +41,15 @@ fn what_does_not_reach_a_host_says_why() {
 
 #[test]
 fn several_processes_of_one_host_are_named_one_by_one() {
-    let Some(ground) = Ground::new(SIMULATED) else { return };
+    let Some(workspace) = Workspace::new(SIMULATED) else {
+        return;
+    };
     let parts = ["invalid host `local*2`", "listen://ADDRESS*COUNT", "local,local"];
-    end(ground.with_hosts(None, "local*2", "saved")).expect(4, &parts);
+    end(workspace.with_hosts(None, "local*2", "saved")).expect(4, &parts);
 }
 
 /// Waits for a line on stderr, interrupts, and checks the end.
-fn interrupted(mut child: Child, line: &str) {
+fn interrupt_and_check(mut child: Child, line: &str) {
     use std::io::{BufRead, BufReader};
     let (line_tx, heard) = std::sync::mpsc::channel();
     let err = child.stderr.take().unwrap();
@@ -80,28 +84,32 @@ fn interrupted(mut child: Child, line: &str) {
 
 #[test]
 fn waiting_for_hosts_is_reported_and_can_be_interrupted() {
-    let Some(ground) = Ground::new(SIMULATED) else { return };
-    let hanging = with_ssh(&ground, "exec sleep 50", "db1,db2", &[]);
-    interrupted(hanging, "waiting for db1, db2");
-    let listening = with_ssh(&ground, "", "listen://127.0.0.1:0*1", &[]);
-    interrupted(listening, "waiting for 1 agent on 127.0.0.1:");
+    let Some(workspace) = Workspace::new(SIMULATED) else {
+        return;
+    };
+    let hanging = with_ssh(&workspace, "exec sleep 50", "db1,db2", &[]);
+    interrupt_and_check(hanging, "waiting for db1, db2");
+    let listening = with_ssh(&workspace, "", "listen://127.0.0.1:0*1", &[]);
+    interrupt_and_check(listening, "waiting for 1 agent on 127.0.0.1:");
     // No process listens at a port that was just closed.
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = free.local_addr().unwrap().to_string();
     drop(free);
     let mut command = Command::new(PROGRAM);
-    let worker = own(&mut command, &ground.journal())
+    let worker = prepare_command(&mut command, &workspace.journal())
         .args(["agent", "--connect", &address])
         .spawn()
         .unwrap();
-    interrupted(worker, &format!("waiting for the coordinator at {address}"));
+    interrupt_and_check(worker, &format!("waiting for the coordinator at {address}"));
 }
 
 #[test]
-fn an_address_that_cannot_be_used_is_distinguished_from_a_worker_that_is_not_there() {
-    let Some(ground) = Ground::new(SIMULATED) else { return };
+fn an_unusable_address_is_distinguished_from_a_missing_agent() {
+    let Some(workspace) = Workspace::new(SIMULATED) else {
+        return;
+    };
     let check = |list: &str, code: i32, parts: &[&str]| {
-        end(ground.with_hosts(None, list, "saved")).expect(code, parts);
+        end(workspace.with_hosts(None, list, "saved")).expect(code, parts);
     };
     check(
         "tcp://localhost",

@@ -1,4 +1,4 @@
-//! Capturing a load that is known, from a device that is made for it.
+//! Captures of a known load on a device of the test.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,12 +16,12 @@ use testbed::{Directory, LoopDevice, LoopOptions, TraceFs, Zram, need};
 use crate::calling::{command, end, fathom, fathom_line, split_words, text};
 
 fn folder() -> Directory {
-    need(Directory::fast()).expect("a temporary directory can always be made")
+    need(Directory::fast()).expect("a temporary directory can always be created")
 }
 
-/// The kernel's trace events, for one test at a time: a capture uses the first tracefs that is
-/// mounted, and it must not go before the capture ends.
-fn traced() -> Option<(MutexGuard<'static, ()>, TraceFs)> {
+/// Provides trace events of the kernel to one test at a time. A capture uses the first mounted
+/// tracefs, which must stay mounted until the capture ends.
+fn lock_tracefs() -> Option<(MutexGuard<'static, ()>, TraceFs)> {
     static TURN: Mutex<()> = Mutex::new(());
     let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     Some((turn, need(TraceFs::mounted())?))
@@ -62,7 +62,7 @@ fn operations(device: &Path) -> u64 {
 }
 
 /// Waits until a device does something.
-fn until_busy(device: &Path) {
+fn wait_until_busy(device: &Path) {
     let (start, before) = (Instant::now(), operations(device));
     while operations(device) < before + 300 {
         assert!(start.elapsed() < Duration::from_secs(30), "the load has not begun");
@@ -70,8 +70,8 @@ fn until_busy(device: &Path) {
     }
 }
 
-/// The lowest and the highest rate that the kernel has counted in any two seconds while something
-/// runs. A busy machine does less than a load asks for, and then catches up.
+/// Measures the kernel's lowest and highest rate in any two seconds of `run`. A busy machine does
+/// less than a load asks for, and then catches up.
 fn rates_of_two_seconds<T>(device: &Path, run: impl FnOnce() -> T) -> (T, [f64; 2]) {
     let is_over = AtomicBool::new(false);
     let (ran, counts) = thread::scope(|scope| {
@@ -97,8 +97,8 @@ fn rates_of_two_seconds<T>(device: &Path, run: impl FnOnce() -> T) -> (T, [f64; 
     (ran, range)
 }
 
-/// What a capture of two seconds says, whose rate is one that the kernel has counted meanwhile.
-fn captured(device: &Path, more: &[&str]) -> (String, Document) {
+/// Captures for two seconds. Checks that the kernel has counted the captured rate meanwhile.
+fn capture(device: &Path, more: &[&str]) -> (String, Document) {
     let words = [&["capture", text(device), "--time", "2s"][..], more].concat();
     let (ran, [low, high]) = rates_of_two_seconds(device, || fathom(&words));
     ran.expect(0, &["recording the I/O of"]);
@@ -117,10 +117,10 @@ fn ring(trace: &TraceFs, process: u32) -> PathBuf {
     trace.path().join(format!("instances/fathom-{process}"))
 }
 
-/// 70 % reads of 4 KiB at random places with 8 in flight, on a device with a queue.
+/// The load is 70 % random reads of 4 KiB with 8 in flight.
 #[test]
-fn a_mix_on_a_device_with_a_queue_is_seen() {
-    let Some((_turn, _trace)) = traced() else { return };
+fn a_mix_on_a_device_with_a_queue_is_captured() {
+    let Some((_turn, _trace)) = lock_tracefs() else { return };
     let Some(device) = need(LoopDevice::of_size(64 << 20, LoopOptions::default())) else {
         return;
     };
@@ -128,48 +128,48 @@ fn a_mix_on_a_device_with_a_queue_is_seen() {
     let load = Load::begin(&split_words(&format!(
         "--target {path} --allow-destroy {path} --read 70 --depth 8 --rate 2000"
     )));
-    until_busy(device.path());
-    let (said, document) = captured(device.path(), &[]);
+    wait_until_busy(device.path());
+    let (output, document) = capture(device.path(), &[]);
     drop(load);
     let job = &document.jobs[0];
     assert!(
-        said.contains("From trace events: requests as the device receives them"),
-        "{said}"
+        output.contains("From trace events: requests as the device receives them"),
+        "{output}"
     );
-    assert!((job.part.read_percent - 70.0).abs() < 4.0, "{said}");
+    assert!((job.part.read_percent - 70.0).abs() < 4.0, "{output}");
     assert_eq!(
         job.part.sizes,
         BlockSizes::Fixed {
             size: model::Bytes::kib(4)
         },
-        "{said}"
+        "{output}"
     );
-    assert!(matches!(job.part.access, Access::Random { .. }), "{said}");
-    assert!((1..=16).contains(&job.depth.unwrap_or(1)), "{said}");
+    assert!(matches!(job.part.access, Access::Random { .. }), "{output}");
+    assert!((1..=16).contains(&job.depth.unwrap_or(1)), "{output}");
 }
 
 /// Reads of two sizes, one at a time, on a device without a queue.
 #[test]
-fn depth_and_sizes_on_a_device_without_a_queue_are_seen() {
-    let Some((_turn, _trace)) = traced() else { return };
+fn depth_and_sizes_on_a_device_without_a_queue_are_captured() {
+    let Some((_turn, _trace)) = lock_tracefs() else { return };
     let Some(device) = need(Zram::of_size(64 << 20)) else {
         return;
     };
     let path = text(device.path());
-    // Blocks that were never written cost the device nothing.
+    // Reads of blocks that were never written cost the device nothing.
     let written = fathom_line(&format!(
         "run --target {path} --allow-destroy {path} --access sequential --write 100 --block 64k --passes 1 -q"
     ));
     written.expect(0, &[]);
     let load = Load::begin(&["--target", path, "--block", "4k/75,32k/25", "--rate", "3000"]);
-    until_busy(device.path());
-    let (said, document) = captured(device.path(), &[]);
+    wait_until_busy(device.path());
+    let (output, document) = capture(device.path(), &[]);
     drop(load);
     let job = &document.jobs[0];
-    assert!(said.contains("without a queue of its own"), "{said}");
-    assert_eq!(job.part.read_percent, 100.0, "{said}");
+    assert!(output.contains("without a queue of its own"), "{output}");
+    assert_eq!(job.part.read_percent, 100.0, "{output}");
     let BlockSizes::Split { entries } = &job.part.sizes else {
-        panic!("{said}")
+        panic!("{output}")
     };
     let of = |kib: u64| {
         entries
@@ -177,16 +177,16 @@ fn depth_and_sizes_on_a_device_without_a_queue_are_seen() {
             .find(|entry| entry.size == model::Bytes::kib(kib))
             .map_or(0.0, |entry| entry.percent)
     };
-    assert!((of(4) - 75.0).abs() < 4.0 && (of(32) - 25.0).abs() < 4.0, "{said}");
-    // The device does one after the other for a load that asks for one at a time.
-    assert_eq!(job.depth.unwrap_or(1), 1, "{said}");
+    assert!((of(4) - 75.0).abs() < 4.0 && (of(32) - 25.0).abs() < 4.0, "{output}");
+    // The load has one operation in flight, so the device executes one after the other.
+    assert_eq!(job.depth.unwrap_or(1), 1, "{output}");
 }
 
-/// As many in flight as the queue holds: the captured depth is that, and the average is not far
-/// from it.
+/// The load fills the queue. The captured depth is that of the queue, and the average is close to
+/// it.
 #[test]
-fn the_depth_of_a_full_queue_is_seen() {
-    let Some((_turn, _trace)) = traced() else { return };
+fn the_depth_of_a_full_queue_is_captured() {
+    let Some((_turn, _trace)) = lock_tracefs() else { return };
     let Some(device) = need(LoopDevice::of_size(64 << 20, LoopOptions::default())) else {
         return;
     };
@@ -194,24 +194,24 @@ fn the_depth_of_a_full_queue_is_seen() {
     let load = Load::begin(&split_words(&format!(
         "--target {path} --depth 16 --block 16k --engine libaio"
     )));
-    until_busy(device.path());
-    let (said, document) = captured(device.path(), &[]);
+    wait_until_busy(device.path());
+    let (output, document) = capture(device.path(), &[]);
     drop(load);
     // On a busy machine events are lost: then the depth is the counters' average.
-    let least = if said.contains("came too fast") { 6 } else { 12 };
-    assert!((least..=16).contains(&document.jobs[0].depth.unwrap_or(1)), "{said}");
-    let average = said
+    let least = if output.contains("came too fast") { 6 } else { 12 };
+    assert!((least..=16).contains(&document.jobs[0].depth.unwrap_or(1)), "{output}");
+    let average = output
         .lines()
         .find_map(|line| line.strip_prefix("# in flight  "))
         .unwrap();
     let average: f64 = average.split(' ').next().unwrap().parse().unwrap();
-    assert!((6.0..=16.0).contains(&average), "{said}");
+    assert!((6.0..=16.0).contains(&average), "{output}");
 }
 
-/// Large sequential writes are recognised as such, and the file whose device it is may be named.
+/// Large sequential writes with flushes are recognised.
 #[test]
-fn a_stream_of_writes_with_flushes_is_seen() {
-    let Some((_turn, _trace)) = traced() else { return };
+fn a_stream_of_writes_with_flushes_is_captured() {
+    let Some((_turn, _trace)) = lock_tracefs() else { return };
     let Some(device) = need(LoopDevice::of_size(64 << 20, LoopOptions::default())) else {
         return;
     };
@@ -222,24 +222,24 @@ fn a_stream_of_writes_with_flushes_is_seen() {
     );
     let flags = split_words(&line);
     let load = Load::begin(&flags);
-    until_busy(device.path());
-    let (said, document) = captured(device.path(), &[]);
+    wait_until_busy(device.path());
+    let (output, document) = capture(device.path(), &[]);
     drop(load);
     let job = &document.jobs[0];
-    assert_eq!(job.part.read_percent, 0.0, "{said}");
-    assert!(matches!(job.part.access, Access::Sequential(_)), "{said}");
+    assert_eq!(job.part.read_percent, 0.0, "{output}");
+    assert!(matches!(job.part.access, Access::Sequential(_)), "{output}");
     assert_eq!(
         job.part.sizes,
         BlockSizes::Fixed {
             size: model::Bytes::kib(64)
         },
-        "{said}"
+        "{output}"
     );
-    assert!((4..=6).contains(&job.flush_every), "{said}");
+    assert!((4..=6).contains(&job.flush_every), "{output}");
 }
 
 #[test]
-fn counters_tell_means_and_say_that_they_are_weaker() {
+fn counters_give_means_with_a_caveat() {
     let Some(device) = need(LoopDevice::of_size(64 << 20, LoopOptions::default())) else {
         return;
     };
@@ -247,28 +247,28 @@ fn counters_tell_means_and_say_that_they_are_weaker() {
     let load = Load::begin(&split_words(&format!(
         "--target {path} --allow-destroy {path} --read 50 --block 8k --rate 1000 --depth 4"
     )));
-    until_busy(device.path());
-    let (said, document) = captured(device.path(), &["--counters"]);
+    wait_until_busy(device.path());
+    let (output, document) = capture(device.path(), &["--counters"]);
     drop(load);
     let job = &document.jobs[0];
     assert!(
-        said.contains("are assumed to be random because their") && said.contains("order is unknown (--counters"),
-        "{said}"
+        output.contains("are assumed to be random because their") && output.contains("order is unknown (--counters"),
+        "{output}"
     );
-    assert!((job.part.read_percent - 50.0).abs() < 6.0, "{said}");
+    assert!((job.part.read_percent - 50.0).abs() < 6.0, "{output}");
     assert_eq!(
         job.part.sizes,
         BlockSizes::Fixed {
             size: model::Bytes::kib(8)
         },
-        "{said}"
+        "{output}"
     );
 }
 
 /// ^C ends the capture: the file is written and the ring is gone.
 #[test]
 fn an_interrupt_leaves_a_file_and_no_ring() {
-    let Some((_turn, trace)) = traced() else { return };
+    let Some((_turn, trace)) = lock_tracefs() else { return };
     let Some(device) = need(LoopDevice::of_size(64 << 20, LoopOptions::default())) else {
         return;
     };
@@ -276,7 +276,7 @@ fn an_interrupt_leaves_a_file_and_no_ring() {
     let out = folder.path().join("job.toml");
     let path = text(device.path());
     let load = Load::begin(&["--target", path, "--rate", "1000"]);
-    until_busy(device.path());
+    wait_until_busy(device.path());
     let words = ["capture", path, "--time", "10m", "--out", text(&out)];
     let capture = command(&words)
         .stdout(Stdio::piped())
@@ -305,7 +305,7 @@ fn an_interrupt_leaves_a_file_and_no_ring() {
 }
 
 #[test]
-fn what_cannot_be_captured_is_reported() {
+fn targets_that_cannot_be_captured_are_reported() {
     fathom(&["capture", "/nowhere"]).expect(3, &["cannot look at /nowhere", "check the spelling"]);
     fathom(&["capture", "/dev/null"]).expect(3, &["cannot find a block device under /dev/null", "fathom targets"]);
     fathom(&["capture", "/", "--time", "0s"]).expect(4, &["the time must be above 0"]);

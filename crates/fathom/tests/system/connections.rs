@@ -1,5 +1,5 @@
-//! Connections that want nothing, or want it slowly, beside a run with `--metrics`: neither the run
-//! nor other clients notice.
+//! Idle and slow connections to a run with `--metrics`. They disturb neither the run nor other
+//! clients.
 
 use std::fs;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
@@ -11,9 +11,9 @@ use testbed::{Directory, need};
 
 use crate::calling::{PROGRAM, text};
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A run with a server beside it.
+/// A run that serves its metrics.
 struct Run {
     _folder: Directory,
     child: Child,
@@ -23,7 +23,7 @@ struct Run {
 impl Run {
     /// Runs a job file under `ulimit -n`. `FOLDER` in it is the folder of the test.
     fn start(job: &str, open_files: u32) -> Run {
-        let folder = need(Directory::fast()).expect("a temporary directory can always be made");
+        let folder = need(Directory::fast()).expect("a temporary directory can always be created");
         fs::write(
             folder.path().join("job.toml"),
             job.replace("FOLDER", text(folder.path())),
@@ -45,7 +45,7 @@ impl Run {
         let address = line.split("http://").nth(1).and_then(|rest| rest.split('/').next());
         let address = address.and_then(|address| address.parse().ok());
         let address = address.unwrap_or_else(|| panic!("no address is printed: {line}"));
-        // What comes after it fits the pipe.
+        // The remaining output fits into the pipe.
         child.stderr = Some(err.into_inner());
         Run {
             _folder: folder,
@@ -55,14 +55,14 @@ impl Run {
     }
 
     fn connect(&self) -> TcpStream {
-        TcpStream::connect_timeout(&self.address, PATIENCE).unwrap()
+        TcpStream::connect_timeout(&self.address, TIMEOUT).unwrap()
     }
 
-    /// What `/metrics` answers, and how long that takes.
+    /// The response of `/metrics`, and its duration.
     fn metrics(&self) -> (String, Duration) {
         let begun = Instant::now();
         let mut stream = self.connect();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(TIMEOUT)).unwrap();
         let request = format!(
             "GET /metrics HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n",
             self.address
@@ -87,7 +87,7 @@ impl Run {
             if let Some(status) = self.child.try_wait().unwrap() {
                 break status;
             }
-            assert!(begun.elapsed() < PATIENCE, "it does not end");
+            assert!(begun.elapsed() < TIMEOUT, "it does not end");
             std::thread::sleep(Duration::from_millis(20));
         };
         let mut err = String::new();
@@ -114,9 +114,9 @@ fn is_closed(stream: &mut TcpStream) -> bool {
 
 const QUIET: &str = "[[job]]\nname = \"q\"\ntarget = \"null\"\nrate = \"10iops\"\ntime = \"9s\"\nwarm-up = \"0s\"\n";
 
-/// A scan of ports took the file descriptors that a run opens its files with.
+/// A port scan once used up the file descriptors that a run needs.
 #[test]
-fn idle_connections_beside_few_descriptors_fail_no_run() {
+fn idle_connections_with_few_descriptors_fail_no_run() {
     // The second step opens a file 60 times, after the connections have come.
     let job = "[[job]]\nname = \"before\"\ntarget = \"null\"\nrate = \"10iops\"\ntime = \"3s\"\nwarm-up = \"0s\"\n\
                [[job]]\nname = \"opens\"\nstep = 2\ntarget = \"FOLDER/f.dat\"\nsize = \"1m\"\nengine = \"psync\"\nworkers = 60\n\
@@ -131,7 +131,7 @@ fn idle_connections_beside_few_descriptors_fail_no_run() {
 }
 
 #[test]
-fn slow_headers_are_ended_after_five_seconds() {
+fn connections_with_slow_headers_are_closed_after_five_seconds() {
     let run = Run::start(QUIET, 1024);
     let begun = Instant::now();
     let (mut slow, mut silent) = (run.connect(), run.connect());
@@ -155,9 +155,9 @@ fn slow_headers_are_ended_after_five_seconds() {
 }
 
 #[test]
-fn beyond_sixty_four_connections_the_one_without_a_request_for_longest_makes_room() {
+fn beyond_sixty_four_connections_the_longest_idle_one_is_closed() {
     let run = Run::start(QUIET, 1024);
-    // One that watches has a request all the time.
+    // A client that watches always has an active request.
     let mut watching = run.connect();
     let request = format!("GET /events HTTP/1.1\r\nHost: {}\r\n\r\n", run.address);
     watching.write_all(request.as_bytes()).unwrap();
@@ -167,12 +167,12 @@ fn beyond_sixty_four_connections_the_one_without_a_request_for_longest_makes_roo
     let mut idle: Vec<TcpStream> = (0..64).map(|_| run.connect()).collect();
     run.expect_answer_within(Duration::from_secs(2));
     let closed: Vec<usize> = (0..64).filter(|place| is_closed(&mut idle[*place])).collect();
-    // 65 and the client: two had to go, the oldest.
+    // With the client there were 66 connections, so the two oldest idle ones were closed.
     assert_eq!(closed, [0, 1]);
     // The stream continues.
     let mut piece = [0; 4096];
     let begun = Instant::now();
-    watching.set_read_timeout(Some(PATIENCE)).unwrap();
+    watching.set_read_timeout(Some(TIMEOUT)).unwrap();
     while begun.elapsed() < Duration::from_secs(2) {
         assert!(watching.read(&mut piece).unwrap() > 0, "the stream ended");
     }

@@ -1,11 +1,11 @@
-//! What limits a load, on the real kernel.
+//! Diagnosis of the limit of a load, on the real kernel.
 
 use testbed::{Directory, Limit, LoopDevice, LoopFs, LoopOptions, Throttle, need};
 
 use crate::calling::{fathom, split_words, text};
 
-/// A control group lets 1000 reads a second through. It is read from the system and named, with
-/// nothing said about it. Of ten seconds and more, some may be slow for other reasons.
+/// A control group limits reads to 1000 per second. The diagnosis finds and names it without an
+/// option. Over ten seconds and more, some seconds may be slow for other reasons.
 #[test]
 fn a_control_group_is_found_and_named() {
     let (Some(device), Some(throttle)) = (
@@ -38,7 +38,7 @@ fn a_control_group_is_found_and_named() {
         }
         found
     };
-    // Where other programs leave no processor, they are what limits the load.
+    // If other programs leave no processor free, they limit the load.
     if found["answer"] == "processor" {
         let sentence = found["sentence"].as_str().unwrap();
         assert!(sentence.starts_with("other programs used"), "{found:#}");
@@ -53,7 +53,7 @@ fn a_control_group_is_found_and_named() {
     assert!((found["share"].as_f64().unwrap() - 1.0).abs() < 0.02, "{found:#}");
 }
 
-/// The same on a file.
+/// The same test on a file.
 #[test]
 fn a_control_group_over_a_file_is_found_and_named() {
     let (Some(ext4), Some(throttle)) = (need(LoopFs::ext4(256 << 20)), need(Throttle::new())) else {
@@ -61,7 +61,7 @@ fn a_control_group_over_a_file_is_found_and_named() {
     };
     let file = ext4.path().join("f");
     let size = ["run", "--target", text(&file), "--size", "64m"];
-    // Laid out before anything is limited.
+    // The file is laid out before the limit applies.
     fathom(&[&size[..], &["--operations", "10"]].concat()).expect(0, &[]);
     if need(throttle.set(ext4.device().path(), Limit::ReadOperations(1000))).is_none() {
         return;
@@ -90,10 +90,10 @@ fn limits_are_named_and_mistakes_reported() {
     with(&["--vm", "no-such-machine"]).expect(4, &[]);
 }
 
-/// Azure's combined test as a job file: each job names its path, and has a limit of its own beside
-/// those of the machine.
+/// Azure's combined test as a job file. Each job names its path, and has its own limit in addition
+/// to those of the machine.
 #[test]
-fn jobs_of_a_file_are_held_to_the_limits_of_their_paths() {
+fn jobs_of_a_file_are_compared_with_the_limits_of_their_paths() {
     let Some(folder) = need(Directory::fast()) else { return };
     let file = folder.path().join("combined.toml");
     let jobs = "cap = \"array:iops=40000,path=uncached\"\n\
@@ -161,7 +161,7 @@ fn jobs_of_a_file_are_held_to_the_limits_of_their_paths() {
     ] {
         assert!(page.contains(part), "{part}");
     }
-    // A limit of a role that no job has would be held against nothing.
+    // A limit of a role that no job has would apply to nothing.
     write(&jobs.replace("path=uncached", "role=dta"));
     fathom(&["run", text(&file), "--no-history"]).expect(4, &["the limit `array` applies to no job"]);
 }

@@ -1,6 +1,6 @@
-//! What takes long, or needs much of the machine: the program in the place of fio and DiskSpd, its
-//! reports in a browser, its judgement of simulated and throttled devices, the protection of data.
-//! One program, because each one links everything.
+//! Tests that take long or need much of the machine. They cover the drop-in modes of fio and
+//! DiskSpd, reports in a browser, verdicts on simulated and throttled devices, and the protection
+//! of data. They are one program, because each test program links everything.
 
 #![allow(clippy::unwrap_used, reason = "a test that meets the unexpected fails")]
 

@@ -1,4 +1,4 @@
-//! Files that fathom once made and that hold the user's own data by now: no command changes them
+//! Files that fathom once created and that now contain the user's own data. No command changes them
 //! without permission.
 
 use std::fs;
@@ -12,9 +12,9 @@ use crate::calling::{Ran, command, finish, text};
 
 const MIB: u64 = 1 << 20;
 
-/// How a user's own data comes into a file that fathom made: shell commands, where `$M` is that
-/// file, `$P` is data of the user's (as large as `seq 1 1000000` makes it), `$Q` is data of the
-/// user's of the same size as `$M`, and `$D` is their folder.
+/// Ways in which a user's own data gets into a file of fathom. They are shell commands, where `$M`
+/// is that file, `$P` is the user's data (the output of `seq 1 1000000`), `$Q` is the user's data
+/// with the size of `$M`, and `$D` is their folder.
 const WAYS: &[(&str, &str)] = &[
     ("cat", "cat $P > $M"),
     ("cat of the same size", "cat $Q > $M"),
@@ -131,33 +131,34 @@ const COMMANDS: &[(&str, &[&str])] = &[
     ("suite", &["suite", "{d}/suite.toml", "-q"]),
 ];
 
-/// A folder with a file of fathom's, and data of a user's.
-struct Place<'a> {
+/// A folder with a file of fathom and data of a user.
+struct Workspace<'a> {
     folder: &'a Path,
     marked: PathBuf,
     cache: &'static str,
 }
 
-impl<'a> Place<'a> {
-    fn new_in(parent: &'a Path, cache: &'static str) -> Place<'a> {
-        let place = Place {
+impl<'a> Workspace<'a> {
+    fn new_in(parent: &'a Path, cache: &'static str) -> Workspace<'a> {
+        let workspace = Workspace {
             folder: parent,
             marked: parent.join("m.dat"),
             cache,
         };
-        place.shell("seq 1 1000000 > $P && seq 5000000 7000000 | head -c 8388608 > $Q && touch -d 2020-01-01 $P $Q");
+        workspace
+            .shell("seq 1 1000000 > $P && seq 5000000 7000000 | head -c 8388608 > $Q && touch -d 2020-01-01 $P $Q");
         let job = format!(
             "[[job]]\ntarget = \"{}\"\nread = 0\ncache = \"{cache}\"\ntime = \"200ms\"\nwarm-up = \"0s\"\n",
-            text(&place.marked)
+            text(&workspace.marked)
         );
         fs::write(parent.join("job.toml"), job).unwrap();
         let suite = format!(
             "name = \"trial\"\nobjective = \"nothing is lost\"\n[defaults]\ntarget = \"{}\"\nread = 0\ncache = \"{cache}\"\ntime = \"1s\"\nwarm-up = \"0s\"\n\
              [[workload]]\nname = \"writes\"\nrequire = \"iops>=1\"\n",
-            text(&place.marked)
+            text(&workspace.marked)
         );
         fs::write(parent.join("suite.toml"), suite).unwrap();
-        place
+        workspace
     }
 
     fn fathom(&self, words: &[&str]) -> Ran {
@@ -167,7 +168,7 @@ impl<'a> Place<'a> {
                 .replace("{c}", self.cache)
         };
         let words: Vec<String> = words.iter().map(at).collect();
-        // Where the file system knows no attributes, marks are kept there.
+        // Marks are kept in this folder if the file system has no attributes.
         finish(command(&words).env("XDG_STATE_HOME", self.folder.join("state")))
     }
 
@@ -196,7 +197,7 @@ impl<'a> Place<'a> {
         fs::read(&self.marked).unwrap()
     }
 
-    /// A run that writes to the marked file for a minute, as soon as it does so.
+    /// Starts a run that writes to the marked file for a minute. Returns once the run writes.
     fn start_writing(&self) -> Child {
         let mut words = vec!["run", "--target", text(&self.marked), "--write", "100"];
         words.extend(["--time", "60s", "--warm-up", "0", "-q"]);
@@ -207,19 +208,19 @@ impl<'a> Place<'a> {
 }
 
 /// Tries every way with every command, and returns what was lost.
-fn losses(folder: &Path, cache: &'static str, ways: &[(&str, &str)], commands: &[(&str, &[&str])]) -> Vec<String> {
+fn find_losses(folder: &Path, cache: &'static str, ways: &[(&str, &str)], commands: &[(&str, &[&str])]) -> Vec<String> {
     let mut lost = Vec::new();
     for (number, (way, how)) in ways.iter().enumerate() {
         let folder = folder.join(number.to_string());
         fs::create_dir(&folder).unwrap();
-        let place = Place::new_in(&folder, cache);
-        place.make();
-        place.shell(how);
-        let mut before = place.bytes();
+        let workspace = Workspace::new_in(&folder, cache);
+        workspace.make();
+        workspace.shell(how);
+        let mut before = workspace.bytes();
         for (name, words) in commands {
-            let ran = place.fathom(words);
+            let ran = workspace.fathom(words);
             assert!(!ran.err.contains("panicked"), "{way}, {name}: {ran:#?}");
-            let after = place.bytes();
+            let after = workspace.bytes();
             if after != before {
                 lost.push(format!("{way}: {name}: {}", ran.err));
                 before = after;
@@ -233,8 +234,8 @@ fn losses(folder: &Path, cache: &'static str, ways: &[(&str, &str)], commands: &
 }
 
 #[track_caller]
-fn nothing_is_lost(folder: &Path, cache: &'static str, commands: &[(&str, &[&str])]) {
-    let lost = losses(folder, cache, WAYS, commands);
+fn assert_nothing_is_lost(folder: &Path, cache: &'static str, commands: &[(&str, &[&str])]) {
+    let lost = find_losses(folder, cache, WAYS, commands);
     assert!(
         lost.is_empty(),
         "{} of {}:\n{}",
@@ -245,60 +246,60 @@ fn nothing_is_lost(folder: &Path, cache: &'static str, commands: &[(&str, &[&str
 }
 
 #[test]
-fn own_data_in_a_file_that_fathom_made_is_kept_by_every_command() {
+fn user_data_in_a_file_of_fathom_is_kept_by_every_command() {
     let Some(fs) = need(LoopFs::ext4(256 * MIB)) else {
         return;
     };
-    nothing_is_lost(fs.path(), "direct", COMMANDS);
+    assert_nothing_is_lost(fs.path(), "direct", COMMANDS);
 }
 
-/// Those that use it as it is, and that make it larger.
+/// The number of commands to try. These use the file unchanged, use a part of it, or enlarge it.
 const FEW: usize = 3;
 
-/// A change that follows at once has the same time there, to the second.
+/// There, an immediate change has the same timestamp, because timestamps are whole seconds.
 #[test]
-fn own_data_in_a_file_that_fathom_made_is_kept_where_times_are_whole_seconds() {
+fn user_data_in_a_file_of_fathom_is_kept_with_timestamps_of_whole_seconds() {
     let Some(fs) = need(LoopFs::ext4_with_whole_seconds(256 * MIB)) else {
         return;
     };
-    nothing_is_lost(fs.path(), "direct", &COMMANDS[..FEW]);
+    assert_nothing_is_lost(fs.path(), "direct", &COMMANDS[..FEW]);
 }
 
 #[test]
-fn own_data_in_a_file_that_fathom_made_is_kept_on_xfs() {
+fn user_data_in_a_file_of_fathom_is_kept_on_xfs() {
     let Some(fs) = need(LoopFs::xfs(512 * MIB)) else { return };
-    nothing_is_lost(fs.path(), "direct", &COMMANDS[..FEW]);
+    assert_nothing_is_lost(fs.path(), "direct", &COMMANDS[..FEW]);
 }
 
 #[test]
-fn own_data_in_a_file_that_fathom_made_is_kept_on_btrfs() {
+fn user_data_in_a_file_of_fathom_is_kept_on_btrfs() {
     let Some(fs) = need(LoopFs::btrfs(512 * MIB)) else {
         return;
     };
-    nothing_is_lost(fs.path(), "direct", &COMMANDS[..FEW]);
+    assert_nothing_is_lost(fs.path(), "direct", &COMMANDS[..FEW]);
 }
 
 #[test]
-fn own_data_in_a_file_that_fathom_made_is_kept_on_tmpfs() {
+fn user_data_in_a_file_of_fathom_is_kept_on_tmpfs() {
     let Some(fs) = need(TmpFs::of_size(256 * MIB)) else {
         return;
     };
-    nothing_is_lost(fs.path(), "buffered", &COMMANDS[..FEW]);
+    assert_nothing_is_lost(fs.path(), "buffered", &COMMANDS[..FEW]);
 }
 
 #[test]
-fn own_data_in_a_file_that_fathom_made_is_kept_without_attributes() {
+fn user_data_in_a_file_of_fathom_is_kept_without_attributes() {
     let Some(fs) = need(TmpFs::without_attributes()) else {
         return;
     };
-    nothing_is_lost(fs.path(), "buffered", &COMMANDS[..FEW]);
+    assert_nothing_is_lost(fs.path(), "buffered", &COMMANDS[..FEW]);
 }
 
-/// The reproducer of the report: without permission it only reads.
+/// Without permission, a screening only reads.
 #[test]
-fn a_screening_keeps_own_data_in_a_file_that_fathom_made() {
+fn a_screening_keeps_user_data_in_a_file_of_fathom() {
     let Some(fs) = need(LoopFs::ext4(64 * MIB)) else { return };
-    let lost = losses(fs.path(), "direct", &WAYS[..1], &[("quick", &["quick", "{m}", "-q"])]);
+    let lost = find_losses(fs.path(), "direct", &WAYS[..1], &[("quick", &["quick", "{m}", "-q"])]);
     assert_eq!(lost, ["cat: quick was run"], "it only reads");
 }
 
@@ -306,44 +307,47 @@ fn a_screening_keeps_own_data_in_a_file_that_fathom_made() {
 #[test]
 fn a_file_whose_run_was_killed_needs_permission() {
     let Some(fs) = need(LoopFs::ext4(64 * MIB)) else { return };
-    let place = Place::new_in(fs.path(), "direct");
-    place.make();
-    let mut child = place.start_writing();
+    let workspace = Workspace::new_in(fs.path(), "direct");
+    workspace.make();
+    let mut child = workspace.start_writing();
     child.kill().unwrap();
     child.wait().unwrap();
     let again = COMMANDS[0].1;
-    let left = place.bytes();
-    place.fathom(again).expect(3, &["--allow-overwrite", "killed"]);
-    place.shell("cat $Q > $M");
+    let left = workspace.bytes();
+    workspace.fathom(again).expect(3, &["--allow-overwrite", "killed"]);
+    workspace.shell("cat $Q > $M");
     for (name, words) in COMMANDS {
-        assert_ne!(place.fathom(words).code, Some(0), "{name}");
+        assert_ne!(workspace.fathom(words).code, Some(0), "{name}");
     }
-    assert_eq!(place.bytes(), fs::read(place.folder.join("same-size.txt")).unwrap());
-    fs::write(&place.marked, left).unwrap();
-    let allowed = [again, &["--allow-overwrite", text(&place.marked)]].concat();
-    place.fathom(&allowed).expect(0, &["IOPS"]);
+    assert_eq!(
+        workspace.bytes(),
+        fs::read(workspace.folder.join("same-size.txt")).unwrap()
+    );
+    fs::write(&workspace.marked, left).unwrap();
+    let allowed = [again, &["--allow-overwrite", text(&workspace.marked)]].concat();
+    workspace.fathom(&allowed).expect(0, &["IOPS"]);
 }
 
-/// A run of ours leaves a file of ours, however it ends.
+/// A run leaves a file that later runs may use, regardless of how it ends.
 #[test]
-fn a_file_of_ours_stays_ours_from_run_to_run() {
+fn a_file_of_fathom_can_be_reused_from_run_to_run() {
     let Some(fs) = need(LoopFs::ext4(256 * MIB)) else {
         return;
     };
-    let place = Place::new_in(fs.path(), "direct");
-    place.make();
+    let workspace = Workspace::new_in(fs.path(), "direct");
+    workspace.make();
     for (name, words) in COMMANDS.iter().filter(|(name, _)| *name != "a trim") {
-        let ran = place.fathom(words);
+        let ran = workspace.fathom(words);
         assert!(ran.code != Some(3), "{name}: {ran:#?}");
     }
     // Interrupted in the middle.
-    let child = place.start_writing();
+    let child = workspace.start_writing();
     Command::new("kill")
         .args(["-INT", &child.id().to_string()])
         .status()
         .unwrap();
     crate::calling::end(child);
-    place
+    workspace
         .fathom(COMMANDS[0].1)
         .expect(0, &["prepared earlier with 16 MiB of random data"]);
 }

@@ -1,4 +1,4 @@
-//! The look around before a test.
+//! The preflight: watching for I/O of other programs before a test.
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -7,7 +7,7 @@ use testbed::{LoopDevice, LoopOptions, need};
 
 use crate::calling::{Ran, command, fathom, finish, split_words, text};
 
-/// Another program that reads a device from start to end, again and again.
+/// Another program that reads a device from start to end repeatedly.
 struct Neighbour(Child);
 
 impl Neighbour {
@@ -38,7 +38,7 @@ fn rules(ran: &Ran) -> Vec<String> {
 }
 
 #[test]
-fn what_others_do_is_reported_before_the_test_and_with_its_result() {
+fn io_of_other_programs_is_reported_before_the_test_and_with_its_result() {
     let Some(device) = need(LoopDevice::of_size(16 << 20, LoopOptions::default())) else {
         return;
     };
@@ -60,7 +60,7 @@ fn what_others_do_is_reported_before_the_test_and_with_its_result() {
     let found_others = disturbed.err.find("of other programs in").unwrap();
     let watched = disturbed.err.find("watching for").unwrap();
     assert!(found_others > watched, "{disturbed:#?}");
-    // Without the option there is no watching.
+    // Without the option, nothing is watched.
     let unasked = run(&[]);
     assert!(
         !unasked.expect(0, &[]).err.contains("watching") && !rules(&unasked).contains(&busy),
@@ -87,9 +87,9 @@ fn what_others_do_is_reported_before_the_test_and_with_its_result() {
     fathom(&["run", "--target", path, "--preflight", "soon"]).expect(4, &["--preflight soon", "0 turns it off"]);
 }
 
-/// Our counters against the kernel's, in every run, without an option.
+/// Every run compares its own counters with the kernel's, without an option.
 #[test]
-fn what_others_do_during_a_run_is_reported_in_every_mode() {
+fn io_of_other_programs_during_a_run_is_reported_in_every_mode() {
     let Some(device) = need(LoopDevice::of_size(16 << 20, LoopOptions::default())) else {
         return;
     };
@@ -132,6 +132,6 @@ fn what_others_do_during_a_run_is_reported_in_every_mode() {
     let kept = std::fs::read_to_string(&saved).unwrap();
     assert!(
         kept.contains("OTHER-LOAD") && kept.contains("boot_id"),
-        "it is part of what is saved"
+        "it is part of the saved result"
     );
 }

@@ -1,4 +1,4 @@
-//! Ctrl-C, SIGTERM, and being killed.
+//! Ctrl-C, SIGTERM and SIGKILL.
 
 use std::fs;
 use std::process::{Child, Command, Stdio};
@@ -21,8 +21,8 @@ fn signal(child: &Child, name: &str) {
     assert!(sent.unwrap().success());
 }
 
-/// Stops a run of a minute after half a second of it.
-fn stopped_by(name: &str, more: &[&str]) -> Ran {
+/// Starts a run of a minute, and signals it after half a second.
+fn run_and_signal(name: &str, more: &[&str]) -> Ran {
     let arguments = [&["run", "--target", "null", "--warm-up", "0", "--time", "1m"][..], more].concat();
     let child = start(&arguments);
     std::thread::sleep(Duration::from_millis(500));
@@ -34,15 +34,16 @@ fn stopped_by(name: &str, more: &[&str]) -> Ran {
 }
 
 #[test]
-fn what_was_measured_is_reported() {
-    stopped_by("INT", &[]).expect(130, &["INTERRUPTED", "IOPS"]);
-    stopped_by("TERM", &[]).expect(143, &["INTERRUPTED", "IOPS"]);
-    let ran = stopped_by("INT", &["--out", "json"]);
+fn a_stopped_run_reports_its_results() {
+    run_and_signal("INT", &[]).expect(130, &["INTERRUPTED", "IOPS"]);
+    run_and_signal("TERM", &[]).expect(143, &["INTERRUPTED", "IOPS"]);
+    let ran = run_and_signal("INT", &["--out", "json"]);
     assert_eq!(ran.json()["interrupted"], true);
     assert!(ran.json()["jobs"][0]["total"]["operations"].as_u64().unwrap() > 1000);
 }
 
-/// The exit of a run of two seconds to which a signal is sent, started with this option of `env`.
+/// Sends a signal to a run of two seconds, and checks its exit code. The run is started with this
+/// option of `env`.
 #[track_caller]
 fn expect_exit(disposition: &str, name: &str, arguments: &[&str], code: i32) {
     let mut command = Command::new("env");
@@ -59,8 +60,8 @@ fn expect_exit(disposition: &str, name: &str, arguments: &[&str], code: i32) {
     end(child).expect(code, &["IOPS"]);
 }
 
-/// `nohup` ignores SIGHUP. A shell ignores SIGINT in background jobs of scripts, which still stop
-/// them with it.
+/// `nohup` ignores SIGHUP. A shell ignores SIGINT in background jobs of scripts, but scripts still
+/// stop such jobs with SIGINT.
 #[test]
 fn an_ignored_hangup_stays_ignored() {
     let run = split_words("run --target null --warm-up 0 --time 2s");
@@ -87,9 +88,9 @@ fn an_interrupted_preparation_leaves_nothing() {
     assert_eq!(names(folder.path()), Vec::<String>::new());
 }
 
-/// `timeout` signals its child and then the process group, and a stop script may do the same.
+/// `timeout` signals its child and then the process group, as a stop script might.
 #[test]
-fn signals_at_once_are_one_request() {
+fn simultaneous_signals_are_one_request() {
     let Some(folder) = need(Directory::fast()) else { return };
     let child = start(&split_words(&format!(
         "run --target {} --size 8m --warm-up 0 --time 1m",
@@ -102,8 +103,7 @@ fn signals_at_once_are_one_request() {
     }
     std::thread::sleep(Duration::from_millis(1500));
     let id = child.id().to_string();
-    // All by the shell itself: a program in between may wait for a processor for longer than
-    // counts.
+    // The shell itself sends all signals. Separate programs might wait too long for a processor.
     let burst = format!("for each in 1 2 3 4 5 6 7 8 9; do kill -TERM {id}; done");
     let sent = Command::new("sh").args(["-c", &burst]).status();
     assert!(sent.unwrap().success());
@@ -112,7 +112,7 @@ fn signals_at_once_are_one_request() {
 }
 
 #[test]
-fn a_killed_run_leaves_no_torn_result_and_the_next_one_clears_up() {
+fn a_killed_run_leaves_no_torn_result_and_the_next_one_removes_its_files() {
     let Some(folder) = need(Directory::fast()) else { return };
     let place = text(folder.path());
     let saved = folder.path().join("saved");
@@ -125,11 +125,11 @@ fn a_killed_run_leaves_no_torn_result_and_the_next_one_clears_up() {
         child.kill().unwrap();
         child.wait().unwrap();
         if saved.exists() {
-            archive::load(&saved).expect("a result that is there is whole");
+            archive::load(&saved).expect("an existing result is complete");
             fs::remove_file(&saved).unwrap();
         }
     }
     fathom(&arguments).expect(0, &[]);
-    assert_eq!(names(folder.path()), ["saved"], "files that killed runs left are gone");
+    assert_eq!(names(folder.path()), ["saved"], "files of killed runs are removed");
     archive::load(&saved).unwrap();
 }

@@ -1,9 +1,8 @@
-//! Verdicts where a real device is throttled or shared, and where other programs keep the
-//! processors busy.
+//! Verdicts on a throttled or shared real device, and on a busy machine.
 //!
-//! Other programs run beside these tests. Where such programs may have had a part in what was
-//! missed, a FAIL may become INCONCLUSIVE because of others; no disturbance may turn a verdict into
-//! the opposite one.
+//! Other programs may run at the same time as these tests. If they may have caused a miss, a FAIL
+//! may become INCONCLUSIVE because of others. A disturbance must not turn a verdict into its
+//! opposite.
 
 use std::os::unix::fs::symlink;
 use std::process::{Child, Command, Stdio};
@@ -16,32 +15,31 @@ use testbed::{Directory, Limit, LoopDevice, LoopFs, LoopOptions, Throttle, need}
 
 use crate::calling::{PROGRAM, fathom, fathom_line, finish, split_words, text};
 
-/// One such test at a time: they would disturb each other.
-fn turn() -> MutexGuard<'static, ()> {
+/// Runs one such test at a time, because they would disturb each other.
+fn take_turn() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A program that runs beside a test until this is dropped.
-struct Beside(Child);
+/// A program that runs during a test. Dropping it ends the program.
+struct BackgroundProgram(Child);
 
-impl Beside {
-    fn start(command: &mut Command) -> Beside {
+impl BackgroundProgram {
+    fn start(command: &mut Command) -> BackgroundProgram {
         let quiet = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        Beside(quiet.spawn().expect("the program exists"))
+        BackgroundProgram(quiet.spawn().expect("the program exists"))
     }
 }
 
-impl Drop for Beside {
+impl Drop for BackgroundProgram {
     fn drop(&mut self) {
-        // It may have ended by itself, and has no more to say.
+        // The program may have ended by itself.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
-/// A device of 64 MiB bypassing the page cache, and a control group that lets `reads` a second
-/// through.
+/// A device of 64 MiB bypassing the page cache. A control group limits it to `reads` per second.
 fn throttled_device(reads: u64) -> Option<(LoopDevice, Throttle)> {
     let device = need(LoopDevice::of_size(64 << 20, LoopOptions::DIRECT))?;
     let throttle = need(Throttle::new())?;
@@ -49,12 +47,12 @@ fn throttled_device(reads: u64) -> Option<(LoopDevice, Throttle)> {
     Some((device, throttle))
 }
 
-/// Verifies a rate at a fixed depth, without a look at others first.
+/// Verifies a rate at a fixed depth, without a preflight.
 fn verify_rate(device: &LoopDevice, iops: u32, seconds: u32) -> (Option<i32>, Value) {
     verify(&[PROGRAM], device, &format!("iops>={iops}"), seconds)
 }
 
-/// Verifies any requirement. `program` is what starts `fathom`, its own path included.
+/// Verifies any requirement. `program` is the command that starts `fathom`, including its path.
 fn verify(program: &[&str], device: &LoopDevice, require: &str, seconds: u32) -> (Option<i32>, Value) {
     let time = format!("{seconds}s");
     let load = ["verify", text(device.path()), "--require", require, "--time", &time];
@@ -81,7 +79,7 @@ fn reason_of_others(code: Option<i32>, json: &Value) -> &str {
 
 #[test]
 fn a_cap_that_is_lowered_halfway_fails_with_the_change() {
-    let _turn = turn();
+    let _turn = take_turn();
     let Some((device, throttle)) = throttled_device(2000) else {
         return;
     };
@@ -111,15 +109,15 @@ fn a_cap_that_is_lowered_halfway_fails_with_the_change() {
     };
     let low = after("IOPS for ").and(after(", then ")).or_else(|| after(" only "));
     let low = low.unwrap_or_else(|| panic!("no change is named: {reason}"));
-    // The second in which it was lowered may be among them.
+    // The second in which the cap was lowered may be included.
     assert!((400.0..=600.0).contains(&low), "{reason}");
 }
 
-/// The kernel's throttle lets 2,000 reads a second through at depth 32, and with 256 in flight on a
-/// loop device 1,300.
+/// The kernel's throttle allows 2,000 reads per second at depth 32. With 256 in flight on a loop
+/// device, it allows only 1,300.
 #[test]
 fn a_throttle_that_is_slower_under_a_deep_queue_fails_no_rate() {
-    let _turn = turn();
+    let _turn = take_turn();
     let Some((device, throttle)) = throttled_device(2000) else {
         return;
     };
@@ -134,7 +132,7 @@ fn a_throttle_that_is_slower_under_a_deep_queue_fails_no_rate() {
     // 2,000 is within the tolerance of 2,015, and close to its end.
     assert!(matches!(ran.code, Some(0 | 2)), "{json:#}");
     assert_ne!(json["verdict"]["outcome"], "fail", "{json:#}");
-    // A short hiccup fills the queue, or does not.
+    // A short pause may or may not fill the queue.
     if json["issued"]["concurrency"] == 32 {
         let notes = json["verdict"]["notes"].to_string();
         assert!(notes.contains("a deeper queue slows it down"), "{json:#}");
@@ -143,19 +141,19 @@ fn a_throttle_that_is_slower_under_a_deep_queue_fails_no_rate() {
 
 #[test]
 fn a_second_program_on_the_same_disk_is_named() {
-    let _turn = turn();
+    let _turn = take_turn();
     let Some((device, throttle)) = throttled_device(2000) else {
         return;
     };
     let Some(folder) = need(Directory::fast()) else { return };
     let Some(_inside) = need(throttle.enter()) else { return };
-    // The kernel calls a program by the name it was started with.
+    // The kernel names a program by its file name.
     let hammer = folder.path().join("hammer");
     symlink(PROGRAM, &hammer).unwrap();
     let load = ["run", "--target", text(device.path()), "--block", "64k"];
     let shape = ["--depth", "64", "--time", "60s", "--warm-up", "0s"];
-    let mut beside = Command::new(&hammer);
-    let _beside = Beside::start(beside.args(load).args(shape).env("FATHOM_HISTORY", "off"));
+    let mut hammer_command = Command::new(&hammer);
+    let _hammer = BackgroundProgram::start(hammer_command.args(load).args(shape).env("FATHOM_HISTORY", "off"));
     thread::sleep(Duration::from_secs(1));
     let (code, json) = verify_rate(&device, 1500, 8);
     let reason = reason_of_others(code, &json);
@@ -164,8 +162,8 @@ fn a_second_program_on_the_same_disk_is_named() {
 }
 
 #[test]
-fn processors_that_other_programs_keep_busy_are_theirs() {
-    let _turn = turn();
+fn processors_that_other_programs_keep_busy_are_attributed_to_them() {
+    let _turn = take_turn();
     let Some(device) = need(LoopDevice::of_size(64 << 20, LoopOptions::DIRECT)) else {
         return;
     };
@@ -173,8 +171,8 @@ fn processors_that_other_programs_keep_busy_are_theirs() {
     let spin = folder.path().join("spin");
     symlink("/bin/sh", &spin).unwrap();
     let processors = thread::available_parallelism().unwrap().get();
-    let loops: Vec<Beside> = (0..processors)
-        .map(|_| Beside::start(Command::new(&spin).args(["-c", "while :; do :; done"])))
+    let loops: Vec<BackgroundProgram> = (0..processors)
+        .map(|_| BackgroundProgram::start(Command::new(&spin).args(["-c", "while :; do :; done"])))
         .collect();
     // The idle scheduling class waits for the loops at any niceness of the tests. Between two waits
     // the program may catch up with the rate, but never with the latency.
@@ -195,15 +193,15 @@ fn processors_that_other_programs_keep_busy_are_theirs() {
     );
 }
 
-/// The whole process in a control group that lets 1000 reads a second through.
+/// The whole process is in a control group that limits reads to 1000 per second.
 #[test]
 fn a_limit_of_the_kernel_is_found_on_a_real_file() {
-    let _turn = turn();
+    let _turn = take_turn();
     let Some(disk) = need(LoopFs::ext4(256 << 20)) else {
         return;
     };
     let Some(throttle) = need(Throttle::new()) else { return };
-    // Made before the limit holds, and used again by both tests.
+    // The file is created before the limit applies, and used by both tests.
     let file = disk.path().join("f");
     let line = format!(
         "run --target {} --size 64m --time 1s --warm-up 0 --quiet",
@@ -237,7 +235,7 @@ fn a_limit_of_the_kernel_is_found_on_a_real_file() {
     assert_eq!(diagnosis["confirmed"], true, "{json:#}");
     let layer = diagnosis["layer"].as_str().unwrap_or_default();
     assert!(layer.starts_with("control group, reads"), "{json:#}");
-    // It is about the window, not about the probe before.
+    // The diagnosis is about the window, not about the preceding probe.
     let evidence = diagnosis["evidence"].as_array().unwrap();
     let in_flight = evidence
         .iter()
@@ -250,10 +248,10 @@ fn a_limit_of_the_kernel_is_found_on_a_real_file() {
     );
 }
 
-/// Two devices that let 500 reads a second through each.
+/// Two devices are limited to 500 reads per second each.
 #[test]
 fn several_targets_share_a_promise() {
-    let _turn = turn();
+    let _turn = take_turn();
     let device = || need(LoopDevice::of_size(32 << 20, LoopOptions::default()));
     let (Some(one), Some(two)) = (device(), device()) else {
         return;
@@ -276,17 +274,17 @@ fn several_targets_share_a_promise() {
 
     let alone = verify(&[one], "iops>=800", "2s");
     let json = alone.expect(1, &[]).json();
-    assert!(!notes(&json).contains("were in use"), "it is no array: {json:#}");
+    assert!(!notes(&json).contains("were in use"), "it is not an array: {json:#}");
     let both = verify(&[one, two], "iops>=800", "6s");
     let json = both.expect(0, &[]).json();
     assert_eq!(json["issued"]["targets"], 2, "{json:#}");
-    // 800 are more than either device lets through, and less than both.
+    // 800 are more than the limit of either device, and less than that of both.
     assert!(!both.out.contains("DEVICE-CACHE-HIT"), "{json:#}");
     assert!(!notes(&json).contains("were in use"), "{json:#}");
     let too_much = verify(&[one, two], "iops>=1500", "2s");
     let json = too_much.expect(1, &[]).json();
     let found = json["verdict"]["clauses"][0]["value"].as_f64().unwrap();
-    // More than one of them lets through; a busy machine may not issue all that both would take.
+    // More than the limit of one device. A busy machine might not issue all that both allow.
     assert!((600.0..=1050.0).contains(&found), "{found} of twice 500");
     assert!(notes(&json).contains("all 2 named targets were in use"), "{json:#}");
 

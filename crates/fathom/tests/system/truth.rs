@@ -1,11 +1,11 @@
-//! Our counts against the kernel's.
+//! Comparison of fathom's counts with the kernel's.
 
 use testbed::{Directory, LoopDevice, LoopOptions, Zram, need};
 
 use crate::calling::{fathom, fathom_line, split_words, text};
 
-/// Does 20,000 reads and writes with O_DIRECT, and expects the kernel to have counted as many.
-fn counts_agree(device: &str, engine: &str, depth: &str) {
+/// Does 20,000 reads and writes with O_DIRECT, and expects the same count from the kernel.
+fn assert_counts_agree(device: &str, engine: &str, depth: &str) {
     let ran = fathom_line(&format!(
         "run --target {device} --allow-destroy {device} --read 50 --operations 20000 --warm-up 0 \
          --engine {engine} --depth {depth} --out json"
@@ -16,7 +16,7 @@ fn counts_agree(device: &str, engine: &str, depth: &str) {
         ours["reads"].as_u64().unwrap() + ours["writes"].as_u64().unwrap(),
         20_000
     );
-    // Neighbours that wait in the queue together become one request.
+    // The kernel merges adjacent operations in its queue into one request.
     let merged = &json["devices"][0]["merged"];
     for (number, count) in ["reads", "writes"].into_iter().enumerate() {
         let counted = kernel[count].as_u64().unwrap() + merged[number].as_u64().unwrap();
@@ -32,21 +32,21 @@ fn counts_agree(device: &str, engine: &str, depth: &str) {
 }
 
 #[test]
-fn the_kernel_counts_what_we_count() {
+fn the_kernel_counts_the_same_operations() {
     if let Some(device) = need(LoopDevice::of_size(64 << 20, LoopOptions::DIRECT)) {
         for (engine, depth) in [("io_uring", "32"), ("libaio", "8"), ("psync", "1"), ("pvsync2", "1")] {
-            counts_agree(text(device.path()), engine, depth);
+            assert_counts_agree(text(device.path()), engine, depth);
         }
     }
     if let Some(device) = need(Zram::of_size(64 << 20)) {
         for (engine, depth) in [("auto", "1"), ("libaio", "32"), ("io_uring", "32")] {
-            counts_agree(text(device.path()), engine, depth);
+            assert_counts_agree(text(device.path()), engine, depth);
         }
     }
 }
 
 #[test]
-fn a_cache_that_answers_is_named() {
+fn hits_of_the_page_cache_are_reported() {
     let Some(folder) = need(Directory::on_disk()) else {
         return;
     };
@@ -56,7 +56,7 @@ fn a_cache_that_answers_is_named() {
         file.display()
     );
     let arguments = split_words(&line);
-    // The first run makes the file and reads it in; in the second the page cache answers.
+    // The first run creates the file and reads it into the page cache, which serves the second run.
     fathom(&arguments).expect(0, &[]);
     fathom(&arguments).expect(0, &["CACHE-HITS", "page cache"]);
 }
@@ -65,6 +65,6 @@ fn a_cache_that_answers_is_named() {
 fn a_rate_is_kept() {
     let ran = fathom_line("run --target null --rate 1000iops --time 2s --warm-up 0 --out json");
     let json = ran.expect(0, &[]).json();
-    // Due at 0, 1, …, 1999 ms: an exact number, however late the machine is.
+    // Operations are due at 0, 1, …, 1999 ms, so their number is exact even on a slow machine.
     assert_eq!(json["jobs"][0]["total"]["operations"], 2000);
 }

@@ -41,7 +41,7 @@ fn pressed_at(when: &str, key: &str, program: &str, line: &str, more: impl FnOnc
 const KEYS: [(&str, i32); 2] = [("c", 130), ("break", 143)];
 
 #[test]
-fn what_was_measured_is_reported() {
+fn a_stopped_run_reports_its_results() {
     for (key, code) in KEYS {
         let line = "run --target null --warm-up 0 --time 1m";
         let Some(ran) = pressed(key, PROGRAM, line, |command| {

@@ -1,5 +1,5 @@
-//! Searches for the highest depth that meets a latency target (fio `latency_target`): doubling,
-//! then bisection, then one window of confirmation.
+//! Searches for the highest depth that meets a latency target (fio `latency_target`). It doubles
+//! the depth, then bisects, then confirms the result in one window.
 
 use model::Nanos;
 use model::event::Interval;
@@ -10,7 +10,7 @@ use model::stats::{Support, support};
 
 use super::Action;
 
-/// A window with too few operations for the percentile lasts up to this many times as long.
+/// Maximum extension of a window with too few operations for the percentile.
 const MAX_EXTENSION: u64 = 10;
 
 #[derive(Debug)]
@@ -129,8 +129,8 @@ impl LatencySearch {
         Action::SetDepth(next)
     }
 
-    /// Whether fewer than ten operations of the window may lie beyond the percentile. All of them,
-    /// 100 %, are decided by any number.
+    /// Whether fewer than ten operations of the window may lie beyond the percentile. A percentile
+    /// of 100 % can be decided with any number of operations.
     fn has_few_operations(&self) -> bool {
         self.rule.percentile < 100.0 && support(self.rule.percentile / 100.0, self.seen.n()) == Support::None
     }

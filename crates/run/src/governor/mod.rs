@@ -1,5 +1,5 @@
-//! Rules that watch the merged intervals of a job and end it, change its queue depth or restart its
-//! statistics. Rules see only numbers, and act only through [`JobControl`].
+//! Rules that watch the merged intervals of a job. They end it, change its queue depth or restart
+//! its statistics. Rules see only numbers, and act only through [`JobControl`].
 
 mod latency_target;
 mod minimum_rate;
@@ -131,7 +131,7 @@ fn figure(interval: &Interval, tracked: Tracked) -> f64 {
     figure_in(interval, tracked, None)
 }
 
-/// The same for one direction, if `only` names one. Latency always covers all directions.
+/// The figure of one direction, if `only` names one. Latency always covers all directions.
 fn figure_in(interval: &Interval, tracked: Tracked, only: Option<Direction>) -> f64 {
     let seconds = interval.length_ns.as_secs();
     if seconds <= 0.0 {
@@ -330,7 +330,8 @@ mod tests {
         assert!(!search.outcome().attained);
     }
 
-    /// Two of 100 operations in the first second are slow: 2 % of that second, 0.2 % of ten.
+    /// Two of 100 operations in the first second are slow. They are 2 % of that second, but 0.2 %
+    /// of ten.
     #[test]
     fn a_percentile_waits_for_enough_operations() {
         let rule = latency_target(Nanos::millis(5), 99.0);
@@ -375,7 +376,7 @@ mod tests {
         assert!(matches!(floor.on_interval(&second(2, 1999, 10)), Action::End(_)));
         let mut floor = RateFloor::new(rule, 2);
         assert!((0..20).all(|k| floor.on_interval(&second(k, 2000, 10)) == Action::Continue));
-        // Those are reads; a minimum rate of writes is missed whatever the reads do.
+        // These operations are reads, so the job misses a minimum rate of writes.
         let of_writes = MinimumRate {
             direction: Some(Direction::Write),
             ..rule

@@ -1,5 +1,5 @@
-//! Ends a job when a figure no longer changes: fio's `steadystate`, which can express SNIA's
-//! criterion.
+//! Ends a job when a figure no longer changes. This is fio's `steadystate`, which can express
+//! SNIA's criterion.
 
 use std::collections::VecDeque;
 

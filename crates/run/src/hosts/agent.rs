@@ -16,8 +16,8 @@ use super::barrier::{FleetPeers, Gate};
 use super::comm::{Comm, Incoming};
 use super::message::{Introduction, Order, PROTOCOL, ToAgent, ToCoordinator, pack, unpack};
 use super::{
-    HEARTBEAT_INTERVAL, Journal, JournalEntry, LocalHost, POLL_INTERVAL, SILENCE_TIMEOUT, no_thread,
-    partial_results_interval,
+    HEARTBEAT_INTERVAL, Journal, JournalEntry, LocalHost, POLL_INTERVAL, SILENCE_TIMEOUT, partial_results_interval,
+    thread_error,
 };
 use crate::context::{RunContext, RunHooks};
 use crate::error::RunError;
@@ -119,7 +119,7 @@ fn execute_order(
         let listener = thread::Builder::new()
             .name("listen".into())
             .spawn_scoped(scope, listening);
-        let listener = listener.map_err(no_thread)?;
+        let listener = listener.map_err(thread_error)?;
         run_share(comm, local, journal, &order, &shared, &begin_rx, shared_files);
         shared.over.store(true, Ordering::Release);
         listener

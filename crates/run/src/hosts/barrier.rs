@@ -79,7 +79,7 @@ impl Barrier {
     }
 }
 
-/// Blocks a process until it may continue.
+/// Blocks the preparing thread until the coordinator lets it continue.
 #[derive(Debug, Default)]
 pub(super) struct Gate {
     /// How many times it was opened.
@@ -141,7 +141,7 @@ impl Peers for FleetPeers<'_> {
 mod tests {
     use super::*;
 
-    const MAKES: AgentProgress = AgentProgress {
+    const CREATING: AgentProgress = AgentProgress {
         is_active: true,
         ready: None,
     };
@@ -159,30 +159,33 @@ mod tests {
         let mut barrier = Barrier::new(3);
         barrier.record(0, Arrival::Examined);
         barrier.record(2, Arrival::Examined);
-        assert!(barrier.release(&[MAKES; 3]).is_empty());
+        assert!(barrier.release(&[CREATING; 3]).is_empty());
         barrier.record(1, Arrival::Examined);
-        assert_eq!(barrier.release(&[MAKES; 3]), [0, 1, 2]);
-        assert!(barrier.release(&[MAKES; 3]).is_empty(), "once");
+        assert_eq!(barrier.release(&[CREATING; 3]), [0, 1, 2]);
+        assert!(barrier.release(&[CREATING; 3]).is_empty(), "once");
         // The barrier does not wait for a lost rank.
         let mut barrier = Barrier::new(2);
         barrier.record(0, Arrival::Examined);
-        assert_eq!(barrier.release(&[MAKES, LOST]), [0]);
+        assert_eq!(barrier.release(&[CREATING, LOST]), [0]);
     }
 
     #[test]
     fn a_waiting_rank_continues_once_no_files_are_created() {
         let mut barrier = Barrier::new(3);
         (0..3).for_each(|rank| barrier.record(rank, Arrival::Examined));
-        barrier.release(&[MAKES; 3]);
+        barrier.release(&[CREATING; 3]);
         barrier.record(1, Arrival::WaitingForFile { step: 0 });
-        assert!(barrier.release(&[MAKES; 3]).is_empty());
+        assert!(barrier.release(&[CREATING; 3]).is_empty());
         barrier.record(2, Arrival::WaitingForFile { step: 0 });
-        assert!(barrier.release(&[MAKES; 3]).is_empty(), "the first is still at it");
-        assert_eq!(barrier.release(&[READY, MAKES, MAKES]), [1, 2]);
-        // The next file of one rank, which another one creates.
+        assert!(
+            barrier.release(&[CREATING; 3]).is_empty(),
+            "the first rank is still creating files"
+        );
+        assert_eq!(barrier.release(&[READY, CREATING, CREATING]), [1, 2]);
+        // A rank waits for its next file, which another rank is creating.
         barrier.record(2, Arrival::WaitingForFile { step: 0 });
-        assert!(barrier.release(&[READY, MAKES, MAKES]).is_empty());
-        assert_eq!(barrier.release(&[READY, READY, MAKES]), [2]);
+        assert!(barrier.release(&[READY, CREATING, CREATING]).is_empty());
+        assert_eq!(barrier.release(&[READY, READY, CREATING]), [2]);
         // Being ready for the first step is not enough for the second.
         barrier.record(0, Arrival::WaitingForFile { step: 1 });
         assert!(barrier.release(&[READY; 3]).is_empty());

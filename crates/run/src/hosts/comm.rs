@@ -21,11 +21,11 @@ pub enum Incoming {
     },
 }
 
-/// Upper limit of the unsent messages to one process.
+/// Maximum number of unsent messages to one process.
 pub(super) const MAX_QUEUED: usize = 4096;
 
 /// The reason when a process is lost because too many messages wait for it.
-pub(super) fn too_many_waiting() -> String {
+pub(super) fn queue_full_reason() -> String {
     format!("it stopped reading: {MAX_QUEUED} messages are queued for it")
 }
 
@@ -47,12 +47,12 @@ pub trait Comm: Send + Sync {
     /// Receives the next message or event; `None` after the timeout.
     fn receive(&self, timeout: Duration) -> Option<Incoming>;
 
-    /// While enabled, minimizes the latency of messages, at the cost of a CPU if the transport must
-    /// be polled.
+    /// While enabled, minimizes the latency of messages. This costs a CPU if the transport must be
+    /// polled.
     fn set_low_latency(&self, _enabled: bool) {}
 
-    /// Time between a stop request and the launcher killing this process; `None` if it does not
-    /// kill it.
+    /// Time from a stop request until the launcher kills this process. `None` if the launcher never
+    /// does.
     fn grace(&self) -> Option<Duration> {
         None
     }

@@ -53,8 +53,7 @@ pub struct Coordinator {
     peers: Vec<Peer>,
     runs: u32,
     continues_on_loss: bool,
-    /// Names without a directory are relative to the working directory of each process, not to the
-    /// coordinator's.
+    /// Names without a directory are relative to the working directory of each process.
     relative_to_each_process: bool,
     /// Files that our own rank creates in directories; present if several runs share them.
     shared_files: Option<SharedFiles>,
@@ -128,7 +127,7 @@ impl Coordinator {
         }
     }
 
-    /// Sorts the processes by their announced numbers, whatever the order in which they joined.
+    /// Sorts the processes by their announced numbers instead of the order in which they joined.
     fn sort_by_announced_number(&mut self) -> Result<(), HostFault> {
         let announced = |peer: &Peer| peer.introduction.as_ref()?.announced;
         let announced: Vec<Option<u32>> = self.peers.iter().map(announced).collect();
@@ -158,8 +157,8 @@ impl Coordinator {
         self
     }
 
-    /// Makes names without a directory relative to the working directory of each process, instead
-    /// of the coordinator's.
+    /// Makes names without a directory relative to the working directory of each process. By
+    /// default, they are relative to the coordinator's.
     #[must_use]
     pub fn with_relative_names(mut self) -> Coordinator {
         self.relative_to_each_process = true;

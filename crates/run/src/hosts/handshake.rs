@@ -1,4 +1,4 @@
-//! The handshake of a connection: both sides prove that they know the token, and derive the keys
+//! The handshake of a connection. Both sides prove that they know the token, and derive the keys
 //! for the frames. The connecting side proves itself first, so that a stranger learns nothing that
 //! depends on the token. The caller chooses which side listens, and enforces the timeout.
 
@@ -28,7 +28,7 @@ pub enum HandshakeError {
     #[error("the two sides do not have the same token")]
     WrongToken,
     /// The greeting is that of another program.
-    #[error("what answers there is not fathom")]
+    #[error("the program at this address is not fathom")]
     NotFathom,
     /// The greeting is that of another version.
     #[error("another version of fathom answers there; install the same version on all hosts")]
@@ -49,7 +49,7 @@ pub enum HandshakeError {
     #[error("the agent is running another test; wait until that ends")]
     Busy,
     /// The coordinator already has all its agents.
-    #[error("it came too late: all processes that the coordinator waited for have come")]
+    #[error("it came too late: the coordinator already has all its processes")]
     Full,
     /// The connection failed.
     #[error(transparent)]
@@ -226,8 +226,7 @@ impl Nonces {
         Nonces { coordinator, agent }
     }
 
-    /// A value that only the token yields (HMAC, RFC 2104, with SHA-256), different for each
-    /// purpose.
+    /// A value that only the token yields, different for each purpose (HMAC-SHA-256, RFC 2104).
     fn derive(&self, token: &str, purpose: &str) -> Hmac<Sha256> {
         let mut mac = new_hmac(token.as_bytes());
         mac.update(&self.coordinator);
@@ -260,7 +259,7 @@ impl Nonces {
 
 fn new_hmac(key: &[u8]) -> Hmac<Sha256> {
     #[expect(clippy::expect_used, reason = "HMAC takes keys of every length")]
-    Hmac::<Sha256>::new_from_slice(key).expect("any key will do")
+    Hmac::<Sha256>::new_from_slice(key).expect("every key length is valid")
 }
 
 #[cfg(test)]

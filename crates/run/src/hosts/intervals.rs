@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use model::event::{Interval, Phase};
 
-/// Step, job, phase, epoch and start: intervals of different ranks with the same key are merged.
+/// Step, job, phase, epoch and start. Intervals of different ranks with the same key are merged.
 type Key = (u32, u32, Phase, u32, u64);
 
 /// Merges intervals. Incomplete ones wait for those of other ranks.
@@ -47,8 +47,8 @@ impl RankSet {
 }
 
 impl IntervalMerger {
-    /// Adds an interval of a rank, whose targets begin at `shift` in the plan of the fleet and
-    /// whose job has the number `job` there. Returns the intervals that are complete or overdue.
+    /// Adds an interval of a rank. In the plan of the fleet, its targets begin at `shift`, and its
+    /// job has the number `job`. Returns the intervals that are complete or overdue.
     pub(super) fn add(
         &mut self,
         rank: u32,
@@ -159,12 +159,16 @@ mod tests {
         }
     }
 
-    fn seen(found: &[Interval]) -> Vec<(u64, u64, u64)> {
-        let one = |one: &Interval| {
-            let latency = one.latency.read.as_ref().map_or(0, Histogram::n);
-            (one.start_ns.0 / 1_000_000_000, one.counts.read.operations, latency)
+    fn summarize(found: &[Interval]) -> Vec<(u64, u64, u64)> {
+        let summary = |interval: &Interval| {
+            let latency = interval.latency.read.as_ref().map_or(0, Histogram::n);
+            (
+                interval.start_ns.0 / 1_000_000_000,
+                interval.counts.read.operations,
+                latency,
+            )
         };
-        found.iter().map(one).collect()
+        found.iter().map(summary).collect()
     }
 
     #[test]
@@ -175,7 +179,7 @@ mod tests {
             assert_eq!(waiting.add(rank, 0, 0, second(0, 1 + u64::from(rank)), &ranks), []);
         }
         let found = waiting.add(999, 0, 0, second(0, 1000), &ranks);
-        assert_eq!(seen(&found), [(0, 500_500, 500_500)]);
+        assert_eq!(summarize(&found), [(0, 500_500, 500_500)]);
         assert_eq!(found[0].depth, 2000);
         assert!(waiting.waiting.is_empty());
     }
@@ -187,11 +191,11 @@ mod tests {
         waiting.add(0, 0, 0, second(0, 5), &[0, 1, 2]);
         waiting.add(2, 0, 0, second(0, 7), &[0, 1, 2]);
         assert_eq!(waiting.take_complete(&[0, 1, 2]), []);
-        assert_eq!(seen(&waiting.take_complete(&[0, 2])), [(0, 12, 12)]);
+        assert_eq!(summarize(&waiting.take_complete(&[0, 2])), [(0, 12, 12)]);
         // Reports of a rank before its loss count, but do not replace another rank's.
         waiting.add(1, 0, 0, second(1, 3), &[0, 2]);
         assert_eq!(waiting.add(0, 0, 0, second(1, 5), &[0, 2]), []);
-        assert_eq!(seen(&waiting.add(2, 0, 0, second(1, 7), &[0, 2])), [(1, 15, 15)]);
+        assert_eq!(summarize(&waiting.add(2, 0, 0, second(1, 7), &[0, 2])), [(1, 15, 15)]);
     }
 
     #[test]
@@ -200,6 +204,6 @@ mod tests {
         for number in 0..3 {
             assert_eq!(waiting.add(0, 0, 0, second(number, 4), &[0, 1]), []);
         }
-        assert_eq!(seen(&waiting.add(0, 0, 0, second(3, 4), &[0, 1])), [(0, 4, 4)]);
+        assert_eq!(summarize(&waiting.add(0, 0, 0, second(3, 4), &[0, 1])), [(0, 4, 4)]);
     }
 }

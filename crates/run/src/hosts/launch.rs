@@ -1,4 +1,4 @@
-//! Detects the launcher that started this process as one of several, and the matching MPI library.
+//! Detects the launcher of this process and the matching MPI library.
 
 use std::time::Duration;
 
@@ -11,12 +11,12 @@ pub struct Launch {
     pub size: Option<u32>,
     /// Libraries to try, the most likely first.
     pub libraries: Vec<String>,
-    /// What to install if there is none.
+    /// The package to install if no library is found.
     pub install: &'static str,
     /// Time from its stop request until it kills the process; `None` if it never does.
     pub grace: Option<Duration>,
-    /// The other processes survive if one dies (User Level Failure Mitigation).
-    pub mitigates: bool,
+    /// The other processes survive if one of them dies (User Level Failure Mitigation).
+    pub tolerates_lost_processes: bool,
 }
 
 /// mpirun of Open MPI kills processes one second after its stop request.
@@ -25,8 +25,8 @@ const OPEN_MPI: [&str; 2] = ["libmpi.so.40", "libmpi.so.80"];
 const MPICH: [&str; 2] = ["libmpi.so.12", "libmpich.so.12"];
 const STANDARD: [&str; 1] = ["libmpi_abi.so.1"];
 
-/// Launchers without a known library: the variables with the process number and the number of
-/// processes, and the name.
+/// Launchers without a known library. A row has the variables with the process number and the
+/// number of processes, and the name.
 const OTHER_LAUNCHERS: [(&str, Option<&str>, &str); 5] = [
     ("FLUX_TASK_RANK", Some("FLUX_JOB_SIZE"), "Flux"),
     ("JSM_NAMESPACE_RANK", Some("JSM_NAMESPACE_SIZE"), "jsrun"),
@@ -58,9 +58,9 @@ impl Launch {
         }
     }
 
-    /// Describes what is wrong with the library if fewer processes joined than the launcher
-    /// started; `None` if all did. A library of another launcher starts without an error but sees
-    /// only this process, so each process would execute the whole test.
+    /// Describes the fault of the library if fewer processes joined than were started. `None` if
+    /// all did. A library of another launcher starts without an error but sees only this process,
+    /// so each process would execute the whole test.
     pub fn library_mismatch(&self, joined: u32) -> Option<String> {
         let unseen = self.size.unwrap_or(2).saturating_sub(joined);
         (unseen > 0).then(|| {
@@ -91,7 +91,7 @@ pub fn detect_launcher(variable: impl Fn(&str) -> Option<String>) -> Option<Laun
         libraries,
         install,
         grace: is_set("OMPI_COMM_WORLD_SIZE").then_some(OPEN_MPI_GRACE),
-        mitigates: variable("OMPI_MCA_mpi_ft_enable").is_some_and(|value| value != "0"),
+        tolerates_lost_processes: variable("OMPI_MCA_mpi_ft_enable").is_some_and(|value| value != "0"),
     })
 }
 
@@ -177,7 +177,7 @@ mod tests {
             &[("PMIX_RANK", "0"), ("SLURM_STEP_NUM_TASKS", "2")],
             Some((2, "libmpi.so.40")),
         );
-        // A batch script is a single process, whatever the size of its job.
+        // A batch script is a single process, even if its job has several.
         check(&[("SLURM_NTASKS", "8"), ("SLURM_PROCID", "0")], None);
         check(&[("SLURM_STEP_NUM_TASKS", "8")], Some((8, "")));
     }

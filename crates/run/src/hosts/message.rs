@@ -68,7 +68,7 @@ impl RunId {
     /// Longer than a timestamp, a process ID and a count together.
     const MAX_LENGTH: usize = 64;
 
-    /// A unique ID from the time, the process ID, and the number of the run in this process.
+    /// A unique ID from the time, the process ID, and a count of runs.
     pub(super) fn new(unix_ms: u64, process: u32, count: u32) -> RunId {
         RunId(format!("{unix_ms}-{process}-{count}"))
     }
@@ -119,7 +119,7 @@ impl Order {
         let ours = self.share.jobs.get(step as usize).map_or(&[][..], Vec::as_slice);
         let found = numbers
             .iter()
-            .filter_map(|number| ours.iter().position(|one| one == number));
+            .filter_map(|number| ours.iter().position(|our_number| our_number == number));
         found.map(|job| (step as usize, job)).collect()
     }
 

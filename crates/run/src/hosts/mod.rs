@@ -1,7 +1,8 @@
-//! Runs one test on several hosts: divides the plan, starts all hosts together, merges the results,
-//! and handles lost hosts. One process is the coordinator. It divides the plan, measures the clock
-//! offsets of the others, starts all at an agreed time, and merges the results. It may execute a
-//! share itself (rank 0 of MPI) or none (a management machine). [`Comm`] hides the transport.
+//! Runs one test on several hosts. It divides the plan, starts all hosts together, merges the
+//! results, and handles lost hosts. One process is the coordinator. It divides the plan, measures
+//! the clock offsets of the others, starts all at an agreed time, and merges the results. It may
+//! execute a share itself (rank 0 of MPI) or none (a management machine). [`Comm`] hides the
+//! transport.
 
 mod agent;
 mod barrier;
@@ -93,7 +94,7 @@ pub struct LocalHost<'a> {
     pub announced: Option<u32>,
 }
 
-/// Results of one rank so far, with all facts needed to merge them with those of others.
+/// Results of one rank so far, with all facts that merging needs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct JournalEntry {
     /// Identifies the run.
@@ -191,7 +192,7 @@ pub fn recover(mut entries: Vec<JournalEntry>) -> Result<Results, String> {
 }
 
 /// The reason when the system cannot start a thread.
-fn no_thread(error: std::io::Error) -> String {
+fn thread_error(error: std::io::Error) -> String {
     format!("cannot start a thread: {error}")
 }
 
@@ -199,7 +200,7 @@ fn no_thread(error: std::io::Error) -> String {
 mod tests {
     use super::*;
 
-    /// Partial results grow with the run, so data of twice the size is sent half as often.
+    /// Partial results grow with the run. Data of twice the size is sent half as often.
     #[test]
     fn the_data_rate_of_partial_results_does_not_grow() {
         assert_eq!(partial_results_interval(Duration::ZERO), PARTIAL_RESULTS_INTERVAL);

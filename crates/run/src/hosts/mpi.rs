@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 
 use engine::sys::mpi::{Abi, LoadedMpi, Mpi, Transfer};
 
-use super::comm::{Comm, Incoming, MAX_QUEUED, too_many_waiting};
+use super::comm::{Comm, Incoming, MAX_QUEUED, queue_full_reason};
 use super::launch::Launch;
-use super::no_thread;
+use super::thread_error;
 
 /// A message is sent in two parts: its length, then its bytes.
 const TAG_LENGTH: u16 = 71;
@@ -29,10 +29,10 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 pub struct MpiComm {
     rank: u32,
     size: u32,
-    words: String,
+    description: String,
     outgoing: Mutex<Sender<Outgoing>>,
     incoming: Mutex<Receiver<Incoming>>,
-    set_low_latency: Arc<AtomicBool>,
+    low_latency: Arc<AtomicBool>,
     over: Arc<AtomicBool>,
     pump: Mutex<Option<JoinHandle<()>>>,
     grace: Option<Duration>,
@@ -42,15 +42,15 @@ impl MpiComm {
     /// Opens the first available library of a launcher.
     ///
     /// # Errors
-    /// Why none can be opened, or that it belongs to another launcher.
+    /// A sentence, if no library can be opened, or the opened one belongs to another launcher.
     pub fn open(launch: &Launch) -> Result<MpiComm, String> {
         let launch = launch.clone();
         let grace = launch.grace;
         let (outgoing, to_send) = channel();
         let (incoming_tx, incoming) = channel();
         let (ready, started) = channel();
-        let (set_low_latency, over) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
-        let (low_latency, ended) = (Arc::clone(&set_low_latency), Arc::clone(&over));
+        let (low_latency, over) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+        let (pump_low_latency, pump_over) = (Arc::clone(&low_latency), Arc::clone(&over));
         let run = move || {
             let started = open_first(&launch.libraries).and_then(LoadedMpi::start);
             let mpi = match started.and_then(|mpi| check_launcher(mpi, &launch)) {
@@ -61,31 +61,31 @@ impl MpiComm {
                 Abi::Standard => ", interface of MPI 5",
                 Abi::Mpich | Abi::OpenMpi => "",
             };
-            let words = format!("MPI ({}{abi})", mpi.version());
+            let description = format!("MPI ({}{abi})", mpi.version());
             let (rank, size) = (mpi.rank(), mpi.size());
-            let _ = ready.send(Ok((rank, size, words)));
+            let _ = ready.send(Ok((rank, size, description)));
             Pump {
                 mpi,
                 peers: (0..size).map(|_| Peer::default()).collect(),
                 others: if rank == 0 { 1..size } else { 0..1 },
                 incoming_tx,
             }
-            .run(&to_send, &low_latency, &ended);
+            .run(&to_send, &pump_low_latency, &pump_over);
         };
         let pump = thread::Builder::new()
             .name("mpi".into())
             .spawn(run)
-            .map_err(no_thread)?;
-        let (rank, size, words) = started
+            .map_err(thread_error)?;
+        let (rank, size, description) = started
             .recv()
             .map_err(|_| "the library has ended its thread".to_owned())??;
         Ok(MpiComm {
             rank,
             size,
-            words,
+            description,
             outgoing: Mutex::new(outgoing),
             incoming: Mutex::new(incoming),
-            set_low_latency,
+            low_latency,
             over,
             pump: Mutex::new(Some(pump)),
             grace,
@@ -127,7 +127,7 @@ impl Comm for MpiComm {
     }
 
     fn describe(&self) -> String {
-        self.words.clone()
+        self.description.clone()
     }
 
     fn send(&self, to: u32, message: &[u8]) {
@@ -140,8 +140,8 @@ impl Comm for MpiComm {
         incoming.recv_timeout(timeout).ok()
     }
 
-    fn set_low_latency(&self, set_low_latency: bool) {
-        self.set_low_latency.store(set_low_latency, Ordering::Release);
+    fn set_low_latency(&self, enabled: bool) {
+        self.low_latency.store(enabled, Ordering::Release);
     }
 
     fn grace(&self) -> Option<Duration> {
@@ -168,9 +168,9 @@ impl Comm for MpiComm {
 /// Requests to the MPI thread.
 #[derive(Debug)]
 enum Outgoing {
-    /// A message to a process.
+    /// Send a message to a process.
     Message(u32, Vec<u8>),
-    /// A process counts as lost.
+    /// Mark a process as lost.
     GiveUp(u32),
 }
 
@@ -191,13 +191,13 @@ struct Pump {
 }
 
 impl Pump {
-    fn run(mut self, to_send: &Receiver<Outgoing>, set_low_latency: &AtomicBool, over: &AtomicBool) {
+    fn run(mut self, to_send: &Receiver<Outgoing>, low_latency: &AtomicBool, over: &AtomicBool) {
         let (mut last_progress, mut pause, mut closing) = (Instant::now(), Duration::from_micros(50), None);
         loop {
             let mut progressed = false;
-            while let Ok(one) = to_send.try_recv() {
+            while let Ok(outgoing) = to_send.try_recv() {
                 progressed = true;
-                match one {
+                match outgoing {
                     Outgoing::Message(to, bytes) => self.send(to, bytes),
                     Outgoing::GiveUp(process) => {
                         if let Some(peer) = self.peers.get_mut(process as usize) {
@@ -218,7 +218,7 @@ impl Pump {
             }
             if progressed {
                 (last_progress, pause) = (Instant::now(), Duration::from_micros(50));
-            } else if set_low_latency.load(Ordering::Acquire) || last_progress.elapsed() < BUSY_POLL_TIME {
+            } else if low_latency.load(Ordering::Acquire) || last_progress.elapsed() < BUSY_POLL_TIME {
                 thread::yield_now();
             } else {
                 thread::sleep(pause);
@@ -243,9 +243,9 @@ impl Pump {
         if self.peers.get(to as usize).is_none_or(|peer| peer.lost) {
             return;
         }
-        // Each message has two parts.
+        // Each message has two transfers.
         if self.peers[to as usize].sending.len() >= 2 * MAX_QUEUED {
-            return self.mark_lost(to, too_many_waiting());
+            return self.mark_lost(to, queue_full_reason());
         }
         let length = (bytes.len() as u64).to_le_bytes().to_vec();
         for (tag, part) in [(TAG_LENGTH, length), (TAG_BYTES, bytes)] {
@@ -261,8 +261,8 @@ impl Pump {
         if self.peers[number as usize].lost {
             return false;
         }
-        match self.try_move_messages(number) {
-            Ok(last_progress) => last_progress,
+        match self.try_advance_transfers(number) {
+            Ok(progressed) => progressed,
             Err(why) => {
                 self.mark_lost(number, why);
                 true
@@ -270,15 +270,15 @@ impl Pump {
         }
     }
 
-    fn try_move_messages(&mut self, number: u32) -> Result<bool, String> {
+    fn try_advance_transfers(&mut self, number: u32) -> Result<bool, String> {
         let (mpi, peer) = (&self.mpi, &mut self.peers[number as usize]);
-        let mut last_progress = false;
+        let mut progressed = false;
         while let Some(first) = peer.sending.front_mut() {
             if !mpi.has_ended(first)? {
                 break;
             }
             peer.sending.pop_front();
-            last_progress = true;
+            progressed = true;
         }
         if peer.length.is_none() && peer.bytes.is_none() && mpi.has_message(number, TAG_LENGTH)? {
             peer.length = Some(mpi.receive(number, TAG_LENGTH, 8)?);
@@ -287,7 +287,7 @@ impl Pump {
             if mpi.has_ended(&mut transfer)? {
                 let length = transfer.into_bytes().try_into().map(u64::from_le_bytes).unwrap_or(0);
                 peer.bytes = Some(mpi.receive(number, TAG_BYTES, length as usize)?);
-                last_progress = true;
+                progressed = true;
             } else {
                 peer.length = Some(transfer);
             }
@@ -296,11 +296,11 @@ impl Pump {
             if mpi.has_ended(&mut transfer)? {
                 let bytes = transfer.into_bytes();
                 let _ = self.incoming_tx.send(Incoming::Message { from: number, bytes });
-                last_progress = true;
+                progressed = true;
             } else {
                 peer.bytes = Some(transfer);
             }
         }
-        Ok(last_progress)
+        Ok(progressed)
     }
 }

@@ -46,8 +46,8 @@ impl Comm for RenumberedComm {
             .send(self.originals.get(to as usize).copied().unwrap_or(to), message);
     }
 
-    fn receive(&self, within: Duration) -> Option<Incoming> {
-        Some(match self.comm.receive(within)? {
+    fn receive(&self, timeout: Duration) -> Option<Incoming> {
+        Some(match self.comm.receive(timeout)? {
             Incoming::Message { from, bytes } => Incoming::Message {
                 from: self.new_number(from),
                 bytes,
@@ -59,17 +59,17 @@ impl Comm for RenumberedComm {
         })
     }
 
-    fn set_low_latency(&self, set_low_latency: bool) {
-        self.comm.set_low_latency(set_low_latency);
+    fn set_low_latency(&self, enabled: bool) {
+        self.comm.set_low_latency(enabled);
     }
 
     fn grace(&self) -> Option<Duration> {
         self.comm.grace()
     }
 
-    fn give_up(&self, on: u32) {
+    fn give_up(&self, process: u32) {
         self.comm
-            .give_up(self.originals.get(on as usize).copied().unwrap_or(on));
+            .give_up(self.originals.get(process as usize).copied().unwrap_or(process));
     }
 
     fn close(&self) {
@@ -78,8 +78,8 @@ impl Comm for RenumberedComm {
 }
 
 /// The order of processes of which some have announced a number. Those are sorted among their
-/// positions; the others keep theirs. `None` if the order is unchanged; an error with the number if
-/// two announce the same.
+/// positions; the other processes keep theirs. `None` if the order is unchanged; an error with the
+/// number if two announce the same.
 pub(super) fn sort_by_number(numbers: &[Option<u32>]) -> Result<Option<Vec<u32>>, u32> {
     let places: Vec<usize> = (0..numbers.len()).filter(|place| numbers[*place].is_some()).collect();
     let mut sorted = places.clone();

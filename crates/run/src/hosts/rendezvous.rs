@@ -1,5 +1,5 @@
-//! Determines the number of a process without MPI: from Slurm, Kubernetes, launchers whose library
-//! is missing, or the user.
+//! Determines the number of a process without MPI. It comes from Slurm, Kubernetes, launchers whose
+//! library is missing, or the user.
 
 /// Where the processes of one test connect over TCP.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,7 +38,7 @@ pub fn announced_rank(variable: impl Fn(&str) -> Option<String>) -> Option<u32> 
 /// Parses `FATHOM_HEAD`: `[HOST]:PORT[*COUNT]`. `None` if it is not set.
 ///
 /// # Errors
-/// What is missing, and what to do about it.
+/// The problem, and advice on how to solve it.
 pub fn rendezvous(variable: impl Fn(&str) -> Option<String>) -> Result<Option<Rendezvous>, (String, String)> {
     let is_off = variable("FATHOM_FLEET").is_some_and(|value| value == "off");
     let Some(text) = variable("FATHOM_HEAD").filter(|text| !text.is_empty() && !is_off) else {

@@ -1,4 +1,4 @@
-//! Sends messages over pairs of byte streams: the pipes of `ssh HOST fathom agent`, or
+//! Sends messages over pairs of byte streams. These are the pipes of `ssh HOST fathom agent`, or
 //! authenticated connections.
 
 use std::collections::BTreeSet;
@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use super::comm::{Comm, Incoming, MAX_QUEUED, too_many_waiting};
+use super::comm::{Comm, Incoming, MAX_QUEUED, queue_full_reason};
 use super::frames::{MessageReader, MessageWriter, Seal};
 use super::handshake::Session;
 
@@ -62,8 +62,8 @@ pub struct StreamComm {
 }
 
 impl StreamComm {
-    /// For `rank` 0, the coordinator with a stream to each of the processes 1, 2, … in order. For
-    /// any other rank, a process with one stream to the coordinator.
+    /// For `rank` 0, the coordinator with a stream to each process, in order. For any other rank, a
+    /// process with one stream to the coordinator.
     pub fn new(rank: u32, size: u32, streams: Vec<Duplex>, description: &str) -> StreamComm {
         let (incoming_tx, incoming) = channel();
         let mut queues: Vec<Option<SyncSender<Vec<u8>>>> = (0..size).map(|_| None).collect();
@@ -151,27 +151,27 @@ impl Comm for StreamComm {
         if let Err(TrySendError::Full(_)) = queue.try_send(message.to_vec()) {
             let mut full = self.full.lock().unwrap_or_else(PoisonError::into_inner);
             if full.1.insert(to) {
-                let why = too_many_waiting();
+                let why = queue_full_reason();
                 let _ = full.0.send(Incoming::Lost { from: to, why });
             }
         }
     }
 
-    fn receive(&self, within: Duration) -> Option<Incoming> {
+    fn receive(&self, timeout: Duration) -> Option<Incoming> {
         let incoming = self.incoming.lock().unwrap_or_else(PoisonError::into_inner);
-        match incoming.recv_timeout(within) {
-            Ok(one) => Some(one),
+        match incoming.recv_timeout(timeout) {
+            Ok(incoming) => Some(incoming),
             Err(RecvTimeoutError::Timeout) => None,
             Err(RecvTimeoutError::Disconnected) => {
-                thread::sleep(within);
+                thread::sleep(timeout);
                 None
             }
         }
     }
 
-    fn give_up(&self, on: u32) {
+    fn give_up(&self, process: u32) {
         let mut writers = self.writers.lock().unwrap_or_else(PoisonError::into_inner);
-        writers.retain(|(to, _)| *to != on);
+        writers.retain(|(to, _)| *to != process);
     }
 
     fn close(&self) {

@@ -1,5 +1,5 @@
-//! Checks that the threads of a step fit into the address space of this process, where that is
-//! limited (`ulimit -v`). Neither the standard library nor the allocator survives a lack of it.
+//! Checks that the threads of a step fit into a limited address space (`ulimit -v`). Neither the
+//! standard library nor the allocator survives a lack of it.
 
 use std::sync::Arc;
 
@@ -11,13 +11,13 @@ use crate::error::WorkerFault;
 use crate::setup_error::SetupError;
 use crate::worker::buffer_bytes;
 
-/// What a worker maps beside its buffers: 2 MiB of stack, histograms of 34 KiB (up to about 50),
-/// and their ends.
+/// Address space of a worker besides its buffers. It has 2 MiB of stack, up to about 50 histograms
+/// of 34 KiB, and the results at its end.
 const PER_WORKER: u64 = 4 << 20;
-/// For everything else: the report, other threads, the heap's growth.
+/// Address space for everything else: the report, other threads, the growth of the heap.
 const RESERVE: u64 = 64 << 20;
 
-/// The workers that the address space does not hold, after those that it does.
+/// Finds the workers that no longer fit into the address space after the preceding ones.
 pub(super) fn find_excess(step: &Step) -> Vec<WorkerFault> {
     let Some(free) = address_space_free() else {
         return Vec::new();
@@ -26,12 +26,12 @@ pub(super) fn find_excess(step: &Step) -> Vec<WorkerFault> {
     let mut needed = RESERVE;
     let mut excess = Vec::new();
     for (job, plan) in step.jobs.iter().enumerate() {
-        for (worker, one) in plan.workers.iter().enumerate() {
-            // Its engine says more about buffers that do not fit alone.
-            let buffers = Some(buffers(one)).filter(|bytes| *bytes <= free.0).unwrap_or(0);
+        for (number, worker) in plan.workers.iter().enumerate() {
+            // If its buffers alone do not fit, the error of its engine is more precise.
+            let buffers = Some(buffers(worker)).filter(|bytes| *bytes <= free.0).unwrap_or(0);
             needed = needed.saturating_add(PER_WORKER).saturating_add(buffers);
             if needed > free.0 {
-                excess.push((job, worker));
+                excess.push((job, number));
             }
         }
     }

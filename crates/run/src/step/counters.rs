@@ -1,5 +1,5 @@
-//! Reads counters before and after the operations of a step: of devices, processors, virtual disks
-//! and network mounts.
+//! Reads counters before and after the operations of a step. They are those of devices, processors,
+//! virtual disks and network mounts.
 
 use std::rc::Rc;
 
@@ -64,8 +64,8 @@ impl<'a> JobMonitor<'a> {
         }
     }
 
-    /// Reads counters once every job is measuring, and again once any worker has left its measured
-    /// window.
+    /// Reads counters once every job is measuring. Reads them again once any worker has left its
+    /// measured window.
     pub(super) fn poll(&mut self, jobs: &[LiveJob]) {
         let clock = self.context.clock;
         self.context.other_programs.borrow_mut().poll(clock.now());
@@ -85,7 +85,7 @@ impl<'a> JobMonitor<'a> {
                     });
                 }
             }
-            Some(_) if jobs.iter().any(|job| job.gather.any_worker_measured()) => self.close(),
+            Some(_) if jobs.iter().any(|job| job.gather.has_worker_past_window()) => self.close(),
             Some(before) => before.sampler.poll(clock),
         }
     }
@@ -168,7 +168,7 @@ impl<'a> JobMonitor<'a> {
             .facts
             .iter()
             .filter_map(|target| target.file_system.as_ref());
-        if self.context.simulated || !file_systems.any(|one| one.kind.starts_with("nfs")) {
+        if self.context.simulated || !file_systems.any(|file_system| file_system.kind.starts_with("nfs")) {
             return Vec::new();
         }
         let mut mounts = network_mounts(&System::live());
@@ -178,7 +178,7 @@ impl<'a> JobMonitor<'a> {
                 .facts
                 .iter()
                 .filter_map(|target| target.file_system.as_ref());
-            targets.any(|one| one.mount_point == mount.mount_point)
+            targets.any(|file_system| file_system.mount_point == mount.mount_point)
         });
         mounts
     }

@@ -34,7 +34,7 @@ pub(super) struct LiveJob {
     pub(super) log: Option<OperationLog>,
     pub(super) trace: Option<IssueTrace>,
     pub(super) workers: Vec<LiveWorker>,
-    /// Number of its first worker among all of the step.
+    /// Number of its first worker among all workers of the step.
     pub(super) first_worker: usize,
     pub(super) state: JobState,
     pub(super) published_phase: Phase,
@@ -97,7 +97,7 @@ struct StepResources {
     targets: Arc<Vec<ReadyTarget>>,
     sources: Sources,
     flows: Flows,
-    /// Errors that the plan counts together.
+    /// Errors of all workers that their plan counts together.
     errors: Arc<AtomicU64>,
     control_groups: Arc<ControlGroups>,
     simulation: Simulation,
@@ -131,7 +131,7 @@ impl<'a> StepState<'a> {
         targets: &Arc<Vec<ReadyTarget>>,
     ) -> Result<StepState<'a>, RunError> {
         let plan = &context.plan.steps[number];
-        no_faults(address_space::find_excess(plan))?;
+        require_no_faults(address_space::find_excess(plan))?;
         let sources = Sources::from_step(plan)
             .map_err(|(job, worker, why)| RunError::Setup(vec![WorkerFault { job, worker, why }]))?;
         let resources = Arc::new(StepResources {
@@ -171,7 +171,7 @@ impl<'a> StepState<'a> {
     }
 }
 
-/// Starts the threads of a job; each sets itself up, reports its status, and waits at the gate.
+/// Starts the threads of a job. Each sets itself up, reports its status, and waits at the gate.
 fn launch_job(
     resources: &Arc<StepResources>,
     job: usize,
@@ -189,15 +189,15 @@ fn launch_job(
     let interval = Governor::interval_for(plan);
     let count = plan.workers.len();
     let log = plan.operation_log.as_ref();
-    let (log, log_pens) = log
-        .map(|path| OperationLog::new(path, operation_log::form(), count))
+    let (log, log_writers) = log
+        .map(|path| OperationLog::new(path, operation_log::log_format(), count))
         .unzip();
     let trace = plan.trace.as_ref();
-    let (trace, trace_pens) = trace
-        .map(|path| IssueTrace::new(path, issue_trace::form(&resources.plan, plan), count))
+    let (trace, trace_writers) = trace
+        .map(|path| IssueTrace::new(path, issue_trace::log_format(&resources.plan, plan), count))
         .unzip();
-    let mut log_pens = log_pens.unwrap_or_default().into_iter();
-    let mut trace_pens = trace_pens.unwrap_or_default().into_iter();
+    let mut log_writers = log_writers.unwrap_or_default().into_iter();
+    let mut trace_writers = trace_writers.unwrap_or_default().into_iter();
     let spawn = |worker| {
         let thread = WorkerThread {
             resources: Arc::clone(resources),
@@ -207,8 +207,8 @@ fn launch_job(
             interval,
             control: Arc::clone(&control),
             gate: Arc::clone(&gate),
-            log_pen: log_pens.next(),
-            trace_pen: trace_pens.next(),
+            log_writer: log_writers.next(),
+            trace_writer: trace_writers.next(),
         };
         thread.spawn(status_tx.clone(), WakeOnDrop(wake_tx.clone()))
     };
@@ -239,8 +239,8 @@ struct WorkerThread {
     interval: Nanos,
     control: Arc<JobControl>,
     gate: Arc<StartGate>,
-    log_pen: Option<operation_log::LogWriter>,
-    trace_pen: Option<issue_trace::LogWriter>,
+    log_writer: Option<operation_log::LogWriter>,
+    trace_writer: Option<issue_trace::LogWriter>,
 }
 
 impl WorkerThread {
@@ -263,7 +263,7 @@ impl WorkerThread {
         }
     }
 
-    /// Sets the worker up, waits at the gate, and issues I/O until the job is over.
+    /// Sets the worker up and waits at the gate. Then issues I/O until the job is over.
     fn run(self, status_tx: Sender<WorkerStatus>) -> Ended {
         let resources = &*self.resources;
         let job = &resources.plan.steps[resources.step].jobs[self.job];
@@ -298,11 +298,11 @@ impl WorkerThread {
         let Some(mut ready) = ready else {
             return Ended::never_started();
         };
-        if let Some(pen) = self.log_pen {
-            ready.attach_operation_log(pen);
+        if let Some(writer) = self.log_writer {
+            ready.attach_operation_log(writer);
         }
-        if let Some(pen) = self.trace_pen {
-            ready.attach_issue_trace(pen);
+        if let Some(writer) = self.trace_writer {
+            ready.attach_issue_trace(writer);
         }
         match self.gate.wait() {
             Some(_) if job.prepare_only => Ended {
@@ -325,7 +325,7 @@ fn await_setup(jobs: &mut [LiveJob], status_rx: &Receiver<WorkerStatus>) -> Resu
             Err(why) => faults.push(WorkerFault { job, worker, why }),
         }
     }
-    no_faults(faults)
+    require_no_faults(faults)
 }
 
 /// Opens the logs and traces of the jobs, once nothing else can prevent their start.
@@ -349,10 +349,10 @@ fn start_logs(jobs: &mut [LiveJob], targets: &[ReadyTarget]) -> Result<(), RunEr
             }
         }
     }
-    no_faults(faults)
+    require_no_faults(faults)
 }
 
-fn no_faults(faults: Vec<WorkerFault>) -> Result<(), RunError> {
+fn require_no_faults(faults: Vec<WorkerFault>) -> Result<(), RunError> {
     match faults.is_empty() {
         true => Ok(()),
         false => Err(RunError::Setup(faults)),

@@ -38,7 +38,7 @@ pub(crate) struct StepContext<'a> {
     pub(crate) simulation: Simulation,
     pub(crate) interrupt: &'a AtomicBool,
     pub(crate) hooks: RunHooks<'a>,
-    /// Devices under the targets, with the targets that lie on each.
+    /// Devices under the targets, with the targets that are on each.
     pub(crate) devices: Vec<(String, Vec<u32>)>,
     /// The facts of each target.
     pub(crate) facts: Vec<TargetFacts>,
@@ -61,7 +61,7 @@ struct StepState<'a> {
 /// Runs a step to its end.
 ///
 /// # Errors
-/// [`RunError::Setup`] if a worker cannot be set up; nothing has been issued then.
+/// [`RunError::Setup`] if a worker cannot be set up. In that case, nothing was issued.
 pub(crate) fn run_step(
     context: &StepContext<'_>,
     number: usize,
@@ -96,7 +96,7 @@ impl StepContext<'_> {
     fn choose_schedulers(&self, step: usize) -> Result<(), RunError> {
         for (job, plan) in self.plan.steps[step].jobs.iter().enumerate() {
             if let Err(why) = self.schedulers.set_for_job(plan, &self.facts) {
-                // The other jobs do not depend on it.
+                // A failure of one job does not affect the other jobs.
                 let why = Arc::new(why);
                 let fault = |worker| WorkerFault {
                     job,

@@ -1,4 +1,4 @@
-//! Builds the results of a step from the data of its jobs, at its end and earlier.
+//! Builds the results of a step, at its end and earlier, from its jobs.
 
 use model::Bytes;
 use model::event::{EndReason, Event};

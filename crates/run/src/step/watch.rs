@@ -1,4 +1,4 @@
-//! Watches the jobs of a step: starts them when they are due, gathers their recorders, and stops
+//! Watches the jobs of a step. It starts them when they are due, gathers their recorders, and stops
 //! them.
 
 use std::ops::Range;
@@ -22,17 +22,17 @@ use crate::operation_log::OperationLog;
 
 /// How long a thread takes to end after its last message, or slightly less.
 const JOIN_GRACE: Duration = Duration::from_micros(50);
-/// The polling interval while a phase may begin or end, or a rule controls a job,
+/// The polling interval while a phase may begin or end, or a rule controls jobs.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
-/// and its value while jobs only measure, because each poll wakes a processor that the workers
-/// could use.
+/// The polling interval while jobs only measure. Each poll wakes a processor that the workers could
+/// use.
 const MEASURING_POLL_INTERVAL: Duration = Duration::from_millis(50);
-/// Time between the last worker's readiness and the start, so that all workers are already waiting.
+/// Time between the last worker's readiness and the start. All workers are waiting by then.
 const START_MARGIN: Nanos = Nanos::micros(500);
-/// How long a snapshot waits for recorders: workers send them once a second, unless they hang in an
+/// How long a snapshot waits for recorders. Workers send them once a second, unless they hang in an
 /// operation.
 const SNAPSHOT_TIMEOUT: Duration = Duration::from_millis(1250);
-/// A worker that has not ended this long after the end of its job is abandoned.
+/// A worker that continues this long after the end of its job is abandoned.
 const STUCK_TIMEOUT: Duration = Duration::from_secs(30);
 
 impl<'a> StepState<'a> {
@@ -68,8 +68,8 @@ impl<'a> StepState<'a> {
                 // Simulated time does not advance while this thread sleeps.
                 std::thread::yield_now();
             } else {
-                let is_steered = self.plan.jobs.iter().any(|job| !job.control.is_empty());
-                self.wait_for_wake(match monitor.is_measuring() && !is_steered {
+                let is_controlled = self.plan.jobs.iter().any(|job| !job.control.is_empty());
+                self.wait_for_wake(match monitor.is_measuring() && !is_controlled {
                     true => MEASURING_POLL_INTERVAL,
                     false => POLL_INTERVAL,
                 });
@@ -89,7 +89,7 @@ impl<'a> StepState<'a> {
         if job.state != JobState::Waiting || !is_free {
             return;
         }
-        // Simulated time stands still during the start of a job.
+        // Simulated time does not advance during the start of a job.
         let simulated_start = self.context.simulation.start(job.worker_numbers());
         let start = match self.context.simulated {
             true => simulated_start,
@@ -109,8 +109,8 @@ impl<'a> StepState<'a> {
         }
     }
 
-    /// Resumes simulated time once all consequences of a worker's end are done. Until then it
-    /// stands still, so that they happen at the time of that end.
+    /// Resumes simulated time once all consequences of a worker's end are done. Until then it does
+    /// not advance, so that they happen at the time of that end.
     fn resume_simulation(&self, resumed_at: &mut Option<usize>) {
         // The end of a cancelled job may start another.
         if self.jobs.iter().any(|job| job.state == JobState::Cancelled) {
@@ -229,14 +229,14 @@ impl<'a> StepState<'a> {
         }
     }
 
-    /// True if everything that the jobs did until a moment has arrived, or if the wait takes too
+    /// True if all data of the jobs until a moment has arrived. Also true if the wait takes too
     /// long.
     fn is_snapshot_due(&self, (asked, moment): (Instant, Nanos)) -> bool {
         let is_known = |job: &LiveJob| job.state != JobState::Running || job.gather.has_data_until(moment);
         self.jobs.iter().all(is_known) || asked.elapsed() > SNAPSHOT_TIMEOUT
     }
 
-    /// Waits until a worker has ended, or until it is time to poll all of them.
+    /// Waits until a worker has ended, or until the next poll is due.
     fn wait_for_wake(&self, timeout: Duration) {
         let ended = || {
             let workers = self.jobs.iter().flat_map(|job| &job.workers);
@@ -283,7 +283,7 @@ impl LiveJob {
         matches!(self.state, JobState::Ended { .. })
     }
 
-    /// Numbers of its workers among all of the step.
+    /// Numbers of its workers among all workers of the step.
     pub(super) fn worker_numbers(&self) -> Range<usize> {
         self.first_worker..self.first_worker + self.workers.len()
     }

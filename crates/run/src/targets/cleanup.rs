@@ -26,7 +26,7 @@ pub struct Cleanup {
 #[derive(Debug)]
 struct Removal {
     path: PathBuf,
-    /// Absent for a name on which an engine creates files: any file of that name is then removed.
+    /// Absent for a name on which an engine creates files. Then any file of that name is removed.
     id: Option<FileId>,
 }
 

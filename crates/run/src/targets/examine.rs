@@ -35,7 +35,7 @@ pub struct Examined {
     pub action: Action,
     /// Directions of the operations that the plan issues to it.
     pub directions: Vec<Direction>,
-    /// What its mark shows.
+    /// The state of its mark.
     pub mark: MarkState,
 }
 
@@ -64,8 +64,8 @@ pub fn examine(plan: &Plan) -> Result<Vec<Examined>, Vec<TargetError>> {
             TargetKind::Tree { ref tree } => examine_tree(plan, number, target, tree),
             TargetKind::Nothing { .. } | TargetKind::Simulated { .. } | TargetKind::Template { .. } => continue,
         };
-        match found.and_then(|one| check_for_engines(plan, target, one)) {
-            Ok(one) => examined.push(one),
+        match found.and_then(|examined| check_for_engines(plan, target, examined)) {
+            Ok(target) => examined.push(target),
             Err(error) => errors.push(error),
         }
     }
@@ -89,7 +89,7 @@ pub(super) fn examine_one(plan: &Plan, number: usize, target: &Target) -> Result
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             let action = match is_created_before(plan, number) {
                 true if target.prepare == Prepare::Existing => Action::UseAsItIs,
-                _ => for_missing(target, &path)?,
+                _ => action_for_missing(target, &path)?,
             };
             return Ok(found(path, None, 0, action));
         }
@@ -127,7 +127,7 @@ pub(super) fn examine_one(plan: &Plan, number: usize, target: &Target) -> Result
     match facts.kind {
         FileKind::BlockDevice => Ok(found(path, Some(facts.kind), facts.size, Action::UseAsItIs)),
         FileKind::Regular => {
-            let action = for_file(target, &path, &facts)?;
+            let action = action_for_file(target, &path, &facts)?;
             let mark = facts.mark;
             Ok(Examined {
                 mark,
@@ -195,7 +195,7 @@ fn requested_size(target: &Target) -> Option<u64> {
     }
 }
 
-fn for_missing(target: &Target, path: &Path) -> Result<Action, TargetError> {
+fn action_for_missing(target: &Target, path: &Path) -> Result<Action, TargetError> {
     let missing = |help: &str| TargetError::Missing {
         path: target.path.clone(),
         help: help.into(),
@@ -233,22 +233,22 @@ fn for_missing(target: &Target, path: &Path) -> Result<Action, TargetError> {
     }
 }
 
-/// Bytes of a file system that may be filled: all but a fifth of it. If it is already that full, a
-/// hundredth of it, but at most half of the free space.
-pub(super) fn spare(total: u64, available: u64) -> u64 {
+/// Computes how many bytes of a file system may be filled. These are all but a fifth of its size.
+/// If less is free already, a hundredth of its size, but at most half of the free space.
+pub(super) fn fillable_bytes(total: u64, available: u64) -> u64 {
     let part = |share: f64| (total as f64 * share) as u64;
-    let unnoticed = part(NEGLIGIBLE_SHARE).min(available / 2);
-    available.saturating_sub(part(FREE_SHARE_MIN)).max(unnoticed)
+    let negligible = part(NEGLIGIBLE_SHARE).min(available / 2);
+    available.saturating_sub(part(FREE_SHARE_MIN)).max(negligible)
 }
 
-/// The rule of [`spare`] that a larger file would violate.
+/// The rule of [`fillable_bytes`] that a larger file would violate.
 pub(super) fn broken_rule(total: u64, available: u64) -> &'static str {
-    let spare = spare(total, available);
+    let fillable = fillable_bytes(total, available);
     match () {
-        () if spare + (total as f64 * FREE_SHARE_MIN) as u64 <= available => {
+        () if fillable + (total as f64 * FREE_SHARE_MIN) as u64 <= available => {
             "leave less than 20 % of its file system free"
         }
-        () if spare == available / 2 => {
+        () if fillable == available / 2 => {
             "take more than half of the free space of its file system, which is nearly full"
         }
         () => "take more than 1 % of its file system, which is nearly full",
@@ -262,13 +262,13 @@ pub(super) fn size_in(folder: &Path, requested_size: Option<u64>, name: &str) ->
         source,
     };
     let (total, available) = sys::file::space(folder).map_err(look_error)?;
-    let spare = spare(total, available);
+    let fillable = fillable_bytes(total, available);
     let size = match requested_size {
         Some(size) => size,
         // Use whole MiB, so that every common block size divides the size.
-        None => DEFAULT_SIZE.min(available / 20).min(spare).max(MIN_SIZE) >> 20 << 20,
+        None => DEFAULT_SIZE.min(available / 20).min(fillable).max(MIN_SIZE) >> 20 << 20,
     };
-    if size > spare {
+    if size > fillable {
         let (wanted, available, total) = (Bytes(size), Bytes(available), Bytes(total));
         return Err(TargetError::NoRoom {
             path: name.to_owned(),
@@ -280,7 +280,7 @@ pub(super) fn size_in(folder: &Path, requested_size: Option<u64>, name: &str) ->
     Ok(size)
 }
 
-fn for_file(target: &Target, path: &Path, facts: &PathFacts) -> Result<Action, TargetError> {
+fn action_for_file(target: &Target, path: &Path, facts: &PathFacts) -> Result<Action, TargetError> {
     let size = facts.size;
     match &target.prepare {
         Prepare::Existing if size == 0 => Err(TargetError::Empty(target.path.clone())),
@@ -298,12 +298,12 @@ fn for_file(target: &Target, path: &Path, facts: &PathFacts) -> Result<Action, T
         }),
         Prepare::LayOut { .. } => Ok(Action::UseAsItIs),
         Prepare::Filled { size: requested } => {
-            for_file_to_fill(target, path, facts, requested.map(|requested| requested.0))
+            action_for_file_to_fill(target, path, facts, requested.map(|requested| requested.0))
         }
     }
 }
 
-fn for_file_to_fill(
+fn action_for_file_to_fill(
     target: &Target,
     path: &Path,
     facts: &PathFacts,
@@ -339,21 +339,21 @@ fn for_file_to_fill(
 
 #[cfg(test)]
 mod tests {
-    use super::{broken_rule, spare};
+    use super::{broken_rule, fillable_bytes};
 
     #[test]
     fn filling_leaves_a_fifth_free_or_takes_little() {
         const TOTAL: u64 = 1000;
-        let spare_of = |available| spare(TOTAL, available);
-        assert_eq!(spare_of(1000), 800);
-        assert_eq!(spare_of(500), 300);
+        let fillable_of = |available| fillable_bytes(TOTAL, available);
+        assert_eq!(fillable_of(1000), 800);
+        assert_eq!(fillable_of(500), 300);
         // Less than a fifth is free: a hundredth may still be used, but never more than half of the
         // free space.
-        assert_eq!(spare_of(205), 10);
-        assert_eq!(spare_of(200), 10);
-        assert_eq!(spare_of(21), 10);
-        assert_eq!(spare_of(8), 4);
-        assert_eq!(spare_of(0), 0);
+        assert_eq!(fillable_of(205), 10);
+        assert_eq!(fillable_of(200), 10);
+        assert_eq!(fillable_of(21), 10);
+        assert_eq!(fillable_of(8), 4);
+        assert_eq!(fillable_of(0), 0);
     }
 
     #[test]

@@ -26,7 +26,7 @@ pub(super) const DEFAULT_BLOCK: u32 = 1 << 20;
 /// How often progress is reported.
 const PROGRESS_INTERVAL: Nanos = Nanos::millis(200);
 
-/// Rule of a finding: the file must be written because it could not be declared valid. That takes
+/// Rule of a finding. The file must be written because it could not be declared valid. That takes
 /// longer but has no other effect.
 const SLOW_PREPARATION: &str = "SLOW-PREPARATION";
 
@@ -47,7 +47,7 @@ pub(super) struct Fill<'a> {
     /// Flush the file when it is full.
     pub(super) flush: bool,
     pub(super) seed: u64,
-    /// Declare the file valid instead of writing it, as DiskSpd does, if the system permits it.
+    /// Declare the file valid, like DiskSpd, instead of writing it, if the system permits it.
     pub(super) declare: bool,
     /// Which file must exist at the path.
     pub(super) expected: ExpectedFile,
@@ -102,7 +102,7 @@ impl FillError {
 }
 
 impl FillError {
-    /// True if the file could not be created because a file of that name now exists.
+    /// True if the file could not be created because its name is taken.
     pub(super) fn is_name_taken(&self) -> bool {
         match self {
             FillError::File { what, errno, .. } => {
@@ -211,7 +211,7 @@ fn try_declare_valid(file: &fs::File, what: &Fill<'_>, watcher: &mut dyn FnMut(E
     Ok(false)
 }
 
-/// Reserves the space, so that the file stays contiguous and a full file system is detected before
+/// Reserves the space. So the file stays contiguous, and a full file system is detected before
 /// writing.
 fn allocate(file: &fs::File, what: &Fill<'_>) -> io::Result<()> {
     let reserved = match what.allocate {

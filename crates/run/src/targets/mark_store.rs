@@ -12,7 +12,7 @@ use engine::{FileId, sys};
 const ATTRIBUTE: &str = "user.fathom";
 
 /// Marks that could not be stored elsewhere, newer than those in the registry.
-static REMEMBERED: Mutex<Vec<(FileId, String)>> = Mutex::new(Vec::new());
+static MARKS_IN_MEMORY: Mutex<Vec<(FileId, String)>> = Mutex::new(Vec::new());
 
 /// Loads the mark of a file.
 pub(super) fn load(file: &fs::File) -> Option<String> {
@@ -20,9 +20,9 @@ pub(super) fn load(file: &fs::File) -> Option<String> {
         return Some(String::from_utf8_lossy(&bytes).into_owned());
     }
     let id = sys::file::stamp(file).ok()?.id;
-    let remembered = REMEMBERED.lock().unwrap_or_else(PoisonError::into_inner);
-    let newer = remembered.iter().find(|(of, _)| *of == id);
-    newer.map(|(_, text)| text.clone()).or_else(|| registered(id))
+    let in_memory = MARKS_IN_MEMORY.lock().unwrap_or_else(PoisonError::into_inner);
+    let newer = in_memory.iter().find(|(of, _)| *of == id);
+    newer.map(|(_, text)| text.clone()).or_else(|| load_registered(id))
 }
 
 /// Saves the mark of a file, replacing an earlier one.
@@ -34,15 +34,15 @@ pub(super) fn save(file: &fs::File, text: &str) -> io::Result<()> {
         return Ok(());
     }
     let id = sys::file::stamp(file)?.id;
-    let mut remembered = REMEMBERED.lock().unwrap_or_else(PoisonError::into_inner);
-    remembered.retain(|(of, _)| *of != id);
+    let mut in_memory = MARKS_IN_MEMORY.lock().unwrap_or_else(PoisonError::into_inner);
+    in_memory.retain(|(of, _)| *of != id);
     if register(id, text).is_err() {
-        remembered.push((id, text.to_owned()));
+        in_memory.push((id, text.to_owned()));
     }
     Ok(())
 }
 
-/// The folder of facts about files for later commands of this user.
+/// The folder in which facts about files are kept for later commands of this user.
 pub(super) fn state_folder() -> Option<PathBuf> {
     let set = |name: &str| {
         std::env::var_os(name)
@@ -59,7 +59,7 @@ fn registry() -> Option<PathBuf> {
     Some(state_folder()?.join("prepared"))
 }
 
-fn registered(id: FileId) -> Option<String> {
+fn load_registered(id: FileId) -> Option<String> {
     let path = registry()?;
     // Windows refuses to open a file that is being replaced.
     let lock = fs::File::open(lock_path(&path)).ok()?;
@@ -77,7 +77,7 @@ fn mark_in(id: FileId, line: &str) -> Option<&str> {
     line.strip_prefix(&id.to_string())?.strip_prefix(' ')
 }
 
-/// Replaces the line of a file atomically, so that a crash leaves the old or the new registry.
+/// Replaces the line of a file atomically. A crash leaves the old or the new registry.
 fn register(id: FileId, text: &str) -> io::Result<()> {
     let path = registry().ok_or(io::ErrorKind::NotFound)?;
     if let Some(folder) = path.parent() {
@@ -102,7 +102,8 @@ fn register(id: FileId, text: &str) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    /// Windows opens no file while it is being replaced. Elsewhere marks are attributes.
+    /// Windows does not open a file while it is being replaced. Other systems keep marks as
+    /// attributes.
     #[cfg(windows)]
     #[test]
     fn a_mark_is_read_while_others_are_written() {
@@ -114,13 +115,13 @@ mod tests {
         register(id(1), "kept").unwrap();
         let writer = std::thread::spawn(move || (0..100).for_each(|turn| register(id(2), &turn.to_string()).unwrap()));
         while !writer.is_finished() {
-            assert_eq!(registered(id(1)).as_deref(), Some("kept"));
+            assert_eq!(load_registered(id(1)).as_deref(), Some("kept"));
         }
         writer.join().unwrap();
     }
 
     #[test]
-    fn a_line_belongs_to_one_file() {
+    fn a_line_is_matched_by_the_complete_identity() {
         let id = |number, born_ns| FileId {
             file_system: 5,
             number,

@@ -31,7 +31,7 @@ const CTIME_TOLERANCES: [Duration; 3] = [
 ];
 /// Timestamp resolution of most file systems (at most 10 ms), plus a margin.
 const CLOCK_STEP: Duration = Duration::from_millis(12);
-/// Timestamp resolution of file systems with whole seconds, plus a margin; FAT stores only even
+/// Timestamp resolution of file systems with whole seconds, plus a margin. FAT stores only even
 /// seconds.
 const WHOLE_SECOND_CLOCK_STEP: Duration = Duration::from_millis(2012);
 /// Number of samples in a digest: the first bytes, the last, and eight in between.
@@ -49,7 +49,7 @@ pub enum MarkState {
         /// Bytes of random data at its start.
         random_len: Bytes,
     },
-    /// Its mark does not match: it has changed since fathom created it, or is a copy.
+    /// Its mark does not match. It has changed since fathom created it, or is a copy.
     Changed,
     /// A run was writing to it and never ended.
     Unfinished,
@@ -91,8 +91,8 @@ pub(super) fn begin(file: &fs::File, random_len: Bytes) -> io::Result<()> {
     mark_store::save(file, &Record::Writing { id, random_len }.to_string())
 }
 
-/// Like [`begin`], but other processes may also write to the file: the smallest `random_len` of
-/// all is kept.
+/// Like [`begin`], but other processes may also write to the file. The smallest `random_len` of all
+/// is kept.
 pub(super) fn begin_shared(file: &fs::File, random_len: Bytes) -> io::Result<()> {
     let id = sys::file::stamp(file)?.id.to_string();
     let random_len = match mark_store::load(file).and_then(|text| Record::parse(&text)) {

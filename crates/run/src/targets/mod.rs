@@ -79,7 +79,7 @@ pub enum TargetError {
         actual: Bytes,
         /// The requested size.
         wanted: Bytes,
-        /// What its mark shows.
+        /// The state of its mark.
         mark: MarkState,
     },
     /// Preparation would fill the file system.
@@ -121,7 +121,7 @@ pub enum TargetError {
         /// The system's error.
         source: std::io::Error,
     },
-    /// The guard refuses a file that another process of this test has created in the meantime.
+    /// The guard refuses a file that another process of this test has just created.
     #[error("{why}")]
     Refused {
         /// The path.
@@ -149,7 +149,7 @@ impl TargetError {
                 Some("name another file, or omit the size to use the file unchanged".into())
             }
             TargetError::NoRoom { available, total, .. } => {
-                let most = examine::spare(total.0, available.0) >> 20 << 20;
+                let most = examine::fillable_bytes(total.0, available.0) >> 20 << 20;
                 Some(match most {
                     0 => "free some space, or test on another file system".into(),
                     most => format!("a size of up to {} is possible here", Bytes(most)),

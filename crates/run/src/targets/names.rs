@@ -8,7 +8,7 @@ use model::plan::{Plan, Target, TargetId, TargetRules, Worker};
 
 use super::examine::{directions, identify};
 use super::marker::MarkState;
-use super::prepare::note_end;
+use super::prepare::schedule_removal;
 use super::{Action, Examined, Preparation, ReadyTargets, TargetError};
 
 /// The path by which a target is opened. Windows has two short names of devices: `#n` for a
@@ -63,20 +63,20 @@ pub(super) fn examine_name(
 }
 
 /// Refuses devices as names for metadata engines.
-pub(super) fn check_for_engines(plan: &Plan, target: &Target, one: Examined) -> Result<Examined, TargetError> {
-    let id = TargetId(one.number as u32);
-    let device = matches!(one.kind, Some(FileKind::BlockDevice | FileKind::CharacterDevice));
+pub(super) fn check_for_engines(plan: &Plan, target: &Target, examined: Examined) -> Result<Examined, TargetError> {
+    let id = TargetId(examined.number as u32);
+    let device = matches!(examined.kind, Some(FileKind::BlockDevice | FileKind::CharacterDevice));
     let mut workers = plan.jobs().flat_map(|(_, job)| &job.workers);
     let by_name = |worker: &Worker| {
         let mut streams = worker.streams.iter();
         worker.engine.kind.is_metadata_engine() && streams.any(|stream| stream.target.ids().contains(&id))
     };
     match device && workers.any(by_name) {
-        false => Ok(one),
+        false => Ok(examined),
         true => Err(TargetError::Unfit {
             path: target.path.clone(),
             what: "a device",
-            help: "this engine creates, looks up and removes files and directories; name one of these".into(),
+            help: "this engine creates, looks up and removes files and directories; name examined of these".into(),
         }),
     }
 }
@@ -84,21 +84,21 @@ pub(super) fn check_for_engines(plan: &Plan, target: &Target, one: Examined) -> 
 impl Preparation<'_> {
     /// Creates the directory that an engine looks up or removes, if required.
     pub(super) fn make_name_ready(&self, number: usize, ready: &mut ReadyTargets) -> Result<PathBuf, TargetError> {
-        let Some((one, _)) = self.permitted_target(number) else {
+        let Some((examined, _)) = self.permitted_target(number) else {
             return Ok(PathBuf::new());
         };
-        if one.action == Action::CreateDirectory
-            && let Err(source) = sys::names::create_directory(&one.path)
+        if examined.action == Action::CreateDirectory
+            && let Err(source) = sys::names::create_directory(&examined.path)
             // Two jobs may need the same directory.
             && source.kind() != ErrorKind::AlreadyExists
         {
             return Err(TargetError::Look {
-                path: one.path.display().to_string(),
+                path: examined.path.display().to_string(),
                 source,
             });
         }
-        note_end(&self.plan.targets[number], one, None, &mut ready.cleanup);
-        Ok(one.path.clone())
+        schedule_removal(&self.plan.targets[number], examined, None, &mut ready.cleanup);
+        Ok(examined.path.clone())
     }
 }
 

@@ -1,4 +1,4 @@
-//! Files that several processes of a test need: one creates a file, the others wait and then use
+//! Files that several processes of a test need. One creates a file; the others wait and then use
 //! it. It is unknown whether two hosts share a file system. So all processes first examine their
 //! targets; then each creates missing files, and if two create the same file, only one succeeds.
 
@@ -28,7 +28,8 @@ pub trait Peers: Sync {
     /// Defers cleanup until all processes have ended, because others may use the files.
     fn defer_cleanup(&self, cleanup: Cleanup);
 
-    /// Called when the first worker of a step has started here, at this time of the run's clock.
+    /// Called when the first worker of a step has started here. `at` is its time by the run's
+    /// clock.
     fn began(&self, step: u32, at: Nanos);
 }
 
@@ -40,7 +41,9 @@ impl std::fmt::Debug for dyn Peers + '_ {
 
 impl ReadyTargets {
     pub(super) fn was_created_by_peer(&self, number: usize) -> bool {
-        self.elsewhere.iter().any(|(one, _)| one.number == number)
+        self.created_by_peers
+            .iter()
+            .any(|(examined, _)| examined.number == number)
     }
 }
 
@@ -62,32 +65,32 @@ impl Preparation<'_> {
         // file will be written to.
         let mut permissions = permissions.clone();
         permissions.overwrite.push(name.clone());
-        let (mut one, claim) = permit::permit_again(self.plan, number, &permissions)?;
-        if one.kind.is_none() {
+        let (mut examined, claim) = permit::permit_again(self.plan, number, &permissions)?;
+        if examined.kind.is_none() {
             return Err(TargetError::Missing {
                 path: name.clone(),
                 help: "another process of this test was creating it but did not keep it".into(),
             });
         }
         // A file of another size was created by another program and is not permitted.
-        let planned = self.permitted.iter().find(|(one, _)| one.number == number);
-        let planned = match planned.map(|(one, _)| &one.action) {
+        let planned = self.permitted.iter().find(|(examined, _)| examined.number == number);
+        let planned = match planned.map(|(examined, _)| &examined.action) {
             Some(Action::Create { .. }) if size_created_on_open(&self.plan.targets[number]).is_some() => 0,
             Some(Action::Create { size, .. }) => size.0,
-            _ => one.size,
+            _ => examined.size,
         };
-        if one.size != planned {
+        if examined.size != planned {
             return Err(TargetError::Replaced { path: name.clone() });
         }
-        one.action = Action::UseAsItIs;
+        examined.action = Action::UseAsItIs;
         // The creator renews its mark, and must know that less of the file is random data then.
         if self.spoils_random_data(number)
             && let Some(file) = claim.as_ref().and_then(|claim| claim.file().handle())
         {
             let _ = marker::begin_shared(file, Bytes(0));
         }
-        one.mark = MarkState::Unmarked;
-        ready.elsewhere.push((one, claim));
+        examined.mark = MarkState::Unmarked;
+        ready.created_by_peers.push((examined, claim));
         Ok(CREATED_BY_PEER.to_owned())
     }
 }

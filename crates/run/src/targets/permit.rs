@@ -66,7 +66,7 @@ impl Permitted {
 /// # Errors
 /// Every [`TargetError`], if a target cannot be used at all.
 pub fn judge(plan: &Plan, permissions: &Permissions) -> Result<Vec<TargetDecision>, Vec<TargetError>> {
-    Ok(ask(plan, permissions)?
+    Ok(request_all(plan, permissions)?
         .into_iter()
         .map(|(target_decision, _)| target_decision)
         .collect())
@@ -74,10 +74,10 @@ pub fn judge(plan: &Plan, permissions: &Permissions) -> Result<Vec<TargetDecisio
 
 /// Asks the guard, and holds the permitted targets open. Locks the files that the plan changes.
 pub(crate) fn permit(plan: &Plan, permissions: &Permissions, sharing: Sharing) -> Result<Permitted, Objection> {
-    let mut answers = ask(plan, permissions).map_err(Objection::Unusable)?;
+    let mut answers = request_all(plan, permissions).map_err(Objection::Unusable)?;
     let locks = answers
         .iter_mut()
-        .filter_map(|answer| lock(answer, caller_of(plan), sharing))
+        .filter_map(|answer| lock(answer, caller_kind(plan), sharing))
         .collect();
     let refusals: Vec<Refusal> = answers
         .iter()
@@ -132,8 +132,8 @@ pub(super) fn permit_again(
     permissions: &Permissions,
 ) -> Result<(Examined, Option<Claim>), TargetError> {
     let system = System::live();
-    let guard = Guard::new(&system, caller_of(plan), permissions);
-    let (target_decision, claim) = ask_about(plan, &guard, examine_one(plan, number, &plan.targets[number])?)?;
+    let guard = Guard::new(&system, caller_kind(plan), permissions);
+    let (target_decision, claim) = request_one(plan, &guard, examine_one(plan, number, &plan.targets[number])?)?;
     match target_decision.decision {
         Decision::Allowed { .. } => Ok((target_decision.examined, claim)),
         Decision::Refused(refusal) => Err(TargetError::Refused {
@@ -143,19 +143,19 @@ pub(super) fn permit_again(
     }
 }
 
-fn caller_of(plan: &Plan) -> CallerKind {
+fn caller_kind(plan: &Plan) -> CallerKind {
     match plan.target_rules.consent {
         Consent::Explicit => CallerKind::Native,
         Consent::Implied => CallerKind::DropIn,
     }
 }
 
-fn ask(plan: &Plan, permissions: &Permissions) -> Result<Vec<Answer>, Vec<TargetError>> {
+fn request_all(plan: &Plan, permissions: &Permissions) -> Result<Vec<Answer>, Vec<TargetError>> {
     let system = System::live();
-    let guard = Guard::new(&system, caller_of(plan), permissions);
+    let guard = Guard::new(&system, caller_kind(plan), permissions);
     let (mut answers, mut errors) = (Vec::new(), Vec::new());
     for examined in examine(plan)? {
-        match ask_about(plan, &guard, examined) {
+        match request_one(plan, &guard, examined) {
             Ok(answer) => answers.push(answer),
             Err(error) => errors.push(error),
         }
@@ -163,7 +163,7 @@ fn ask(plan: &Plan, permissions: &Permissions) -> Result<Vec<Answer>, Vec<Target
     if errors.is_empty() { Ok(answers) } else { Err(errors) }
 }
 
-fn ask_about(plan: &Plan, guard: &Guard<'_>, examined: Examined) -> Result<Answer, TargetError> {
+fn request_one(plan: &Plan, guard: &Guard<'_>, examined: Examined) -> Result<Answer, TargetError> {
     let existing = examined.kind.map(|kind| Existing {
         kind,
         size: examined.size,

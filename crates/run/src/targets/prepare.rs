@@ -29,9 +29,9 @@ pub(crate) struct ReadyTargets {
     pub(crate) facts: Vec<TargetFacts>,
     pub(super) cleanup: Cleanup,
     /// Files that were created or rewritten here, with their identities.
-    made: Vec<(PathBuf, Option<Identity>)>,
+    created_files: Vec<(PathBuf, Option<Identity>)>,
     /// Targets that another process of the test has created in the meantime.
-    pub(super) elsewhere: Vec<(Examined, Option<Claim>)>,
+    pub(super) created_by_peers: Vec<(Examined, Option<Claim>)>,
     /// Files that were created here, locked against other runs.
     locked: Vec<(fs::File, WriteLock)>,
 }
@@ -39,7 +39,7 @@ pub(crate) struct ReadyTargets {
 impl ReadyTargets {
     /// The identity of the file created at a path in this run, if known.
     fn created_at(&self, path: &Path) -> Option<Option<Identity>> {
-        let made = self.made.iter().find(|(made, _)| made == path);
+        let made = self.created_files.iter().find(|(created, _)| created == path);
         made.map(|(_, identity)| *identity)
     }
 
@@ -61,8 +61,8 @@ pub(crate) struct Preparation<'a> {
     pub(crate) others: Option<(&'a dyn Peers, &'a Permissions)>,
 }
 
-/// Prepares targets as [`super::examine()`] decided and the guard permitted, except for those that
-/// steps prepare themselves. On a failure, everything created so far is removed.
+/// Prepares targets as [`super::examine()`] decided and the guard permitted. Steps prepare some
+/// targets themselves. On a failure, everything created so far is removed.
 pub(crate) fn prepare(
     preparation: &Preparation<'_>,
     watcher: &mut dyn FnMut(Event),
@@ -71,8 +71,8 @@ pub(crate) fn prepare(
         list: Vec::new(),
         facts: Vec::new(),
         cleanup: Cleanup::default(),
-        made: Vec::new(),
-        elsewhere: Vec::new(),
+        created_files: Vec::new(),
+        created_by_peers: Vec::new(),
         locked: Vec::new(),
     };
     match preparation.prepare_all(&mut ready, watcher) {
@@ -105,7 +105,7 @@ impl Preparation<'_> {
                 TargetKind::Path => {
                     let path = self
                         .permitted_target(number)
-                        .map(|(one, _)| one.path.clone())
+                        .map(|(examined, _)| examined.path.clone())
                         .unwrap_or_default();
                     (ReadyKind::Path(path), facts_without_file(target, "", Bytes(0)), None)
                 }
@@ -154,7 +154,7 @@ impl Preparation<'_> {
                 continue;
             }
             let (_, facts, identity) = self.make_ready(number, step as u32, ready, watcher)?;
-            // A file that grows during the job counts with its final size.
+            // The size of a file that grows during the job is its final size.
             let size = size_created_on_open(target).unwrap_or_default().max(facts.size.0);
             (ready.list[number].size, ready.list[number].identity) = (size, identity);
             ready.facts[number] = facts;
@@ -163,7 +163,7 @@ impl Preparation<'_> {
     }
 
     pub(super) fn permitted_target(&self, number: usize) -> Option<&(Examined, Option<Claim>)> {
-        self.permitted.iter().find(|(one, _)| one.number == number)
+        self.permitted.iter().find(|(examined, _)| examined.number == number)
     }
 
     fn make_ready(
@@ -174,17 +174,20 @@ impl Preparation<'_> {
         watcher: &mut dyn FnMut(Event),
     ) -> Result<(ReadyKind, TargetFacts, Option<Identity>), TargetError> {
         let target = &self.plan.targets[number];
-        let place = self.permitted.iter().position(|(one, _)| one.number == number);
-        let Some((place, (one, claim))) = place.map(|place| (place, &self.permitted[place])) else {
+        let place = self
+            .permitted
+            .iter()
+            .position(|(examined, _)| examined.number == number);
+        let Some((place, (examined, claim))) = place.map(|place| (place, &self.permitted[place])) else {
             return Err(TargetError::Missing {
                 path: target.path.clone(),
                 help: "it was not examined before".into(),
             });
         };
-        self.begin_mark(target, (one, claim.as_ref()), ready);
+        self.begin_mark(target, (examined, claim.as_ref()), ready);
         let done = match ready.was_created_by_peer(number) {
             true => Ok(peer_lock::CREATED_BY_PEER.to_owned()),
-            false => self.fill(target, (one, claim.as_ref()), ready, watcher),
+            false => self.fill(target, (examined, claim.as_ref()), ready, watcher),
         };
         let how = match (done, self.others) {
             (Err(TargetError::Fill(error)), Some((others, permissions))) if error.is_name_taken() => {
@@ -193,36 +196,40 @@ impl Preparation<'_> {
             }
             (done, _) => done?,
         };
-        let elsewhere = ready.elsewhere.iter().find(|(one, _)| one.number == number);
-        let (one, claim) = elsewhere.unwrap_or(&self.permitted[place]);
-        let expected = match (claim, ready.created_at(&one.path)) {
+        let created_by_peers = ready
+            .created_by_peers
+            .iter()
+            .find(|(examined, _)| examined.number == number);
+        let (examined, claim) = created_by_peers.unwrap_or(&self.permitted[place]);
+        let expected = match (claim, ready.created_at(&examined.path)) {
             (Some(claim), _) => claim.file().identity(),
             (None, made) => made.flatten(),
         };
-        let file = reopen(one, expected)?;
+        let file = reopen(examined, expected)?;
         // The creator of a file removes it and renews its mark.
-        if let (None, Some(handle)) = (elsewhere, file.handle()) {
-            self.renew_mark(target, one, handle, &mut ready.cleanup);
-            // Without an identity it stays: its name may lead to another file by then.
+        if let (None, Some(handle)) = (created_by_peers, file.handle()) {
+            self.renew_mark(target, examined, handle, &mut ready.cleanup);
+            // A file without an identity stays, because its name may refer to another file by then.
             if let Ok(stamp) = sys::file::stamp(handle) {
-                note_end(target, one, Some(stamp.id), &mut ready.cleanup);
+                schedule_removal(target, examined, Some(stamp.id), &mut ready.cleanup);
             }
             if claim.is_none() {
                 self.lock_created(handle, &mut ready.locked);
             }
         }
         let mut facts = probe::target(self.system, &file, &how);
-        if one.kind == Some(FileKind::CharacterDevice) {
-            // It has no size.
-            facts.size = Bytes(one.size);
+        if examined.kind == Some(FileKind::CharacterDevice) {
+            // A character device has no size of its own.
+            facts.size = Bytes(examined.size);
         }
-        Ok((ReadyKind::Path(one.path.clone()), facts, file.identity()))
+        Ok((ReadyKind::Path(examined.path.clone()), facts, file.identity()))
     }
 }
 
 impl Preparation<'_> {
-    /// Locks a file that was created here; the guard has locked those that existed. Each lock needs
-    /// a descriptor, and another run on the same files meets the first ones too.
+    /// Locks a file that was created here; the guard has locked the existing files. Each lock needs
+    /// a descriptor. The number is limited, because another run on the same files is already
+    /// refused by the first locks.
     fn lock_created(&self, file: &fs::File, locked: &mut Vec<(fs::File, WriteLock)>) {
         const MAX_LOCKS: usize = 64;
         let sharing = match self.others {
@@ -259,30 +266,30 @@ fn facts_without_file(target: &Target, kind: &str, size: Bytes) -> TargetFacts {
 }
 
 /// Opens a prepared target for examination.
-fn reopen(one: &Examined, expected: Option<Identity>) -> Result<File, TargetError> {
-    let file = File::open(&one.path, OpenOptions::to_inspect(false)).map_err(|error| TargetError::Look {
-        path: one.path.display().to_string(),
+fn reopen(examined: &Examined, expected: Option<Identity>) -> Result<File, TargetError> {
+    let file = File::open(&examined.path, OpenOptions::to_inspect(false)).map_err(|error| TargetError::Look {
+        path: examined.path.display().to_string(),
         source: error.source,
     })?;
     if expected.is_some() && expected != file.identity() {
         return Err(TargetError::Replaced {
-            path: one.path.display().to_string(),
+            path: examined.path.display().to_string(),
         });
     }
     Ok(file)
 }
 
 /// Checks that a file will fit. Otherwise it would use up all space before it failed.
-fn fits(one: &Examined, size: u64) -> Result<(), TargetError> {
-    let Ok((_, available)) = sys::file::space(parent_folder(&one.path)) else {
+fn fits(examined: &Examined, size: u64) -> Result<(), TargetError> {
+    let Ok((_, available)) = sys::file::space(parent_folder(&examined.path)) else {
         return Ok(());
     };
     // The space of an existing file becomes free when it is truncated; a file with holes uses less
     // than its size.
-    let freed = fs::metadata(&one.path).map_or(0, |meta| sys::file::allocated(&meta));
+    let freed = fs::metadata(&examined.path).map_or(0, |meta| sys::file::allocated(&meta));
     if size > available.saturating_add(freed) {
         return Err(TargetError::NoSpace {
-            path: one.path.display().to_string(),
+            path: examined.path.display().to_string(),
             wanted: Bytes(size),
             available: Bytes(available),
         });
@@ -295,11 +302,11 @@ impl Preparation<'_> {
     fn fill(
         &self,
         target: &Target,
-        (one, claim): (&Examined, Option<&Claim>),
+        (examined, claim): (&Examined, Option<&Claim>),
         ready: &mut ReadyTargets,
         watcher: &mut dyn FnMut(Event),
     ) -> Result<String, TargetError> {
-        let (from, size, how) = match &one.action {
+        let (from, size, how) = match &examined.action {
             Action::UseAsItIs | Action::CreateDirectory | Action::CreateTree { .. } => {
                 return Ok("used unchanged".into());
             }
@@ -314,16 +321,16 @@ impl Preparation<'_> {
             Prepare::Filled { .. } | Prepare::Existing => false,
         };
         if writes_all(target) {
-            fits(one, size)?;
+            fits(examined, size)?;
         }
         if matches!(target.prepare, Prepare::LayOut { may_create: true, .. }) {
-            create_parent_folder(&one.path)?;
+            create_parent_folder(&examined.path)?;
         }
-        let made_before = ready.created_at(&one.path);
-        let own = matches!(one.action, Action::Create { own: true, .. });
+        let made_before = ready.created_at(&examined.path);
+        let own = matches!(examined.action, Action::Create { own: true, .. });
         let expected = match claim {
             Some(claim) => ExpectedFile::Existing(claim.file().identity()),
-            None if own => ExpectedFile::Existing(create_temporary(target, one, size, ready, watcher)?),
+            None if own => ExpectedFile::Existing(create_temporary(target, examined, size, ready, watcher)?),
             None => made_before.map_or(ExpectedFile::Absent, ExpectedFile::Existing),
         };
         let size = if size_created_on_open(target).is_some() {
@@ -331,8 +338,8 @@ impl Preparation<'_> {
         } else {
             size
         };
-        let empty = matches!(one.action, Action::Rewrite { .. }) || made_before.is_some();
-        let fill = self.how_to_fill(target, one, from, size);
+        let empty = matches!(examined.action, Action::Rewrite { .. }) || made_before.is_some();
+        let fill = self.fill_parameters(target, examined, from, size);
         let fill = fill::Fill {
             expected,
             empty,
@@ -340,8 +347,10 @@ impl Preparation<'_> {
         };
         let (took, filled) = fill::fill(&fill, self.clock, self.interrupt, watcher)?;
         if !own {
-            ready.made.retain(|(path, _)| *path != one.path);
-            ready.made.push((one.path.clone(), sys::facts::identity_of(&one.path)));
+            ready.created_files.retain(|(path, _)| *path != examined.path);
+            ready
+                .created_files
+                .push((examined.path.clone(), sys::facts::identity_of(&examined.path)));
         }
         let how = match filled {
             fill::Filled::Written => how,
@@ -351,7 +360,7 @@ impl Preparation<'_> {
             ),
         };
         watcher(Event::Prepared {
-            target: one.path.display().to_string(),
+            target: examined.path.display().to_string(),
             how: how.clone(),
             took_ns: took,
         });
@@ -359,7 +368,7 @@ impl Preparation<'_> {
     }
 
     /// The fill parameters of a target.
-    fn how_to_fill<'a>(&self, target: &'a Target, one: &'a Examined, from: u64, size: u64) -> fill::Fill<'a> {
+    fn fill_parameters<'a>(&self, target: &'a Target, examined: &'a Examined, from: u64, size: u64) -> fill::Fill<'a> {
         let (content, block, allocate) = match &target.prepare {
             Prepare::LayOut {
                 content,
@@ -375,7 +384,7 @@ impl Preparation<'_> {
             }
         };
         fill::Fill {
-            path: &one.path,
+            path: &examined.path,
             expected: ExpectedFile::Absent,
             empty: false,
             // A file that is only allocated needs no data.
@@ -387,7 +396,7 @@ impl Preparation<'_> {
             flush: !matches!(target.prepare, Prepare::LayOut { flush: false, .. }),
             // Verification needs existing data.
             declare: matches!(target.prepare, Prepare::Recreate { .. }) && self.plan.target_rules.declare_valid,
-            seed: self.plan.seed ^ (one.number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x00f1_11ed,
+            seed: self.plan.seed ^ (examined.number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x00f1_11ed,
         }
     }
 }
@@ -405,27 +414,27 @@ fn create_parent_folder(path: &Path) -> Result<(), FillError> {
 /// Creates an empty temporary file, and removes leftovers of killed runs in the same directory.
 fn create_temporary(
     target: &Target,
-    one: &Examined,
+    examined: &Examined,
     size: u64,
     ready: &mut ReadyTargets,
     watcher: &mut dyn FnMut(Event),
 ) -> Result<Option<Identity>, FillError> {
     let keep = target.at_end == AtEndOfJob::Keep;
-    let file = TempFile::create(&one.path, size, keep).map_err(|error| FillError::File {
+    let file = TempFile::create(&examined.path, size, keep).map_err(|error| FillError::File {
         what: "cannot create",
-        path: one.path.display().to_string(),
+        path: examined.path.display().to_string(),
         errno: error.raw_os_error(),
         written: Bytes(0),
     })?;
     let identity = ready.cleanup.remove_temporary(file).identity();
-    temp_file::sweep(&one.path, watcher);
+    temp_file::remove_leftovers(&examined.path, watcher);
     Ok(identity)
 }
 
 /// Schedules the removal of a file according to the plan.
-pub(super) fn note_end(target: &Target, one: &Examined, id: Option<FileId>, cleanup: &mut Cleanup) {
-    if is_removed(target) && !matches!(one.kind, Some(FileKind::BlockDevice | FileKind::CharacterDevice)) {
-        cleanup.remove_named(one.path.clone(), id);
+pub(super) fn schedule_removal(target: &Target, examined: &Examined, id: Option<FileId>, cleanup: &mut Cleanup) {
+    if is_removed(target) && !matches!(examined.kind, Some(FileKind::BlockDevice | FileKind::CharacterDevice)) {
+        cleanup.remove_named(examined.path.clone(), id);
     }
 }
 
@@ -437,16 +446,17 @@ fn is_removed(target: &Target) -> bool {
 impl Preparation<'_> {
     /// Marks a file as being written to before it is changed. If preparation fails, the mark is
     /// renewed for the unchanged part.
-    fn begin_mark(&self, target: &Target, (one, claim): (&Examined, Option<&Claim>), ready: &mut ReadyTargets) {
-        let (MarkState::Intact { random_len }, Some(file)) = (one.mark, claim.and_then(|claim| claim.file().handle()))
+    fn begin_mark(&self, target: &Target, (examined, claim): (&Examined, Option<&Claim>), ready: &mut ReadyTargets) {
+        let (MarkState::Intact { random_len }, Some(file)) =
+            (examined.mark, claim.and_then(|claim| claim.file().handle()))
         else {
             return;
         };
-        let random_len = match &one.action {
-            Action::Reuse { .. } | Action::UseAsItIs if !self.changes(one.number, one.size) => return,
+        let random_len = match &examined.action {
+            Action::Reuse { .. } | Action::UseAsItIs if !self.changes(examined.number, examined.size) => return,
             _ if is_removed(target) => return,
-            Action::Reuse { .. } | Action::UseAsItIs if !self.spoils_random_data(one.number) => random_len,
-            Action::Extend { from, .. } if !self.spoils_random_data(one.number) => random_len.min(*from),
+            Action::Reuse { .. } | Action::UseAsItIs if !self.spoils_random_data(examined.number) => random_len,
+            Action::Extend { from, .. } if !self.spoils_random_data(examined.number) => random_len.min(*from),
             _ => Bytes(0),
         };
         if marker::begin_shared(file, random_len).is_ok() {
@@ -454,17 +464,17 @@ impl Preparation<'_> {
         }
     }
 
-    /// Marks a filled file, and renews the marks of created files: at the end, or immediately if
-    /// nothing writes to them.
-    fn renew_mark(&self, target: &Target, one: &Examined, file: &fs::File, cleanup: &mut Cleanup) {
-        let filled = match &one.action {
+    /// Marks a filled file, and renews the marks of created files. That happens at the end, or
+    /// immediately if nothing writes to them.
+    fn renew_mark(&self, target: &Target, examined: &Examined, file: &fs::File, cleanup: &mut Cleanup) {
+        let filled = match &examined.action {
             Action::Create { size, own } if !own || target.at_end == AtEndOfJob::Keep => Some(*size),
             Action::Extend { to: size, .. } | Action::Rewrite { size } => Some(*size),
             _ => None,
         };
         let filled = filled.filter(|_| matches!(target.prepare, Prepare::Filled { .. }) && !is_removed(target));
         if let Some(size) = filled {
-            let random = if self.spoils_random_data(one.number) {
+            let random = if self.spoils_random_data(examined.number) {
                 Bytes(0)
             } else {
                 size
@@ -473,8 +483,8 @@ impl Preparation<'_> {
                 cleanup.renewals().add(file);
             }
         }
-        let size = file.metadata().map_or(one.size, |meta| meta.len());
-        let seal = !self.changes(one.number, size);
+        let size = file.metadata().map_or(examined.size, |meta| meta.len());
+        let seal = !self.changes(examined.number, size);
         cleanup.renewals().ready(file, seal);
     }
 

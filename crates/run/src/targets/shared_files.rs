@@ -1,5 +1,5 @@
-//! Targets that all runs of a study share: prepared once, used by each run, and removed at the end
-//! if temporary.
+//! Targets that all runs of a study share. They are prepared once, and removed at the end if
+//! temporary.
 
 use std::path::PathBuf;
 
@@ -17,8 +17,8 @@ pub struct SharedFiles {
 
 #[derive(Debug)]
 struct CreatedFile {
-    /// The directory as the user named it, and the number of the target in its plan, because two
-    /// targets in one directory are two files.
+    /// The directory as the user named it, and the target's number in its plan. Two targets in one
+    /// directory are two files.
     folder: String,
     number: usize,
     path: PathBuf,
@@ -28,8 +28,8 @@ struct CreatedFile {
 }
 
 impl SharedFiles {
-    /// Replaces each directory target by a file in it, so that the first run creates the file and
-    /// the others use it.
+    /// Replaces each directory target by a file in it. The first run creates the file, and the
+    /// others use it.
     ///
     /// # Errors
     /// Every target that cannot be used.
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn all_runs_use_the_file_that_the_first_has_made() {
+    fn all_runs_use_the_file_that_the_first_run_created() {
         let folder = std::env::temp_dir().join(format!("fathom-files-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let name = folder.display().to_string();

@@ -32,7 +32,7 @@ fn examine(system: &System, plan: &Plan, target: &Target) -> TargetFacts {
         TargetKind::Tree { tree } => tree_facts(system, &target.path, tree),
         TargetKind::Path => {
             let opened = super::names::path_to_open(&target.path, plan.target_rules, cfg!(windows));
-            path(system, &opened.display().to_string())
+            path_facts(system, &opened.display().to_string())
         }
     }
 }
@@ -45,7 +45,7 @@ pub(super) fn tree_facts(system: &System, path: &str, tree: &FileTree) -> Target
     }
 }
 
-fn path(system: &System, path: &str) -> TargetFacts {
+fn path_facts(system: &System, path: &str) -> TargetFacts {
     let name = Path::new(path);
     if name.is_dir() {
         return folder_facts(system, name, "directory", path);

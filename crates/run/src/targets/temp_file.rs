@@ -1,5 +1,4 @@
-//! Temporary files: created in a directory that the user named, and removed at the end of the
-//! command.
+//! Temporary files in a directory that the user named. They are removed at the end of the command.
 //!
 //! Such a file is locked during its run. An unlocked one is a leftover of a killed run. The next
 //! run in the same directory removes a leftover if it has one of our names, is the original file
@@ -23,8 +22,8 @@ use model::finding::{Finding, Severity};
 use super::mark_store;
 use super::write_lock::WriteLock;
 
-/// Identifies the file that we created, its intended length and its name, so that another file with
-/// such a name is never mistaken for it.
+/// Identifies the file that we created, its intended length and its name. So another file with such
+/// a name is never mistaken for it.
 const ATTRIBUTE: &str = "user.fathom.own";
 
 /// A temporary file. Dropping it removes the file, unless it is kept.
@@ -34,10 +33,10 @@ pub struct TempFile {
     keep: bool,
     /// Open for the lock.
     lock: fs::File,
-    /// Where to remove it; `None` if its folder may not be opened.
+    /// The folder from which it is removed; `None` if this user cannot open it.
     folder: Option<sys::file::Folder>,
-    /// Marks the lock as ours.
-    _is_ours: Option<WriteLock>,
+    /// Records that this process holds the lock.
+    _write_lock: Option<WriteLock>,
     /// The note that identifies the file if attributes cannot.
     note: Option<PathBuf>,
 }
@@ -73,7 +72,7 @@ impl TempFile {
             } else {
                 None
             },
-            _is_ours: WriteLock::for_locked(&lock),
+            _write_lock: WriteLock::for_locked(&lock),
             folder: sys::file::Folder::of_file(path).ok(),
             lock,
         })
@@ -84,11 +83,12 @@ impl TempFile {
         sys::facts::identity_of_file(&self.lock)
     }
 
-    /// Takes over a file that a run of this command has created and left: it is locked, marked as
-    /// ours, and removed on drop, or by the next run in its directory if this program is killed.
+    /// Takes over a file that a run of this command has created and left. The file is locked,
+    /// marked as ours, and removed on drop. If this program is killed, the next run in its
+    /// directory removes it.
     ///
     /// # Errors
-    /// The system's error; the file is then left as it is.
+    /// The system's error. In that case, the file stays unchanged.
     pub fn adopt(path: &Path) -> io::Result<TempFile> {
         let lock = fs::OpenOptions::new().read(true).write(true).open(path)?;
         let locked = sys::file::try_lock(&lock);
@@ -100,7 +100,7 @@ impl TempFile {
             } else {
                 None
             },
-            _is_ours: WriteLock::for_locked(&lock),
+            _write_lock: WriteLock::for_locked(&lock),
             folder: sys::file::Folder::of_file(path).ok(),
             lock,
         })
@@ -114,8 +114,8 @@ impl TempFile {
     }
 }
 
-/// A temporary file of a killed run, locked; dropping it removes it. `None` if it is none, or was
-/// changed.
+/// A temporary file of a killed run, locked; dropping it removes it. `None` if the file is not such
+/// a leftover, or has changed.
 pub(super) fn open_leftover(path: &Path) -> Option<TempFile> {
     let unchanged = |file: &fs::File| identify(file, path) == Leftover::Unchanged;
     // Foreign files must not be locked, even for a moment.
@@ -125,7 +125,7 @@ pub(super) fn open_leftover(path: &Path) -> Option<TempFile> {
         path: path.to_owned(),
         keep: false,
         note: note_of(&lock),
-        _is_ours: None,
+        _write_lock: None,
         folder: sys::file::Folder::of_file(path).ok(),
         lock,
     })
@@ -159,7 +159,7 @@ impl TempFile {
             (Some(folder), Some(name)) => folder.remove(name, id)?,
             _ => sys::file::remove(&self.path, id)?,
         }
-        forget(self.note.as_deref(), &self.path);
+        remove_note(self.note.as_deref(), &self.path);
         Ok(())
     }
 }
@@ -170,7 +170,7 @@ impl Drop for TempFile {
     }
 }
 
-/// Marks an open file as ours, as far as possible. Returns the note if there is one.
+/// Marks an open file as ours, if the system allows it. Returns the note if there is one.
 fn mark(file: &fs::File, path: &Path, length: u64) -> Option<PathBuf> {
     let text = mark_of(file, path, length)?;
     if sys::file::set_attribute(file, ATTRIBUTE, text.as_bytes()).is_ok() {
@@ -232,7 +232,7 @@ fn name_of(path: &Path) -> Option<&str> {
 }
 
 /// Removes the note of a file. Its number may be that of a new file by now, with a note of its own.
-fn forget(note: Option<&Path>, path: &Path) {
+fn remove_note(note: Option<&Path>, path: &Path) {
     let name = name_of(path).unwrap_or_default();
     if let Some(note) = note
         && fs::read_to_string(note).is_ok_and(|text| text.split(' ').next_back() == Some(name))
@@ -242,7 +242,7 @@ fn forget(note: Option<&Path>, path: &Path) {
 }
 
 /// Removes temporary files of killed runs in the same directory, and reports each.
-pub(super) fn sweep(near: &Path, watcher: &mut dyn FnMut(Event)) {
+pub(super) fn remove_leftovers(near: &Path, watcher: &mut dyn FnMut(Event)) {
     let Ok(entries) = fs::read_dir(super::parent_folder(near)) else {
         return;
     };
@@ -266,7 +266,7 @@ pub(super) fn sweep(near: &Path, watcher: &mut dyn FnMut(Event)) {
             if sys::file::remove_abandoned(file, &path).is_err() {
                 continue;
             }
-            forget(note.as_deref(), &path);
+            remove_note(note.as_deref(), &path);
             format!("removed {name} ({size}), a leftover of a killed run")
         };
         watcher(Event::Notice {
@@ -295,7 +295,7 @@ mod tests {
 
     #[test]
     #[cfg(target_os = "linux")]
-    fn a_file_is_removed_where_it_is_and_only_itself() {
+    fn a_file_is_removed_from_a_renamed_folder_and_another_file_of_its_name_is_kept() {
         let folder = tempfile::tempdir().unwrap();
         let (before, after) = (folder.path().join("before"), folder.path().join("after"));
         fs::create_dir(&before).unwrap();
@@ -307,7 +307,7 @@ mod tests {
         fs::rename(&before, &after).unwrap();
         assert_eq!(renamed.remove(), None);
         assert_eq!(fs::read_dir(&after).unwrap().count(), 0);
-        // The user has moved it, and another file has its name.
+        // The user has moved the file, and then another file has its name.
         let (moved, path) = create(&after, 1);
         let kept = after.join("kept");
         fs::rename(&path, &kept).unwrap();
@@ -328,68 +328,69 @@ mod tests {
     }
 
     #[test]
-    fn a_held_file_is_removed_only_by_its_holder() {
+    fn an_adopted_file_is_removed_only_by_its_holder() {
         let folder = tempfile::tempdir().unwrap();
         let path = path_in(folder.path(), 0);
         fs::write(&path, b"data").unwrap();
         let held = TempFile::adopt(&path).unwrap();
         let note = held.note.clone();
-        sweep(&folder.path().join("fathom-1-1.dat"), &mut |_| {});
+        remove_leftovers(&folder.path().join("fathom-1-1.dat"), &mut |_| {});
         assert!(path.exists() && note.iter().all(|note| note.exists()));
         drop(held);
         assert!(!path.exists() && !note.iter().any(|note| note.exists()));
         assert!(TempFile::adopt(&path).is_err(), "no file is created");
     }
 
-    /// Leaves what a killed run leaves: its file without the lock. `None` on systems that cannot
-    /// identify the file as ours.
-    fn leave(path: &Path) -> Option<()> {
+    /// Leaves a file without a lock, as a killed run does. `None` on systems that cannot identify
+    /// the file as ours.
+    fn create_leftover(path: &Path) -> Option<()> {
         let mut own = TempFile::create(path, 4, false).unwrap();
         let marked = identify(&own.lock, path) == Leftover::Unchanged;
         own.keep = true;
         marked.then_some(())
     }
 
-    /// A name that no other file had: notes of files outlive them, and Wine reuses file numbers.
+    /// Returns a path that no earlier file had. Notes outlive their files, and Wine reuses file
+    /// numbers.
     fn unused_path(folder: &Path) -> PathBuf {
         static NEXT: AtomicUsize = AtomicUsize::new(1);
         path_in(folder, NEXT.fetch_add(1, Ordering::Relaxed))
     }
 
-    fn swept(folder: &Path) -> u32 {
+    fn count_reported_leftovers(folder: &Path) -> u32 {
         let mut notices = 0;
-        sweep(&path_in(folder, 0), &mut |event| {
+        remove_leftovers(&path_in(folder, 0), &mut |event| {
             notices += u32::from(matches!(event, Event::Notice { .. }))
         });
         notices
     }
 
     #[test]
-    fn only_our_unlocked_files_are_swept() {
+    fn only_our_unlocked_files_are_removed() {
         let folder = tempfile::tempdir().unwrap();
-        let [leftover, strangers, living] = [(); 3].map(|()| unused_path(folder.path()));
-        let Some(()) = leave(&leftover) else {
+        let [leftover, strangers, locked] = [(); 3].map(|()| unused_path(folder.path()));
+        let Some(()) = create_leftover(&leftover) else {
             assert_ne!(std::env::consts::OS, "windows", "notes must be possible");
             return;
         };
         fs::write(&strangers, b"precious").unwrap();
-        let held = TempFile::create(&living, 4, false).unwrap();
-        assert_eq!(swept(folder.path()), 1);
+        let held = TempFile::create(&locked, 4, false).unwrap();
+        assert_eq!(count_reported_leftovers(folder.path()), 1);
         assert!(!leftover.exists());
-        assert!(strangers.exists() && living.exists());
+        assert!(strangers.exists() && locked.exists());
         drop(held);
-        assert_eq!(swept(folder.path()), 0);
+        assert_eq!(count_reported_leftovers(folder.path()), 0);
     }
 
     #[test]
     fn leftovers_with_foreign_data_stay() {
         let folder = tempfile::tempdir().unwrap();
         let left = unused_path(folder.path());
-        let Some(()) = leave(&left) else { return };
+        let Some(()) = create_leftover(&left) else { return };
         fs::write(&left, b"precious").unwrap();
         let copy = unused_path(folder.path());
-        leave(&copy).unwrap();
-        // Another file in its place, with its name and length.
+        create_leftover(&copy).unwrap();
+        // Another file has its name and length.
         let other = folder.path().join("other");
         fs::write(&other, b"data").unwrap();
         if let Some(mark) = sys::file::attribute(&fs::File::open(&copy).unwrap(), ATTRIBUTE) {
@@ -397,7 +398,11 @@ mod tests {
             sys::file::set_attribute(&other, ATTRIBUTE, &mark).unwrap();
         }
         fs::rename(&other, &copy).unwrap();
-        assert_eq!(swept(folder.path()), 1, "one file is noted, and none is removed");
+        assert_eq!(
+            count_reported_leftovers(folder.path()),
+            1,
+            "one file is reported, and none is removed"
+        );
         assert_eq!(fs::read(&left).unwrap(), b"precious");
         assert_eq!(fs::read(&copy).unwrap(), b"data");
     }
@@ -405,23 +410,23 @@ mod tests {
     /// A note belongs to one file, and a name alone identifies nothing.
     #[cfg(windows)]
     #[test]
-    fn another_file_of_that_name_is_not_swept() {
+    fn another_file_of_that_name_is_not_removed() {
         let folder = tempfile::tempdir().unwrap();
         let (path, other) = (unused_path(folder.path()), folder.path().join("other"));
-        leave(&path).unwrap();
+        create_leftover(&path).unwrap();
         let note = note_of(&fs::File::open(&path).unwrap());
         fs::write(&other, b"precious").unwrap();
         fs::remove_file(&path).unwrap();
         fs::rename(&other, &path).unwrap();
-        assert_eq!(swept(folder.path()), 0);
+        assert_eq!(count_reported_leftovers(folder.path()), 0);
         assert_eq!(fs::read(&path).unwrap(), b"precious");
-        forget(note.as_deref(), &path);
-        // The same holds for a file that the user has adopted for another purpose.
+        remove_note(note.as_deref(), &path);
+        // A file that the user has renamed for another purpose is not removed either.
         let (left, renamed) = (unused_path(folder.path()), unused_path(folder.path()));
-        leave(&left).unwrap();
+        create_leftover(&left).unwrap();
         fs::rename(&left, &renamed).unwrap();
-        assert_eq!(swept(folder.path()), 0);
+        assert_eq!(count_reported_leftovers(folder.path()), 0);
         assert!(renamed.exists());
-        forget(note_of(&fs::File::open(&renamed).unwrap()).as_deref(), &left);
+        remove_note(note_of(&fs::File::open(&renamed).unwrap()).as_deref(), &left);
     }
 }

@@ -73,7 +73,7 @@ mod tests {
     fn only_other_processes_are_locked_out() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let open = || fs::File::open(file.path()).unwrap();
-        // A lock belongs to a descriptor, so this one stands for another process.
+        // A lock belongs to a descriptor, so this descriptor acts like another process.
         let stranger = open();
         sys::file::try_lock_for_writing(&stranger, false).unwrap();
         let (mine, again) = (open(), open());

@@ -1,9 +1,9 @@
-//! How many operations a turn submits, and how many completions it awaits.
+//! Decides how many operations a turn submits, and how many completions it awaits.
 
 use model::plan::Batching as Options;
 
-/// Number of consecutive turns, with all operations completed inside the submitting call, after
-/// which the target counts as inline.
+/// Consecutive turns after which the target counts as inline. All operations of these turns must
+/// complete inside the submitting call.
 const INLINE_TURNS: u32 = 16;
 
 /// The first turns submit without waiting, to detect completion inside the call.
@@ -17,14 +17,13 @@ pub(crate) struct Batching {
     default_submit: usize,
     /// Completions to wait for when the queue is full.
     pub(crate) complete_min: u32,
-    /// Once full, the queue is refilled only when at most this many are in flight (fio
-    /// `iodepth_low`).
+    /// Once full, the queue is refilled only at this depth or below (fio `iodepth_low`).
     pub(crate) refill_below: Option<u32>,
     refilling: bool,
     /// Take a stamp between submitting and waiting in each turn.
     pub(crate) split_stamps: bool,
-    /// The plan leaves the size of a batch open, and the engine may complete operations inside the
-    /// call.
+    /// The size of a batch may change. The plan leaves it open, and the engine may complete
+    /// operations inside the call.
     pub(crate) adapts: bool,
     pub(crate) inline: InlineDetector,
     /// The pool that submits next, if operations are submitted one at a time.
@@ -35,9 +34,9 @@ pub(crate) struct Batching {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct InlineDetector {
     /// The number of consecutive turns in which all operations completed inside the call.
-    in_a_row: u32,
+    consecutive_turns: u32,
     probes_left: u32,
-    pub(crate) seen: bool,
+    pub(crate) is_detected: bool,
 }
 
 impl Batching {
@@ -82,20 +81,20 @@ impl Batching {
     /// Adapts to a turn that did not wait. If operations complete inside the call, the size of the
     /// batch *is* their latency, so each is submitted separately.
     #[inline(never)]
-    pub(crate) fn learn(&mut self, submitted: u32, completed: u32) {
+    pub(crate) fn adapt(&mut self, submitted: u32, completed: u32) {
         if submitted == 0 {
             return;
         }
         let inline = &mut self.inline;
         inline.probes_left = inline.probes_left.saturating_sub(1);
         if completed >= submitted {
-            inline.in_a_row = inline.in_a_row.saturating_add(1);
+            inline.consecutive_turns = inline.consecutive_turns.saturating_add(1);
         } else {
-            inline.in_a_row = 0;
+            inline.consecutive_turns = 0;
         }
-        let works_inline = inline.in_a_row >= INLINE_TURNS;
-        if works_inline != inline.seen && (works_inline || inline.in_a_row == 0) {
-            inline.seen = works_inline;
+        let works_inline = inline.consecutive_turns >= INLINE_TURNS;
+        if works_inline != inline.is_detected && (works_inline || inline.consecutive_turns == 0) {
+            inline.is_detected = works_inline;
             self.submit = if works_inline { 1 } else { self.default_submit };
         }
     }

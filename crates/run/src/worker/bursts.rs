@@ -1,5 +1,4 @@
-//! Bursts: the alternative that a worker uses on all its targets, and the pause before the burst
-//! (Iometer).
+//! Bursts of a worker (Iometer): its current alternative on all targets, and its pauses.
 
 use model::Nanos;
 use model::draws::{Draws, Purpose, Reduction};

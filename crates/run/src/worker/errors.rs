@@ -1,4 +1,4 @@
-//! Failed and short operations: which the plan tolerates, and how they are reported.
+//! Decides which failed and short operations the plan tolerates, and reports them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -131,7 +131,7 @@ impl IoLoop {
         }
         let errno = (-result) as i32;
         let at_end_of_file = result == 0;
-        if !at_end_of_file && self.tolerates(slot, &record, direction, errno) {
+        if !at_end_of_file && self.try_tolerate(slot, &record, direction, errno) {
             return;
         }
         let verb = self.errors.verb(&record, direction);
@@ -157,8 +157,8 @@ impl IoLoop {
         self.fail(failure);
     }
 
-    /// Counts a failed operation if the plan tolerates its error, or treats it as a regular end.
-    pub(crate) fn tolerates(
+    /// Counts a failed operation whose error the plan tolerates or treats as a regular end.
+    pub(crate) fn try_tolerate(
         &mut self,
         slot: Slot,
         record: &SlotRecord,

@@ -26,28 +26,28 @@ pub(crate) struct Ended {
     /// The measured window on the clock of the engine; empty if it was never reached.
     pub(crate) measured_start: Nanos,
     pub(crate) measured_end: Nanos,
-    /// From the first operation to the last completion.
+    /// The time from the first operation to the last completion.
     pub(crate) active: Nanos,
     /// The usage of the thread in the measured window.
     pub(crate) usage: Usage,
     pub(crate) engine: EngineUsed,
     pub(crate) slots: u32,
     pub(crate) map_bytes: u64,
-    /// Paced operations that were due in the measured window and not issued in it: stream,
-    /// direction, count.
+    /// Paced operations that were due but not issued in the measured window: stream, direction,
+    /// count.
     pub(crate) late: Vec<(u32, Direction, u64)>,
     /// The time of verification.
     pub(crate) verified: Nanos,
-    /// The part of it in the measured window.
+    /// The part of that time in the measured window.
     pub(crate) verified_between: Nanos,
-    /// The usage of the thread for it after the measured window.
+    /// The thread's usage for verification after the measured window.
     pub(crate) verified_usage: Usage,
     pub(crate) mismatches: Vec<Mismatch>,
     pub(crate) mismatch_count: u64,
     pub(crate) compared_blocks: u64,
     pub(crate) phantom_writes: u64,
     pub(crate) lifetimes: Option<BlockLifetimes>,
-    /// What verification could not save.
+    /// Messages about verification state that could not be saved.
     pub(crate) not_kept: Vec<String>,
     pub(crate) tolerated: Vec<Failure>,
     pub(crate) joined_rows: u64,
@@ -166,7 +166,7 @@ impl Lifecycle {
     }
 
     fn set_boundary(&self, io: &mut IoLoop) {
-        io.boundary = self.timeline.next().min(self.grids.next());
+        io.boundary = self.timeline.next_boundary().min(self.grids.next());
     }
 
     fn start_measuring(&mut self, features: Option<&mut Features>, at: Nanos) {
@@ -205,7 +205,7 @@ impl Lifecycle {
         sys::thread::usage().since(self.measured.usage_at_start)
     }
 
-    /// Sends the recorder and continues with an empty one. Without a free one the interval
+    /// Sends the recorder and continues with an empty one. If there is none, the interval
     /// continues.
     fn exchange(&mut self, io: &mut IoLoop, at: Nanos) {
         self.grids.absorb(&mut io.recorder);
@@ -328,7 +328,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Initialises everything that counts from the start of the job.
+    /// Initialises the state that begins with the job.
     fn schedule(&mut self, start: Nanos) {
         let Worker {
             io,
@@ -359,7 +359,7 @@ impl Worker<'_> {
         while now >= self.io.boundary {
             let lifecycle = &mut self.lifecycle;
             let phase_end = lifecycle.timeline.phase_end();
-            let exchange = lifecycle.timeline.exchange();
+            let exchange = lifecycle.timeline.next_exchange();
             let tick = lifecycle.grids.next();
             if tick <= phase_end && tick <= exchange && tick <= now {
                 lifecycle.grids.tick(now.min(phase_end), &mut self.io.recorder);
@@ -367,7 +367,7 @@ impl Worker<'_> {
                 self.leave_phase(phase_end, EndReason::Time);
             } else {
                 lifecycle.exchange(&mut self.io, exchange);
-                lifecycle.timeline.exchanged(now);
+                lifecycle.timeline.record_exchange(now);
             }
             self.lifecycle.set_boundary(&mut self.io);
         }
@@ -387,7 +387,7 @@ impl Worker<'_> {
             lifecycle.stop_measuring(io, features.as_deref_mut(), at);
         }
         let next = match reason {
-            EndReason::Time => lifecycle.timeline.following(),
+            EndReason::Time => lifecycle.timeline.next_phase(),
             EndReason::Done if leaving == Phase::Measured && has_to_verify(features.as_deref()) => Phase::Verify,
             _ => Phase::Draining,
         };
@@ -637,7 +637,7 @@ impl Worker<'_> {
         let mut engine = io.engine.describe();
         engine.reason = context.engine_reason;
         engine.submit_batch = io.batching.submit as u32;
-        engine.inline |= io.batching.inline.seen;
+        engine.inline |= io.batching.inline.is_detected;
         let depth = io.pools.iter().map(|pool| (pool.free.len() - pool.reserve) as u32);
         Ended {
             reason: lifecycle.end_reason.unwrap_or(EndReason::Done),

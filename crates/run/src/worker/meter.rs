@@ -1,6 +1,6 @@
-//! Measures the use of a worker's queue slots and thread, as evidence for the cause of a missed
-//! rate. Slots are measured only if a stream is paced, once per round of the loop; the thread's
-//! counters are read when recorders are exchanged.
+//! Measures the use of a worker's queue slots and thread. The figures are evidence for the cause of
+//! a missed rate. Slots are measured only if a stream is paced, once per round of the loop; the
+//! thread's counters are read when recorders are exchanged.
 
 use engine::sys;
 use model::Nanos;
@@ -29,8 +29,7 @@ pub(super) struct Meter {
 struct PoolState {
     /// Every slot is in use.
     full: bool,
-    /// Operations due before this time were issued late, or would have been, although a slot was
-    /// free.
+    /// Operations due before this time are late although a slot was free.
     late_until: Nanos,
 }
 
@@ -82,7 +81,7 @@ impl Meter {
         }
     }
 
-    /// Counts an operation of a pool that was due at `due` and is issued at `now`.
+    /// Counts a pool's operation that was due at `due` and is issued at `now`.
     #[inline(always)]
     pub(super) fn count_issue(&mut self, pool: usize, due: Nanos, now: Nanos) {
         self.queue.issued += 1;
@@ -158,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_queue_blocks_and_a_free_one_is_late() {
+    fn a_delayed_operation_is_blocked_by_a_full_queue_and_late_otherwise() {
         let mut meter = meter(1);
         meter.update(&[pool(2, 0)], Nanos(100));
         meter.count_issue(0, Nanos(150), Nanos(200));

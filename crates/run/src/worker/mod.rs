@@ -36,7 +36,7 @@ use io_loop::{IoLoop, IssuePath};
 use lifecycle::Lifecycle;
 
 pub(crate) use lifecycle::Ended;
-pub(crate) use outbox::{Inbox, mailbox};
+pub(crate) use outbox::{Inbox, create_mailbox};
 pub(crate) use recorder::{CellKey, CellKind, Recorder};
 pub(crate) use setup::{Assignment, ReadyKind, ReadyTarget, buffer_bytes, set_up};
 
@@ -49,7 +49,7 @@ pub(crate) struct Worker<'plan> {
     context: Context<'plan>,
 }
 
-/// What the worker gets from its plan and its step.
+/// Data from the plan and the step of the worker.
 struct Context<'plan> {
     plan: &'plan Plan,
     job: &'plan Job,
@@ -194,8 +194,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Counts operations that ran one after another, so that the end of each is the start of the
-    /// next.
+    /// Counts operations that ran one after another. The end of each is the start of the next.
     #[inline(always)]
     fn reap_synchronous<const FEATURES: bool>(&mut self) {
         let mut start = self.io.batch.submit_start;
@@ -223,7 +222,8 @@ impl Worker<'_> {
         }
     }
 
-    /// The slow path for one operation: at a boundary, with several streams, or after a failure.
+    /// The slow path for one operation. It is used at a boundary, with several streams, or after a
+    /// failure.
     #[inline(never)]
     fn reap_one<const FEATURES: bool>(&mut self, index: usize, start: Nanos) {
         let completion = self.io.batch.done[index];

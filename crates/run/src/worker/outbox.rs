@@ -1,4 +1,4 @@
-//! Exchanges recorders between a worker and the gatherer, over two bounded rings: one for full
+//! Exchanges recorders between a worker and the gatherer. There are two bounded rings, one for full
 //! recorders and one for empty ones.
 
 use std::sync::Arc;
@@ -21,7 +21,7 @@ pub(crate) struct Outbox {
     phase: Arc<AtomicU8>,
     /// Wait until each recorder has been processed. Engines with a simulated clock need this, so
     /// that the governor acts between two intervals and runs are reproducible.
-    patient: bool,
+    awaits_gatherer: bool,
 }
 
 /// The gatherer's end.
@@ -32,16 +32,16 @@ pub(crate) struct Inbox {
     phase: Arc<AtomicU8>,
 }
 
-/// Creates both ends and the first recorder in use.
-pub(crate) fn mailbox(
+/// Creates both ends, and the recorder that the worker uses first.
+pub(crate) fn create_mailbox(
     keys: &[CellKey],
     (rows, windows): (usize, WindowRoom),
-    patient: bool,
+    awaits_gatherer: bool,
 ) -> (Box<Recorder>, Outbox, Inbox) {
     let (full_in, full_out) = RingBuffer::new(RECORDERS);
     let (mut empty_in, empty_out) = RingBuffer::new(RECORDERS);
     for _ in 1..RECORDERS {
-        // The ring has room for as many.
+        // The ring has room for all of them.
         let _ = empty_in.push(Box::new(Recorder::new(keys, rows, windows)));
     }
     let phase = Arc::new(AtomicU8::new(Phase::Delay as u8));
@@ -49,7 +49,7 @@ pub(crate) fn mailbox(
         full: full_in,
         empty: empty_out,
         phase: Arc::clone(&phase),
-        patient,
+        awaits_gatherer,
     };
     (
         Box::new(Recorder::new(keys, rows, windows)),
@@ -65,7 +65,7 @@ pub(crate) fn mailbox(
 impl Outbox {
     /// Exchanges a full recorder for an empty one. Returns false without a change if there is none.
     pub(super) fn exchange(&mut self, recorder: &mut Box<Recorder>) -> bool {
-        if self.patient {
+        if self.awaits_gatherer {
             self.exchange_or_wait(recorder);
             return true;
         }
@@ -76,7 +76,7 @@ impl Outbox {
 
     /// Exchanges a full recorder for an empty one, and waits if necessary.
     pub(super) fn exchange_or_wait(&mut self, recorder: &mut Box<Recorder>) {
-        let mut looks = 0u32;
+        let mut attempts = 0u32;
         let empty = loop {
             if let Ok(empty) = self.empty.pop() {
                 break empty;
@@ -86,15 +86,15 @@ impl Outbox {
                 recorder.clear();
                 return;
             }
-            looks += 1;
-            if looks < 100 {
+            attempts += 1;
+            if attempts < 100 {
                 std::thread::yield_now()
             } else {
                 std::thread::sleep(std::time::Duration::from_micros(200))
             }
         };
         self.send(std::mem::replace(recorder, empty));
-        while self.patient && self.empty.slots() < RECORDERS - 1 && !self.full.is_abandoned() {
+        while self.awaits_gatherer && self.empty.slots() < RECORDERS - 1 && !self.full.is_abandoned() {
             std::thread::yield_now();
         }
     }

@@ -38,7 +38,7 @@ pub(crate) enum CellKind {
     Sync,
     /// Connections to a target that is closed and opened again.
     Connection,
-    /// Operations of a direction with this I/O priority; the cell of the direction counts them too.
+    /// Operations of a direction with this I/O priority. The cell of the direction counts them too.
     Priority(Direction, u16),
     /// File operations of this kind; the cell of the direction counts them too.
     FileOperation(FileOperationKind),
@@ -57,7 +57,7 @@ pub(crate) fn cell_for(cells: &PerDirection<u32>, action: Action) -> u32 {
 /// Counters and histograms of one direction of one stream.
 #[derive(Debug, Default)]
 pub(crate) struct Cell {
-    /// What its operations do; absent for flushes.
+    /// The direction of its operations; absent for flushes.
     pub(crate) direction: Option<Direction>,
     pub(crate) bytes: u64,
     /// Operations without a latency.
@@ -65,7 +65,7 @@ pub(crate) struct Cell {
     pub(crate) short: u64,
     pub(crate) errors: u64,
     pub(crate) first_error: Option<i32>,
-    /// Completion latency of operations that were issued when queued: their total latency is the
+    /// Completion latency of operations that were issued when queued. Their total latency is the
     /// same, and their submission latency is zero. Synchronous engines have no others, which saves
     /// two histograms.
     pub(crate) immediate: Histogram,
@@ -94,8 +94,8 @@ pub(super) type Extremes = [(u64, u64); HISTOGRAMS];
 
 const NO_EXTREMES: Extremes = [(u64::MAX, 0); HISTOGRAMS];
 
-/// The extremes of two sets of values together.
-pub(super) fn merged_extremes(one: (u64, u64), other: (u64, u64)) -> (u64, u64) {
+/// Merges the extremes of two sets of values.
+pub(super) fn merge_extremes(one: (u64, u64), other: (u64, u64)) -> (u64, u64) {
     (one.0.min(other.0), one.1.max(other.1))
 }
 
@@ -126,7 +126,7 @@ pub(crate) struct Recorder {
     /// The interval, on the clock of the engine.
     pub(crate) start: Nanos,
     pub(crate) end: Nanos,
-    /// The usage of the thread from the start of the measured window to the end of this interval.
+    /// The thread's usage from the start of the measured window to this interval's end.
     pub(crate) usage: Usage,
     /// Intervals merged into this one because there was no empty recorder.
     pub(crate) merged_intervals: u64,
@@ -213,8 +213,8 @@ impl Recorder {
         }
     }
 
-    /// Counts consecutive operations of one stream, each starting at the end of the previous one,
-    /// up to the first that crosses `boundary` or is short. Returns their number, and the end of
+    /// Counts consecutive operations of one stream, each starting at the end of the previous one.
+    /// Stops at the first that crosses `boundary` or is short. Returns their number, and the end of
     /// the last.
     #[inline(always)]
     pub(crate) fn count_synchronous(
@@ -316,20 +316,20 @@ impl Cell {
                 cell.watched[place] = true;
             }
         }
-        for place in cell.in_series() {
+        for place in cell.series_histograms() {
             cell.watched[*place] = true;
         }
         cell
     }
 
-    /// Operations completed.
+    /// The number of completed operations.
     pub(crate) fn operations(&self) -> u64 {
         self.immediate.n() + self.total.n() + self.untimed
     }
 
-    /// Indexes of the histograms that interval series show: response time when paced, total
-    /// otherwise; or completion.
-    fn in_series(&self) -> &'static [usize] {
+    /// Indexes of the histograms that interval series show. These are response time when paced,
+    /// total otherwise; or completion.
+    fn series_histograms(&self) -> &'static [usize] {
         match (self.completion_in_series, &self.paced) {
             (true, _) => &[IMMEDIATE, COMPLETION],
             (false, Some(_)) => &[RESPONSE],
@@ -357,7 +357,7 @@ impl Cell {
         let (mut seen, mut tick) = (self.extremes, NO_EXTREMES);
         for (place, histogram) in self.watched() {
             tick[place] = histogram.take_extremes();
-            seen[place] = merged_extremes(seen[place], tick[place]);
+            seen[place] = merge_extremes(seen[place], tick[place]);
         }
         self.extremes = seen;
         tick
@@ -471,8 +471,8 @@ impl Grids {
             let (sum, sum_squares) = cell.latency_sums();
             let extremes = cell.take_tick_extremes();
             self.windows.absorb(index, cell, &extremes);
-            let shown = cell.in_series().iter().map(|place| extremes[*place]);
-            let (latency_ns_min, latency_ns_max) = shown.fold((u64::MAX, 0), merged_extremes);
+            let shown = cell.series_histograms().iter().map(|place| extremes[*place]);
+            let (latency_ns_min, latency_ns_max) = shown.fold((u64::MAX, 0), merge_extremes);
             let delta = Point {
                 operations: operations - seen.operations,
                 bytes: cell.bytes - seen.bytes,
@@ -517,7 +517,7 @@ impl Grids {
         self.windows.recorder_is_new();
     }
 
-    /// Ends the last, possibly shorter interval of each series at the end of the measured window.
+    /// Ends the last interval of each series, which may be shorter, with the measured window.
     pub(crate) fn finish(&mut self, recorder: &mut Recorder) {
         self.absorb(recorder);
         for (grid, series) in self.series.iter_mut().enumerate() {

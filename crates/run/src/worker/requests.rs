@@ -7,9 +7,9 @@ use engine::Request;
 #[derive(Debug)]
 pub(super) struct Requests {
     list: Box<[Request]>,
-    /// The first waiting one; those before it are submitted.
+    /// Index of the first waiting operation; earlier ones are already submitted.
     head: usize,
-    /// The end, exclusive.
+    /// Index after the last waiting operation.
     tail: usize,
 }
 
@@ -34,14 +34,14 @@ impl Requests {
         self.tail - self.head
     }
 
-    /// The oldest ones, up to `max`.
+    /// The oldest waiting operations, up to `max`.
     #[inline(always)]
     pub(super) fn first(&self, max: usize) -> &[Request] {
         let end = self.tail.min(self.head.saturating_add(max));
         self.list.get(self.head..end).unwrap_or(&[])
     }
 
-    /// Free places for `count` more after the last; [`Requests::add`] adds them.
+    /// Free places for `count` more operations; [`Requests::add`] adds them.
     #[inline(always)]
     pub(super) fn places(&mut self, count: usize) -> &mut [Request] {
         if self.tail + count > self.list.len() {

@@ -1,4 +1,4 @@
-//! Slots: their operations, the free ones, and the pools of streams.
+//! Slots, the operations in them, and the pools from which streams take free slots.
 
 use engine::Slot;
 use model::Nanos;
@@ -61,7 +61,7 @@ impl SlotTable {
     }
 }
 
-/// Slots and the streams that use them: one pool for each stream, or one for all.
+/// Slots and the streams that use them. There is one pool for each stream, or one for all.
 #[derive(Debug)]
 pub(crate) struct SlotPool {
     pub(crate) streams: std::ops::Range<usize>,
@@ -79,7 +79,7 @@ pub(crate) struct SlotPool {
 }
 
 impl SlotPool {
-    /// The pools of a worker with `slots` slots: one for each stream, or one for all.
+    /// The pools of a worker with `slots` slots. There is one for each stream, or one for all.
     pub(crate) fn for_plan(plan: &Plan, slots: u32, one_at_a_time: bool) -> Vec<SlotPool> {
         let each = match plan.depth {
             Depth::Shared { .. } => return vec![SlotPool::new(plan, 0..plan.streams.len(), 0, slots)],
@@ -138,7 +138,7 @@ impl SlotPool {
         let level = match draws {
             // DiskSpd draws 32 bits if all weights are equal and 64 otherwise, and takes the
             // remainder.
-            Draws::Single(_) if self.equal_weights() => {
+            Draws::Single(_) if self.has_equal_weights() => {
                 return self.streams.start + draws.half(Purpose::Stream) as usize % self.streams.len();
             }
             Draws::Single(_) => draws.below(Purpose::Stream, total, Reduction::Modulo),
@@ -147,7 +147,7 @@ impl SlotPool {
         self.streams.start + self.weights.partition_point(|upto| *upto <= level)
     }
 
-    pub(crate) fn equal_weights(&self) -> bool {
+    pub(crate) fn has_equal_weights(&self) -> bool {
         self.weights
             .iter()
             .enumerate()

@@ -13,7 +13,7 @@ use model::{Direction, Nanos, PerDirection};
 /// A stream while it runs.
 #[derive(Debug)]
 pub(crate) struct LiveStream {
-    /// Positions, directions, lengths; for a set of files those of the current one.
+    /// Positions, directions, lengths; for a set of files those of the current file.
     pub(crate) sequence: Sequence,
     /// Index of its file among those of the engine.
     pub(crate) file: u16,
@@ -31,7 +31,7 @@ pub(crate) struct LiveStream {
     pub(crate) idle_pass: bool,
     /// It has nothing more to do.
     pub(crate) done: bool,
-    /// Pacing, pauses and flushes; absent for a stream that has none, which is the usual case.
+    /// Pacing, pauses and flushes. Usually absent, because a stream has none.
     pub(crate) gate: Option<Box<Gate>>,
 }
 
@@ -60,7 +60,7 @@ impl LiveStream {
 /// Decides when a stream may issue, and its flushes.
 #[derive(Debug)]
 pub(crate) struct Gate {
-    pacing: Live,
+    pacing: LivePacing,
     think: Option<Think>,
     /// Operations since the last pause.
     since_pause: u32,
@@ -78,7 +78,7 @@ pub(crate) struct Gate {
 }
 
 #[derive(Debug)]
-enum Live {
+enum LivePacing {
     Unpaced,
     Together(Schedule),
     /// The schedules, and a direction without one.
@@ -95,7 +95,8 @@ struct FlushEvery {
 /// Whether a stream may issue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ready {
-    /// Now, an operation that was due at this time, with its direction if the schedule decides it.
+    /// It may issue an operation now, which was due at this time. The direction is present if the
+    /// schedule decides it.
     Now(Nanos, Option<Direction>),
     /// Not before this time; [`Nanos::NEVER`] if only a completion can change that.
     At(Nanos),
@@ -104,13 +105,13 @@ pub(crate) enum Ready {
 }
 
 impl Gate {
-    /// The gate of a stream whose I/O starts at `start`; `None` if nothing ever delays it.
+    /// The gate of a stream whose I/O starts at `start`. `None` if nothing ever delays it.
     pub(crate) fn new(stream: &Stream, start: Nanos, draws: &mut Draws) -> Option<Box<Gate>> {
         let pacing = match &stream.pacing {
-            Pacing::Unpaced => Live::Unpaced,
+            Pacing::Unpaced => LivePacing::Unpaced,
             Pacing::Together { rate } => {
                 let schedule = Schedule::new(*rate, start, Purpose::GapRead, draws);
-                Live::Together(schedule.with_course(start, stream.course.as_ref()))
+                LivePacing::Together(schedule.with_course(start, stream.course.as_ref()))
             }
             Pacing::PerDirection { rates } => {
                 let mut schedules = PerDirection::default();
@@ -120,11 +121,11 @@ impl Gate {
                 let mut occurring = Direction::ALL
                     .into_iter()
                     .filter(|direction| stream.mix.includes(*direction));
-                Live::PerDirection(schedules, occurring.find(|direction| rates[*direction].is_none()))
+                LivePacing::PerDirection(schedules, occurring.find(|direction| rates[*direction].is_none()))
             }
         };
         let flushes = flush_rules(&stream.sync);
-        if matches!(pacing, Live::Unpaced) && stream.think.is_none() && flushes.is_empty() {
+        if matches!(pacing, LivePacing::Unpaced) && stream.think.is_none() && flushes.is_empty() {
             return None;
         }
         Some(Box::new(Gate {
@@ -143,8 +144,8 @@ impl Gate {
     /// The due time of the next operation, if one schedule decides it for all directions.
     pub(crate) fn scheduled(&self) -> Option<Nanos> {
         match &self.pacing {
-            Live::Together(schedule) => Some(schedule.due()),
-            Live::Unpaced | Live::PerDirection(..) => None,
+            LivePacing::Together(schedule) => Some(schedule.due()),
+            LivePacing::Unpaced | LivePacing::PerDirection(..) => None,
         }
     }
 
@@ -160,8 +161,8 @@ impl Gate {
             return Ready::At(self.closed_until);
         }
         match &mut self.pacing {
-            Live::Unpaced => Ready::Now(now, None),
-            Live::Together(schedule) => {
+            LivePacing::Unpaced => Ready::Now(now, None),
+            LivePacing::Together(schedule) => {
                 schedule.limit_backlog(now, draws);
                 if schedule.due() <= now {
                     Ready::Now(schedule.due(), None)
@@ -169,7 +170,7 @@ impl Gate {
                     Ready::At(schedule.due())
                 }
             }
-            Live::PerDirection(schedules, unpaced) => {
+            LivePacing::PerDirection(schedules, unpaced) => {
                 let mut first: Option<(Nanos, Direction)> = None;
                 for direction in Direction::ALL {
                     if let Some(schedule) = &mut schedules[direction] {
@@ -204,9 +205,9 @@ impl Gate {
     pub(crate) fn issued(&mut self, direction: Direction, length: u32, now: Nanos, draws: &mut Draws) {
         self.in_flight += 1;
         match &mut self.pacing {
-            Live::Unpaced => {}
-            Live::Together(schedule) => schedule.advance(length, draws),
-            Live::PerDirection(schedules, _) => {
+            LivePacing::Unpaced => {}
+            LivePacing::Together(schedule) => schedule.advance(length, draws),
+            LivePacing::PerDirection(schedules, _) => {
                 if let Some(schedule) = &mut schedules[direction] {
                     schedule.advance(length, draws);
                 }
@@ -259,9 +260,9 @@ impl Gate {
         self.spin_until = now + think.spin_ns.min(think.pause_ns);
         if think.shifts_schedule {
             match &mut self.pacing {
-                Live::Unpaced => {}
-                Live::Together(schedule) => schedule.shift(think.pause_ns),
-                Live::PerDirection(schedules, _) => {
+                LivePacing::Unpaced => {}
+                LivePacing::Together(schedule) => schedule.shift(think.pause_ns),
+                LivePacing::PerDirection(schedules, _) => {
                     for direction in Direction::ALL {
                         if let Some(schedule) = &mut schedules[direction] {
                             schedule.shift(think.pause_ns);
@@ -272,14 +273,14 @@ impl Gate {
         }
     }
 
-    /// Operations due before `end` that were never issued, for each direction; a common schedule is
+    /// Operations due before `end` that were never issued, for each direction. A common schedule is
     /// counted as reads.
     pub(crate) fn late(&self, end: Nanos) -> PerDirection<u64> {
         let of = |schedule: &Schedule| schedule.overdue(end) + schedule.dropped();
         match &self.pacing {
-            Live::Unpaced => PerDirection::default(),
-            Live::Together(schedule) => PerDirection::new(of(schedule), 0, 0),
-            Live::PerDirection(schedules, _) => schedules.map(|schedule| schedule.as_ref().map_or(0, of)),
+            LivePacing::Unpaced => PerDirection::default(),
+            LivePacing::Together(schedule) => PerDirection::new(of(schedule), 0, 0),
+            LivePacing::PerDirection(schedules, _) => schedules.map(|schedule| schedule.as_ref().map_or(0, of)),
         }
     }
 }

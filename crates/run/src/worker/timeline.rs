@@ -56,24 +56,24 @@ impl Timeline {
     }
 
     /// The next boundary.
-    pub(crate) fn next(&self) -> Nanos {
+    pub(crate) fn next_boundary(&self) -> Nanos {
         self.phase_end.min(self.exchange)
     }
 
     /// The next exchange of recorders.
-    pub(crate) fn exchange(&self) -> Nanos {
+    pub(crate) fn next_exchange(&self) -> Nanos {
         self.exchange
     }
 
     /// Records an exchange of recorders at `now`. The next exchange is the next multiple of the
     /// interval after the start of the phase.
-    pub(crate) fn exchanged(&mut self, now: Nanos) {
+    pub(crate) fn record_exchange(&mut self, now: Nanos) {
         let passed = 1 + now.since(self.exchange).0 / self.interval.0;
         self.exchange += Nanos(passed * self.interval.0);
     }
 
     /// The phase after the current one.
-    pub(crate) fn following(&self) -> Phase {
+    pub(crate) fn next_phase(&self) -> Phase {
         match self.phase {
             Phase::Delay | Phase::WarmUp => Phase::Measured,
             Phase::Measured if self.cool_down > Nanos(0) => Phase::CoolDown,

@@ -1,4 +1,4 @@
-//! The latencies of a worker by window and kind, for logs of averages and of histograms.
+//! Latencies of a worker by window and kind, for logs of averages and of histograms.
 //!
 //! There is no cost per operation. As with the interval series, the cumulative counters of the
 //! recorder are read when a window ends, and their growth belongs to the window; so does the growth
@@ -11,10 +11,10 @@ use model::histogram::{BUCKETS, bucket_of};
 use model::plan::Windows;
 use model::results::{Window, WindowLatency};
 
-use super::recorder::{COMPLETION, Cell, Extremes, IMMEDIATE, SUBMISSION, TOTAL, merged_extremes};
+use super::recorder::{COMPLETION, Cell, Extremes, IMMEDIATE, SUBMISSION, TOTAL, merge_extremes};
 
-/// The average number of histogram buckets per window in a recorder: latencies within three powers
-/// of two. Windows with more buckets use the room of those with fewer.
+/// The average number of histogram buckets per window in a recorder. They hold latencies within
+/// three powers of two. Windows with more buckets use the room of those with fewer.
 const DEFAULT_BUCKETS: usize = 384;
 
 /// The capacity of a recorder.
@@ -81,8 +81,8 @@ struct CellTotals {
 }
 
 impl WindowRoom {
-    /// Room for the windows that end within `interval`, for `spare` more, and for those that are
-    /// open at the end of the measured window.
+    /// Room for the windows that end within `interval`, and for `spare` more. Also for those that
+    /// are open at the end of the measured window.
     pub(super) fn new(windows: &[Windows], cells: usize, interval: Nanos, spare: u64) -> WindowRoom {
         let mut room = WindowRoom::default();
         for each in windows {
@@ -199,8 +199,8 @@ impl OpenWindows {
         }
     }
 
-    /// Adds what a cell has counted since the last tick, with its smallest and largest latencies
-    /// since then.
+    /// Adds the operations of a cell since the last tick. `extremes` has the smallest and largest
+    /// latencies since then.
     pub(super) fn absorb(&mut self, index: usize, cell: &Cell, extremes: &Extremes) {
         let Some(seen) = self.seen.get_mut(index) else { return };
         let delta = seen.advance(cell, extremes);
@@ -210,7 +210,7 @@ impl OpenWindows {
         if seen.counts.is_empty() {
             return;
         }
-        let (least, most) = merged_extremes(extremes[IMMEDIATE], extremes[COMPLETION]);
+        let (least, most) = merge_extremes(extremes[IMMEDIATE], extremes[COMPLETION]);
         for bucket in bucket_of(least)..=bucket_of(most) {
             let counted = cell.immediate.count_in(bucket) + cell.completion.count_in(bucket);
             let grown = counted - std::mem::replace(&mut seen.counts[bucket], counted);

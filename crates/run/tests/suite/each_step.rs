@@ -1,4 +1,4 @@
-//! Targets that steps make anew, failures that end the other workers, waits, ranges in effect.
+//! Targets that steps recreate, failures that end other workers, counts of waits, effective ranges.
 
 use crate::support::{device, plan, plan_on, run_job, stream, try_run, worker};
 use model::access::{Access, Placement, RangeBasis, RangeShare, Ranges, RangesRule};
@@ -48,7 +48,7 @@ fn steps_on(targets: Vec<Target>, mix: Mix) -> Plan {
 }
 
 #[test]
-fn a_file_is_made_anew_for_every_step_with_the_size_of_that_step() {
+fn each_step_recreates_its_file_with_the_size_of_that_step() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.dat").display().to_string();
     let existing = Target {
@@ -57,7 +57,7 @@ fn a_file_is_made_anew_for_every_step_with_the_size_of_that_step() {
     };
     let targets = vec![
         recreated(&path, Bytes::mib(2), Content::Counting),
-        // The file that the first step has made and written to.
+        // The file that the first step has created and written to.
         existing,
         recreated(&path, Bytes(600 << 10), Content::Counting),
     ];
@@ -70,8 +70,8 @@ fn a_file_is_made_anew_for_every_step_with_the_size_of_that_step() {
         .collect();
     assert_eq!(sizes, [2 << 20, 2 << 20, 600 << 10]);
     assert!(results.steps.iter().all(|step| step.jobs[0].total().operations == 100));
-    // The last step wrote zeros into a file that was counting again: what was left of the first
-    // step's zeros is gone.
+    // The last step wrote zeros into a file with new contents, so no zeros of the first step
+    // remain.
     let bytes = std::fs::read(&path).unwrap();
     assert_eq!(bytes.len(), 600 << 10);
     let blocks = bytes.chunks(4096);
@@ -85,7 +85,7 @@ fn a_file_is_made_anew_for_every_step_with_the_size_of_that_step() {
 }
 
 #[test]
-fn what_is_prepared_once_is_not_made_again() {
+fn a_target_that_is_prepared_once_is_not_recreated() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.dat").display().to_string();
     let once = recreated(&path, Bytes::mib(1), Content::Counting);
@@ -99,7 +99,7 @@ fn what_is_prepared_once_is_not_made_again() {
 }
 
 #[test]
-fn a_step_that_cannot_be_prepared_keeps_what_was_measured_before() {
+fn a_step_that_cannot_be_prepared_keeps_earlier_results() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).display().to_string();
     std::fs::create_dir(folder.path().join("gone")).unwrap();
@@ -125,7 +125,7 @@ fn a_step_that_cannot_be_prepared_keeps_what_was_measured_before() {
 }
 
 #[test]
-fn a_directory_is_no_file_to_be_made_anew() {
+fn a_directory_is_not_recreated_as_a_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().display().to_string();
     let error = try_run(steps_on(
@@ -145,7 +145,7 @@ fn failing_late() -> SimulatedDevice {
 }
 
 #[test]
-fn where_the_plan_says_so_the_failure_of_one_worker_ends_the_others() {
+fn the_failure_of_one_worker_ends_the_others_if_the_plan_says_so() {
     // Each worker has its own simulated device; only the first one's has a fault.
     for (together, ends) in [(false, Some(EndReason::Time)), (true, None)] {
         let mut workers = vec![worker(vec![stream()]), worker(vec![stream()])];
@@ -226,16 +226,16 @@ fn ranges_in_effect_are_reported() {
     assert_eq!(ranges[1].start.0 + ranges[1].length.0, 1 << 30);
 }
 
-/// What interval series show of latency: that of completion where the plan says so, else response
-/// time when paced.
+/// Interval series show completion latency if the plan says so. Otherwise they show response time
+/// for paced streams, and total latency for others.
 #[test]
-fn interval_series_show_the_latency_that_is_asked_for() {
+fn interval_series_show_the_requested_latency() {
     let extremes = |points: LatencyPoints, paced: bool| {
         let mut one = stream();
         one.depth = 8;
         if paced {
-            // More than the device does with one operation at a time: operations wait for their
-            // turn.
+            // The rate is more than the device serves at one operation at a time, so operations
+            // wait.
             one.pacing = Pacing::Together {
                 rate: Rate::iops(20_000),
             };
@@ -264,7 +264,7 @@ fn interval_series_show_the_latency_that_is_asked_for() {
     assert_eq!((least, most), (total.completion.min(), total.completion.max()));
 }
 
-/// A thousand intervals a second, and none of them joined to another.
+/// There are a thousand intervals per second, and none is merged with the next.
 #[test]
 fn short_intervals_are_all_kept() {
     let mut short = plan(device(), Stop::after(Nanos::secs(2)), vec![worker(vec![stream()])]);
@@ -280,11 +280,11 @@ fn short_intervals_are_all_kept() {
     assert!(points.iter().all(|point| (9..=11).contains(&point.operations)));
 }
 
-/// One worker with a mapped file beside one that is read and written by calls, on each engine that
-/// can carry the other.
+/// A worker has a mapped file and a file that it accesses with calls. Each engine that supports
+/// both is tested.
 #[cfg(target_os = "linux")]
 #[test]
-fn mapped_streams_stand_beside_others() {
+fn mapped_streams_run_alongside_others() {
     for (engine, shared) in [
         (EngineKind::Auto, false),
         (EngineKind::IoUring, false),
@@ -317,7 +317,7 @@ fn mapped_streams_stand_beside_others() {
         assert_eq!(worker.failure, None, "{engine:?}");
         let written = |stream: usize| worker.streams[stream].directions.write.as_ref().unwrap();
         assert_eq!(written(0).operations + written(1).operations, 600, "{engine:?}");
-        // A copy is done while a call has hardly begun, so copies get more of the turns.
+        // A copy is faster than a call, so the mapped file gets more operations.
         assert!(written(0).operations > 100 && written(1).operations >= 3, "{engine:?}");
         for (stream, name) in ["mapped.dat", "called.dat"].into_iter().enumerate() {
             let bytes = std::fs::read(path(name)).unwrap();
@@ -325,7 +325,7 @@ fn mapped_streams_stand_beside_others() {
                 .chunks(4096)
                 .filter(|block| block.iter().all(|byte| *byte == 0))
                 .count();
-            // Random places of 256, written so often.
+            // The expected number of distinct blocks after n writes to 256 random blocks.
             let n = written(stream).operations as f64;
             let expected = 256.0 * (1.0 - (-n / 256.0).exp());
             assert!(
@@ -336,10 +336,10 @@ fn mapped_streams_stand_beside_others() {
     }
 }
 
-/// A device that completes inside the call frees a slot at once; the streams of a worker take turns
-/// all the same.
+/// A device that completes inside the call frees a slot immediately. The streams of a worker must
+/// still alternate.
 #[test]
-fn no_stream_is_starved_by_another_on_a_device_that_completes_inside_the_call() {
+fn no_stream_starves_on_a_device_that_completes_inside_the_call() {
     for depth in [1, 4] {
         let inline = SimulatedDevice {
             inline: true,

@@ -1,6 +1,5 @@
-//! The guard on machines with Windows, by facts that were written down: what Windows answers about
-//! disks and volumes, and what may then be written to. The questions themselves can be asked on
-//! Windows only.
+//! Decisions of the guard on Windows machines, from written facts about disks and volumes. Only the
+//! queries for such facts need Windows; the decisions do not.
 
 use std::path::PathBuf;
 
@@ -71,8 +70,8 @@ fn ntfs() -> VolumeContents {
     }
 }
 
-/// Disk 0 has the system: EFI, reserved, C:, and a raw partition E:. Disk 1 is empty. Disk 2 has a
-/// data partition D:.
+/// Disk 0 is the system disk: EFI, reserved, C:, and a raw partition E:. Disk 1 is empty. Disk 2
+/// has a data partition D:.
 fn machine() -> Storage {
     Storage {
         disks: vec![
@@ -128,23 +127,23 @@ fn decide(storage: &Storage, subject: &Candidate, caller: CallerKind, destroy: b
 
 /// Reasons against writing from a drop-in, which needs no confirmation for a blank device.
 #[track_caller]
-fn refused(storage: &Storage, disk: u32, partition: u32, reasons: &[&str]) {
+fn assert_refused(storage: &Storage, disk: u32, partition: u32, reasons: &[&str]) {
     let decision = decide(storage, &subject("X", disk, partition), CallerKind::DropIn, false);
     let refusal = decision.refusal().expect("it was allowed");
-    let said: Vec<String> = refusal.reasons.iter().map(ToString::to_string).collect();
-    assert_eq!(said, reasons);
-    assert!(!refusal.can_be_lifted(), "no option opens it");
+    let texts: Vec<String> = refusal.reasons.iter().map(ToString::to_string).collect();
+    assert_eq!(texts, reasons);
+    assert!(!refusal.can_be_lifted(), "no option overrides this");
 }
 
 #[track_caller]
-fn allowed(storage: &Storage, disk: u32, partition: u32) {
+fn assert_allowed(storage: &Storage, disk: u32, partition: u32) {
     if let Decision::Refused(refusal) = decide(storage, &subject("X", disk, partition), CallerKind::DropIn, false) {
         panic!("{refusal}");
     }
 }
 
 #[test]
-fn the_system_disk_is_never_given_away() {
+fn the_system_disk_is_always_refused() {
     let machine = machine();
     let decision = decide(
         &machine,
@@ -153,9 +152,9 @@ fn the_system_disk_is_never_given_away() {
         false,
     );
     let refusal = decision.refusal().unwrap();
-    let said: Vec<String> = refusal.reasons.iter().map(ToString::to_string).collect();
+    let texts: Vec<String> = refusal.reasons.iter().map(ToString::to_string).collect();
     assert_eq!(
-        said,
+        texts,
         [
             "the running system is started from its partition Harddisk0Partition1",
             "the running system is started from its partition Harddisk0Partition2",
@@ -169,8 +168,8 @@ fn the_system_disk_is_never_given_away() {
         refusal.help,
         "this system runs from it; choose another target. No option overrides this"
     );
-    refused(&machine, 0, 1, &["the running system is started from it"]);
-    refused(
+    assert_refused(&machine, 0, 1, &["the running system is started from it"]);
+    assert_refused(
         &machine,
         0,
         3,
@@ -183,11 +182,11 @@ fn the_system_disk_is_never_given_away() {
 }
 
 #[test]
-fn a_letter_alone_is_no_use_and_a_file_system_is() {
+fn a_mounted_file_system_is_a_use_but_a_drive_letter_alone_is_not() {
     let machine = machine();
-    allowed(&machine, 0, 4);
-    allowed(&machine, 1, 0);
-    refused(&machine, 2, 1, &[r"it is mounted at D:\, C:\mnt\data\ (NTFS)"]);
+    assert_allowed(&machine, 0, 4);
+    assert_allowed(&machine, 1, 0);
+    assert_refused(&machine, 2, 1, &[r"it is mounted at D:\, C:\mnt\data\ (NTFS)"]);
     let decision = decide(
         &machine,
         &subject(r"\\.\PhysicalDrive2", 2, 0),
@@ -218,7 +217,7 @@ fn a_blank_disk_must_be_named_by_native_commands() {
 }
 
 #[test]
-fn what_a_disk_holds_counts() {
+fn the_contents_of_a_disk_are_a_reason_to_refuse_it() {
     let mut locked = subject("X", 1, 0);
     locked.contents = Contents::Known(vec![Signature {
         kind: SignatureKind::Encrypted,
@@ -227,18 +226,18 @@ fn what_a_disk_holds_counts() {
         label: None,
     }]);
     let decision = decide(&machine(), &locked, CallerKind::DropIn, false);
-    let said = decision.refusal().unwrap().reasons[0].to_string();
-    assert_eq!(said, "it contains a BitLocker volume");
+    let texts = decision.refusal().unwrap().reasons[0].to_string();
+    assert_eq!(texts, "it contains a BitLocker volume");
 }
 
-/// Everything that a disk may answer or not, one fault at a time: each makes it a disk in use.
+/// Each fact that is unknown or bad makes the disk count as in use.
 #[test]
-fn what_cannot_be_found_out_counts_as_a_use() {
+fn unknown_facts_of_a_disk_count_as_a_use() {
     let check = |change: fn(&mut Disk), reason: &str| {
         let mut machine = machine();
         change(&mut machine.disks[1]);
-        refused(&machine, 1, 0, &[reason]);
-        refused_only_there(&machine);
+        assert_refused(&machine, 1, 0, &[reason]);
+        assert_other_disk_allowed(&machine);
     };
     check(
         |disk| disk.offline = Some(true),
@@ -260,19 +259,19 @@ fn what_cannot_be_found_out_counts_as_a_use() {
     check(|disk| disk.clustered = Some(true), "it is part of a failover cluster");
 }
 
-/// A doubt about disk 1 is none about a partition of disk 0.
+/// A doubt about disk 1 does not affect a partition of disk 0.
 #[track_caller]
-fn refused_only_there(machine: &Storage) {
-    allowed(machine, 0, 4);
+fn assert_other_disk_allowed(machine: &Storage) {
+    assert_allowed(machine, 0, 4);
 }
 
 #[test]
-fn what_windows_does_not_list_at_all_is_a_doubt_about_every_disk() {
+fn facts_that_windows_does_not_list_are_a_doubt_about_every_disk() {
     let check = |change: fn(&mut Storage), reason: &str| {
         let mut machine = machine();
         change(&mut machine);
-        refused(&machine, 1, 0, &[reason]);
-        refused(&machine, 0, 4, &[reason]);
+        assert_refused(&machine, 1, 0, &[reason]);
+        assert_refused(&machine, 0, 4, &[reason]);
     };
     check(
         |machine| machine.page_files = None,
@@ -303,9 +302,9 @@ fn what_windows_does_not_list_at_all_is_a_doubt_about_every_disk() {
         r"cannot determine whether it is in use: the disk of volume S:\ is unknown",
     );
     let hidden = decide(&machine(), &subject("X", 5, 0), CallerKind::DropIn, true);
-    let said = hidden.refusal().unwrap().reasons[0].to_string();
+    let texts = hidden.refusal().unwrap().reasons[0].to_string();
     assert_eq!(
-        said,
+        texts,
         "cannot determine whether it is in use: the system lists it neither as a disk or partition nor as a volume on one"
     );
     let mut nameless = subject("X", 0, 0);
@@ -319,28 +318,28 @@ fn what_windows_does_not_list_at_all_is_a_doubt_about_every_disk() {
 }
 
 #[test]
-fn volumes_that_cannot_be_looked_into_are_in_use() {
+fn volumes_that_cannot_be_examined_count_as_in_use() {
     let with = |contents: VolumeContents| {
         let mut machine = machine();
         machine.volumes[2].contents = contents;
         machine
     };
-    refused(
+    assert_refused(
         &with(VolumeContents::Locked),
         0,
         4,
         &["cannot determine whether it is in use: BitLocker has locked it, so its contents are unknown"],
     );
-    refused(
+    assert_refused(
         &with(VolumeContents::Unknown),
         0,
         4,
         &["cannot determine whether it is in use: its contents could not be determined"],
     );
-    allowed(&with(VolumeContents::NoMedium), 0, 4);
+    assert_allowed(&with(VolumeContents::NoMedium), 0, 4);
     let mut machine = machine();
     machine.volumes[3].mounted_at = None;
-    refused(
+    assert_refused(
         &machine,
         2,
         1,
@@ -368,7 +367,7 @@ fn members_of_pools_and_dynamic_disks_are_in_use() {
     check(DYNAMIC_DATA, "it is part of a group of dynamic disks");
 }
 
-/// A volume over two disks uses both, and neither of its disks may be written to.
+/// A volume over two disks uses both, so neither disk may be written to.
 #[test]
 fn a_spanned_volume_uses_all_of_its_disks() {
     let mut machine = machine();
@@ -389,7 +388,7 @@ fn a_spanned_volume_uses_all_of_its_disks() {
     machine.volumes.push(spanned);
     machine.disks.push(disk(3, &[]));
     for number in [1, 3] {
-        refused(
+        assert_refused(
             &machine,
             number,
             0,
@@ -402,14 +401,14 @@ fn a_spanned_volume_uses_all_of_its_disks() {
 }
 
 #[test]
-fn a_disk_without_a_table_may_hold_a_file_system_as_a_whole() {
+fn a_disk_without_a_partition_table_may_have_a_file_system() {
     let mut machine = machine();
     machine.volumes.push(volume(1, 0, &[r"S:\"], ntfs()));
-    refused(&machine, 1, 0, &[r"it is mounted at S:\ (NTFS)"]);
+    assert_refused(&machine, 1, 0, &[r"it is mounted at S:\ (NTFS)"]);
 }
 
 #[test]
-fn what_lies_beneath_a_volume() {
+fn the_devices_below_a_volume_are_listed() {
     let machine = machine();
     let chain = machine.chain(DeviceNumber::new(2, 1));
     let names: Vec<(&str, &str)> = chain

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "all of this is test code, helpers too")]
 
 mod each_step;
-mod engine_wishes;
+mod engine_features;
 #[cfg(target_os = "linux")]
 mod file_sets;
 #[cfg(target_os = "linux")]

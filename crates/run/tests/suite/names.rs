@@ -1,4 +1,4 @@
-//! Engines that work on names, and programs: what a run lets them do.
+//! Runs of engines that work on names, and of programs.
 
 use std::fs;
 use std::sync::atomic::AtomicBool;
@@ -14,8 +14,8 @@ use model::{Bytes, Nanos};
 use run::targets::guard::Permissions;
 use run::{RunContext, RunError};
 
-/// One pass, from the start to the end.
-fn pass() -> (Stop, Worker) {
+/// One sequential pass from start to end.
+fn single_pass() -> (Stop, Worker) {
     let mut one = stream();
     one.pattern.access = vec![Access::Sequential(Sequential {
         advance: Advance::Length { skip: 0 },
@@ -26,35 +26,36 @@ fn pass() -> (Stop, Worker) {
     (stop, worker(vec![one]))
 }
 
-/// A pass of such an engine over a name.
-fn on(path: &str, kind: EngineKind) -> Plan {
-    let (stop, worker) = pass();
+/// One pass of an engine over a name.
+fn plan_of_pass(path: &str, kind: EngineKind) -> Plan {
+    let (stop, worker) = single_pass();
     plan_on(path, kind, stop, vec![worker])
 }
 
-/// The user has named this file again.
-fn named_again(path: &str) -> Permissions {
+/// The user permits overwriting this file.
+fn permit_overwriting(path: &str) -> Permissions {
     Permissions {
         overwrite: vec![path.into()],
         ..Permissions::default()
     }
 }
 
-fn folder() -> tempfile::TempDir {
-    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("cargo has made it")
+fn create_folder() -> tempfile::TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("cargo has created it")
 }
 
 #[test]
-fn one_operation_of_a_file_has_a_latency_and_all_are_counted() {
-    let folder = folder();
+fn all_operations_of_a_file_are_counted_but_only_one_has_a_latency() {
+    let folder = create_folder();
     let path = folder.path().join("file");
     fs::write(&path, vec![1; 16384]).expect("the folder takes files");
     let name = path.display().to_string();
-    let refused = try_run(on(&name, EngineKind::FileDelete)).expect_err("the file is not ours");
+    let refused = try_run(plan_of_pass(&name, EngineKind::FileDelete)).expect_err("the file is not ours");
     assert!(refused.to_string().contains("--allow-overwrite"), "{refused}");
     assert!(path.exists());
     for (kind, there) in [(EngineKind::FileStat, true), (EngineKind::FileDelete, false)] {
-        let (results, _) = try_run_permitted(on(&name, kind), &named_again(&name)).expect("it is permitted");
+        let (results, _) =
+            try_run_permitted(plan_of_pass(&name, kind), &permit_overwriting(&name)).expect("it is permitted");
         let total = results.steps[0].jobs[0].total();
         assert_eq!((total.operations, total.bytes), (4, Bytes(16384)), "{}", kind.name());
         assert_eq!(total.total.n(), 1, "{}", kind.name());
@@ -64,20 +65,20 @@ fn one_operation_of_a_file_has_a_latency_and_all_are_counted() {
 
 #[test]
 fn a_file_is_not_held_open_while_it_is_removed() {
-    let folder = folder();
+    let folder = create_folder();
     let path = folder.path().join("file");
     fs::write(&path, vec![1; 4096]).expect("the folder takes files");
     let (clock, interrupt) = (ClockStart::now().calibrate(), AtomicBool::new(false));
-    let permissions = named_again(&path.display().to_string());
+    let permissions = permit_overwriting(&path.display().to_string());
     let context = RunContext::new(clock, &interrupt, &permissions);
     let gone = format!("{} (deleted)", path.display());
-    let mut looks = 0;
+    let mut checks = 0;
     run::execute(
-        on(&path.display().to_string(), EngineKind::FileDelete),
+        plan_of_pass(&path.display().to_string(), EngineKind::FileDelete),
         context,
         &mut |event| {
             if matches!(event, Event::JobEnded { .. }) {
-                looks += 1;
+                checks += 1;
                 let open = fs::read_dir("/proc/self/fd").expect("this is Linux").flatten();
                 let mut names = open.filter_map(|entry| fs::read_link(entry.path()).ok());
                 assert!(!names.any(|name| name.display().to_string() == gone));
@@ -85,27 +86,27 @@ fn a_file_is_not_held_open_while_it_is_removed() {
         },
     )
     .expect("the file can be removed");
-    assert_eq!(looks, 1);
+    assert_eq!(checks, 1);
 }
 
 #[test]
-fn devices_are_neither_made_nor_looked_up_nor_removed() {
+fn devices_are_not_created_looked_up_or_removed() {
     for kind in [EngineKind::FileCreate, EngineKind::FileStat, EngineKind::FileDelete] {
-        let mut plan = on("/dev/null", kind);
+        let mut plan = plan_of_pass("/dev/null", kind);
         plan.targets[0].kind = TargetKind::Name {
             size: Bytes::kib(4),
             directory: false,
         };
-        let error = try_run(plan).expect_err("a device is no name");
+        let error = try_run(plan).expect_err("a device is not accepted as a name");
         assert!(error.to_string().contains("/dev/null is a device"), "{error}");
     }
 }
 
 #[test]
-fn programs_of_a_plan_run_only_where_they_are_allowed() {
-    let folder = folder();
+fn programs_of_a_plan_run_only_if_permitted() {
+    let folder = create_folder();
     let mark = folder.path().join("mark");
-    let (_, mut runner) = pass();
+    let (_, mut runner) = single_pass();
     runner.engine.kind = EngineKind::Program;
     runner.engine.program = Some(Program {
         path: "touch".into(),
@@ -141,17 +142,17 @@ fn programs_of_a_plan_run_only_where_they_are_allowed() {
 
 #[test]
 fn trims_are_looked_up_like_any_other_block() {
-    let folder = folder();
+    let folder = create_folder();
     let path = folder.path().join("file");
     fs::write(&path, vec![1; 8192]).expect("the folder takes files");
-    let mut plan = on(&path.display().to_string(), EngineKind::FileStat);
+    let mut plan = plan_of_pass(&path.display().to_string(), EngineKind::FileStat);
     plan.steps[0].jobs[0].workers[0].streams[0].mix = Mix::Only {
         direction: model::Direction::Trim,
     };
     let total = crate::support::run_job(plan).total().into_owned();
     assert_eq!((total.operations, total.total.n()), (2, 1));
     assert_eq!(
-        fs::read(&path).expect("it is there"),
+        fs::read(&path).expect("it still exists"),
         vec![1; 8192],
         "nothing is trimmed"
     );

@@ -1,4 +1,4 @@
-//! The log of single operations says what the results say.
+//! The log of single operations agrees with the results.
 
 use std::path::Path;
 
@@ -18,10 +18,10 @@ fn logged(mut plan: Plan, path: &Path) -> (JobResults, Vec<Vec<String>>) {
 }
 
 fn lines(path: &Path) -> Vec<Vec<String>> {
-    let text = std::fs::read_to_string(path).expect("the log is there");
+    let text = std::fs::read_to_string(path).expect("the log exists");
     let mut lines = text.lines();
     assert_eq!(lines.next(), Some(HEADER));
-    assert!(text.ends_with('\n'), "the last line is whole");
+    assert!(text.ends_with('\n'), "the last line is complete");
     lines.map(|line| line.split(',').map(str::to_owned).collect()).collect()
 }
 
@@ -83,7 +83,7 @@ fn every_operation_of_the_measured_window_has_a_line() {
 }
 
 #[test]
-fn failures_short_transfers_and_delays_are_in_it() {
+fn the_log_contains_failures_short_transfers_and_delays() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("log.csv");
     let faulty = model::plan::SimulatedDevice {
@@ -96,7 +96,7 @@ fn failures_short_transfers_and_delays_are_in_it() {
     };
     let mut one = stream();
     one.on_error.tolerate_read = vec![5];
-    // Twice as fast as it can be served.
+    // Twice the rate that the device can serve.
     one.pacing = Pacing::Together {
         rate: Rate::iops(20_000),
     };
@@ -115,7 +115,7 @@ fn failures_short_transfers_and_delays_are_in_it() {
 }
 
 #[test]
-fn real_engines_log_too() {
+fn real_engines_write_the_log_too() {
     let directory = tempfile::tempdir().unwrap();
     let target = directory.path().join("target");
     std::fs::write(&target, vec![1; 1 << 20]).unwrap();
@@ -133,7 +133,7 @@ fn real_engines_log_too() {
 }
 
 #[test]
-fn a_log_that_cannot_be_opened_keeps_the_test_from_starting() {
+fn a_log_that_cannot_be_opened_prevents_the_start() {
     let directory = tempfile::tempdir().unwrap();
     let target = directory.path().join("target");
     std::fs::write(&target, vec![7; 1 << 20]).unwrap();
@@ -165,25 +165,25 @@ fn a_log_that_cannot_be_opened_keeps_the_test_from_starting() {
 
 #[cfg(unix)]
 #[test]
-fn a_full_disk_ends_the_job_with_what_is_known() {
-    // Always full.
+fn a_full_disk_ends_the_job_and_keeps_its_results() {
+    // `/dev/full` is always full.
     let stop = Stop::after(Nanos::secs(1_000_000));
     let mut endless = plan(device(), stop, vec![worker(vec![stream()]), worker(vec![stream()])]);
     endless.steps[0].jobs[0].operation_log = Some("/dev/full".into());
     let job = run_job(endless);
     assert_eq!(job.ended, Some(model::event::EndReason::Failed));
-    let failure = job.workers[0].failure.as_ref().expect("it says why");
+    let failure = job.workers[0].failure.as_ref().expect("it has failed");
     assert!(
         failure.what.contains("operation log") && failure.what.contains("No space left"),
         "{failure:?}"
     );
     assert!(failure.help.is_some() && failure.at == "/dev/full");
     // How much was measured before the writer met its first error is a matter of scheduling.
-    assert_eq!(job.workers.len(), 2, "what is known of both is there");
+    assert_eq!(job.workers.len(), 2, "the results of both workers are kept");
 }
 
 #[test]
-fn a_failed_start_leaves_an_older_log_alone() {
+fn a_failed_start_does_not_change_an_older_log() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("log.csv");
     std::fs::write(&path, "precious").unwrap();

@@ -1,5 +1,4 @@
-//! Other processes: those of the same test, which want the same files, and programs that use its
-//! devices.
+//! Processes of a test that need the same files, and programs on its devices.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,19 +17,19 @@ use run::{RunContext, RunError, RunHooks};
 
 const SIZE: Bytes = Bytes::mib(1);
 
-/// Another process, which makes a file once all have looked.
+/// Another process, which creates a file once all processes have examined their targets.
 #[derive(Default)]
-struct Another {
-    makes: Option<(PathBuf, Bytes)>,
+struct OtherProcess {
+    creates: Option<(PathBuf, Bytes)>,
     was_waited_for: AtomicBool,
     removals: Mutex<Vec<Cleanup>>,
     starts: Mutex<Vec<Nanos>>,
 }
 
-impl Peers for Another {
+impl Peers for OtherProcess {
     fn await_examined(&self) {
-        if let Some((path, size)) = &self.makes {
-            assert!(!path.exists(), "nothing is made before");
+        if let Some((path, size)) = &self.creates {
+            assert!(!path.exists(), "no file is created before");
             fs::write(path, vec![7; size.0 as usize]).unwrap();
         }
     }
@@ -50,8 +49,8 @@ impl Peers for Another {
     }
 }
 
-/// Writes to a file that has to be made, and goes at the end.
-fn writes(path: &Path) -> Plan {
+/// A plan that creates a file, writes to it, and removes it at the end.
+fn plan_with_writes(path: &Path) -> Plan {
     let stop = Stop::after_operations(10);
     let mut plan = plan_on(
         &path.display().to_string(),
@@ -65,70 +64,70 @@ fn writes(path: &Path) -> Plan {
     plan
 }
 
-fn beside(another: &Another, plan: Plan) -> Result<Results, RunError> {
+fn run_with(other_process: &OtherProcess, plan: Plan) -> Result<Results, RunError> {
     let (interrupt, permissions) = (AtomicBool::new(false), Permissions::default());
     let context = RunContext::new(ClockStart::now().calibrate(), &interrupt, &permissions);
     let hooks = RunHooks {
-        others: Some(another),
+        others: Some(other_process),
         ..RunHooks::default()
     };
     run::execute(plan, context.with_hooks(hooks), &mut |_| {})
 }
 
-fn prepared(results: &Results) -> &str {
+fn preparation_of(results: &Results) -> &str {
     &results.hosts[0].environment.targets[0].prepared
 }
 
 #[test]
-fn what_another_makes_is_waited_for_used_and_left_to_it() {
+fn a_file_of_another_process_is_awaited_used_and_not_removed() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.dat");
-    let another = Another {
-        makes: Some((path.clone(), SIZE)),
-        ..Another::default()
+    let other_process = OtherProcess {
+        creates: Some((path.clone(), SIZE)),
+        ..OtherProcess::default()
     };
-    let results = beside(&another, writes(&path)).unwrap();
-    assert!(another.was_waited_for.load(Ordering::Relaxed));
-    assert!(prepared(&results).contains("by another process of this test"));
+    let results = run_with(&other_process, plan_with_writes(&path)).unwrap();
+    assert!(other_process.was_waited_for.load(Ordering::Relaxed));
+    assert!(preparation_of(&results).contains("by another process of this test"));
     assert_eq!(results.steps[0].jobs[0].total().operations, 10);
     assert_eq!(
-        another.starts.lock().unwrap().len(),
+        other_process.starts.lock().unwrap().len(),
         1,
         "it is reported once that a step has begun"
     );
-    drop(another);
-    assert!(path.exists(), "the process that made it removes it");
+    drop(other_process);
+    assert!(path.exists(), "the process that created it removes it");
 }
 
 #[test]
-fn what_was_made_here_stays_until_all_have_ended() {
+fn a_created_file_stays_until_all_processes_have_ended() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.dat");
-    let another = Another::default();
-    let results = beside(&another, writes(&path)).unwrap();
-    assert!(prepared(&results).contains("written for this run"));
+    let other_process = OtherProcess::default();
+    let results = run_with(&other_process, plan_with_writes(&path)).unwrap();
+    assert!(preparation_of(&results).contains("written for this run"));
     assert!(path.exists(), "others may still use it");
-    drop(another);
+    drop(other_process);
     assert!(!path.exists());
 }
 
 #[test]
-fn a_file_of_another_size_is_a_strangers() {
+fn a_file_of_another_size_is_not_accepted() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.dat");
-    let another = Another {
-        makes: Some((path.clone(), Bytes::mib(2))),
-        ..Another::default()
+    let other_process = OtherProcess {
+        creates: Some((path.clone(), Bytes::mib(2))),
+        ..OtherProcess::default()
     };
-    let error = beside(&another, writes(&path)).unwrap_err();
+    let error = run_with(&other_process, plan_with_writes(&path)).unwrap_err();
     assert!(error.to_string().contains("was replaced"), "{error}");
-    assert_eq!(fs::read(&path).unwrap(), vec![7; 2 << 20], "it is as it was");
+    assert_eq!(fs::read(&path).unwrap(), vec![7; 2 << 20], "it is unchanged");
 }
 
 #[cfg(target_os = "linux")]
 #[test]
 fn a_program_that_uses_the_device_of_a_test_is_named() {
-    // A device of its own: another may serve less than `dd` needs to be seen.
+    // Nothing else uses this device. On a shared one, `dd` might transfer too little to be noticed.
     let Some(folder) = testbed::need(testbed::LoopFs::ext4(384 << 20)) else {
         return;
     };
@@ -150,7 +149,7 @@ fn a_program_that_uses_the_device_of_a_test_is_named() {
     let _ = other.kill();
     other.wait().unwrap();
     let Some(device) = results.steps[0].devices.first() else {
-        return testbed::skip("no device is known to lie under the directory");
+        return testbed::skip("no device is known under the directory");
     };
     assert!(device.counters.bytes[1] > 1 << 20, "{device:?}");
     let programs = &results.hosts[0].system.as_ref().unwrap().programs;

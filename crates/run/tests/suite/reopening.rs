@@ -9,8 +9,8 @@ use model::{Bytes, Nanos};
 
 const BLOCK: u64 = 4096;
 
-/// The connections of each stream of a worker with these streams, and the blocks of its file that
-/// it wrote.
+/// Runs a worker with these streams. Returns the number of connections of each stream, and the
+/// blocks of the file that were written.
 fn run(engine: EngineKind, depth: Depth, operations: u64, streams: Vec<Stream>) -> (Vec<u64>, Vec<usize>) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("target").display().to_string();
@@ -51,7 +51,7 @@ fn sequential(mix: Mix, every: u32, depth: u32) -> Stream {
 
 /// The connection that is open at the end is not counted.
 #[test]
-fn positions_begin_anew_in_each_connection() {
+fn positions_restart_in_each_connection() {
     for engine in [EngineKind::Psync, EngineKind::IoUring, EngineKind::Libaio] {
         for (every, depth, connections, last) in [(3, 1, 3, 3), (5, 4, 2, 5), (1, 8, 11, 1)] {
             let found = run(
@@ -66,8 +66,7 @@ fn positions_begin_anew_in_each_connection() {
     }
 }
 
-/// Alternatives of one target share its connections, even if one only reads and the other only
-/// writes.
+/// Alternatives of one target share its connections, even a reader and a writer.
 #[test]
 fn alternatives_of_a_target_share_its_connections() {
     let streams = vec![sequential(Mix::READS, 4, 2), sequential(Mix::WRITES, 4, 2)];

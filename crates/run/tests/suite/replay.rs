@@ -1,4 +1,5 @@
-//! Traces on the simulated device: each operation at its time, to the nanosecond, and in its order.
+//! Traces on the simulated device. Each operation begins at its time, to the nanosecond, and in its
+//! order.
 
 use std::path::Path;
 
@@ -32,20 +33,20 @@ fn replaying(trace: &Path) -> Stream {
     one
 }
 
-fn once() -> Stop {
+fn single_pass() -> Stop {
     Stop::after_passes(1)
 }
 
-/// Carries out a trace on a device that takes 100 µs for each operation. What each operation was,
-/// and when it began in µs.
-fn carried_out(lines: &str, change: impl Fn(&mut Stream)) -> (JobResults, Vec<(String, u64)>) {
+/// Replays a trace on a device that takes 100 µs for each operation. Returns each operation, and
+/// when it began in µs.
+fn run_replay(lines: &str, change: impl Fn(&mut Stream)) -> (JobResults, Vec<(String, u64)>) {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let trace = directory.path().join("trace");
     std::fs::write(&trace, lines).expect("the file is written");
     let log = directory.path().join("log");
     let mut one = replaying(&trace);
     change(&mut one);
-    let mut plan = plan(device(), once(), vec![worker(vec![one])]);
+    let mut plan = plan(device(), single_pass(), vec![worker(vec![one])]);
     plan.steps[0].jobs[0].operation_log = Some(log.display().to_string());
     let job = run_job(plan);
     let text = std::fs::read_to_string(&log).expect("a path in UTF-8");
@@ -67,11 +68,11 @@ fn times(found: &[(String, u64)]) -> Vec<u64> {
 
 #[test]
 fn operations_keep_the_times_between_them() {
-    // The first time of a trace is not a gap; from then on each counts from the one before.
+    // The first time of a trace is not a gap. Each later time follows a gap after the previous one.
     let lines = format!(
         "{HEAD}1010 x read 0 4096\n1510 x write 4096 4096\n1510 x sync 0 0\n9510 x read 8192 4096\n9520 x close\n"
     );
-    let (job, found) = carried_out(&lines, |stream| stream.depth = 8);
+    let (job, found) = run_replay(&lines, |stream| stream.depth = 8);
     let words: Vec<&str> = found.iter().map(|(what, _)| what.as_str()).collect();
     assert_eq!(words, ["read 0", "write 4096", "flush 0", "read 8192"]);
     assert_eq!(times(&found), [1000, 1500, 1500, 9500]);
@@ -81,23 +82,24 @@ fn operations_keep_the_times_between_them() {
 }
 
 #[test]
-fn a_slow_device_moves_what_follows_and_loses_nothing() {
+fn a_slow_device_delays_later_operations_and_loses_none() {
     let lines = format!("{HEAD}10 x read 0 4096\n20 x read 4096 4096\n30 x read 8192 4096\n1030 x read 0 4096\n");
-    // One at a time, of 100 µs each: the gap counts from where the one before really began.
-    let (_, found) = carried_out(&lines, |_| {});
+    // One operation of 100 µs at a time: the gap begins at the actual begin of the previous
+    // operation.
+    let (_, found) = run_replay(&lines, |_| {});
     assert_eq!(times(&found), [0, 100, 200, 1200]);
-    let (_, found) = carried_out(&lines, |stream| stream.depth = 8);
+    let (_, found) = run_replay(&lines, |stream| stream.depth = 8);
     assert_eq!(times(&found), [0, 10, 20, 1020]);
 }
 
 #[test]
-fn the_speed_of_a_trace_can_be_changed_and_its_times_left_out() {
+fn the_speed_of_a_trace_can_be_changed_and_its_times_ignored() {
     let lines = format!("{HEAD}10 x read 0 4096\n1010 x read 4096 4096\n3010 x read 8192 4096\n");
     for (speed, expected) in [(100, [0, 1000, 3000]), (200, [0, 500, 1500]), (50, [0, 2000, 6000])] {
-        let (_, found) = carried_out(&lines, |stream| stream.replay.as_mut().unwrap().speed_percent = speed);
+        let (_, found) = run_replay(&lines, |stream| stream.replay.as_mut().unwrap().speed_percent = speed);
         assert_eq!(times(&found), expected, "{speed} %");
     }
-    let (_, found) = carried_out(&lines, |stream| stream.replay.as_mut().unwrap().without_times = true);
+    let (_, found) = run_replay(&lines, |stream| stream.replay.as_mut().unwrap().without_times = true);
     assert_eq!(times(&found), [0, 100, 200]);
 }
 
@@ -105,16 +107,16 @@ fn the_speed_of_a_trace_can_be_changed_and_its_times_left_out() {
 fn version_2_waits_until_a_time_from_the_start() {
     let lines =
         "fio version 2 iolog\nx add\nx open\nx read 0 4096\nx wait 3 0\nx read 4096 4096\nx wait 1 0\nx read 0 4096\n";
-    let (_, found) = carried_out(lines, |_| {});
+    let (_, found) = run_replay(lines, |_| {});
     assert_eq!(times(&found), [0, 3000, 3100]);
 }
 
 #[test]
-fn gaps_that_are_waited_for_do_not_add_up() {
+fn delays_after_gaps_do_not_accumulate() {
     let reads: String = (1..=20_000)
         .map(|number| format!("{} x read 0 4096\n", number * 150))
         .collect();
-    let (job, found) = carried_out(&format!("{HEAD}{reads}"), |_| {});
+    let (job, found) = run_replay(&format!("{HEAD}{reads}"), |_| {});
     assert_eq!(found.len(), 20_000);
     let expected: Vec<u64> = (1..=20_000).map(|number| number * 150 - 10).collect();
     assert_eq!(times(&found), expected);
@@ -129,7 +131,7 @@ fn a_trace_ends_with_the_time_of_its_job() {
     std::fs::write(&trace, lines).unwrap();
     let stop = Stop {
         after_ns: Some(Nanos::millis(10)),
-        ..once()
+        ..single_pass()
     };
     let job = run_job(plan(device(), stop, vec![worker(vec![replaying(&trace)])]));
     assert_eq!(job.directions().read.unwrap().operations, 2);
@@ -137,7 +139,7 @@ fn a_trace_ends_with_the_time_of_its_job() {
 }
 
 #[test]
-fn what_has_changed_since_it_was_looked_at_is_not_carried_out() {
+fn a_trace_that_has_changed_since_its_survey_is_not_replayed() {
     for (line, why) in [
         ("20 x read 0 1048576\n", "the trace has changed since its survey"),
         ("20 x trim 0 4096\n", "the trace has changed since its survey"),
@@ -147,7 +149,7 @@ fn what_has_changed_since_it_was_looked_at_is_not_carried_out() {
         let directory = tempfile::tempdir().unwrap();
         let trace = directory.path().join("trace");
         std::fs::write(&trace, format!("{HEAD}{line}")).unwrap();
-        let job = run_job(plan(device(), once(), vec![worker(vec![replaying(&trace)])]));
+        let job = run_job(plan(device(), single_pass(), vec![worker(vec![replaying(&trace)])]));
         let failure = job.workers[0].failure.as_ref().expect("it fails");
         assert!(failure.what.contains(why), "{line}: {}", failure.what);
         assert_eq!(job.ended, Some(EndReason::Failed));
@@ -157,8 +159,14 @@ fn what_has_changed_since_it_was_looked_at_is_not_carried_out() {
 type Change = fn(&mut Job);
 
 #[test]
-fn plans_that_make_no_sense_are_refused() {
-    let sound = || plan(device(), once(), vec![worker(vec![replaying(Path::new("trace"))])]);
+fn contradictory_plans_of_replays_are_refused() {
+    let sound = || {
+        plan(
+            device(),
+            single_pass(),
+            vec![worker(vec![replaying(Path::new("trace"))])],
+        )
+    };
     assert!(sound().check().is_ok());
     let cases: [(&str, Change); 7] = [
         ("a trace is replayed only once", |job| job.stop.passes = Some(2)),
@@ -186,7 +194,7 @@ fn plans_that_make_no_sense_are_refused() {
         let error = plan.check().unwrap_err().to_string();
         assert!(error.contains(words), "{words}: {error}");
     }
-    // A trace that is not there is found out before anything starts.
+    // A missing trace is reported before anything starts.
     let error = try_run(sound()).unwrap_err().to_string();
     assert!(error.contains("cannot read the trace"), "{error}");
 }
@@ -210,7 +218,7 @@ fn a_trace_is_written_with_the_times_of_the_worker() {
 }
 
 #[test]
-fn several_files_are_opened_and_closed_where_the_trace_says_so() {
+fn several_files_are_opened_and_closed_when_the_trace_says_so() {
     let directory = tempfile::tempdir().unwrap();
     let path = |name: &str| directory.path().join(name);
     for name in ["a", "b"] {
@@ -229,7 +237,12 @@ fn several_files_are_opened_and_closed_where_the_trace_says_so() {
             service: model::plan::FileService::RoundRobin,
             operations: 1,
         };
-        let mut plan = crate::support::plan_on(path("a").to_str().unwrap(), engine, once(), vec![worker(vec![one])]);
+        let mut plan = crate::support::plan_on(
+            path("a").to_str().unwrap(),
+            engine,
+            single_pass(),
+            vec![worker(vec![one])],
+        );
         plan.targets.push(plan.targets[0].clone());
         plan.targets[1].path = path("b").display().to_string();
         plan.target_rules.consent = model::plan::Consent::Implied;
@@ -249,7 +262,7 @@ fn several_files_are_opened_and_closed_where_the_trace_says_so() {
                 .map(|line| line.split(' ').nth(2).unwrap().to_owned())
                 .collect::<Vec<_>>()
         };
-        // Opened anew while something is in flight, it was never closed, as in fio.
+        // As in fio, a file that is reopened while an operation is in flight was never closed.
         match engine {
             EngineKind::Psync => {
                 assert_eq!(words("a"), ["add", "open", "read", "close", "open", "write", "close"]);

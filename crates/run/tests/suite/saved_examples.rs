@@ -1,6 +1,5 @@
-//! The saved results that the tests of other crates read: made by runs on the simulated device, and
-//! made again here, so that they cannot differ from what a run really gives. `FATHOM_UPDATE=1`
-//! rewrites them.
+//! Checks the saved results that tests of other crates read. Runs on the simulated device create
+//! them again here, so that they always agree with real runs. `FATHOM_UPDATE=1` rewrites them.
 
 use std::fs;
 use std::path::PathBuf;
@@ -37,8 +36,8 @@ fn workload(name: &str, stop: Stop) -> Workload {
     Workload::new(name, vec![TargetId(0)], stop)
 }
 
-/// Two workers with 8 operations in flight each, served in 50 to 150 µs: 80,000 operations a second
-/// for each worker.
+/// Two workers with 8 operations in flight each, served in 50 to 150 µs. Each worker does 80,000
+/// operations per second.
 fn mixed() -> Plan {
     let mut both = Workload {
         workers: 2,
@@ -55,7 +54,7 @@ fn mixed() -> Plan {
     plan("mixed", SimulatedDevice { service, ..device() }, &[both])
 }
 
-/// A thousand reads a second of 100 µs each, and a host that stands still for 300 of 2,000 ms.
+/// A thousand reads per second of 100 µs each. The host pauses for 300 of 2,000 ms.
 fn paced() -> Plan {
     let job = Workload {
         depth: 32,
@@ -69,8 +68,8 @@ fn paced() -> Plan {
     plan("paced", frozen, &[job])
 }
 
-/// A pass of 512 sequential writes with a flush after every 64, and 1,000 random reads of which the
-/// 600th fails and is tolerated. The device counts the 520 operations of the pass too.
+/// 512 sequential writes with a flush after every 64, and 1,000 random reads. The 600th read fails
+/// and is tolerated. The device counts the 520 operations of the pass too.
 fn steps() -> Plan {
     let once = Stop::after_passes(1);
     let mut fill = Workload {
@@ -100,7 +99,7 @@ fn steps() -> Plan {
     plan("steps", failing, &[fill, check])
 }
 
-/// Four ranks on three machines, of which the third is slower than the others and the last was lost
+/// Four ranks on three machines. The third rank is slower than the others, and the last was lost
 /// after two of four seconds.
 fn fleet() -> Results {
     let job = Workload {
@@ -143,7 +142,7 @@ fn fleet() -> Results {
     let mut parts = Vec::new();
     for (share, host) in shares.iter().zip(hosts) {
         let (results, _) = try_run(share.plan.clone()).expect("it can run");
-        let mut results = fixed(results);
+        let mut results = with_fixed_facts(results);
         let environment = &mut results.hosts[0].environment;
         environment.host.name = host.into();
         if host == "db2" {
@@ -176,8 +175,8 @@ fn fleet() -> Results {
     results
 }
 
-/// Replaces what belongs to this machine and this moment.
-fn fixed(mut results: Results) -> Results {
+/// Replaces facts of this machine and of the current time by fixed ones.
+fn with_fixed_facts(mut results: Results) -> Results {
     let host = &mut results.hosts[0];
     host.environment = Environment {
         host: Host {
@@ -209,7 +208,7 @@ fn fixed(mut results: Results) -> Results {
     (host.started_unix_ns, host.ended_unix_ns) = (started, started + 5_000_000_000);
     for step in &mut results.steps {
         step.cores.clear();
-        // The kernel is watched by the real clock.
+        // The kernel's counters are observed by the real clock.
         step.observed_ns = Nanos(0);
         for worker in step.jobs.iter_mut().flat_map(|job| &mut job.workers) {
             worker.usage = Usage {
@@ -236,7 +235,7 @@ fn check(name: &str, content: &str) {
     // Not `assert_eq`, which would show both in full.
     assert!(
         saved == content,
-        "{} is not what the run gives now; FATHOM_UPDATE=1 rewrites it",
+        "{} differs from the results of the run; FATHOM_UPDATE=1 rewrites it",
         path.display()
     );
 }
@@ -246,11 +245,11 @@ fn line(value: &impl serde::Serialize) -> String {
 }
 
 #[test]
-fn saved_examples_are_what_runs_give() {
+fn saved_examples_agree_with_runs() {
     for plan in [mixed(), paced(), steps()] {
         let name = plan.name.clone();
         let (results, events) = try_run(plan).expect("it can run");
-        check(&format!("{name}.json"), &line(&fixed(results)));
+        check(&format!("{name}.json"), &line(&with_fixed_facts(results)));
         let shown: String = events
             .iter()
             .filter(|event| !matches!(event, Event::Prepared { .. }))

@@ -1,5 +1,4 @@
-//! Simulated devices that several workers, jobs and steps use: one device, and the same figures in
-//! every run.
+//! Simulated devices that several workers, jobs and steps share. Every run gives the same figures.
 
 use crate::support::{device, plan, run_job, stream, try_run, worker};
 use model::event::EndReason;
@@ -70,19 +69,19 @@ fn workers_share_the_cap_of_a_device() {
     let two_seconds = || Stop::after(Nanos::secs(2));
     let closed = run_job(plan(capped(), two_seconds(), vec![on_target(0); 4]));
     assert_operations(&closed, 8000);
-    // Together they ask for twice the cap.
+    // Together they request twice the cap.
     let rushed = run_job(plan(capped(), two_seconds(), vec![paced(2000); 4]));
     assert_operations(&rushed, 8000);
     for worker in &rushed.workers {
         let operations = worker.streams[0].lifetime.read.operations;
         assert!((1900..=2100).contains(&operations), "{operations}");
     }
-    // Below the cap each has what it asks for.
+    // Below the cap, each worker reaches its rate.
     let relaxed = run_job(plan(capped(), two_seconds(), vec![paced(500); 4]));
     assert_operations(&relaxed, 4000);
 }
 
-/// Four workers at depth 1 on one server wait for one another, so each operation takes four times
+/// Four workers at depth 1 on one server wait for one another. So each operation takes four times
 /// the service time.
 #[test]
 fn workers_wait_for_the_servers_of_a_device() {
@@ -96,7 +95,7 @@ fn workers_wait_for_the_servers_of_a_device() {
 }
 
 #[test]
-fn jobs_share_a_device_that_they_name_and_no_other() {
+fn jobs_share_only_a_device_that_both_of_them_name() {
     for (second, expected) in [(0, 4000), (1, 8000)] {
         let mut both = with_second_target(plan(capped(), Stop::after(Nanos::secs(2)), vec![on_target(0)]));
         let mut other = both.steps[0].jobs[0].clone();
@@ -123,9 +122,10 @@ fn a_worker_with_several_devices_uses_each_of_them() {
     }
 }
 
-/// 4,000 credits at 1,000 less 100 per second last for 4.44 s; then there are 100 per second.
+/// 4,000 credits last for 4.44 s if each second uses 1,000 and refills 100. Then there are 100
+/// operations per second.
 #[test]
-fn a_burst_bucket_is_spent_by_all_workers_together() {
+fn all_workers_share_a_burst_bucket() {
     let burst = || SimulatedDevice {
         layers: vec![
             SimulatedLayer {
@@ -148,7 +148,7 @@ fn a_burst_bucket_is_spent_by_all_workers_together() {
     }
 }
 
-/// Everything that a device has, and jobs that start, wait and end in every way.
+/// A device with every property, and jobs that start, wait and end in every way.
 fn busy_plan() -> Plan {
     let device = SimulatedDevice {
         servers: 4,
@@ -241,7 +241,7 @@ fn every_run_of_a_plan_gives_the_same_figures() {
     }
 }
 
-/// The rule changes the depth of all workers at once, at the same simulated time in every run.
+/// The rule changes the depth of all workers at the same time in every run.
 #[test]
 fn rules_act_on_several_workers_at_the_same_time_in_every_run() {
     let search = || {
@@ -273,7 +273,7 @@ fn rules_act_on_several_workers_at_the_same_time_in_every_run() {
 }
 
 #[test]
-fn a_worker_that_ends_early_does_not_hold_up_the_others() {
+fn a_worker_that_ends_early_does_not_delay_the_others() {
     let mut both = plan(capped(), Stop::after(Nanos::secs(2)), vec![on_target(0); 2]);
     let mut short = both.steps[0].jobs[0].clone();
     short.name = "short".into();
@@ -295,8 +295,8 @@ fn a_worker_that_ends_early_does_not_hold_up_the_others() {
     assert_operations(&job, 8000);
 }
 
-/// A job that waits for another begins at the simulated end of that one, on a device that has gone
-/// on.
+/// A job that waits for another job begins at the simulated end of that job. The device keeps its
+/// state.
 #[test]
 fn jobs_and_steps_follow_one_another_in_simulated_time() {
     let burst = SimulatedDevice {
@@ -334,8 +334,7 @@ fn jobs_and_steps_follow_one_another_in_simulated_time() {
         began(&jobs[2]) >= ends(&jobs[1]) && second <= Nanos::millis(170),
         "{second}"
     );
-    // What is saved up meanwhile is 100 for the second without load; the rest of the credits is
-    // gone.
+    // The second without load adds 100 credits. All earlier credits are used up.
     assert_operations(&jobs[1], 300);
     assert_operations(&jobs[2], 200);
 }
@@ -356,7 +355,8 @@ fn a_step_of_one_worker_and_one_of_several_measure_the_same_device() {
     next.jobs[0].workers = vec![writer; 2];
     steps.steps.push(next);
     let jobs = figures(steps);
-    // 4,096 writes of 4 KiB fit, at eight each 100 µs; all others take four times as long.
+    // The buffer takes 4,096 writes of 4 KiB, eight every 100 µs; all others take four times as
+    // long.
     assert_operations(&jobs[0], 4096 + (80_000 - 4096) / 4);
     assert_operations(&jobs[1], 40_000);
 }

@@ -1,5 +1,4 @@
-//! What workers share: locks of files, operations that are divided; and priorities of parts of a
-//! stream.
+//! File locks and divided operations, which workers share, and priorities within a stream.
 
 use crate::support::{QUEUE, device, plan, plan_on, run_job, stream, worker};
 use model::mix::Mix;
@@ -8,7 +7,7 @@ use model::plan::{
 };
 use model::{Bytes, Direction, Nanos};
 
-/// When each operation of two workers began and ended, and which direction it had.
+/// Runs two workers. Returns when each operation of each worker began and ended.
 fn spans(lock: FileLock, directions: [Direction; 2], engine: EngineKind) -> Vec<Vec<(u64, u64)>> {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let path = directory.path().join("file");
@@ -40,13 +39,13 @@ fn spans(lock: FileLock, directions: [Direction; 2], engine: EngineKind) -> Vec<
     spans
 }
 
-fn overlaps(spans: &[Vec<(u64, u64)>]) -> usize {
+fn count_overlaps(spans: &[Vec<(u64, u64)>]) -> usize {
     let meet = |one: &&(u64, u64)| spans[1].iter().any(|other| one.0 < other.1 && other.0 < one.1);
     spans[0].iter().filter(meet).count()
 }
 
 #[test]
-fn a_locked_file_is_used_by_one_at_a_time() {
+fn a_locked_file_is_used_by_one_worker_at_a_time() {
     use Direction::{Read, Write};
     for (lock, directions) in [
         (FileLock::Exclusive, [Write, Write]),
@@ -55,15 +54,15 @@ fn a_locked_file_is_used_by_one_at_a_time() {
         (FileLock::ReadersTogether, [Read, Write]),
     ] {
         let found = spans(lock, directions, EngineKind::Psync);
-        assert_eq!(overlaps(&found), 0, "{lock:?} {directions:?}");
+        assert_eq!(count_overlaps(&found), 0, "{lock:?} {directions:?}");
     }
-    // Readers together, and engines with a queue, come to an end as well.
+    // Shared readers, and engines with a queue, must end too.
     spans(FileLock::ReadersTogether, [Read, Read], EngineKind::Psync);
     spans(FileLock::Exclusive, [Read, Write], QUEUE);
 }
 
 #[test]
-fn operations_are_divided_by_weight_however_fast_the_workers_are() {
+fn operations_are_divided_by_weight_at_any_speed_of_the_workers() {
     let counts = |divides: bool| {
         let one = |weight: u32, rate: u64| {
             let mut one = stream();
@@ -88,11 +87,12 @@ fn operations_are_divided_by_weight_however_fast_the_workers_are() {
         };
         [of(0), of(1)]
     };
-    // The slow one sets the pace: a third of its operations, and a few more once it has ended.
+    // The slow worker limits the fast one to a third of its operations, and a few more once it has
+    // ended.
     let [fast, slow] = counts(true);
-    assert!(fast <= slow / 3 + 100, "{fast} beside {slow}");
+    assert!(fast <= slow / 3 + 100, "{fast} and {slow}");
     let [fast, slow] = counts(false);
-    assert!(fast > slow, "{fast} beside {slow}");
+    assert!(fast > slow, "{fast} and {slow}");
 }
 
 #[test]

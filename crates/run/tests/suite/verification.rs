@@ -1,12 +1,12 @@
-//! Verification by whole runs on real files: what is written is read back and checked, what is
-//! wrong is found.
+//! Verification in complete runs on real files. Written data is read back and checked, and wrong
+//! data is found.
 
 use std::path::Path;
 use std::process::Command;
 
 use crate::support::verified::{
-    BLOCK, BLOCKS, Ground, assert_clean, flip, only_worker, operations, pass, random, random_once, reads, sequential,
-    writes,
+    BLOCK, BLOCKS, VerifiedFile, assert_clean, flip, only_worker, operations, pass, random, random_once, reads,
+    sequential, writes,
 };
 use crate::support::{run_job, try_run};
 use model::block_size::{BlockSizes, SizeShare};
@@ -51,10 +51,10 @@ fn verify(method: VerifyMethod) -> Verify {
 }
 
 #[test]
-fn what_is_written_is_read_back_after_the_writes() {
+fn written_data_is_read_back_after_the_writes() {
     for (method, name) in METHODS {
         for (access, interval) in [(sequential(), 0), (random_once(), 1024), (random(), 2048)] {
-            let ground = Ground::new();
+            let target = VerifiedFile::new();
             let what = format!("{name} every {interval} bytes");
             let verify = Verify {
                 interval,
@@ -65,11 +65,11 @@ fn what_is_written_is_read_back_after_the_writes() {
                 ..pass()
             };
             let repeats = access == random();
-            let job = run_job(ground.plan(stop, writes(access, verify)));
+            let job = run_job(target.plan(stop, writes(access, verify)));
             assert_clean(&job, &what);
             let (read, written) = (operations(&job, Direction::Read), operations(&job, Direction::Write));
             assert_eq!(written, BLOCKS, "{what}");
-            // Of a block that was written several times, only the last write is there to be read.
+            // Of a block that was written several times, only the last write can be read back.
             assert!(
                 if repeats {
                     read < BLOCKS && read > BLOCKS / 2
@@ -88,8 +88,8 @@ fn what_is_written_is_read_back_after_the_writes() {
 
 #[test]
 fn the_phases_are_reported() {
-    let ground = Ground::new();
-    let (_, events) = try_run(ground.plan(pass(), writes(sequential(), verify(VerifyMethod::Crc32c)))).unwrap();
+    let target = VerifiedFile::new();
+    let (_, events) = try_run(target.plan(pass(), writes(sequential(), verify(VerifyMethod::Crc32c)))).unwrap();
     let phases: Vec<Phase> = events
         .iter()
         .filter_map(|event| match event {
@@ -104,31 +104,31 @@ fn the_phases_are_reported() {
 }
 
 #[test]
-fn without_the_wish_nothing_is_read_back() {
-    let ground = Ground::new();
+fn nothing_is_read_back_unless_requested() {
+    let target = VerifiedFile::new();
     let verify = Verify {
         after_writes: false,
         ..verify(VerifyMethod::Crc32c)
     };
-    let job = ground.run(writes(sequential(), verify));
+    let job = target.run(writes(sequential(), verify));
     assert_eq!(operations(&job, Direction::Read), 0);
     assert_eq!(only_worker(&job).verified_ns, Nanos(0));
 }
 
 #[test]
-fn a_corrupted_block_is_found_where_it_is() {
+fn a_corrupted_block_is_found_at_its_offset() {
     for (method, name) in METHODS {
-        let ground = Ground::new();
-        assert_clean(&ground.run(writes(sequential(), verify(method))), name);
-        assert_clean(&ground.run(reads(sequential(), verify(method))), name);
+        let target = VerifiedFile::new();
+        assert_clean(&target.run(writes(sequential(), verify(method))), name);
+        assert_clean(&target.run(reads(sequential(), verify(method))), name);
         let at = match method {
-            // What did not fill a block is nearly all that the field of this one holds.
+            // The hash field holds only the last bytes, those of an incomplete block of the hash.
             VerifyMethod::Sha512 => 18 * BLOCK - 1,
             VerifyMethod::Header => 17 * BLOCK + 20,
             _ => 17 * BLOCK + 3000,
         };
-        ground.flip(at);
-        let job = ground.run(reads(sequential(), verify(method)));
+        target.flip(at);
+        let job = target.run(reads(sequential(), verify(method)));
         if method == VerifyMethod::None {
             assert_clean(&job, name);
             continue;
@@ -147,22 +147,22 @@ fn a_corrupted_block_is_found_where_it_is() {
             (Bytes(17 * BLOCK), 4096),
             "{name}"
         );
-        assert_eq!(found.path, ground.file.display().to_string());
+        assert_eq!(found.path, target.file.display().to_string());
         assert_eq!(job.ended, Some(EndReason::Failed), "{name}");
-        // It ends after that completion, which counts.
+        // The worker ends after that completion, which is counted.
         assert_eq!(operations(&job, Direction::Read), 18, "{name}");
     }
 }
 
 #[test]
-fn tolerated_mismatches_are_counted_and_the_run_goes_on() {
-    let ground = Ground::new();
-    assert_clean(&ground.run(writes(sequential(), verify(VerifyMethod::Md5))), "written");
+fn tolerated_mismatches_are_counted_and_the_run_continues() {
+    let target = VerifiedFile::new();
+    assert_clean(&target.run(writes(sequential(), verify(VerifyMethod::Md5))), "written");
     let wrong = [3u64, 9, 40];
-    wrong.iter().for_each(|block| ground.flip(block * BLOCK + 77));
+    wrong.iter().for_each(|block| target.flip(block * BLOCK + 77));
     let mut tolerant = reads(sequential(), verify(VerifyMethod::Md5));
     tolerant.on_error.tolerate_verify = vec![EILSEQ];
-    let job = ground.run(tolerant.clone());
+    let job = target.run(tolerant.clone());
     let read = job.directions().read.unwrap();
     assert_eq!(
         (read.operations, read.errors, read.first_error),
@@ -175,9 +175,9 @@ fn tolerated_mismatches_are_counted_and_the_run_goes_on() {
         .collect();
     assert_eq!(offsets, wrong);
     assert_eq!(only_worker(&job).failure, None);
-    // What is fatal is not tolerated.
+    // A fatal mismatch is not tolerated.
     tolerant.verify.as_mut().unwrap().fatal = true;
-    let job = ground.run(tolerant);
+    let job = target.run(tolerant);
     assert_eq!(only_worker(&job).mismatch_count, 1);
     assert!(only_worker(&job).failure.is_some());
 }
@@ -185,16 +185,16 @@ fn tolerated_mismatches_are_counted_and_the_run_goes_on() {
 #[test]
 fn a_fatal_mismatch_is_the_last_one_of_its_block() {
     for (fatal, expected) in [(false, 2), (true, 1)] {
-        let ground = Ground::new();
+        let target = VerifiedFile::new();
         let verify = Verify {
             interval: 512,
             fatal,
             ..verify(VerifyMethod::Crc64)
         };
-        assert_clean(&ground.run(writes(sequential(), verify.clone())), "written");
-        ground.flip(5 * BLOCK + 600);
-        ground.flip(5 * BLOCK + 3000);
-        let job = ground.run(reads(sequential(), verify));
+        assert_clean(&target.run(writes(sequential(), verify.clone())), "written");
+        target.flip(5 * BLOCK + 600);
+        target.flip(5 * BLOCK + 3000);
+        let job = target.run(reads(sequential(), verify));
         assert_eq!(only_worker(&job).mismatch_count, expected, "fatal: {fatal}");
         let first = &only_worker(&job).mismatches[0];
         assert_eq!((first.offset, first.length), (Bytes(5 * BLOCK + 512), 512));
@@ -209,35 +209,35 @@ fn a_fatal_mismatch_is_the_last_one_of_its_block() {
     }
 }
 
-/// A replay issues no writes, knows where they went, and finds what has changed since.
+/// A replay issues no writes, recomputes them, and finds data that has changed since.
 #[test]
-fn a_replay_writes_nothing_and_finds_what_is_wrong() {
-    let ground = Ground::new();
+fn a_replay_writes_nothing_and_finds_changed_data() {
+    let target = VerifiedFile::new();
     let replay = Verify {
         only: true,
         ..verify(VerifyMethod::Crc32c)
     };
     assert_clean(
-        &ground.run(writes(random_once(), verify(VerifyMethod::Crc32c))),
+        &target.run(writes(random_once(), verify(VerifyMethod::Crc32c))),
         "written",
     );
-    let before = std::fs::read(&ground.file).unwrap();
-    let job = ground.run(writes(random_once(), replay.clone()));
+    let before = std::fs::read(&target.file).unwrap();
+    let job = target.run(writes(random_once(), replay.clone()));
     assert_clean(&job, "replayed");
     assert_eq!(operations(&job, Direction::Write), 0);
     assert_eq!(operations(&job, Direction::Read), BLOCKS);
-    assert!(before == std::fs::read(&ground.file).unwrap(), "it has written");
-    ground.flip(11 * BLOCK + 100);
-    let job = ground.run(writes(random_once(), replay.clone()));
+    assert!(before == std::fs::read(&target.file).unwrap(), "it has written");
+    target.flip(11 * BLOCK + 100);
+    let job = target.run(writes(random_once(), replay.clone()));
     assert_eq!(only_worker(&job).mismatches[0].offset, Bytes(11 * BLOCK));
-    // With another seed, headers say so; unless seeds do not matter.
+    // With another seed the headers differ, unless seeds are ignored.
     let other = |any_seed: bool, any_order: bool| {
         let verify = Verify {
             any_seed,
             any_order,
             ..replay.clone()
         };
-        let mut plan = ground.plan(pass(), writes(random_once(), verify));
+        let mut plan = target.plan(pass(), writes(random_once(), verify));
         plan.steps[0].jobs[0].workers[0].draws = DrawsForm::per_purpose(5, 1);
         let job = run_job(plan);
         only_worker(&job).mismatches.first().map(|found| match &found.fault {
@@ -245,17 +245,17 @@ fn a_replay_writes_nothing_and_finds_what_is_wrong() {
             _ => None,
         })
     };
-    ground.flip(11 * BLOCK + 100);
+    target.flip(11 * BLOCK + 100);
     assert_eq!(other(false, true), Some(Some(HeaderField::Seed)));
-    // Another seed is another order of writes.
+    // Another seed gives another order of writes.
     assert_eq!(other(true, false), Some(Some(HeaderField::Number)));
     assert_eq!(other(true, true), None);
 }
 
-/// The directions of all operations in the order in which they ended.
-fn order_of_directions(ground: &Ground, stop: Stop, stream: Stream) -> (JobResults, String) {
-    let log = ground.directory.path().join("log");
-    let mut plan = ground.plan(stop, stream);
+/// Runs a stream. Also returns the directions of all operations in the order in which they ended.
+fn run_with_order_of_directions(target: &VerifiedFile, stop: Stop, stream: Stream) -> (JobResults, String) {
+    let log = target.directory.path().join("log");
+    let mut plan = target.plan(stop, stream);
     plan.steps[0].jobs[0].operation_log = Some(log.display().to_string());
     let job = run_job(plan);
     let text = std::fs::read_to_string(log).unwrap();
@@ -269,13 +269,13 @@ fn a_backlog_is_read_back_among_the_writes() {
         (16u64, 0u64, format!("{}{}", "w".repeat(16), "r".repeat(16)).repeat(4)),
         (16, 4, String::new()),
     ] {
-        let ground = Ground::new();
+        let target = VerifiedFile::new();
         let verify = Verify {
             backlog,
             backlog_batch: batch,
             ..verify(VerifyMethod::Crc32c)
         };
-        let (job, order) = order_of_directions(&ground, pass(), writes(random_once(), verify));
+        let (job, order) = run_with_order_of_directions(&target, pass(), writes(random_once(), verify));
         assert_clean(&job, "backlog");
         assert_eq!(operations(&job, Direction::Write), BLOCKS);
         assert_eq!(operations(&job, Direction::Read), BLOCKS, "the rest is read at the end");
@@ -296,7 +296,7 @@ fn a_backlog_is_read_back_among_the_writes() {
 #[test]
 fn jobs_that_end_by_time_read_back_only_their_backlog() {
     for backlog in [0, 8] {
-        let ground = Ground::new();
+        let target = VerifiedFile::new();
         let stop = Stop {
             repeat_until_time: true,
             after_ns: Some(Nanos::millis(100)),
@@ -306,7 +306,7 @@ fn jobs_that_end_by_time_read_back_only_their_backlog() {
             backlog,
             ..verify(VerifyMethod::Xxhash)
         };
-        let job = run_job(ground.plan(stop, writes(random_once(), verify)));
+        let job = run_job(target.plan(stop, writes(random_once(), verify)));
         let worker = only_worker(&job);
         assert_eq!((&worker.failure, worker.mismatch_count), (&None, 0));
         assert_eq!(job.ended, Some(EndReason::Time));
@@ -318,7 +318,7 @@ fn jobs_that_end_by_time_read_back_only_their_backlog() {
 #[test]
 fn deep_queues_rates_and_mixed_sizes_verify_too() {
     for engine in [EngineKind::IoUring, EngineKind::Libaio, EngineKind::Psync] {
-        let ground = Ground::new();
+        let target = VerifiedFile::new();
         let mut one = writes(
             random_once(),
             Verify {
@@ -337,7 +337,7 @@ fn deep_queues_rates_and_mixed_sizes_verify_too() {
         one.pacing = Pacing::Together {
             rate: Rate::iops(20_000),
         };
-        let mut plan = ground.plan(pass(), one);
+        let mut plan = target.plan(pass(), one);
         plan.steps[0].jobs[0].workers[0].engine.kind = engine;
         let job = run_job(plan);
         assert_clean(&job, &format!("{engine:?}"));
@@ -355,15 +355,15 @@ fn deep_queues_rates_and_mixed_sizes_verify_too() {
 #[test]
 fn sets_of_files_are_read_back_file_by_file() {
     for open_at_once in [3, 1] {
-        let ground = Ground::new();
+        let target = VerifiedFile::new();
         let mut one = writes(random_once(), verify(VerifyMethod::Sha1));
         one.depth = 4;
         one.target = StreamTarget::files((0..3).map(TargetId).collect(), open_at_once, FileService::RoundRobin, 1);
-        let mut plan = ground.plan(pass(), one.clone());
+        let mut plan = target.plan(pass(), one.clone());
         plan.steps[0].jobs[0].workers[0].engine.kind = EngineKind::IoUring;
         for number in 1..3 {
-            let path = ground.directory.path().join(format!("g{number}"));
-            std::fs::copy(&ground.file, &path).unwrap();
+            let path = target.directory.path().join(format!("g{number}"));
+            std::fs::copy(&target.file, &path).unwrap();
             let mut target = plan.targets[0].clone();
             target.path = path.display().to_string();
             plan.targets.push(target);
@@ -385,24 +385,24 @@ fn sets_of_files_are_read_back_file_by_file() {
 }
 
 #[test]
-fn what_was_received_and_expected_is_kept() {
-    let ground = Ground::new();
+fn received_and_expected_data_is_dumped() {
+    let target = VerifiedFile::new();
     let name = format!("dump-{}", std::process::id());
-    let file = ground.directory.path().join(&name);
-    std::fs::rename(&ground.file, &file).unwrap();
-    let ground = Ground { file, ..ground };
+    let file = target.directory.path().join(&name);
+    std::fs::rename(&target.file, &file).unwrap();
+    let target = VerifiedFile { file, ..target };
     assert_clean(
-        &ground.run(writes(sequential(), verify(VerifyMethod::Crc16))),
+        &target.run(writes(sequential(), verify(VerifyMethod::Crc16))),
         "written",
     );
-    let right = std::fs::read(&ground.file).unwrap();
-    ground.flip(2 * BLOCK + 1000);
+    let right = std::fs::read(&target.file).unwrap();
+    target.flip(2 * BLOCK + 1000);
     for dump in [false, true] {
         let verify = Verify {
             dump,
             ..verify(VerifyMethod::Crc16)
         };
-        ground.run(reads(sequential(), verify));
+        target.run(reads(sequential(), verify));
         let kept = |kind: &str| {
             let path = format!("{name}.{}.{kind}", 2 * BLOCK);
             let bytes = std::fs::read(&path).ok();
@@ -422,10 +422,10 @@ fn what_was_received_and_expected_is_kept() {
 }
 
 #[test]
-fn what_fio_wrote_is_checked_here() {
-    // fio 3.33 knows no pattern behind a header yet.
+fn data_that_fio_wrote_is_verified() {
+    // fio 3.33 does not support a pattern after a header.
     for (method, name) in METHODS.into_iter().filter(|(_, name)| *name != "pattern_hdr") {
-        let ground = Ground::new();
+        let target = VerifiedFile::new();
         let options = "--name=j --filename=f --size=256k --bs=4k --rw=write --do_verify=0 --verify_state_save=0";
         let mut fio = Command::new("fio");
         fio.args(options.split(' '))
@@ -434,7 +434,7 @@ fn what_fio_wrote_is_checked_here() {
         if !verify(method).pattern.is_empty() {
             fio.arg("--verify_pattern=0xab12");
         }
-        let output = fio.current_dir(ground.directory.path()).output();
+        let output = fio.current_dir(target.directory.path()).output();
         let output = output.map_err(|error| Unavailable::because(format!("`fio` cannot be run: {error}")));
         let Some(output) = need(output) else { return };
         assert!(
@@ -442,9 +442,9 @@ fn what_fio_wrote_is_checked_here() {
             "{name}: {}",
             String::from_utf8_lossy(&output.stderr)
         );
-        assert_clean(&ground.run(reads(sequential(), verify(method))), name);
-        ground.flip(21 * BLOCK + 5);
-        let job = ground.run(reads(sequential(), verify(method)));
+        assert_clean(&target.run(reads(sequential(), verify(method))), name);
+        target.flip(21 * BLOCK + 5);
+        let job = target.run(reads(sequential(), verify(method)));
         let found = only_worker(&job).mismatches.first().map(|found| found.offset);
         let expected = (method != VerifyMethod::None).then_some(Bytes(21 * BLOCK));
         assert_eq!(found, expected, "{name}");

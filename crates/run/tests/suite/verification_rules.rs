@@ -1,11 +1,12 @@
-//! What may be asked of a verification beside reading back: headers elsewhere, threads that check,
-//! flushed writes only, rounds, states for a later check, blocks that are discarded again. By whole
-//! runs on real files.
+//! Rules of verification besides reading back, in complete runs on real files. These are headers at
+//! other offsets, checker threads, flushed writes only, rounds, states for a later check, and
+//! blocks that are discarded again.
 
 use std::process::Command;
 
 use crate::support::verified::{
-    BLOCK, BLOCKS, Ground, assert_clean, operations, pass, random, random_once, reads, sequential, stream_of, writes,
+    BLOCK, BLOCKS, VerifiedFile, assert_clean, operations, pass, random, random_once, reads, sequential, stream_of,
+    writes,
 };
 use crate::support::{run_job, try_run};
 use model::block_lifetimes::{BlockLife, BlockState};
@@ -16,8 +17,8 @@ use model::{Bytes, Direction, Nanos};
 use run::{RunError, SetupError};
 use testbed::{Unavailable, need};
 
-impl Ground {
-    /// A verification that keeps its state beside the file.
+impl VerifiedFile {
+    /// A verification that keeps its state next to the file.
     fn with_state(&self) -> Verify {
         Verify {
             state_file: "state".into(),
@@ -35,29 +36,29 @@ fn verify() -> Verify {
 }
 
 #[test]
-fn headers_may_stand_elsewhere() {
-    let ground = Ground::new();
+fn headers_may_be_at_another_offset() {
+    let target = VerifiedFile::new();
     let verify = Verify {
         interval: 1024,
         header_at: 512,
         ..verify()
     };
-    assert_clean(&ground.run(writes(random_once(), verify.clone())), "written");
-    let bytes = std::fs::read(&ground.file).unwrap();
+    assert_clean(&target.run(writes(random_once(), verify.clone())), "written");
+    let bytes = std::fs::read(&target.file).unwrap();
     for piece in bytes.chunks(1024) {
         assert_ne!(piece[..2], [0xca, 0xac]);
         assert_eq!(piece[512..515], [0xca, 0xac, 0x81]);
     }
-    ground.flip(5 * BLOCK + 1024 + 900);
+    target.flip(5 * BLOCK + 1024 + 900);
     let reads = reads(random_once(), verify.clone());
-    let found = &ground.run(reads).workers[0].mismatches[0];
+    let found = &target.run(reads).workers[0].mismatches[0];
     assert_eq!(found.offset, Bytes(5 * BLOCK + 1024));
     // A header that would overlap its own place.
     let close = Verify {
         header_at: 50,
         ..verify
     };
-    let refused = try_run(ground.plan(pass(), writes(sequential(), close))).unwrap_err();
+    let refused = try_run(target.plan(pass(), writes(sequential(), close))).unwrap_err();
     let why = |fault: &run::WorkerFault| matches!(fault.why, SetupError::Unfit { .. });
     assert!(
         matches!(&refused, RunError::Setup(faults) if why(&faults[0])),
@@ -66,13 +67,13 @@ fn headers_may_stand_elsewhere() {
 }
 
 #[test]
-fn headers_that_fio_put_elsewhere_are_found() {
-    let ground = Ground::new();
+fn headers_that_fio_wrote_at_another_offset_are_found() {
+    let target = VerifiedFile::new();
     let options = "--name=j --filename=f --size=256k --bs=4k --rw=write --do_verify=0 --verify_state_save=0 --verify=md5 \
                    --verify_offset=512 --output=/dev/null";
     let mut fio = Command::new("fio");
     fio.args(options.split_whitespace())
-        .current_dir(ground.directory.path());
+        .current_dir(target.directory.path());
     let ran = fio
         .output()
         .map_err(|error| Unavailable::because(format!("`fio` cannot be run: {error}")));
@@ -84,16 +85,16 @@ fn headers_that_fio_put_elsewhere_are_found() {
             header_at,
             ..verify()
         };
-        let job = ground.run(reads(sequential(), verify));
+        let job = target.run(reads(sequential(), verify));
         assert_eq!(job.workers[0].mismatches.is_empty(), clean, "at {header_at}");
     }
 }
 
 #[test]
-fn threads_that_check_find_the_same() {
+fn checker_threads_find_the_same_mismatches() {
     let usual = engine::sys::thread::usable_cpus()[0];
     for (threads, processors) in [(0, vec![]), (1, vec![]), (3, vec![usual])] {
-        let ground = Ground::new();
+        let target = VerifiedFile::new();
         let verify = Verify {
             threads,
             processors,
@@ -101,15 +102,15 @@ fn threads_that_check_find_the_same() {
         };
         let mut deep = writes(random_once(), verify.clone());
         deep.depth = 8;
-        let mut plan = ground.plan(pass(), deep);
+        let mut plan = target.plan(pass(), deep);
         plan.steps[0].jobs[0].workers[0].engine.kind = EngineKind::IoUring;
         let job = run_job(plan);
         assert_clean(&job, &format!("{threads} threads"));
         assert_eq!(operations(&job, Direction::Read), BLOCKS);
-        [7u64, 20, 33].iter().for_each(|block| ground.flip(block * BLOCK + 100));
+        [7u64, 20, 33].iter().for_each(|block| target.flip(block * BLOCK + 100));
         let mut tolerant = reads(random_once(), verify);
         tolerant.on_error.tolerate_verify = vec![84];
-        let job = ground.run(tolerant.clone());
+        let job = target.run(tolerant.clone());
         let mut found: Vec<u64> = job.workers[0]
             .mismatches
             .iter()
@@ -119,7 +120,7 @@ fn threads_that_check_find_the_same() {
         assert_eq!(found, [7, 20, 33], "{threads} threads");
         assert_eq!(job.directions().read.unwrap().errors, 3);
         tolerant.on_error.tolerate_verify.clear();
-        let job = ground.run(tolerant);
+        let job = target.run(tolerant);
         assert_eq!(job.ended, Some(EndReason::Failed), "{threads} threads");
     }
     let nowhere = Verify {
@@ -127,16 +128,16 @@ fn threads_that_check_find_the_same() {
         processors: vec![1000],
         ..verify()
     };
-    let ground = Ground::new();
-    let refused = try_run(ground.plan(pass(), writes(sequential(), nowhere))).unwrap_err();
+    let target = VerifiedFile::new();
+    let refused = try_run(target.plan(pass(), writes(sequential(), nowhere))).unwrap_err();
     assert!(refused.to_string().contains("1000"), "{refused}");
 }
 
 #[test]
 fn each_round_is_read_back_before_the_next() {
     for work_out_again in [false, true] {
-        let ground = Ground::new();
-        let log = ground.directory.path().join("log");
+        let target = VerifiedFile::new();
+        let log = target.directory.path().join("log");
         let verify = Verify {
             work_out_again,
             ..verify()
@@ -145,7 +146,7 @@ fn each_round_is_read_back_before_the_next() {
             rounds: Some(3),
             ..pass()
         };
-        let mut plan = ground.plan(stop, writes(random_once(), verify));
+        let mut plan = target.plan(stop, writes(random_once(), verify));
         plan.steps[0].jobs[0].operation_log = Some(log.display().to_string());
         let job = run_job(plan);
         assert_clean(&job, "rounds");
@@ -166,9 +167,9 @@ fn each_round_is_read_back_before_the_next() {
     }
 }
 
-/// Whatever is written, once or again and again, what is worked out is what is remembered.
+/// Recomputed writes equal recorded writes, whether blocks are written once or repeatedly.
 #[test]
-fn what_was_written_can_be_worked_out_again() {
+fn recomputed_writes_equal_recorded_writes() {
     let mixed = Mix::drawn(40.0, model::mix::MixRule::Redrawn);
     for (mix, access, operations_of_both) in [
         (Mix::WRITES, sequential(), Some(BLOCKS)),
@@ -177,7 +178,7 @@ fn what_was_written_can_be_worked_out_again() {
         (mixed, random_once(), Some(BLOCKS)),
     ] {
         let read_back = [false, true].map(|work_out_again| {
-            let ground = Ground::new();
+            let target = VerifiedFile::new();
             let verify = Verify {
                 work_out_again,
                 ..verify()
@@ -187,7 +188,7 @@ fn what_was_written_can_be_worked_out_again() {
                 passes: access.ends().then_some(1),
                 ..Stop::default()
             };
-            let job = run_job(ground.plan(stop, stream_of(mix, access.clone(), verify)));
+            let job = run_job(target.plan(stop, stream_of(mix, access.clone(), verify)));
             assert_clean(&job, &format!("{mix:?} {access:?} {work_out_again}"));
             (operations(&job, Direction::Write), operations(&job, Direction::Read))
         });
@@ -197,21 +198,21 @@ fn what_was_written_can_be_worked_out_again() {
 }
 
 #[test]
-fn only_what_was_flushed_is_read_back_if_asked() {
+fn only_flushed_data_is_read_back_on_request() {
     for (flushed_only, every, at_end, expected) in [
         (false, 20, false, BLOCKS),
         (true, 20, false, 60),
         (true, 0, false, 0),
         (true, 20, true, BLOCKS),
     ] {
-        let ground = Ground::new();
+        let target = VerifiedFile::new();
         let verify = Verify {
             flushed_only,
             ..verify()
         };
         let mut stream = writes(random_once(), verify);
         (stream.sync.every_writes, stream.sync.at_end) = (every, at_end);
-        let job = ground.run(stream);
+        let job = target.run(stream);
         assert_clean(&job, "flushed");
         assert_eq!(
             operations(&job, Direction::Read),
@@ -222,26 +223,26 @@ fn only_what_was_flushed_is_read_back_if_asked() {
 }
 
 #[test]
-fn a_state_says_how_far_the_writes_came() {
-    let ground = Ground::new();
+fn the_state_contains_the_progress_of_the_writes() {
+    let target = VerifiedFile::new();
     let saved = Verify {
         save_state: true,
         after_writes: false,
-        ..ground.with_state()
+        ..target.with_state()
     };
-    let state = ground.directory.path().join("state");
+    let state = target.directory.path().join("state");
     let stop = Stop {
         operations: Some(40),
         ..pass()
     };
-    run_job(ground.plan(stop, writes(random_once(), saved.clone())));
+    run_job(target.plan(stop, writes(random_once(), saved.clone())));
     assert_eq!(std::fs::read(&state).unwrap()[40], 40, "writes issued");
-    // Beyond those nothing is right, and nothing is checked.
+    // Later blocks were not written, and are not checked.
     let load = Verify {
         load_state: true,
-        ..ground.with_state()
+        ..target.with_state()
     };
-    let job = ground.run(reads(random_once(), load.clone()));
+    let job = target.run(reads(random_once(), load.clone()));
     assert_clean(&job, "reads");
     assert_eq!(operations(&job, Direction::Read), 40);
     let replay = Verify {
@@ -250,7 +251,7 @@ fn a_state_says_how_far_the_writes_came() {
         ..load.clone()
     };
     let before = std::fs::read(&state).unwrap();
-    let job = ground.run(writes(random_once(), replay));
+    let job = target.run(writes(random_once(), replay));
     assert_clean(&job, "replay");
     assert_eq!(operations(&job, Direction::Read), 40);
     assert_eq!(std::fs::read(&state).unwrap(), before, "a replay writes nothing");
@@ -258,23 +259,23 @@ fn a_state_says_how_far_the_writes_came() {
         load_state: false,
         ..load.clone()
     };
-    let job = ground.run(reads(random_once(), all));
+    let job = target.run(reads(random_once(), all));
     assert_eq!(job.ended, Some(EndReason::Failed));
-    // Without a state, or with a broken one, nothing begins.
+    // Without a valid state, the run does not begin.
     for broken in [true, false] {
         match broken {
             true => std::fs::write(&state, "?").unwrap(),
             false => std::fs::remove_file(&state).unwrap(),
         }
-        let refused = try_run(ground.plan(pass(), writes(random_once(), load.clone()))).unwrap_err();
+        let refused = try_run(target.plan(pass(), writes(random_once(), load.clone()))).unwrap_err();
         assert!(refused.to_string().contains("verification state"), "{refused}");
     }
-    // What cannot be kept is reported.
+    // A state that cannot be saved is reported.
     let nowhere = Verify {
-        directory: ground.directory.path().join("missing").display().to_string(),
+        directory: target.directory.path().join("missing").display().to_string(),
         ..saved
     };
-    let (results, _) = try_run(ground.plan(pass(), writes(random_once(), nowhere))).unwrap();
+    let (results, _) = try_run(target.plan(pass(), writes(random_once(), nowhere))).unwrap();
     let is_reported = |finding: &model::finding::Finding| finding.what.contains("cannot save the progress");
     assert!(results.findings.iter().any(is_reported));
 }
@@ -295,17 +296,17 @@ fn trims(percent: u8, backlog: u64, batch: u64, read_as_zeros: bool) -> Verify {
 fn written_blocks_are_discarded_and_read_as_zeros() {
     for (engine, depth) in [(EngineKind::Psync, 1), (EngineKind::IoUring, 8)] {
         for access in [random_once(), random()] {
-            let ground = Ground::new();
+            let target = VerifiedFile::new();
             let mut stream = writes(access, trims(100, 16, 0, true));
             stream.depth = depth;
             let stop = Stop::after_operations(BLOCKS);
-            let mut plan = ground.plan(stop, stream);
+            let mut plan = target.plan(stop, stream);
             plan.steps[0].jobs[0].workers[0].engine.kind = engine;
             let job = run_job(plan);
             assert_clean(&job, "trimmed");
             let (trimmed, read) = (operations(&job, Direction::Trim), operations(&job, Direction::Read));
             assert!(trimmed > 0 && read > 0, "{trimmed} {read}");
-            let zeros = std::fs::read(&ground.file).unwrap();
+            let zeros = std::fs::read(&target.file).unwrap();
             let zeros = zeros
                 .chunks(BLOCK as usize)
                 .filter(|block| block.iter().all(|byte| *byte == 0));
@@ -315,16 +316,16 @@ fn written_blocks_are_discarded_and_read_as_zeros() {
 }
 
 #[test]
-fn shares_and_batches_of_discarded_blocks_are_those_of_fio() {
-    // What fio 3.33 counts for 64 blocks; half of them are chosen by the same draws.
+fn shares_and_batches_of_discarded_blocks_equal_those_of_fio() {
+    // The counts of fio 3.33 for 64 blocks; half of them are chosen by the same draws.
     for (verify, trimmed, read) in [
         (trims(100, 16, 4, true), 64, BLOCKS),
         (trims(50, 16, 0, true), 30, BLOCKS),
         (trims(100, 64, 0, false), 64, 0),
         (trims(100, 0, 0, true), 0, BLOCKS),
     ] {
-        let ground = Ground::new();
-        let job = ground.run(writes(random_once(), verify));
+        let target = VerifiedFile::new();
+        let job = target.run(writes(random_once(), verify));
         assert_clean(&job, "trimmed");
         assert_eq!(
             (operations(&job, Direction::Trim), operations(&job, Direction::Read)),
@@ -334,18 +335,18 @@ fn shares_and_batches_of_discarded_blocks_are_those_of_fio() {
 }
 
 #[test]
-fn lives_of_blocks_are_counted() {
-    let ground = Ground::new();
+fn lifetimes_of_blocks_are_counted() {
+    let target = VerifiedFile::new();
     let mut stream = stream_of(Mix::TrimThenWrite, sequential(), verify());
     stream.verify = None;
     stream.on_error.block_lifetimes = true;
     let stop = Stop::after_operations(2 * BLOCKS * 2 + 21);
-    let mut plan = ground.plan(stop, stream.clone());
+    let mut plan = target.plan(stop, stream.clone());
     plan.steps[0].jobs[0].stop.passes = None;
     let job = run_job(plan);
     let lives = &job.workers[0].block_lifetimes.as_ref().unwrap().lives;
     let life = |state, trims, blocks| BlockLife { state, trims, blocks };
-    // Twice all of them; then ten once more, and the next was only trimmed.
+    // All blocks twice, then ten blocks once more; the next block was only trimmed.
     assert_eq!(
         lives[..],
         [
@@ -354,8 +355,8 @@ fn lives_of_blocks_are_counted() {
             life(BlockState::Written, 3, 10),
         ]
     );
-    // More blocks than fio keeps.
+    // More blocks than fio tracks.
     stream.pattern = Pattern::simple(sequential(), Bytes(8));
-    let refused = try_run(ground.plan(pass(), stream)).unwrap_err();
+    let refused = try_run(target.plan(pass(), stream)).unwrap_err();
     assert!(refused.to_string().contains("32768 blocks"), "{refused}");
 }

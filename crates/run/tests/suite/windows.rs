@@ -1,4 +1,4 @@
-//! Latencies window by window say what single operations say.
+//! Latencies by window agree with the log of single operations.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,12 +12,12 @@ use model::plan::{EngineKind, LatencyPoints, Plan, SimulatedDevice, SimulatedSer
 use model::results::{JobResults, Results, Window, WindowLatency, WindowSeries};
 use model::{Bytes, Direction, Nanos, PerDirection};
 
-/// 37 ms divide neither a second nor what is measured.
+/// 37 ms divide neither a second nor the measured time.
 const SHORT: Nanos = Nanos::millis(37);
 const LONG: Nanos = Nanos::millis(500);
 
-/// Two workers, the first with two streams, over 1.7 s after a warm-up: 50 to 150 µs for each
-/// operation.
+/// Two workers, the first with two streams, over 1.7 s after a warm-up. Each operation takes 50 to
+/// 150 µs.
 fn two_workers() -> Plan {
     let service = SimulatedService::Uniform {
         low_ns: Nanos::micros(50),
@@ -50,7 +50,7 @@ fn two_workers() -> Plan {
 fn logged(mut plan: Plan, path: &Path) -> (JobResults, Vec<LoggedOperation>) {
     plan.steps[0].jobs[0].operation_log = Some(path.display().to_string());
     let job = run_job(plan);
-    let text = std::fs::read_to_string(path).expect("the log is there");
+    let text = std::fs::read_to_string(path).expect("the log exists");
     let lines = text.lines().skip(1);
     let read = |line: &str| LoggedOperation::parse(line).unwrap_or_else(|| panic!("{line}"));
     (job, lines.map(read).collect())
@@ -88,7 +88,7 @@ fn expected(operations: &[LoggedOperation], worker: u32, length: Nanos, histogra
 }
 
 #[test]
-fn windows_are_those_of_single_operations() {
+fn windows_agree_with_single_operations() {
     let directory = tempfile::tempdir().unwrap();
     let (job, operations) = logged(two_workers(), &directory.path().join("log.csv"));
     assert!(operations.len() > 10_000, "{}", operations.len());
@@ -109,7 +109,7 @@ fn windows_are_those_of_single_operations() {
     assert!(job.workers.iter().all(|worker| worker.joined_rows == 0));
 }
 
-/// The simulated device issues at once; here submission takes its time.
+/// The simulated device issues immediately. With the null engine, submission takes time.
 #[test]
 fn submission_and_completion_are_distinguished() {
     let directory = tempfile::tempdir().expect("a temporary directory");
@@ -167,7 +167,7 @@ fn a_run_without_a_log_keeps_the_same_windows() {
     assert_eq!(with.windows, without.windows);
 }
 
-/// The extremes that a window needs are taken out of the histograms while it is open, and put back.
+/// The extremes for an open window are taken out of the histograms, and put back.
 #[test]
 fn windows_change_no_other_result() {
     let with = run_job(two_workers());
@@ -214,7 +214,7 @@ fn a_window_below_a_millisecond_is_refused() {
 }
 
 #[test]
-fn windows_are_saved_and_those_of_another_host_follow() {
+fn windows_are_saved_and_merged_with_those_of_another_host() {
     let (results, _) = try_run(two_workers()).expect("the plan can run");
     let saved = serde_json::to_string(&results).expect("results can be saved");
     let read: Results = serde_json::from_str(&saved).expect("and read again");

@@ -4,7 +4,7 @@ use hmac::KeyInit;
 
 use super::*;
 
-/// Where writers of tests write.
+/// A byte sink that keeps what a writer wrote.
 #[derive(Clone, Default)]
 struct Wire(Arc<Mutex<Vec<u8>>>);
 
@@ -23,19 +23,19 @@ fn seal(key: &[u8]) -> Option<Seal> {
     Some(Seal::new(Hmac::new_from_slice(key).unwrap()))
 }
 
-/// Each message as the bytes of its frames, in the order in which one side sends them.
-fn sent(key: &[u8], messages: &[&[u8]]) -> Vec<Vec<u8>> {
+/// Writes messages as one side of a connection would. Returns the frames of each message.
+fn write_frames(key: &[u8], messages: &[&[u8]]) -> Vec<Vec<u8>> {
     let wire = Wire::default();
     let mut writer = MessageWriter::new(Box::new(wire.clone()), seal(key));
-    let one = |message: &&[u8]| {
+    let write = |message: &&[u8]| {
         writer.write(message).unwrap();
         std::mem::take(&mut *wire.0.lock().unwrap())
     };
-    messages.iter().map(one).collect()
+    messages.iter().map(write).collect()
 }
 
-/// The messages that a reader takes, and why it takes no more.
-fn received(key: &[u8], bytes: &[u8]) -> (Vec<Vec<u8>>, io::Error) {
+/// Reads messages until the first error. Returns both.
+fn read_messages(key: &[u8], bytes: &[u8]) -> (Vec<Vec<u8>>, io::Error) {
     let mut reader = MessageReader::new(Box::new(io::Cursor::new(bytes.to_vec())), seal(key));
     let mut messages = Vec::new();
     loop {
@@ -49,16 +49,16 @@ fn received(key: &[u8], bytes: &[u8]) -> (Vec<Vec<u8>>, io::Error) {
 const MESSAGES: [&[u8]; 3] = [b"first", b"second", b"third"];
 
 #[test]
-fn every_changed_byte_of_a_frame_is_noticed() {
-    let frames = sent(b"key", &MESSAGES);
-    let (messages, end) = received(b"key", &frames.concat());
+fn every_changed_bit_of_a_frame_is_detected() {
+    let frames = write_frames(b"key", &MESSAGES);
+    let (messages, end) = read_messages(b"key", &frames.concat());
     assert_eq!(messages, MESSAGES);
     assert_eq!(end.kind(), io::ErrorKind::UnexpectedEof);
     for position in 0..frames[1].len() {
         for bit in 0..8 {
             let mut changed = frames.clone();
             changed[1][position] ^= 1 << bit;
-            let (messages, why) = received(b"key", &changed.concat());
+            let (messages, why) = read_messages(b"key", &changed.concat());
             assert_eq!(messages, MESSAGES[..1], "byte {position}, bit {bit}");
             assert_eq!(why.kind(), io::ErrorKind::InvalidData, "byte {position}, bit {bit}");
             assert!(
@@ -70,11 +70,11 @@ fn every_changed_byte_of_a_frame_is_noticed() {
 }
 
 #[test]
-fn repeated_dropped_reordered_and_reflected_frames_are_noticed() {
-    let frames = sent(b"key", &MESSAGES);
+fn repeated_dropped_reordered_and_reflected_frames_are_detected() {
+    let frames = write_frames(b"key", &MESSAGES);
     let check = |order: &[usize], taken: usize| {
         let bytes: Vec<u8> = order.iter().flat_map(|frame| frames[*frame].clone()).collect();
-        let (messages, why) = received(b"key", &bytes);
+        let (messages, why) = read_messages(b"key", &bytes);
         assert_eq!(messages, MESSAGES[..taken], "{order:?}");
         assert_eq!(why.kind(), io::ErrorKind::InvalidData, "{order:?}");
     };
@@ -82,32 +82,32 @@ fn repeated_dropped_reordered_and_reflected_frames_are_noticed() {
     check(&[0, 2], 1);
     check(&[1, 0, 2], 0);
     check(&[0, 1, 0], 2);
-    // What this side sent itself has the key of the other direction.
-    let (messages, why) = received(b"other key", &frames.concat());
+    // Frames that this side has sent have the key of the other direction.
+    let (messages, why) = read_messages(b"other key", &frames.concat());
     assert!(messages.is_empty());
     assert_eq!(why.kind(), io::ErrorKind::InvalidData);
 }
 
 #[test]
-fn head_and_payload_are_not_exchanged() {
-    // A payload of the form of a head, whose tag is put behind the head.
-    let frames = sent(b"key", &[&[4, 0, 0, 0]]);
+fn a_payload_is_not_accepted_as_a_head() {
+    // The payload looks like a head. Its tag is moved to the place of the head's tag.
+    let frames = write_frames(b"key", &[&[4, 0, 0, 0]]);
     let mut swapped = frames[0].clone();
     swapped.copy_within(40..72, 4);
-    let (messages, why) = received(b"key", &swapped);
+    let (messages, why) = read_messages(b"key", &swapped);
     assert!(messages.is_empty());
     assert_eq!(why.kind(), io::ErrorKind::InvalidData);
 }
 
-/// A source that announces a frame and has no byte of it.
-struct Endless {
+/// A source with the head of a frame only. Reading the payload panics.
+struct HeadOnly {
     head: io::Cursor<[u8; 4]>,
 }
 
-impl Read for Endless {
+impl Read for HeadOnly {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         match self.head.read(bytes)? {
-            0 => panic!("a frame that is too long is read"),
+            0 => panic!("the payload of an oversized frame is read"),
             count => Ok(count),
         }
     }
@@ -117,7 +117,7 @@ impl Read for Endless {
 fn oversized_frames_are_refused_before_they_are_read() {
     for length in [(64 << 20) + 1, (1_u32 << 31) - 1] {
         let head = io::Cursor::new(length.to_le_bytes());
-        let mut reader = MessageReader::new(Box::new(Endless { head }), None);
+        let mut reader = MessageReader::new(Box::new(HeadOnly { head }), None);
         let why = reader.read().unwrap_err();
         assert_eq!(why.kind(), io::ErrorKind::InvalidData);
         assert!(why.to_string().contains("is too long (the maximum is 64 MiB"), "{why}");

@@ -31,8 +31,8 @@ fn connection() -> (End, End) {
 
 type Outcome = Result<Session, HandshakeError>;
 
-/// A handshake of a coordinator that connects with this token, and an agent that accepts.
-fn shake(token: &'static str, has_seat: bool) -> (Outcome, Outcome) {
+/// Connects a coordinator that has this token to an agent that accepts connections.
+fn perform_handshake(token: &'static str, has_seat: bool) -> (Outcome, Outcome) {
     let (mut one, mut other) = connection();
     let connecting = thread::spawn(move || connect_session(&mut one, Role::Coordinator, token));
     let accepted = accept_session(&mut other, Role::Agent, TOKEN, || has_seat);
@@ -45,13 +45,13 @@ fn tag(key: &Hmac<Sha256>) -> Vec<u8> {
 
 #[test]
 fn both_sides_derive_the_same_keys_and_no_two_are_equal() {
-    let (Ok(Session(connected)), Ok(Session(accepted))) = shake(TOKEN, true) else {
+    let (Ok(Session(connected)), Ok(Session(accepted))) = perform_handshake(TOKEN, true) else {
         panic!("they know the same token");
     };
     assert_eq!(tag(&connected.sending), tag(&accepted.receiving));
     assert_eq!(tag(&connected.receiving), tag(&accepted.sending));
     assert_ne!(tag(&connected.sending), tag(&connected.receiving));
-    let (Ok(Session(again)), Ok(_)) = shake(TOKEN, true) else {
+    let (Ok(Session(again)), Ok(_)) = perform_handshake(TOKEN, true) else {
         panic!("they know the same token");
     };
     assert_ne!(
@@ -63,14 +63,14 @@ fn both_sides_derive_the_same_keys_and_no_two_are_equal() {
 
 #[test]
 fn a_wrong_token_is_named_on_both_sides() {
-    let (connected, accepted) = shake("another-token-of-16", true);
+    let (connected, accepted) = perform_handshake("another-token-of-16", true);
     assert!(matches!(connected, Err(HandshakeError::WrongToken)), "{connected:?}");
     assert!(matches!(accepted, Err(HandshakeError::WrongToken)), "{accepted:?}");
 }
 
 #[test]
-fn who_comes_too_late_hears_that_and_not_of_a_token() {
-    let (connected, accepted) = shake(TOKEN, false);
+fn a_late_process_is_refused_for_its_lateness_and_not_its_token() {
+    let (connected, accepted) = perform_handshake(TOKEN, false);
     assert!(matches!(connected, Err(HandshakeError::Busy)), "{connected:?}");
     assert!(matches!(accepted, Err(HandshakeError::Busy)), "{accepted:?}");
     let (mut one, mut other) = connection();
@@ -82,7 +82,7 @@ fn who_comes_too_late_hears_that_and_not_of_a_token() {
 }
 
 #[test]
-fn a_connection_that_ends_early_says_nothing_of_a_token() {
+fn a_connection_that_ends_early_is_not_reported_as_a_wrong_token() {
     // The other side leaves before its verdict.
     let (mut one, mut other) = connection();
     let leaving = thread::spawn(move || {
@@ -95,14 +95,14 @@ fn a_connection_that_ends_early_says_nothing_of_a_token() {
     let outcome = connect_session(&mut one, Role::Agent, TOKEN);
     assert!(matches!(outcome, Err(HandshakeError::Interrupted)), "{outcome:?}");
     leaving.join().unwrap();
-    // Before its greeting.
+    // The other side leaves before its greeting.
     let (mut one, End(_reader, writer)) = connection();
     drop(writer);
     let outcome = connect_session(&mut one, Role::Agent, TOKEN);
     assert!(matches!(outcome, Err(HandshakeError::HungUp)), "{outcome:?}");
 }
 
-/// What a side answers to one that sends its own bytes back to it, or those of a fathom before.
+/// A peer may send back our own bytes, or the greeting of an older version.
 #[test]
 fn reflections_and_other_versions_are_refused() {
     let (mut one, mut other) = connection();

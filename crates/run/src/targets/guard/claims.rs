@@ -38,15 +38,15 @@ impl Claim {
         &self.file
     }
 
-    /// Whether another descriptor refers to the same file or device.
+    /// True if another descriptor refers to the same file or device.
     pub fn is(&self, other: &File) -> bool {
         self.file.identity().is_some() && self.file.identity() == other.identity()
     }
 }
 
 impl Guard<'_> {
-    /// Opens an existing target for reading, exclusively if it is a block device that would be
-    /// changed, and decides on the open descriptor. Opens nothing for writing, so the call is
+    /// Opens an existing target for reading, and decides on the open descriptor. A block device
+    /// that would be changed is opened exclusively. Opens nothing for writing, so the call is
     /// harmless. `inspect` checks the mark of the open file.
     ///
     /// # Errors
@@ -106,7 +106,7 @@ impl Guard<'_> {
 }
 
 impl Guard<'_> {
-    /// Decides about a block device that this user may not open, from the system's facts.
+    /// Decides about a block device that this user cannot open, from the system's facts.
     pub fn decide_unopened(&self, path: &Path, intent: Intent) -> Decision {
         let identity = sys::facts::identity_of(path);
         if !matches!(identity, Some(Identity::BlockDevice(_))) {

@@ -47,7 +47,7 @@ fn unlisted_device(inventory: &Inventory) -> Vec<Reason> {
 /// Which uses of a related device count.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reach {
-    /// The device itself, the devices built on it, and its disk: every use of these uses its
+    /// The device itself, the devices built on it, and its disk. Every use of these uses its
     /// blocks.
     All,
     /// A device below it. Other devices built on that one may share no block, so only uses of the

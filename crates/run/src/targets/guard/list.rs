@@ -53,12 +53,14 @@ pub fn list(system: &System) -> Vec<Listing> {
     let guard = Guard::new(system, CallerKind::Native, &permissions);
     let inventory = guard.inventory();
     let devices = inventory.devices.iter().filter(|device| device.size > 0);
-    let devices = devices.map(|device| of_device(system, &guard, device));
-    let file_systems = file_systems(inventory).into_iter().map(|mount| of_mount(system, mount));
+    let devices = devices.map(|device| list_device(system, &guard, device));
+    let file_systems = file_systems(inventory)
+        .into_iter()
+        .map(|mount| list_mount(system, mount));
     devices.chain(file_systems).collect()
 }
 
-fn of_device(system: &System, guard: &Guard<'_>, device: &BlockDevice) -> Listing {
+fn list_device(system: &System, guard: &Guard<'_>, device: &BlockDevice) -> Listing {
     let path = device.path();
     let opened = system.open(&path);
     let no_reading = opened.as_ref().err().map(ToString::to_string);
@@ -73,7 +75,7 @@ fn of_device(system: &System, guard: &Guard<'_>, device: &BlockDevice) -> Listin
         claimed: false,
     };
     let write = match guard.decide(&subject, Intent::WRITE) {
-        _ if device.read_only => MayWrite::No(read_only(&path)),
+        _ if device.read_only => MayWrite::No(read_only_refusal(&path)),
         Decision::Allowed { .. } => MayWrite::Yes,
         Decision::Refused(refusal) if refusal.can_be_lifted() => MayWrite::IfNamed(refusal),
         Decision::Refused(refusal) => MayWrite::No(refusal),
@@ -89,7 +91,7 @@ fn of_device(system: &System, guard: &Guard<'_>, device: &BlockDevice) -> Listin
     }
 }
 
-fn read_only(path: &str) -> Refusal {
+fn read_only_refusal(path: &str) -> Refusal {
     Refusal::new(path.as_ref(), Intent::WRITE, vec![Reason::ReadOnly], CallerKind::Native)
 }
 
@@ -114,20 +116,20 @@ fn mount_points(inventory: &Inventory, device: &BlockDevice) -> Vec<String> {
     places
 }
 
-/// Types without a local device on which files can still be tested.
-const REMOTE: [&str; 14] = [
+/// Types of file systems that have no local device but can be tested with files.
+const TYPES_WITHOUT_DEVICE: [&str; 14] = [
     "nfs", "nfs4", "cifs", "smb3", "ceph", "zfs", "virtiofs", "9p", "lustre", "gpfs", "beegfs", "overlay", "ocfs2",
     "gfs2",
 ];
-/// Read-only types.
-const SEALED: [&str; 4] = ["squashfs", "erofs", "iso9660", "cramfs"];
+/// Types of file systems that are always read-only.
+const READ_ONLY_TYPES: [&str; 4] = ["squashfs", "erofs", "iso9660", "cramfs"];
 
-/// One mount per file system: that of its root, if there is one.
+/// Selects one mount per file system: the mount of its root, if there is one.
 fn file_systems(inventory: &Inventory) -> Vec<&Mount> {
     let mut chosen: Vec<&Mount> = Vec::new();
     for mount in &inventory.mounts {
-        let counts = mount.device.is_some() || REMOTE.contains(&mount.kind.as_str());
-        if !counts || SEALED.contains(&mount.kind.as_str()) {
+        let counts = mount.device.is_some() || TYPES_WITHOUT_DEVICE.contains(&mount.kind.as_str());
+        if !counts || READ_ONLY_TYPES.contains(&mount.kind.as_str()) {
             continue;
         }
         match chosen.iter_mut().find(|known| known.number == mount.number) {
@@ -139,7 +141,7 @@ fn file_systems(inventory: &Inventory) -> Vec<&Mount> {
     chosen
 }
 
-fn of_mount(system: &System, mount: &Mount) -> Listing {
+fn list_mount(system: &System, mount: &Mount) -> Listing {
     // Recorded trees do not include free space.
     let space = system
         .is_live()
@@ -159,7 +161,7 @@ fn of_mount(system: &System, mount: &Mount) -> Listing {
         contents: Contents::Known(Vec::new()),
         no_reading: None,
         write: if mount.is_read_only() {
-            MayWrite::No(read_only(&mount.at))
+            MayWrite::No(read_only_refusal(&mount.at))
         } else {
             MayWrite::Yes
         },

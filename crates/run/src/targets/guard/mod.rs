@@ -47,7 +47,7 @@ pub enum CallerKind {
 pub enum Decision {
     /// The use is permitted.
     Allowed {
-        /// What is worth knowing.
+        /// Facts that the user should know.
         notes: Vec<Note>,
     },
     /// The use is refused.
@@ -98,7 +98,7 @@ impl<'a> Guard<'a> {
         }
     }
 
-    /// Decides about something that exists.
+    /// Decides about an existing target.
     pub fn decide(&self, subject: &Candidate, intent: Intent) -> Decision {
         if !intent.changes() {
             return Decision::Allowed { notes: Vec::new() };
@@ -212,7 +212,7 @@ impl<'a> Guard<'a> {
         reasons
     }
 
-    /// The type of the file system, if its files are an interface to the kernel instead of storage.
+    /// The type of the file system, if its files are an interface to the kernel.
     fn kernel_file_system(&self, subject: &Candidate) -> Option<String> {
         const KINDS: [&str; 16] = [
             "proc", "sysfs", "debugfs", "tracefs", "securityfs", "configfs", "efivarfs", "cgroup", "cgroup2", "bpf",
@@ -262,7 +262,7 @@ impl<'a> Guard<'a> {
 fn contents_of(subject: &Candidate) -> Vec<Reason> {
     match &subject.contents {
         Contents::Known(signatures) => signatures.iter().cloned().map(Reason::Holds).collect(),
-        Contents::Unknown { why } => vec![Reason::CannotLook { why: why.clone() }],
+        Contents::Unknown { why } => vec![Reason::UnreadableContents { why: why.clone() }],
     }
 }
 

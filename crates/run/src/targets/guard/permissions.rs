@@ -18,8 +18,8 @@ pub struct Permissions {
 }
 
 impl Permissions {
-    /// Adds the value of a variable such as `FATHOM_ALLOW_DESTROY`: one path, or several separated
-    /// by commas.
+    /// Adds the value of a variable such as `FATHOM_ALLOW_DESTROY`. It has one path, or several
+    /// separated by commas.
     pub fn allow_destroy_list(&mut self, text: &str) {
         // A path may contain a comma, so the whole text is a name too.
         let names = text.split(',').map(str::trim).chain([text.trim()]);

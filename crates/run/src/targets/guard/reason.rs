@@ -18,7 +18,7 @@ pub struct Refusal {
     pub intent: Intent,
     /// All reasons, the most severe first. Never empty.
     pub reasons: Vec<Reason>,
-    /// What to do.
+    /// The remedy.
     pub help: String,
 }
 
@@ -48,7 +48,7 @@ pub enum Reason {
         what: Relation,
         /// Type of the file system.
         kind: String,
-        /// Where; a device can be mounted in many places.
+        /// The mount points; a device can have many.
         at: Vec<String>,
     },
     /// It is used as swap space.
@@ -60,7 +60,7 @@ pub enum Reason {
     Held {
         /// Which device.
         what: Relation,
-        /// That device, in words.
+        /// A description of the other device.
         by: String,
     },
     /// A loop device shows it.
@@ -108,11 +108,11 @@ pub enum Reason {
         names: Vec<String>,
     },
     /// Its content could not be read.
-    CannotLook {
+    UnreadableContents {
         /// Why.
         why: String,
     },
-    /// The kernel shows nothing about the device, so it is unknown whether it is in use.
+    /// The kernel shows nothing about the device, so it might be in use.
     NotInSystem,
     /// It is a device, and the user did not permit the loss of its contents.
     DeviceNotNamed,
@@ -123,14 +123,14 @@ pub enum Reason {
         /// What its mark shows.
         mark: MarkState,
     },
-    /// It is neither a file nor a block device, so the effect of writing is unknown.
+    /// It is neither a file nor a block device. The effect of writing is unknown.
     NotStorage,
     /// It is a virtual file of the kernel: writing to it controls the system.
     KernelFile {
         /// Type of the file system, such as `proc`.
         kind: String,
     },
-    /// A file would be created among the devices, in memory: the device is missing or misspelt.
+    /// A file would be created among the devices, in memory. The device is missing or misspelt.
     AmongDevices,
     /// It is read-only. Only listings report this: a run would get the system's error.
     ReadOnly,
@@ -163,7 +163,7 @@ impl Reason {
             | Reason::Locked => true,
             Reason::Holds(_)
             | Reason::HasPartitions { .. }
-            | Reason::CannotLook { .. }
+            | Reason::UnreadableContents { .. }
             | Reason::NotInSystem
             | Reason::DeviceNotNamed
             | Reason::ForeignFile { .. }
@@ -187,7 +187,7 @@ impl Reason {
             | Reason::Locked => "IN-USE",
             Reason::System { .. } => "SYSTEM-DISK",
             Reason::InDoubt { .. } => "IN-DOUBT",
-            Reason::Holds(_) | Reason::HasPartitions { .. } | Reason::CannotLook { .. } => "FS-SIGNATURE",
+            Reason::Holds(_) | Reason::HasPartitions { .. } | Reason::UnreadableContents { .. } => "FS-SIGNATURE",
             Reason::ForeignFile { .. } => "OVERWRITE-PROD-FILE",
             Reason::DeviceNotNamed => "NOT-NAMED",
             Reason::NotInSystem
@@ -337,7 +337,7 @@ impl fmt::Display for Reason {
             Reason::Locked => f.write_str("another run is writing to it, or another program has locked it"),
             Reason::Holds(signature) => write!(f, "it contains {signature}"),
             Reason::HasPartitions { names } => write!(f, "it has partitions: {}", names.join(", ")),
-            Reason::CannotLook { why } => write!(f, "cannot examine its contents: {why}"),
+            Reason::UnreadableContents { why } => write!(f, "cannot examine its contents: {why}"),
             Reason::NotInSystem => {
                 f.write_str("the kernel shows nothing about this device, so it is unknown whether it is in use")
             }
@@ -427,13 +427,13 @@ pub enum Note {
         /// What its mark shows.
         mark: MarkState,
     },
-    /// A device without any known mark will be written to, as the other tool would.
+    /// A device without any known mark will be written to, as the original tool would.
     BlankDevice,
     /// A file will be created among the devices, in memory.
     AmongDevices,
     /// Another process has locked it: a run that changes it, too.
     Locked,
-    /// The open files of these virtual machines cannot be examined, so one of them might use it.
+    /// The open files of these virtual machines cannot be examined: one might use it.
     HiddenMachines(Vec<Process>),
     /// The backing files of these loop devices are unknown, so one might be this file.
     LoopsUnresolved(Vec<String>),
@@ -442,7 +442,7 @@ pub enum Note {
 }
 
 impl Note {
-    /// A file among the devices is rarely intended; two runs on one file measure each other.
+    /// A file among the devices is rarely intended. Two runs on one file measure each other.
     pub(crate) fn severity(&self) -> Severity {
         match self {
             Note::AmongDevices | Note::Locked => Severity::Warning,

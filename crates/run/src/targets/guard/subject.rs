@@ -55,7 +55,7 @@ impl Candidate {
         }
     }
 
-    /// The facts of something that must not be opened for examination, such as a tape or a pipe.
+    /// The facts of something that must not be opened, such as a tape or pipe.
     pub(super) fn unopened(path: &Path, kind: FileKind, identity: Option<Identity>) -> Candidate {
         Candidate {
             path: path.to_owned(),

@@ -1,5 +1,4 @@
-//! Counts how often each block of a stream was trimmed before an operation failed there (fio
-//! `block_error_percentiles`).
+//! Counts the trims of each block before an operation failed there (fio `block_error_percentiles`).
 
 use model::Direction;
 use model::block_lifetimes::{BlockLife, BlockLifetimes as Lifetimes, BlockState};
@@ -21,9 +20,9 @@ pub(crate) struct BlockLifetimes {
 /// The blocks of one stream.
 #[derive(Debug)]
 struct BlockTracker {
-    /// The start of the first.
+    /// The offset of the first block.
     base: u64,
-    /// The length of each: that of a trim.
+    /// The length of each block, which is the length of a trim.
     length: u64,
     blocks: Vec<(BlockState, u32)>,
 }

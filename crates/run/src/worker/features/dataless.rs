@@ -1,4 +1,4 @@
-//! Engines whose operations transfer no data: they create, look up and remove files, use the
+//! Engines whose operations transfer no data. They create, look up and remove files, use the
 //! processor, or run programs.
 
 use model::plan::Worker as Plan;
@@ -8,7 +8,7 @@ use crate::worker::slots::SlotRecord;
 /// How operations of such an engine are counted.
 #[derive(Debug)]
 pub(crate) struct Dataless {
-    /// Only the operation at the start of a file has an effect; the others have no latency.
+    /// Only the operation at the start of a file has an effect. The others have no latency.
     is_metadata_engine: bool,
     /// Operations count no bytes.
     transfers_no_data: bool,
@@ -23,12 +23,12 @@ impl Dataless {
         (dataless.is_metadata_engine || dataless.transfers_no_data).then_some(dataless)
     }
 
-    /// The bytes that an operation of this length counts for.
-    pub(super) fn length(&self, length: u32) -> u32 {
+    /// The bytes that are counted for an operation of this length.
+    pub(super) fn counted_bytes(&self, length: u32) -> u32 {
         if self.transfers_no_data { 0 } else { length }
     }
 
-    /// The operation has a latency.
+    /// True if the operation has a latency.
     pub(super) fn is_timed(&self, record: &SlotRecord) -> bool {
         !self.is_metadata_engine || record.offset == 0
     }

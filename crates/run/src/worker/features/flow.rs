@@ -6,8 +6,8 @@ use model::plan::{Flow, Worker as Plan};
 use crate::flow::{Flows, Share};
 use crate::worker::io_loop::IoLoop;
 
-/// Default interval at which a stream ahead of its share checks again; short enough for the fastest
-/// devices.
+/// Default interval at which a stream ahead of its share checks again. It is short enough for the
+/// fastest devices.
 const POLL_INTERVAL: Nanos = Nanos::micros(2);
 
 /// The shares of a worker's streams.
@@ -50,7 +50,7 @@ impl FlowShares {
         }
     }
 
-    /// Whether a stream is ahead of its share. If so, schedules the next check.
+    /// True if a stream is ahead of its share. In that case, schedules the next check.
     #[inline(never)]
     pub(super) fn wait_if_ahead(&mut self, io: &mut IoLoop, number: usize) -> bool {
         let now = io.batch.reap_time;

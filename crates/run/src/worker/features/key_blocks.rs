@@ -26,7 +26,7 @@ use crate::worker::io_loop::{IoLoop, action_for};
 use crate::worker::setup::Assignment;
 
 /// Maximum number of operations to skip before the worker checks for commands.
-const LEFT_OUT_AT_ONCE: u64 = 1024;
+const MAX_SKIPPED_IN_A_ROW: u64 = 1024;
 
 /// The key blocks of a worker's target.
 #[derive(Debug)]
@@ -40,7 +40,7 @@ pub(crate) struct KeyBlocks {
     tags: Vec<Tag>,
     /// Operations to issue before all others.
     follow_ups: VecDeque<FollowUp>,
-    left_out: u64,
+    skipped: u64,
     compared: u64,
     mismatches: Vec<Mismatch>,
     mismatch_count: u64,
@@ -68,7 +68,8 @@ pub(super) struct FollowUp {
 }
 
 impl KeyBlocks {
-    /// The key blocks that the streams of a worker share. `slots` are those of the worker.
+    /// The key blocks that the streams of a worker share. `slots` is the number of slots of the
+    /// worker.
     pub(crate) fn from_plan(assignment: &Assignment<'_>, slots: u32) -> Result<Option<KeyBlocks>, SetupError> {
         let streams = &assignment.worker.streams;
         let keyed = streams.iter().find_map(|stream| {
@@ -107,7 +108,7 @@ impl KeyBlocks {
             map,
             tags: vec![Tag::Nothing; slots as usize],
             follow_ups: VecDeque::new(),
-            left_out: 0,
+            skipped: 0,
             compared: 0,
             mismatches: Vec::new(),
             mismatch_count: 0,
@@ -117,17 +118,17 @@ impl KeyBlocks {
         }))
     }
 
-    /// Skips a read of which nothing is known. `Some` if so: whether another operation may be tried
-    /// immediately.
-    pub(super) fn leave_out(&mut self, io: &mut IoLoop, number: usize, operation: &Operation) -> Option<bool> {
+    /// Skips a read of blocks whose contents are all unknown. `None` if the operation must be
+    /// issued; otherwise whether another one may be tried immediately.
+    pub(super) fn skip_if_unknown(&mut self, io: &mut IoLoop, number: usize, operation: &Operation) -> Option<bool> {
         let keys = self.map.keys_of(operation.offset, operation.length)?;
         if !self.plan.known_only || self.map.knows_any(keys) {
             return None;
         }
         io.streams[number].idle_pass = false;
         io.spend(operation.length);
-        self.left_out += 1;
-        Some(!self.left_out.is_multiple_of(LEFT_OUT_AT_ONCE))
+        self.skipped += 1;
+        Some(!self.skipped.is_multiple_of(MAX_SKIPPED_IN_A_ROW))
     }
 
     /// The read to issue before a write.

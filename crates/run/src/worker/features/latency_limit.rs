@@ -8,7 +8,7 @@ use model::{Direction, Nanos, PerDirection};
 use super::EndedOperation;
 use crate::worker::io_loop::IoLoop;
 
-/// The max latency of each stream and direction.
+/// The maximum latency of each stream and direction.
 #[derive(Debug)]
 pub(crate) struct LatencyLimits {
     streams: Vec<PerDirection<Option<Nanos>>>,
@@ -36,7 +36,7 @@ impl LatencyLimits {
     }
 }
 
-/// Counts an operation that was too slow. The one that ends the worker also counts as usual,
+/// Counts an operation that was too slow. The operation that ends the worker also counts as usual,
 /// because its data was transferred.
 #[cold]
 pub(super) fn reap_too_slow(io: &mut IoLoop, ended: &EndedOperation, too_slow: TooSlow) {
@@ -46,7 +46,7 @@ pub(super) fn reap_too_slow(io: &mut IoLoop, ended: &EndedOperation, too_slow: T
         direction,
         ..
     } = ended;
-    if io.tolerates(*slot, record, *direction, sys::file::TIMED_OUT) {
+    if io.try_tolerate(*slot, record, *direction, sys::file::TIMED_OUT) {
         return;
     }
     io.recorder.count(&ended.run(ended.result as u64), ended.at);

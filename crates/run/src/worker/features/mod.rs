@@ -85,7 +85,7 @@ pub(crate) struct Features {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum NextOperation {
     Issue(Operation),
-    /// None before a completion.
+    /// No operation is available before a completion.
     Wait,
     /// The pass is over.
     EndOfPass,
@@ -115,7 +115,7 @@ impl EndedOperation {
         self.result == i64::from(self.record.length)
     }
 
-    /// From queued to reaped.
+    /// The time from queued to reaped.
     pub(super) fn total(&self) -> Nanos {
         self.at.since(self.record.queued)
     }
@@ -133,9 +133,9 @@ impl EndedOperation {
 pub(super) struct FeatureResults {
     /// The time of verification.
     pub(super) verified: Nanos,
-    /// The part of it in the measured window.
+    /// The part of that time in the measured window.
     pub(super) verified_between: Nanos,
-    /// What the thread used for it after the measured window.
+    /// The thread's usage for verification after the measured window.
     pub(super) verified_usage: Usage,
     pub(super) mismatches: Vec<Mismatch>,
     pub(super) mismatch_count: u64,
@@ -143,7 +143,7 @@ pub(super) struct FeatureResults {
     pub(super) compared_blocks: u64,
     /// Writes that were not issued, because the job only verifies.
     pub(super) phantom_writes: u64,
-    /// What verification could not save.
+    /// Messages about verification state that could not be saved.
     pub(super) not_kept: Vec<String>,
     pub(super) lifetimes: Option<Lifetimes>,
     /// How often the worker waited for the reader of its trace.
@@ -185,10 +185,10 @@ impl Features {
             file_operations: FileOperations::from_plan(assignment, keys),
             reopening: Reopening::from_plan(assignment, keys, opened),
         };
-        Ok(features.any().then_some(features))
+        Ok(features.has_any().then_some(features))
     }
 
-    fn any(&self) -> bool {
+    fn has_any(&self) -> bool {
         let Features {
             files: Files { sets, watchers },
             verification,
@@ -241,8 +241,8 @@ impl Features {
         }
     }
 
-    /// Files are opened and closed while the worker runs.
-    pub(super) fn exchange_files(&self) -> bool {
+    /// True if files are opened and closed while the worker runs.
+    pub(super) fn exchanges_files(&self) -> bool {
         let reopens = self.replay.is_some() || self.reopening.is_some();
         reopens || self.files.sets.as_ref().is_some_and(FileSets::exchange_files)
     }
@@ -376,8 +376,8 @@ impl Features {
         }
     }
 
-    /// True if a feature, such as a full log, stalled the loop since the last call. That time
-    /// counts for no operation.
+    /// True if a feature has stalled the loop since the last call. A full log does so, for example.
+    /// The time of the stall counts for no operation.
     pub(super) fn take_stalls(&mut self) -> bool {
         let log = self.operation_log.as_mut().map(|log| &mut log.stalled);
         let trace = self.files.watchers.trace.as_mut().map(|trace| &mut trace.stalled);
@@ -392,7 +392,7 @@ impl Features {
     }
 }
 
-/// Operations on their way out.
+/// Issuing operations.
 impl Features {
     /// Called for a free slot. `Some(queued)` if the next operation does not come from a sequence.
     pub(super) fn before_issue(&mut self, io: &mut IoLoop, pool: usize, slot: Slot) -> Option<bool> {
@@ -451,8 +451,7 @@ impl Features {
         true
     }
 
-    /// True if a slot's first operation goes to the first stream of its pool, regardless of
-    /// weights.
+    /// True if a slot's first operation goes to its pool's first stream, regardless of weights.
     pub(super) fn begins_with_first_stream(&self, record: &SlotRecord) -> bool {
         self.completion_routines.is_some() && !record.used
     }
@@ -484,13 +483,13 @@ impl Features {
         };
         let next = set.next_operation(io, &mut self.files.watchers, number, slot, direction);
         if let Some(priorities) = &mut self.priorities {
-            priorities.turn_to(number, set.current());
+            priorities.switch_file(number, set.current());
         }
         next
     }
 
-    /// Decides whether to withhold an operation: `Some` if so, with whether another one may be
-    /// tried immediately.
+    /// Decides whether to withhold an operation. Then returns whether another one may be tried
+    /// immediately; otherwise `None`.
     pub(super) fn withhold(
         &mut self,
         io: &mut IoLoop,
@@ -500,14 +499,14 @@ impl Features {
         due: Nanos,
     ) -> Option<bool> {
         if let Some(verification) = &mut self.verification
-            && let Some(go_on) = verification.skip_operation(io, &mut self.files, number, operation)
+            && let Some(may_try_another) = verification.skip_operation(io, &mut self.files, number, operation)
         {
-            return Some(go_on);
+            return Some(may_try_another);
         }
         if let Some(keys) = &mut self.key_blocks
-            && let Some(go_on) = keys.leave_out(io, number, operation)
+            && let Some(may_try_another) = keys.skip_if_unknown(io, number, operation)
         {
-            return Some(go_on);
+            return Some(may_try_another);
         }
         let slot = io.pools[pool].next_slot();
         let file = match self.key_blocks {
@@ -535,7 +534,7 @@ impl Features {
             .as_mut()
             .and_then(|priorities| priorities.choose(number, operation));
         let length = match &self.dataless {
-            Some(dataless) => dataless.length(operation.length),
+            Some(dataless) => dataless.counted_bytes(operation.length),
             None => operation.length,
         };
         (own_file.unwrap_or(io.streams[number].file), length)
@@ -575,7 +574,7 @@ impl Features {
     }
 }
 
-/// Operations on their way back.
+/// Completing operations.
 impl Features {
     /// Counts an operation that completed.
     pub(super) fn on_completed(&mut self, io: &mut IoLoop, completion: Completion) {

@@ -1,5 +1,5 @@
-//! Serialises operations that overlap in a file: the later one and all after it wait (fio
-//! `serialize_overlap`).
+//! Serialises operations that overlap in a file (fio `serialize_overlap`). The later one and all
+//! after it wait.
 
 use engine::Slot;
 use model::Nanos;
@@ -36,7 +36,7 @@ pub(super) struct Waiting {
 pub(super) enum Resumed {
     /// No operation waits.
     Nothing,
-    /// One waits, and no other of the pool may be issued.
+    /// An operation waits, and no other operation of the pool may be issued.
     Blocked,
     Issue(Waiting),
 }

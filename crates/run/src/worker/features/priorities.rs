@@ -22,7 +22,7 @@ pub(crate) struct Priorities {
 #[derive(Clone, Debug)]
 struct StreamPriorities {
     groups: Vec<Group>,
-    /// For each file of its set, the same file with the priority of each rule; absent for files
+    /// For each file of its set, the same file with the priority of each rule. Absent for files
     /// that share slots.
     files: Vec<Option<Vec<u16>>>,
     /// Additional cells of operations, by direction and priority.
@@ -35,7 +35,7 @@ struct Group {
     direction: Direction,
     length: Option<u32>,
     shares: Vec<Share>,
-    /// The share due to operations without a rule.
+    /// The share of operations without a rule.
     rest_percent: i32,
     rest_owed: i32,
 }
@@ -89,7 +89,7 @@ pub(crate) fn rules(stream: &Stream) -> Vec<PriorityRule> {
     rules
 }
 
-/// The possible priorities of a direction's operations, the default first; empty if all have the
+/// The possible priorities of a direction's operations, the default first. Empty if all have the
 /// same.
 pub(crate) fn numbers_of(stream: &Stream, direction: Direction) -> Vec<u16> {
     let rules = rules(stream);
@@ -132,9 +132,9 @@ impl Priorities {
     }
 
     /// Changes the current file of a stream. Shares continue, since they belong to the stream.
-    pub(super) fn turn_to(&mut self, number: usize, file: usize) {
+    pub(super) fn switch_file(&mut self, number: usize, file: usize) {
         if let Some(stream) = &mut self.streams[number] {
-            stream.turn_to(file);
+            stream.switch_file(file);
         }
     }
 
@@ -201,7 +201,7 @@ impl StreamPriorities {
         (!groups.is_empty()).then_some(StreamPriorities { groups, files, cells })
     }
 
-    fn turn_to(&mut self, file: usize) {
+    fn switch_file(&mut self, file: usize) {
         let Some(Some(files)) = self.files.get(file) else {
             return;
         };
@@ -245,8 +245,8 @@ mod tests {
         }
     }
 
-    /// Counts how many of 1000 reads of a length go to each file; the last count is for all others.
-    fn counts(rules: &[PriorityRule], length: u32) -> Vec<usize> {
+    /// Counts how many of 1000 reads of a length go to each file. The last count is for all others.
+    fn count_by_file(rules: &[PriorityRule], length: u32) -> Vec<usize> {
         let files: Vec<u16> = (0..rules.len() as u16).collect();
         let mut priorities = StreamPriorities::new(rules, vec![Some(files)], Vec::new()).unwrap();
         let mut counts = vec![0; rules.len() + 1];
@@ -264,21 +264,24 @@ mod tests {
 
     #[test]
     fn each_part_gets_its_share() {
-        assert_eq!(counts(&[rule(None, 10, 0)], 4096), [100, 900]);
-        assert_eq!(counts(&[rule(None, 100, 0)], 4096), [1000, 0]);
-        assert_eq!(counts(&[rule(None, 50, 0), rule(None, 50, 1)], 4096), [500, 500, 0]);
+        assert_eq!(count_by_file(&[rule(None, 10, 0)], 4096), [100, 900]);
+        assert_eq!(count_by_file(&[rule(None, 100, 0)], 4096), [1000, 0]);
+        assert_eq!(
+            count_by_file(&[rule(None, 50, 0), rule(None, 50, 1)], 4096),
+            [500, 500, 0]
+        );
         let by_length = [
             rule(Some(4096), 20, 0),
             rule(Some(8192), 50, 0),
             rule(Some(4096), 30, 1),
         ];
-        assert_eq!(counts(&by_length, 4096), [200, 0, 300, 500]);
-        assert_eq!(counts(&by_length, 8192), [0, 500, 0, 500]);
-        assert_eq!(counts(&by_length, 512), [0, 0, 0, 1000]);
+        assert_eq!(count_by_file(&by_length, 4096), [200, 0, 300, 500]);
+        assert_eq!(count_by_file(&by_length, 8192), [0, 500, 0, 500]);
+        assert_eq!(count_by_file(&by_length, 512), [0, 0, 0, 1000]);
     }
 
     #[test]
-    fn priority_numbers_match_the_kernels() {
+    fn priority_numbers_are_those_of_the_kernel() {
         assert_eq!(number(PriorityClass::RealTime, 0, 0), 1 << 13);
         assert_eq!(number(PriorityClass::Idle, 7, 3), 3 << 13 | 3 << 3 | 7);
     }

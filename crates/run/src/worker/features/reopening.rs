@@ -66,8 +66,8 @@ impl Reopening {
         (!connections.is_empty()).then_some(Reopening(connections))
     }
 
-    /// True if the targets of a pool accept another operation. Those that have had their number are
-    /// reopened once nothing is in flight on them.
+    /// True if the targets of a pool accept another operation. Targets that have had their number
+    /// of operations are reopened once nothing is in flight on them.
     pub(super) fn keep_open(&mut self, io: &mut IoLoop, watchers: &mut FileWatchers, pool: usize) -> bool {
         let streams = io.pools[pool].streams.clone();
         for connection in &mut self.0 {
@@ -126,7 +126,7 @@ impl Connection {
             io.streams[*number].sequence.restart(&mut io.draws);
         }
         (self.opened, self.left) = (Some(closed), self.operations);
-        // The time to open counts for no operation.
+        // The time to open the target counts for no operation.
         io.stamp_filled();
         Ok(())
     }

@@ -19,7 +19,7 @@ use crate::worker::errors::FileLabel;
 use crate::worker::io_loop::IoLoop;
 use crate::worker::setup::{Assignment, Opened, OpenedStream, open_target};
 
-/// How long a worker sleeps when it has caught up with the reader of its trace.
+/// Sleep time of a worker that has caught up with the reader of its trace.
 const READER_WAIT: Nanos = Nanos::micros(20);
 
 /// The traces of a worker's streams.
@@ -72,7 +72,7 @@ impl Replay {
         }
     }
 
-    /// Whether a trace was replayed to its end.
+    /// True if a trace was replayed to its end.
     pub(crate) fn is_over(&self) -> bool {
         self.streams.iter().flatten().any(|stream| stream.over)
     }
@@ -89,7 +89,7 @@ impl Replay {
         files.filter(|file| !file.open).map(|file| &file.target).collect()
     }
 
-    /// Whether the worker slept since the last call to wait for the reader of a trace.
+    /// True if the worker has waited for a trace's reader since the last call.
     pub(super) fn take_stalls(&mut self) -> bool {
         let streams = self.streams.iter_mut().flatten();
         streams.fold(false, |any, stream| any | std::mem::take(&mut stream.stalled))
@@ -116,7 +116,7 @@ struct StreamReplay {
     /// Flushes are expected.
     flushes: bool,
     start: Nanos,
-    /// When the previous entry was replayed; gaps between entries count from there.
+    /// When the previous entry was replayed. The gap to the next entry is measured from then.
     last: Nanos,
     /// The current entry was awaited, so it counts as replayed at its due time.
     waited: bool,
@@ -136,7 +136,7 @@ struct ReplayedFile {
     /// Its index among the files of the engine.
     place: u16,
     open: bool,
-    /// To be closed when nothing is in flight on it.
+    /// It is closed when nothing is in flight on it.
     closing: bool,
     in_flight: u32,
 }
@@ -222,7 +222,7 @@ impl StreamReplay {
             };
             let now = io.batch.reap_time;
             let file = entry.file as usize;
-            let carried_out = match entry.what {
+            let outcome = match entry.what {
                 EntryAction::WaitUntil(_) => Ok(None),
                 EntryAction::Open => self.open(io, watchers, file).map(|()| None),
                 EntryAction::Close => {
@@ -233,7 +233,7 @@ impl StreamReplay {
                 EntryAction::Flush { data_only: false } => Ok(Some(Due::Flush(Action::Flush))),
                 EntryAction::Move(operation) => Ok(Some(Due::Move(operation))),
             };
-            let due = match carried_out {
+            let due = match outcome {
                 Ok(due) => due,
                 Err(failure) => {
                     io.fail(*failure);
@@ -266,7 +266,7 @@ impl StreamReplay {
                 Next::NotYet => {
                     self.waits += 1;
                     if io.in_flight == 0 && io.requests.is_empty() {
-                        // This affects no latency; a simulated clock stands still meanwhile.
+                        // This affects no latency; a simulated clock does not advance meanwhile.
                         std::thread::sleep(std::time::Duration::from_nanos(READER_WAIT.0));
                         self.stalled = true;
                         if self.control.stop_requested().is_none() {

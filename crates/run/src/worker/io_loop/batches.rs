@@ -9,7 +9,7 @@ use model::sequence::Operation;
 use super::{Budget, IoLoop, SlotTable, action_for};
 
 /// Fills the buffers of writes that were just queued. Filling takes longer than the rest of the
-/// loop, so each operation is ready only afterwards. Returns the time of the last.
+/// loop, so each operation is ready only afterwards. Returns when the last operation was ready.
 #[inline(never)]
 fn fill_queued(
     queued: &[Request],
@@ -116,7 +116,7 @@ impl IoLoop {
         }
     }
 
-    /// The same for several streams, which alternate.
+    /// Queues the next operations of several streams, which alternate.
     #[inline(never)]
     fn submit_streams_synchronous(&mut self) {
         let room = self.budget.remaining(self.batching.submit);
@@ -165,7 +165,7 @@ impl IoLoop {
 /// All other engines.
 impl IoLoop {
     /// Queues an operation for every free slot. Operations are submitted in batches, but their
-    /// latency counts from here: a slot that waits for submission is not idle.
+    /// latency is measured from here: a slot that waits for submission is not idle.
     #[inline(always)]
     pub(crate) fn submit_batches(&mut self) {
         if self.batching.refill_below.is_some() && self.defers_refill() {
@@ -187,7 +187,7 @@ impl IoLoop {
             // If operations complete inside the call, they are submitted one at a time. The slot is
             // free again immediately, so the pools must alternate; otherwise the first pool would
             // always be chosen.
-            if self.batching.inline.seen && !self.requests.is_empty() {
+            if self.batching.inline.is_detected && !self.requests.is_empty() {
                 self.batching.next_pool = pool + 1;
                 return;
             }
@@ -199,7 +199,7 @@ impl IoLoop {
     fn submit_stream(&mut self, number: usize) {
         let Some(pool) = self.pools.get(number) else { return };
         let mut room = pool.free_count.saturating_sub(pool.reserve);
-        if self.batching.inline.seen {
+        if self.batching.inline.is_detected {
             // More operations would only wait for completions inside the call.
             room = room.min(usize::from(self.requests.is_empty()));
         }

@@ -18,7 +18,7 @@ impl IoLoop {
         self.pacing.next_due = Nanos::NEVER;
         if !self.defers_refill() {
             self.round = self.round.wrapping_add(1);
-            if self.batching.inline.seen {
+            if self.batching.inline.is_detected {
                 self.submit_in_rotation(features);
             } else if self.bursts.is_some() {
                 self.submit_bursts(features);
@@ -136,7 +136,8 @@ impl IoLoop {
     /// all weights are equal, chooses the stream that is due first, which another would delay.
     fn choose_stream(&mut self, pool: usize) -> usize {
         let pool = &self.pools[pool];
-        let has_schedules = self.pacing.meter.paced && !matches!(self.draws, Draws::Single(_)) && pool.equal_weights();
+        let has_schedules =
+            self.pacing.meter.paced && !matches!(self.draws, Draws::Single(_)) && pool.has_equal_weights();
         let due = |number: &usize| self.streams[*number].gate.as_ref()?.scheduled();
         match has_schedules && pool.streams.clone().all(|number| due(&number).is_some()) {
             true => pool.streams.clone().min_by_key(due).unwrap_or(pool.streams.start),
@@ -144,8 +145,8 @@ impl IoLoop {
         }
     }
 
-    /// The due time of a stream's next operation, and its direction if the schedule decides it;
-    /// `None` if none is due now.
+    /// A stream's next due time, and the direction if the schedule decides it. `None` if none is
+    /// due now.
     #[inline(always)]
     pub(crate) fn pass_gate(&mut self, number: usize) -> Option<(Nanos, Option<Direction>)> {
         let now = self.batch.reap_time;
@@ -267,7 +268,7 @@ impl IoLoop {
         self.pools[pool].free_count -= 1;
     }
 
-    /// Fills the buffer of a write, whose latency counts from then.
+    /// Fills the buffer of a write, whose latency is measured from the end of filling.
     pub(crate) fn fill_write(&mut self, number: usize, slot: Slot, operation: &Operation) {
         if operation.direction != Direction::Write {
             return;

@@ -48,7 +48,7 @@ pub(crate) struct IoLoop {
     pub(crate) budget: Budget,
     /// Passes over its region that each stream makes.
     pub(crate) passes: Option<u32>,
-    /// Each pass repeats the draws of the first, if the form of draws supports it; otherwise draws
+    /// Each pass repeats the draws of the first, if the form of draws supports it. Otherwise draws
     /// continue.
     pub(crate) repeats_draws: bool,
     /// Nothing more is submitted.
@@ -66,7 +66,7 @@ pub(crate) enum IssuePath {
     General,
 }
 
-/// When delayed streams may continue.
+/// Decides when delayed streams may continue.
 #[derive(Debug)]
 pub(crate) struct PaceState {
     /// Some stream has a gate, which tracks completions.
@@ -76,7 +76,7 @@ pub(crate) struct PaceState {
     pub(crate) meter: Meter,
 }
 
-/// What a worker may still submit.
+/// The operations and bytes that a worker may still submit.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Budget {
     pub(crate) operations: u64,
@@ -174,7 +174,7 @@ impl IoLoop {
 
 /// Waiting and reaping.
 impl IoLoop {
-    /// The number of completions to wait for in the next turn, and the deadline; `phase_end` is the
+    /// The number of completions to wait for in the next turn, and the deadline. `phase_end` is the
     /// end of the phase by time. A worker that holds locks does not wait, since others wait for the
     /// locks.
     #[inline(always)]
@@ -186,7 +186,7 @@ impl IoLoop {
         let waiting = self.requests.len();
         let has_more = holds_locks && waiting > 0
             || waiting > self.batching.submit
-            || self.batching.inline.seen && waiting > 0 && self.has_room();
+            || self.batching.inline.is_detected && waiting > 0 && self.has_room();
         if has_more || self.batching.is_probing() && waiting > 0 {
             return (0, Nanos::NEVER);
         }
@@ -201,7 +201,7 @@ impl IoLoop {
         (at_least.max(1), (*next_due).min(phase_end))
     }
 
-    /// Records when the operations of this turn were issued, and how many were in flight then.
+    /// Records when the operations of this turn were issued, and the number in flight then.
     #[inline(always)]
     pub(crate) fn note_issued(&mut self, at_least: u32) {
         let taken = self.batch.submitted as usize;
@@ -225,7 +225,7 @@ impl IoLoop {
         }
         self.in_flight -= ended;
         if at_least == 0 && self.batching.adapts {
-            self.batching.learn(self.batch.submitted, ended);
+            self.batching.adapt(self.batch.submitted, ended);
         }
     }
 
@@ -275,8 +275,8 @@ impl IoLoop {
         }
     }
 
-    /// Counts the operations of a synchronous engine from `index` on, up to the first that needs
-    /// [`IoLoop::record_synchronous`]. Returns its index, and the end of the previous operation.
+    /// Counts operations of a synchronous engine until one needs [`IoLoop::record_synchronous`].
+    /// Begins at `index`. Returns the index of that operation, and the end of the previous one.
     #[inline(always)]
     pub(crate) fn reap_synchronous(&mut self, index: usize, start: Nanos) -> (usize, Nanos) {
         match (self.path, &self.streams[..]) {

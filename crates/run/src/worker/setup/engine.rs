@@ -22,7 +22,7 @@ pub(super) struct Choice {
     choice: EngineChoice,
     /// The reason, if the plan leaves the engine open.
     pub(super) reason: String,
-    /// It executes one operation after another, whatever the configured depth.
+    /// It executes one operation after another, regardless of the configured depth.
     pub(super) one_at_a_time: bool,
     /// Slots that streams and features need.
     pub(super) slots: u32,
@@ -45,7 +45,7 @@ impl Choice {
         check_choice(plan, &choice, opened)?;
         check_simulated(assignment, &choice)?;
         let is_plain_null = choice.kind == EngineKind::Null && !choice.offload;
-        let one_at_a_time = waits(&choice) || is_plain_null && plan.slots() == 1;
+        let one_at_a_time = waits_for_completion(&choice) || is_plain_null && plan.slots() == 1;
         Ok(Choice {
             slots: match one_at_a_time {
                 true => plan.streams.len() as u32,
@@ -74,7 +74,7 @@ impl Choice {
                 adapts,
             };
         }
-        let submit = match (path, keeps_buffers(plan)) {
+        let submit = match (path, needs_stable_buffers(plan)) {
             (IssuePath::General, _) => 1,
             (IssuePath::Batches, false) => MAX_IN_TURN,
             // Buffers should stay in the cache between filling and writing.
@@ -87,14 +87,14 @@ impl Choice {
         }
     }
 
-    /// The engine may complete operations inside the submitting call.
+    /// True if the engine may complete operations inside the submitting call.
     fn completes_inside(&self) -> bool {
         self.choice.kind.info().completes_inline && !self.choice.offload
     }
 
-    /// Each turn takes a stamp between submitting and waiting.
+    /// True if each turn takes a stamp between submitting and waiting.
     pub(super) fn splits_stamps(&self, plan: &Plan) -> bool {
-        plan.latency == LatencyPoints::AfterCall && !waits(&self.choice)
+        plan.latency == LatencyPoints::AfterCall && !waits_for_completion(&self.choice)
     }
 
     /// How operations are submitted.
@@ -117,7 +117,7 @@ impl Choice {
         Setup {
             slots: batches.slots,
             one_at_a_time: self.one_at_a_time,
-            one_buffer: self.one_at_a_time && !keeps_buffers(plan),
+            one_buffer: self.one_at_a_time && !needs_stable_buffers(plan),
             submit_batch: batches.submit as u32,
             complete_max: plan.batching.complete_max,
             buffer_bytes: buffer_bytes(plan),
@@ -164,12 +164,12 @@ fn open_for(work: &FileWork) -> Option<OpenFor> {
 }
 
 /// True if the engine returns only when an operation has completed.
-fn waits(choice: &EngineChoice) -> bool {
+fn waits_for_completion(choice: &EngineChoice) -> bool {
     choice.kind.is_synchronous() && !choice.offload
 }
 
 /// True if buffers must keep their contents from queueing to execution.
-fn keeps_buffers(plan: &Plan) -> bool {
+fn needs_stable_buffers(plan: &Plan) -> bool {
     plan.streams.iter().any(|stream| stream.mix.includes(Direction::Write))
 }
 
@@ -272,7 +272,7 @@ fn choose_engine(assignment: &Assignment<'_>, files: &[File], slots: u32) -> (En
     let choice = choose(files, slots);
     let mut offload = requested.offload;
     let (kind, reason) = if choice.kind == EngineKind::Iocp && assignment.worker.batching.completion_routines {
-        (EngineKind::Routines, "completion routines are asked for".to_owned())
+        (EngineKind::Routines, "the plan requests completion routines".to_owned())
     } else if choice.kind != EngineKind::Psync || cfg!(windows) {
         (choice.kind, choice.reason)
     } else if has_own_priorities(assignment.worker) {

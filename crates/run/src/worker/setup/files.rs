@@ -34,15 +34,15 @@ pub(crate) struct OpenedStream {
     pub(crate) priority: u16,
     /// Files whose cached pages are dropped before each pass.
     pub(crate) uncached: Vec<PathBuf>,
-    /// Index of each target's file. If a set has more files than may be open, only the first ones
-    /// have one.
+    /// Index of each target's file. If a set has more files than may be open, only the first
+    /// targets have a file.
     pub(crate) files: Vec<u16>,
     /// I/O priorities for parts of the operations, and the same files with each of them.
     pub(crate) rules: Vec<(PriorityRule, Vec<u16>)>,
 }
 
 impl OpenedStream {
-    /// The first file, where the files need not be distinguished.
+    /// The first file, for callers that need not distinguish the files.
     pub(crate) fn first(&self) -> u16 {
         self.files[0]
     }
@@ -245,7 +245,7 @@ fn prepare_caches(assignment: &Assignment<'_>, opened: &mut Opened) -> Result<()
             let reopened = match of_stream.files.get(number).filter(|_| stream.replay.is_none()) {
                 Some(_) => None,
                 None if stream.cache.drop_before || stream.cache.fill_before => {
-                    Some(reopened(assignment, id.0, of_stream.how)?)
+                    Some(reopen(assignment, id.0, of_stream.how)?)
                 }
                 None => continue,
             };
@@ -262,7 +262,7 @@ fn prepare_caches(assignment: &Assignment<'_>, opened: &mut Opened) -> Result<()
     Ok(())
 }
 
-fn reopened(assignment: &Assignment<'_>, target: u32, how: OpenOptions) -> Result<File, OpenError> {
+fn reopen(assignment: &Assignment<'_>, target: u32, how: OpenOptions) -> Result<File, OpenError> {
     open_target(&assignment.targets[target as usize], how, assignment.worker.engine.kind)
 }
 

@@ -26,7 +26,7 @@ use super::requests::Requests;
 use super::slots::{SlotPool, SlotTable};
 use super::stream::{LiveStream, flushes};
 use super::windows::WindowRoom;
-use super::{CellKey, CellKind, Context, Inbox, Worker, mailbox};
+use super::{CellKey, CellKind, Context, Inbox, Worker, create_mailbox};
 use crate::control::JobControl;
 use crate::control_groups::ControlGroups;
 use crate::file_claims::FileClaims;
@@ -38,8 +38,8 @@ use crate::sources::Sources;
 pub(crate) use engine::buffer_bytes;
 pub(super) use files::{Opened, OpenedStream, open_target};
 
-/// Spare rows of interval series per cell of a recorder, because an interval may be merged with the
-/// next.
+/// Spare rows of interval series per cell of a recorder. They are needed if an interval is merged
+/// with the next.
 const SPARE_ROWS: u64 = 128;
 /// The same for windows, which take more memory.
 const SPARE_WINDOWS: u64 = 16;
@@ -119,7 +119,7 @@ pub(crate) fn set_up<'plan>(assignment: &Assignment<'plan>) -> Result<(Worker<'p
     let map_bytes = extra_bytes(&streams, features.as_ref());
     let holds_locks = features.as_ref().is_some_and(Features::holds_locks);
     let errors = ErrorLog::new(assignment, &opened.files);
-    let exchanges_files = features.as_ref().is_some_and(Features::exchange_files);
+    let exchanges_files = features.as_ref().is_some_and(Features::exchanges_files);
     let files = std::mem::take(&mut opened.files);
     let setup = choice.setup(assignment, &batches, files, exchanges_files, &draws);
     let simulated = setup.simulated.clone();
@@ -128,7 +128,7 @@ pub(crate) fn set_up<'plan>(assignment: &Assignment<'plan>) -> Result<(Worker<'p
     streams::fill_buffers(&pools, &mut streams, plan, engine.as_mut());
     let window_room = WindowRoom::new(&assignment.job.windows, keys.len(), assignment.interval, SPARE_WINDOWS);
     let rows = keys.len() * rows_per_cell(assignment);
-    let (recorder, outbox, inbox) = mailbox(&keys, (rows, window_room), simulated.is_some());
+    let (recorder, outbox, inbox) = create_mailbox(&keys, (rows, window_room), simulated.is_some());
     let paced = plan.streams.iter().any(|stream| stream.pacing != Pacing::Unpaced);
     let mut batch = Batch::new(batches.slots);
     // Waiting for a lock takes time that counts for no operation.
@@ -185,9 +185,9 @@ pub(crate) fn set_up<'plan>(assignment: &Assignment<'plan>) -> Result<(Worker<'p
 }
 
 impl IssuePath {
-    /// Chooses the fast path for streams that nothing delays, each with its own slots: no features,
-    /// pacing, pauses or flushes. With `fill_device`, no operation may follow a write that finds no
-    /// space.
+    /// Chooses the fast path for streams that nothing delays, each with its own slots. They have no
+    /// features, pacing, pauses or flushes. With `fill_device`, no operation may follow a write
+    /// that finds no space.
     fn choose(plan: &Plan, no_features: bool) -> IssuePath {
         let own_slots = plan.depth == Depth::PerStream || plan.streams.len() == 1;
         let free = |stream: &Stream| {
@@ -226,7 +226,7 @@ impl Assignment<'_> {
         let mut keys = Vec::new();
         for (number, stream) in self.worker.streams.iter().enumerate() {
             let stream_number = number as u32;
-            for direction in occurring(stream) {
+            for direction in occurring_directions(stream) {
                 let paced = match &stream.pacing {
                     Pacing::Unpaced => false,
                     Pacing::Together { .. } => true,
@@ -240,7 +240,7 @@ impl Assignment<'_> {
                     in_windows,
                 });
             }
-            for direction in occurring(stream) {
+            for direction in occurring_directions(stream) {
                 for priority in priorities::numbers_of(stream, direction) {
                     keys.push(CellKey {
                         stream: stream_number,
@@ -280,7 +280,7 @@ impl Assignment<'_> {
 }
 
 /// The directions of a stream's operations, including reads and trims of verification.
-fn occurring(stream: &Stream) -> impl Iterator<Item = Direction> {
+fn occurring_directions(stream: &Stream) -> impl Iterator<Item = Direction> {
     let verified = |direction: Direction| match (&stream.verify, direction) {
         (Some(_), Direction::Read) => true,
         (Some(verify), Direction::Trim) => verify.trims.is_some() && stream.mix.includes(Direction::Write),

@@ -30,7 +30,7 @@ pub(super) fn max_buffer(stream: &Stream) -> usize {
     lengths.max().unwrap_or(1)
 }
 
-/// The streams of a worker with `slots` slots, and the file sets of those that have one.
+/// The streams of a worker with `slots` slots, and the file sets of these streams.
 pub(super) fn build(
     assignment: &Assignment<'_>,
     keys: &[CellKey],
@@ -68,8 +68,8 @@ pub(super) fn build(
     Ok((streams, FileSets::from_streams(sets)))
 }
 
-/// The operations of a stream: on its target, or on the first of its files and the set of all of
-/// them.
+/// The operations of a stream on its target. With several files, they are those on the first file,
+/// and the file set.
 fn sequence_and_set(
     assignment: &Assignment<'_>,
     stream: &Stream,

@@ -12,7 +12,7 @@ use crate::verify::state::Progress;
 use crate::worker::features::{StreamVerification, Verification, VerifySetup, load_state};
 
 impl Verification {
-    /// The verification of the streams that have one. `slots`: those of the worker.
+    /// The verification of the streams that have one. `slots` is the number of slots of the worker.
     pub(in crate::worker) fn from_plan(
         assignment: &Assignment<'_>,
         slots: u32,
@@ -20,7 +20,7 @@ impl Verification {
         let streams = assignment.worker.streams.iter().map(|stream| {
             let verify = stream.verify.as_ref().filter(|verify| verify.keys.is_none());
             verify
-                .map(|verify| for_stream(assignment, stream, verify, slots))
+                .map(|verify| create_for_stream(assignment, stream, verify, slots))
                 .transpose()
         });
         let streams = streams.collect::<Result<_, _>>()?;
@@ -28,7 +28,7 @@ impl Verification {
     }
 }
 
-fn for_stream(
+fn create_for_stream(
     assignment: &Assignment<'_>,
     stream: &Stream,
     verify: &Verify,
@@ -41,8 +41,8 @@ fn for_stream(
     let setup = VerifySetup {
         slots,
         number,
-        recorded: recorded(verify)?,
-        checkers: checkers(stream, verify, number, slots)?,
+        recorded: load_recorded_progress(verify)?,
+        checkers: create_checkers(stream, verify, number, slots)?,
     };
     let verification = StreamVerification::new(assignment.worker, stream, verify, assignment.job, setup);
     let shortest = match verify.interval {
@@ -56,7 +56,7 @@ fn for_stream(
             format!("use blocks and verification intervals of at least {min} bytes, or verify a pattern"),
         ));
     }
-    if let Some((place, min)) = verification.misplaced() {
+    if let Some((place, min)) = verification.find_misplaced_header() {
         return Err(SetupError::unfit(
             format!(
                 "a verification header cannot be {place} bytes from the beginning, where it \
@@ -68,8 +68,8 @@ fn for_stream(
     Ok(verification)
 }
 
-/// The recorded progress of an earlier run, if only that is checked.
-fn recorded(verify: &Verify) -> Result<Option<Progress>, SetupError> {
+/// Loads the recorded progress of an earlier run, if only that is checked.
+fn load_recorded_progress(verify: &Verify) -> Result<Option<Progress>, SetupError> {
     if !verify.load_state {
         return Ok(None);
     }
@@ -80,8 +80,8 @@ fn recorded(verify: &Verify) -> Result<Option<Progress>, SetupError> {
     state.map(Some)
 }
 
-/// The checker threads, if the worker does not check by itself.
-fn checkers<T: Send + 'static>(
+/// Creates the checker threads, unless the worker checks by itself.
+fn create_checkers<T: Send + 'static>(
     stream: &Stream,
     verify: &Verify,
     number: u16,

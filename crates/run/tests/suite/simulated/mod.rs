@@ -2,7 +2,7 @@
 
 mod faults;
 
-use crate::support::{device, off, plan, run_job, stream, try_run, worker};
+use crate::support::{device, plan, relative_error, run_job, stream, try_run, worker};
 use model::access::{Access, Once, Placement, Sequential};
 use model::event::{EndReason, Event, Phase};
 use model::mix::{Mix, MixRule};
@@ -14,7 +14,7 @@ use model::results::JobResults;
 use model::{Bytes, Direction, Nanos};
 
 /// Σ total / (N × T), which Little's law says is 1.
-fn little(job: &JobResults, depth: f64) -> f64 {
+fn littles_law_ratio(job: &JobResults, depth: f64) -> f64 {
     job.total().total.sum() as f64 / (depth * job.measured().0 as f64)
 }
 
@@ -27,19 +27,23 @@ fn littles_law_holds_at_every_depth() {
         let n = job.total().operations as f64;
         let bound = 0.01 + f64::from(depth) / n;
         assert!(
-            off(little(&job, f64::from(depth)), 1.0) <= bound,
+            relative_error(littles_law_ratio(&job, f64::from(depth)), 1.0) <= bound,
             "depth {depth}: {}",
-            little(&job, f64::from(depth))
+            littles_law_ratio(&job, f64::from(depth))
         );
         // 32 servers of 100 µs: 10,000 IOPS for each operation in flight, up to 320,000.
         let expected = 10_000.0 * f64::from(depth.min(32));
-        assert!(off(n / 2.0, expected) < 0.005, "depth {depth}: {} IOPS", n / 2.0);
+        assert!(
+            relative_error(n / 2.0, expected) < 0.005,
+            "depth {depth}: {} IOPS",
+            n / 2.0
+        );
     }
 }
 
-/// All operations go to the same block, so no two of them may be in flight together.
+/// All operations go to the same block, so only one may be in flight.
 #[test]
-fn operations_that_overlap_are_kept_apart_if_asked() {
+fn overlapping_operations_are_serialised_on_request() {
     for (apart, expected) in [(false, 80_000.0), (true, 10_000.0)] {
         let mut one = stream();
         one.depth = 8;
@@ -48,7 +52,10 @@ fn operations_that_overlap_are_kept_apart_if_asked() {
         all.batching.serialize_overlap = apart;
         let job = run_job(plan(device(), Stop::after(Nanos::secs(1)), vec![all]));
         let found = job.total().operations as f64;
-        assert!(off(found, expected) < 0.01, "{found} operations, apart: {apart}");
+        assert!(
+            relative_error(found, expected) < 0.01,
+            "{found} operations, apart: {apart}"
+        );
     }
 }
 
@@ -75,7 +82,7 @@ fn rates_are_kept_exactly() {
 }
 
 #[test]
-fn what_cannot_be_kept_up_with_is_counted_as_late() {
+fn operations_beyond_the_capacity_are_counted_as_late() {
     // One server of 1 ms serves 1,000 a second of the 3,000 that are due.
     let slow = SimulatedDevice {
         servers: 1,
@@ -161,7 +168,7 @@ fn counts_end_a_job_exactly() {
     check(Stop::after_bytes(Bytes(4096 * 50)), 50);
     check(
         Stop::after_bytes(Bytes(4096 * 50 + 4095)),
-        // The last one goes beyond.
+        // The last operation exceeds the limit.
         51,
     );
 }
@@ -212,7 +219,7 @@ fn pauses_come_after_the_right_operations() {
             .into_owned();
         // The pause after issuing overlaps with the last operation, which is 1 % of the cycle.
         assert!(
-            off(total.operations as f64, 2000.0) < 0.02,
+            relative_error(total.operations as f64, 2000.0) < 0.02,
             "{count:?}: {}",
             total.operations
         );
@@ -220,7 +227,7 @@ fn pauses_come_after_the_right_operations() {
 }
 
 #[test]
-fn flushes_follow_every_n_writes_and_are_counted_apart() {
+fn flushes_follow_every_n_writes_and_are_counted_separately() {
     let mut one = stream();
     one.mix = Mix::WRITES;
     one.depth = 3;
@@ -278,7 +285,7 @@ fn totals_are_the_sum_of_their_parts() {
         assert_eq!(
             series.points.read.len(),
             intervals,
-            "empty and short intervals are there"
+            "empty and short intervals are included"
         );
     }
     for direction in [Direction::Read, Direction::Write] {
@@ -340,8 +347,11 @@ fn weights_divide_a_shared_queue() {
         directions.read.unwrap().operations,
         directions.write.unwrap().operations,
     );
-    assert!(off(reads as f64 / writes as f64, 3.0) < 0.03, "{reads} {writes}");
-    assert!(off(little(&job, 16.0), 1.0) < 0.01);
+    assert!(
+        relative_error(reads as f64 / writes as f64, 3.0) < 0.03,
+        "{reads} {writes}"
+    );
+    assert!(relative_error(littles_law_ratio(&job, 16.0), 1.0) < 0.01);
 }
 
 #[test]
@@ -359,11 +369,14 @@ fn each_stream_keeps_its_own_depth() {
         directions.read.unwrap().operations,
         directions.write.unwrap().operations,
     );
-    assert!(off(reads as f64 / writes as f64, 3.0) < 0.01, "{reads} {writes}");
+    assert!(
+        relative_error(reads as f64 / writes as f64, 3.0) < 0.01,
+        "{reads} {writes}"
+    );
 }
 
 #[test]
-fn an_inline_target_is_noticed_and_given_one_at_a_time() {
+fn an_inline_target_is_detected_and_gets_one_operation_at_a_time() {
     let inline = SimulatedDevice {
         inline: true,
         service: SimulatedService::Constant {
@@ -376,8 +389,8 @@ fn an_inline_target_is_noticed_and_given_one_at_a_time() {
     let job = run_job(plan(inline, Stop::after(Nanos::secs(1)), vec![worker(vec![one])]));
     let engine = &job.workers[0].engine;
     assert!(engine.inline && engine.submit_batch == 1, "{engine:?}");
-    // Not 8 × 2 µs, which a batch of eight would have made of it.
-    assert!(off(job.total().total.quantile(0.5) as f64, 2_000.0) < 0.01);
+    // Not 8 × 2 µs, which would be the latency in a batch of eight.
+    assert!(relative_error(job.total().total.quantile(0.5) as f64, 2_000.0) < 0.01);
 }
 
 #[test]
@@ -451,12 +464,12 @@ fn rules_act_on_the_running_job() {
     // Within the width of a histogram bucket.
     assert!((24..=25).contains(&job.control[0].depth.unwrap()), "{:?}", job.control);
     assert_eq!(job.workers[0].slots, job.control[0].depth.unwrap());
-    // Statistics began anew for the last window.
+    // Statistics restarted for the last window.
     assert!(job.total().total.max() <= 260_000, "{}", job.total().total.max());
 }
 
 #[test]
-fn a_plan_that_asks_for_what_cannot_be_done_is_refused() {
+fn a_plan_with_an_unsupported_feature_is_refused() {
     let mut asks = plan(device(), Stop::after(Nanos::secs(1)), vec![worker(vec![stream()])]);
     asks.steps[0].jobs[0].workers[0].streams[0].hint.temporary = true;
     let error = try_run(asks).unwrap_err().to_string();
@@ -467,7 +480,7 @@ fn a_plan_that_asks_for_what_cannot_be_done_is_refused() {
 }
 
 #[test]
-fn a_bound_on_completions_is_kept_and_loses_nothing() {
+fn a_maximum_of_completions_is_kept_and_loses_none() {
     // Eight operations end at the same instant; three at most are taken at a time.
     let mut one = stream();
     one.depth = 8;
@@ -478,15 +491,15 @@ fn a_bound_on_completions_is_kept_and_loses_nothing() {
     let job = run_job(plan(device(), stop, vec![bounded]));
     assert_eq!(job.total().operations, 8000);
     // Classes of 0, 1, 2, 3 to 4, and more.
-    let looks = &job.workers[0].completed.classes;
+    let turns = &job.workers[0].completed.classes;
     assert!(
-        looks[2] + looks[3] > 1000 && looks[4..].iter().all(|count| *count == 0),
-        "{looks:?}"
+        turns[2] + turns[3] > 1000 && turns[4..].iter().all(|count| *count == 0),
+        "{turns:?}"
     );
 }
 
 #[test]
-fn two_flush_rules_stand_beside_each_other() {
+fn two_flush_rules_apply_together() {
     let flushes = |every_writes, data_every_writes| {
         let mut one = stream();
         one.mix = Mix::WRITES;
@@ -520,7 +533,7 @@ fn a_part_of_the_region_ends_a_job() {
         assert_eq!(job.total().operations, operations, "{percent} %");
         assert_eq!(job.ended, Some(EndReason::Done));
     }
-    // The regions of all streams count, and what comes first ends it.
+    // The regions of all streams count, and the limit that is reached first ends the job.
     let both = worker(vec![stream(), stream()]);
     let stop = Stop {
         region_percent: Some(25),
@@ -548,7 +561,7 @@ fn pauses_come_after_a_time_of_io_too() {
             .total()
             .into_owned();
         assert!(
-            off(total.operations as f64, expected) < 0.02,
+            relative_error(total.operations as f64, expected) < 0.02,
             "{operations}: {}",
             total.operations
         );
@@ -573,15 +586,18 @@ fn completion_routines_keep_the_depth_and_call_for_each_operation() {
         directions.read.unwrap().operations,
         directions.write.unwrap().operations,
     );
-    assert!(off(writes as f64 / reads as f64, 3.0) < 0.03, "{reads} {writes}");
-    assert!(off(little(&job, 16.0), 1.0) < 0.01);
+    assert!(
+        relative_error(writes as f64 / reads as f64, 3.0) < 0.03,
+        "{reads} {writes}"
+    );
+    assert!(relative_error(littles_law_ratio(&job, 16.0), 1.0) < 0.01);
     let calls = &job.workers[0].submitted.classes;
     assert!(calls[2..].iter().all(|count| *count == 0), "{calls:?}");
 }
 
 #[test]
 fn trims_before_writes_are_counted_as_trims() {
-    // A target without anything behind it, one operation at a time.
+    // The null target, one operation at a time.
     let mut one = stream();
     one.mix = Mix::TrimThenWrite;
     let stop = Stop::after_operations(1000);

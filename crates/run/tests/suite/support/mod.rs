@@ -1,4 +1,4 @@
-//! Plans for tests, with everything usual filled in.
+//! Plans for tests, with default values.
 
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
@@ -18,7 +18,7 @@ use model::{Bytes, Nanos, testing};
 use run::targets::guard::Permissions;
 use run::{RunContext, RunError};
 
-/// A device that serves 32 operations at once in 100 µs each.
+/// A device that serves 32 operations at the same time, in 100 µs each.
 pub fn device() -> SimulatedDevice {
     SimulatedDevice {
         size: Bytes::gib(1),
@@ -35,7 +35,7 @@ pub fn stream() -> Stream {
     Stream::default()
 }
 
-/// A worker with one stream of each kind given.
+/// A worker with these streams.
 pub fn worker(streams: Vec<Stream>) -> Worker {
     Worker {
         draws: DrawsForm::Native { seed: 7 },
@@ -62,7 +62,7 @@ pub fn plan(device: SimulatedDevice, stop: Stop, workers: Vec<Worker>) -> Plan {
     }
 }
 
-/// The same on a file or device.
+/// Like [`plan`], but on a file or device.
 pub fn plan_on(path: &str, engine: EngineKind, stop: Stop, mut workers: Vec<Worker>) -> Plan {
     workers.iter_mut().for_each(|worker| worker.engine.kind = engine);
     let mut plan = plan(device(), stop, workers);
@@ -70,12 +70,12 @@ pub fn plan_on(path: &str, engine: EngineKind, stop: Stop, mut workers: Vec<Work
     plan
 }
 
-/// Carries a plan out.
+/// Executes a plan.
 pub fn try_run(plan: Plan) -> Result<(Results, Vec<Event>), RunError> {
     try_run_permitted(plan, &Permissions::default())
 }
 
-/// Carries a plan out with what its user has named again.
+/// Executes a plan with these permissions of the user.
 pub fn try_run_permitted(plan: Plan, permissions: &Permissions) -> Result<(Results, Vec<Event>), RunError> {
     let interrupt = AtomicBool::new(false);
     let context = RunContext::new(ClockStart::now().calibrate(), &interrupt, permissions);
@@ -91,13 +91,13 @@ pub const QUEUE: EngineKind = if cfg!(windows) {
     EngineKind::IoUring
 };
 
-/// Carries a plan out that must succeed, and returns its first job.
+/// Executes a plan, which must succeed. Returns the results of its first job.
 pub fn run_job(plan: Plan) -> JobResults {
     let (mut results, _) = try_run(plan).expect("the plan can run");
     results.steps.remove(0).jobs.remove(0)
 }
 
 /// |a/b − 1|
-pub fn off(a: f64, b: f64) -> f64 {
+pub fn relative_error(a: f64, b: f64) -> f64 {
     (a / b - 1.0).abs()
 }

@@ -56,24 +56,24 @@ pub fn pass() -> Stop {
 }
 
 /// A file of zeros to write to.
-pub struct Ground {
+pub struct VerifiedFile {
     pub directory: tempfile::TempDir,
     pub file: PathBuf,
 }
 
-impl Ground {
-    pub fn new() -> Ground {
+impl VerifiedFile {
+    pub fn new() -> VerifiedFile {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("f");
         std::fs::write(&file, vec![0; (BLOCK * BLOCKS) as usize]).unwrap();
-        Ground { directory, file }
+        VerifiedFile { directory, file }
     }
 
     pub fn plan(&self, stop: Stop, stream: Stream) -> Plan {
         let mut one = worker(vec![stream]);
         one.draws = DrawsForm::per_purpose(0x89, 1);
         let mut plan = plan_on(self.file.to_str().unwrap(), EngineKind::Psync, stop, vec![one]);
-        // The file is there already, and is to be overwritten.
+        // The file exists already, and may be overwritten.
         plan.target_rules.consent = Consent::Implied;
         plan
     }

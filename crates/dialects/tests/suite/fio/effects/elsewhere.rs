@@ -11,7 +11,7 @@ pub const ELSEWHERE: &[(&str, &str, &str)] = &[
     (
         "unique_filename",
         "crates/fathom/tests/fleet/clients.rs",
-        "names_of_files_are_as_the_job_says",
+        "file_names_follow_the_job",
     ),
     (
         "exec_prerun",

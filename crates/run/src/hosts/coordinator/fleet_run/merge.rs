@@ -63,7 +63,7 @@ impl FleetRun<'_> {
             return Ok(());
         }
         // Ranks that stopped because of others have no reason of their own.
-        faults.retain(|one| one.why != RunError::Interrupted.to_string());
+        faults.retain(|fault| fault.why != RunError::Interrupted.to_string());
         Err(match faults.is_empty() {
             true => RunError::Interrupted,
             false => RunError::Hosts(faults),

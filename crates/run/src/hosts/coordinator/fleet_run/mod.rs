@@ -19,15 +19,17 @@ use super::super::agent::{JournalWriter, execute_with_shared_files, sleep_until}
 use super::super::barrier::{AgentProgress, Barrier, FleetPeers, Gate};
 use super::super::comm::{Comm, Incoming};
 use super::super::message::{Order, ToAgent, ToCoordinator, unpack};
-use super::super::{HEARTBEAT_INTERVAL, Journal, POLL_INTERVAL, SILENCE_TIMEOUT, no_thread, partial_results_interval};
+use super::super::{
+    HEARTBEAT_INTERVAL, Journal, POLL_INTERVAL, SILENCE_TIMEOUT, partial_results_interval, thread_error,
+};
 use super::Coordinator;
 use crate::context::{RunContext, RunHooks};
 use crate::error::{HostFault, RunError};
 use crate::results::nothing_measured;
 use crate::targets::{Cleanup, SharedFiles};
-use publish::Published;
+use publish::Publisher;
 
-/// Minimum time between the agreement on a start time and the start; longer than a message takes.
+/// Minimum time between the agreement on a start time and the start. A message takes less.
 const START_MARGIN: Nanos = Nanos::millis(20);
 /// A rank that sends nothing for this long is late, because heartbeats come every second.
 const LATE_AFTER: Duration = Duration::from_millis(2500);
@@ -143,7 +145,7 @@ impl<'a> FleetRun<'a> {
     /// Runs `work` while a thread receives messages of the other ranks.
     ///
     /// # Errors
-    /// No thread can be started; `work` was not run.
+    /// [`RunError`] if the thread cannot be started. In that case, `work` was not called.
     pub(super) fn with_listener<T>(&self, work: impl FnOnce() -> T) -> Result<T, RunError> {
         thread::scope(|scope| {
             let listener = thread::Builder::new().name("listen".into());
@@ -151,7 +153,7 @@ impl<'a> FleetRun<'a> {
                 let host = self.coordinator.rank(0).host;
                 RunError::Hosts(vec![HostFault {
                     host,
-                    why: no_thread(error),
+                    why: thread_error(error),
                 }])
             })?;
             let outcome = work();
@@ -246,7 +248,7 @@ impl<'a> FleetRun<'a> {
         }
     }
 
-    /// A rank has failed, and the others must stop.
+    /// True if a rank has failed and the others must stop.
     fn has_failed(&self, state: &FleetState) -> bool {
         // Before the start, any failure stops the run.
         let continues = self.coordinator.continues_on_loss && state.agreed.first().is_some_and(Option::is_some);
@@ -319,8 +321,8 @@ impl<'a> FleetRun<'a> {
         }
     }
 
-    /// Waits until all active ranks are ready for a step, and sends them the agreed start. `None`
-    /// if the run must stop.
+    /// Waits until all active ranks are ready for a step. Sends them the agreed start. `None` if
+    /// the run must stop.
     fn agree_on_start(&self, step: u32, cancelled_jobs: &[u32]) -> Option<Nanos> {
         let mut state = self.state();
         if self.coordinator.has_own_rank {
@@ -366,7 +368,7 @@ impl<'a> FleetRun<'a> {
         Some(at)
     }
 
-    /// Jobs of a step that must not begin, by their numbers in the plan of the fleet.
+    /// Jobs of a step that must not begin, by their numbers in the fleet's plan.
     fn cancelled_jobs(&self, step: u32) -> Vec<u32> {
         let list = self.context.hooks.cancelled.and_then(|list| list.lock().ok());
         let list = list.as_deref().map_or(&[][..], Vec::as_slice);
@@ -411,7 +413,7 @@ impl<'a> FleetRun<'a> {
             cancelled: Some(&cancelled_jobs),
             others: Some(&others),
         });
-        let mut published = Published::default();
+        let mut published = Publisher::default();
         let own = self.with_listener(|| {
             let plan = order.share.plan.clone();
             let outcome = execute_with_shared_files(shared_files, plan, context, &mut |event| {
@@ -464,7 +466,7 @@ impl<'a> FleetRun<'a> {
 
     /// Coordinates without a share of our own.
     pub(super) fn run_without_share(&self, watcher: &mut dyn FnMut(Event)) {
-        let mut published = Published::default();
+        let mut published = Publisher::default();
         let steps = self.state().agreed.len() as u32;
         for step in 0..steps {
             let waits = |state: &FleetState| {
@@ -491,7 +493,7 @@ impl<'a> FleetRun<'a> {
         self.await_others(&mut published, watcher);
     }
 
-    fn await_others(&self, published: &mut Published, watcher: &mut dyn FnMut(Event)) {
+    fn await_others(&self, published: &mut Publisher, watcher: &mut dyn FnMut(Event)) {
         loop {
             self.publish_pending(published, watcher);
             let state = self.state();

@@ -7,14 +7,14 @@ use super::{AgentEnd, AgentState, FleetRun, LATE_AFTER};
 use crate::error::RunError;
 use crate::hosts::intervals::IntervalMerger;
 
-/// State of publishing.
+/// Events that wait for those of other ranks, and the states already published.
 #[derive(Debug, Default)]
-pub(super) struct Published {
+pub(super) struct Publisher {
     intervals: IntervalMerger,
     states: Vec<PublishedState>,
 }
 
-impl Published {
+impl Publisher {
     fn state(&self, rank: u32) -> PublishedState {
         self.states.get(rank as usize).copied().unwrap_or_default()
     }
@@ -22,14 +22,14 @@ impl Published {
 
 impl FleetRun<'_> {
     /// Publishes the pending events of the other ranks.
-    pub(super) fn publish_pending(&self, published: &mut Published, watcher: &mut dyn FnMut(Event)) {
+    pub(super) fn publish_pending(&self, published: &mut Publisher, watcher: &mut dyn FnMut(Event)) {
         let (events, left, states) = {
             let mut state = self.state();
             let states: Vec<PublishedState> = state
                 .ranks
                 .iter()
                 .enumerate()
-                .map(|one| self.published_state(one))
+                .map(|numbered_rank| self.published_state(numbered_rank))
                 .collect();
             (std::mem::take(&mut state.events), state.remaining_ranks(), states)
         };
@@ -57,7 +57,7 @@ impl FleetRun<'_> {
     }
 
     /// Publishes changed states, and a finding for each lost rank.
-    fn publish_states(&self, states: &[PublishedState], published: &mut Published, watcher: &mut dyn FnMut(Event)) {
+    fn publish_states(&self, states: &[PublishedState], published: &mut Publisher, watcher: &mut dyn FnMut(Event)) {
         if states == published.states {
             return;
         }
@@ -106,7 +106,7 @@ impl FleetRun<'_> {
         rank: u32,
         event: Event,
         left: &[u32],
-        published: &mut Published,
+        published: &mut Publisher,
         watcher: &mut dyn FnMut(Event),
     ) {
         let named = |target: String| {
@@ -176,8 +176,8 @@ impl FleetRun<'_> {
         }
     }
 
-    /// The fleet's number of a rank's job, if `choose` selects this rank from those that have the
-    /// job.
+    /// The fleet's number of a rank's job. `None` unless `choose` selects this rank from those that
+    /// have the job.
     fn fleet_job_if_chosen(
         &self,
         rank: u32,
@@ -190,7 +190,8 @@ impl FleetRun<'_> {
         (choose(&mut ranks) == Some(rank)).then_some(number)
     }
 
-    /// Index of a rank's first target, and number of one of its jobs, in the plan of the fleet.
+    /// Position of a rank's job in the fleet's plan. It consists of the index of the rank's first
+    /// target and the number of the job.
     fn fleet_job(&self, rank: u32, step: u32, job: u32) -> Option<(u32, u32)> {
         let jobs = self.shares[rank as usize].jobs.get(step as usize)?;
         Some((self.shifts[rank as usize], *jobs.get(job as usize)?))

@@ -6,11 +6,11 @@ use super::{Signature, SignatureKind, View};
 type Rule = fn(&View) -> Option<bool>;
 
 const RULES: [(&str, Rule); 5] = [
-    ("InnoDB", innodb),
-    ("PostgreSQL", postgres_table),
-    ("PostgreSQL log", postgres_log),
-    ("SQL Server", sql_server),
-    ("Oracle", oracle),
+    ("InnoDB", is_innodb),
+    ("PostgreSQL", is_postgres_table),
+    ("PostgreSQL log", is_postgres_log),
+    ("SQL Server", is_sql_server),
+    ("Oracle", is_oracle),
 ];
 
 pub(super) fn find(view: &View, found: &mut Vec<Signature>) {
@@ -26,10 +26,10 @@ pub(super) fn find(view: &View, found: &mut Vec<Signature>) {
     }
 }
 
-/// The first page of a tablespace: page number 0, type 8, the tablespace's number twice, and the
-/// low half of the log position at both ends of the page (MySQL, `fil0types.h`, `fsp0types.h`).
-/// Numbers are big-endian.
-fn innodb(view: &View) -> Option<bool> {
+/// Checks the first page of a tablespace (MySQL, `fil0types.h`, `fsp0types.h`). It has page number
+/// 0, type 8, the tablespace's number twice, and the low half of the log position at both ends of
+/// the page. Numbers are big-endian.
+fn is_innodb(view: &View) -> Option<bool> {
     const PAGE_TYPE_SPACE_HEADER: u16 = 8;
     let header = view.big_u32(4)? == 0
         && view.big_u16(24)? == PAGE_TYPE_SPACE_HEADER
@@ -40,9 +40,9 @@ fn innodb(view: &View) -> Option<bool> {
     Some(header && [4096, 8192, 16384, 32768, 65536].into_iter().any(closed))
 }
 
-/// Every page of a table or index has a header with its size and layout version 4, and with
-/// ascending bounds (PostgreSQL, `bufpage.h`). Pages may be empty, except for the first.
-fn postgres_table(view: &View) -> Option<bool> {
+/// Checks the header of each page of a table or index (PostgreSQL, `bufpage.h`). It has the size of
+/// the page, layout version 4, and ascending bounds. Pages may be empty, except for the first.
+fn is_postgres_table(view: &View) -> Option<bool> {
     const PAGE: u64 = 8192;
     if view.size == 0 || !view.size.is_multiple_of(PAGE) {
         return Some(false);
@@ -63,10 +63,10 @@ fn postgres_table(view: &View) -> Option<bool> {
     Some(header(0)? && others.into_iter().all(fits))
 }
 
-/// The long header of a segment of the write-ahead log: magic 0xD1xx (0xD0xx before version 14),
-/// the flag for a long header, the segment's size and the page size (PostgreSQL,
-/// `xlog_internal.h`).
-fn postgres_log(view: &View) -> Option<bool> {
+/// Checks the long header of a segment of the write-ahead log (PostgreSQL, `xlog_internal.h`). It
+/// has magic 0xD1xx (0xD0xx before version 14), the flag for a long header, the segment's size and
+/// the page size.
+fn is_postgres_log(view: &View) -> Option<bool> {
     let (magic, flags) = (view.little_u16(0)?, view.little_u16(2)?);
     let (segment, page) = (view.little_u32(32)?, view.little_u32(36)?);
     Some(
@@ -78,9 +78,9 @@ fn postgres_log(view: &View) -> Option<bool> {
     )
 }
 
-/// The first page of a data or log file: header version 1, type 15, page 0 of its file, no
-/// neighbours (described in "Inside the Storage Engine: Anatomy of a page").
-fn sql_server(view: &View) -> Option<bool> {
+/// Checks the first page of a data or log file. It has header version 1, type 15, page 0 of its
+/// file, and no neighbours (described in "Inside the Storage Engine: Anatomy of a page").
+fn is_sql_server(view: &View) -> Option<bool> {
     let header = view.has(0, &[1, 15]) && view.size.is_multiple_of(8192) && view.size > 0;
     let alone = view.is_zero(8, 6) && view.is_zero(16, 6) && view.little_u32(32)? == 0;
     let file = view.little_u16(36)?;
@@ -88,8 +88,9 @@ fn sql_server(view: &View) -> Option<bool> {
     Some(header && alone && (1..=32767).contains(&file) && (96..=8192).contains(&free))
 }
 
-/// Block 0 of a data file: the block size at byte 20 and the letters `}|{z` at byte 28.
-fn oracle(view: &View) -> Option<bool> {
+/// Checks block 0 of a data file. It has the block size at byte 20 and the letters `}|{z` at byte
+/// 28.
+fn is_oracle(view: &View) -> Option<bool> {
     let block = view.little_u32(20)?;
     Some(matches!(block, 2048 | 4096 | 8192 | 16384 | 32768) && view.has(28, b"}|{z"))
 }

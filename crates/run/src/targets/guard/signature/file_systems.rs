@@ -1,4 +1,4 @@
-//! File systems whose magic number is too short alone: the ext family and FAT.
+//! File systems whose magic number alone is too short: the ext family and FAT.
 
 use super::{Signature, SignatureKind, View};
 
@@ -53,8 +53,8 @@ fn find_ext(view: &View) -> Option<Signature> {
     })
 }
 
-/// Checks the fields of the BIOS parameter block: many tools write no file system name beside it
-/// (Microsoft's FAT specification).
+/// Checks the fields of the BIOS parameter block (Microsoft's FAT specification). Many tools write
+/// no file system name next to it.
 fn find_fat(view: &View) -> Option<Signature> {
     let jump = view.at(0, 3)?;
     let (sector, cluster, reserved, tables, media) = (

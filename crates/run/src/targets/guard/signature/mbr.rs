@@ -3,7 +3,7 @@
 
 use super::{Signature, SignatureKind, View};
 
-/// Runs after all other detectors: file systems write the same two bytes, and a protective MBR only
+/// Runs after all other detectors. File systems write the same two bytes, and a protective MBR only
 /// repeats the GPT.
 pub(super) fn find(view: &View, found: &mut Vec<Signature>) {
     let explained = found.iter().any(|known| {

@@ -1,5 +1,4 @@
-//! Recognises the contents of a device or file by signatures at fixed positions near its beginning
-//! and end.
+//! Recognises the contents of a device or file by signatures near its beginning and end.
 //!
 //! The signatures belong to file systems, volume managers, databases and disk images. They only
 //! lead to a refusal without permission, so doubtful ones count too. But random and patterned test
@@ -84,9 +83,9 @@ fn sounds_like_a_vowel(name: &str) -> bool {
 
 /// Bytes examined at the beginning: the last signature there is VMFS at 2 MiB.
 const HEAD: u64 = (2 << 20) + (64 << 10);
-/// Bytes examined at the end: two ZFS labels of 256 KiB, aligned down to 256 KiB.
+/// Bytes examined at the end. Two ZFS labels of 256 KiB, aligned down to 256 KiB, fit.
 const TAIL: u64 = 768 << 10;
-/// The unit of reads, so that a file open for direct I/O can be examined too.
+/// The unit of reads. With it, a file open for direct I/O can be examined too.
 const UNIT: u64 = 4096;
 
 /// Finds all signatures in a file or device of the given size.

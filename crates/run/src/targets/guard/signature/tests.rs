@@ -1,5 +1,4 @@
-//! Marks made by hand after the documents of each format. Images made by the formats' own tools are
-//! in `tests/guard_system.rs`.
+//! Signatures written by hand from the documentation of each format.
 
 use std::io::Cursor;
 
@@ -9,7 +8,7 @@ use super::*;
 
 const MIB: u64 = 1 << 20;
 
-/// Bytes at places; a negative place counts from the end.
+/// Bytes at offsets; a negative offset is relative to the end.
 type Parts<'a> = &'a [(i64, &'a [u8])];
 
 fn image(size: u64, parts: Parts<'_>) -> Vec<u8> {
@@ -31,7 +30,7 @@ fn check(size: u64, parts: Parts<'_>, expected: &[&str]) {
 }
 
 #[test]
-fn fixed_marks() {
+fn fixed_signatures_are_found() {
     for (place, mark, expected) in [
         (0, &b"XFSB"[..], "an XFS file system"),
         (0x10040, b"_BHRfS_M", "a btrfs file system"),
@@ -75,7 +74,7 @@ fn fixed_marks() {
         (65526, b"SWAPSPACE2", "swap space"),
         (4086, b"S1SUSPEND\0", "a hibernated system"),
     ] {
-        // Once where all of it is looked at, once where the middle is not.
+        // The first size is read completely. Of the second, the middle is skipped.
         check(4 * MIB, &[(place, mark)], &[expected]);
         check(64 * MIB + 512, &[(place, mark)], &[expected]);
     }
@@ -101,7 +100,7 @@ fn labels_are_reported() {
     check(MIB, &[(0, b"XFSB"), (108, b"\x01\x02")], &["an XFS file system"]);
 }
 
-/// The fields of an ext superblock that are looked at.
+/// An ext superblock with the fields that the rule checks.
 fn ext(compatible: u32, incompatible: u32, read_only: u32) -> Vec<u8> {
     let mut block = vec![0u8; 1024];
     let mut put = |at: usize, value: u32| block[at..at + 4].copy_from_slice(&value.to_le_bytes());
@@ -127,7 +126,7 @@ fn the_ext_family_is_distinguished_by_features() {
         &["an ext4 file system \"root\""],
     );
     check(MIB, &[(1024, &ext(0, 8, 0))], &["an ext journal file system \"root\""]);
-    // The magic alone is two bytes, and says nothing.
+    // The magic has only two bytes, so it proves nothing by itself.
     check(MIB, &[(1080, &[0x53, 0xef])], &[]);
 }
 
@@ -141,7 +140,7 @@ fn fat_sector() -> Vec<u8> {
 }
 
 #[test]
-fn fat_is_known_by_its_parameters() {
+fn fat_is_recognised_by_its_parameters() {
     let sector = fat_sector();
     check(MIB, &[(0, &sector)], &["a FAT file system \"STICK\""]);
     let mut broken = sector.clone();
@@ -170,7 +169,7 @@ fn a_partition_table_needs_plausible_entries() {
     check(MIB, &[(0, &mbr(&[]))], &[]);
     check(MIB, &[(0, &mbr(&[odd]))], &[]);
     check(MIB, &[(0, &mbr(&[without_length]))], &[]);
-    // The protective table of a GPT is no second one.
+    // The protective MBR of a GPT is not reported as a second table.
     check(
         MIB,
         &[(0, &mbr(&[PROTECTIVE])), (512, b"EFI PART")],
@@ -179,7 +178,7 @@ fn a_partition_table_needs_plausible_entries() {
 }
 
 #[test]
-fn lvm_labels_know_their_sector() {
+fn an_lvm_label_must_contain_its_own_sector_number() {
     let label = |sector: u8| {
         [
             b"LABELONE".to_vec(),
@@ -195,14 +194,14 @@ fn lvm_labels_know_their_sector() {
 }
 
 #[test]
-fn raid_superblocks_of_every_version() {
+fn raid_superblocks_of_every_version_are_found() {
     const MAGIC: [u8; 4] = [0xfc, 0x4e, 0x2b, 0xa9];
     let version_1 = [&MAGIC[..], &[1, 0, 0, 0], &[0; 24], b"host:data\0"].concat();
     let expected = &["a Linux RAID array member \"host:data\""];
     check(8 * MIB, &[(0, &version_1)], expected);
     check(8 * MIB, &[(4096, &version_1)], expected);
     check(8 * MIB, &[(-8192, &version_1)], expected);
-    // Version 1.0 is aligned to 4 KiB, whatever the size of the device.
+    // Version 1.0 is aligned to 4 KiB for every size of the device.
     check(8 * MIB + 3584, &[(8 * MIB as i64 - 8192, &version_1)], expected);
     let version_0 = [&MAGIC[..], &[0, 0, 0, 0], &[90, 0, 0, 0]].concat();
     check(8 * MIB, &[(-65536, &version_0)], &["a Linux RAID array member"]);
@@ -247,7 +246,7 @@ fn zfs_labels_name_their_pool() {
 }
 
 #[test]
-fn bcache_and_bcachefs_are_two_things() {
+fn bcache_and_bcachefs_are_distinguished() {
     let bcache = [
         0xc6, 0x85, 0x73, 0xf6, 0x4e, 0x1a, 0x45, 0xca, 0x82, 0x65, 0xf5, 0x7f, 0x48, 0xba, 0x6d, 0x81,
     ];
@@ -259,7 +258,7 @@ fn bcache_and_bcachefs_are_two_things() {
 }
 
 #[test]
-fn databases_are_known_by_their_pages() {
+fn databases_are_recognised_by_their_pages() {
     // InnoDB: type 8 and the low half of the log position at both ends of a page of 16 KiB.
     let innodb: Parts<'_> = &[
         (16, &[0, 0, 0, 1, 1, 2, 3, 4]),
@@ -288,7 +287,7 @@ fn databases_are_known_by_their_pages() {
 }
 
 #[test]
-fn test_data_is_no_signature() {
+fn test_data_contains_no_signature() {
     // Zeros, the pattern that DiskSpd writes, patterns of fio, text.
     check(4 * MIB, &[], &[]);
     let counting: Vec<u8> = (0..4 * MIB).map(|n| n as u8).collect();
@@ -308,9 +307,9 @@ fn test_data_is_no_signature() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// Random data is what a native run fills its files with.
+    /// Native runs fill their files with random data.
     #[test]
-    fn random_data_is_no_signature(seed: u64, size in 0u64..3 * MIB) {
+    fn random_data_contains_no_signature(seed: u64, size in 0u64..3 * MIB) {
         let mut state = seed | 1;
         let words = std::iter::repeat_with(|| {
             state ^= state << 13;
@@ -322,10 +321,10 @@ proptest! {
         prop_assert!(names(&bytes).is_empty());
     }
 
-    /// A file that ends within a structure has none, and nothing panics over it. What is asked of
-    /// ext ends 104 bytes into its superblock.
+    /// A file that ends within a structure has no signature and causes no panic. The rule for ext
+    /// reads the first 104 bytes of the superblock.
     #[test]
-    fn short_files_are_looked_at_as_far_as_they_go(size in 0usize..70_000) {
+    fn truncated_files_have_only_complete_signatures(size in 0usize..70_000) {
         let whole = image(MIB, &[(0, &fat_sector()), (1024, &ext(0, 0, 0)), (0x10040, b"_BHRfS_M")]);
         let found = names(&whole[..size]);
         prop_assert_eq!(found.len(), usize::from(size >= 512) + usize::from(size >= 1128) + usize::from(size >= 0x10048));
@@ -333,7 +332,7 @@ proptest! {
 }
 
 #[test]
-fn what_cannot_be_read_is_an_error() {
+fn a_failed_read_is_an_error() {
     struct Broken;
     impl Read for Broken {
         fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {

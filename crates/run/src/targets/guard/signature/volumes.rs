@@ -3,14 +3,14 @@
 use super::{Signature, SignatureKind, View};
 
 pub(super) fn find(view: &View, found: &mut Vec<Signature>) {
-    found.extend(lvm(view));
-    found.extend(raid(view));
-    found.extend(zfs(view));
+    found.extend(find_lvm(view));
+    found.extend(find_raid(view));
+    found.extend(find_zfs(view));
 }
 
-/// A label in one of the first four sectors: `LABELONE`, its sector number, and the type at byte 24
-/// (lvm2, `label.h`).
-fn lvm(view: &View) -> Option<Signature> {
+/// Finds a label in one of the first four sectors (lvm2, `label.h`). It has `LABELONE`, its sector
+/// number, and the type at byte 24.
+fn find_lvm(view: &View) -> Option<Signature> {
     let offset = (0..4).map(|sector| sector * 512).find(|offset| {
         view.has(*offset, b"LABELONE")
             && view.has(offset + 24, b"LVM2 001")
@@ -24,9 +24,9 @@ fn lvm(view: &View) -> Option<Signature> {
     })
 }
 
-/// Superblocks of md (linux/include/uapi/linux/raid/md_p.h): version 1.1 at the beginning, 1.2 at 4
-/// KiB, 1.0 and 0.90 near the end.
-fn raid(view: &View) -> Option<Signature> {
+/// Finds superblocks of md (linux/include/uapi/linux/raid/md_p.h). Version 1.1 is at the beginning,
+/// 1.2 at 4 KiB, 1.0 and 0.90 near the end.
+fn find_raid(view: &View) -> Option<Signature> {
     const MAGIC: u32 = 0xa92b_4efc;
     let sectors = view.size / 512;
     let version_1 = [
@@ -59,9 +59,9 @@ fn raid(view: &View) -> Option<Signature> {
     })
 }
 
-/// Four labels of 256 KiB, two at each end; in each a list of names and values at 16 KiB and, from
-/// 128 KiB on, an array of uberblocks (ZFS On-Disk Specification, chapter 1).
-fn zfs(view: &View) -> Option<Signature> {
+/// Finds one of four labels of 256 KiB, two at each end. See ZFS On-Disk Specification, chapter 1.
+/// Each has a list of names and values at 16 KiB and, from 128 KiB on, an array of uberblocks.
+fn find_zfs(view: &View) -> Option<Signature> {
     const LABEL: u64 = 256 << 10;
     let end = view.size / LABEL * LABEL;
     let labels = [Some(0), Some(LABEL), end.checked_sub(2 * LABEL), end.checked_sub(LABEL)];

@@ -1,4 +1,4 @@
-//! Checks read data, in the worker or in threads; reports mismatches, writes dumps, and saves state
+//! Checks read data, in the worker or in threads. Reports mismatches, writes dumps, and saves state
 //! for a later check.
 
 use std::io::{self, Read as _, Write as _};
@@ -33,7 +33,7 @@ impl Verification {
             let faults = stream.checker.check(buffer, &block);
             if !faults.is_empty() {
                 let received = buffer.to_vec();
-                self.note_mismatches(io, (slot, &record), &block, faults, &received);
+                self.record_mismatches(io, (slot, &record), &block, faults, &received);
             }
             return;
         }
@@ -81,7 +81,7 @@ impl Verification {
                 }
             };
             if !faults.is_empty() {
-                self.note_mismatches(io, (slot, &record), &block, faults, &data);
+                self.record_mismatches(io, (slot, &record), &block, faults, &data);
             }
             let checkers = self.streams[number]
                 .as_mut()
@@ -104,7 +104,7 @@ impl Verification {
     }
 
     #[cold]
-    fn note_mismatches(
+    fn record_mismatches(
         &mut self,
         io: &mut IoLoop,
         (slot, record): (Slot, &SlotRecord),
@@ -116,7 +116,7 @@ impl Verification {
             return;
         };
         if stream.plan.dump && self.mismatches.len() < MAX_MISMATCHES {
-            dump(io, stream, record, block, received);
+            write_dumps(io, stream, record, block, received);
         }
         let path = io.errors.path(record.file).to_owned();
         let (offset, length, fault) = &faults[0];
@@ -161,8 +161,9 @@ impl Verification {
     }
 }
 
-/// Writes the received and, if its seed is known, the expected data to files with fio's names.
-fn dump(io: &IoLoop, stream: &StreamVerification, record: &SlotRecord, block: &Block, received: &[u8]) {
+/// Writes the received data to a file with fio's name. If the seed is known, also writes the
+/// expected data.
+fn write_dumps(io: &IoLoop, stream: &StreamVerification, record: &SlotRecord, block: &Block, received: &[u8]) {
     let file = |kind: &str| dump_path(&stream.plan.directory, io.errors.path(record.file), block.offset, kind);
     let write = |path: PathBuf, bytes: &[u8]| std::fs::File::create(path).and_then(|mut file| file.write_all(bytes));
     // A failed dump does not end the run, because the mismatch itself is reported anyway.
@@ -186,7 +187,7 @@ fn state_path(verify: &Verify) -> PathBuf {
     Path::new(&verify.directory).join(&verify.state_file)
 }
 
-/// Loads the state of an earlier run; on an error returns the path.
+/// Loads the state of an earlier run. An error contains the path.
 pub(crate) fn load_state(verify: &Verify) -> Result<Progress, (PathBuf, io::Error)> {
     let path = state_path(verify);
     let read = open_without_waiting(&path).and_then(|mut file| {

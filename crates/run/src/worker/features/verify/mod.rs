@@ -1,5 +1,5 @@
-//! Verification of writes: which writes are recorded or discarded, and when they are read back.
-//! `stream` has the rules of a stream, `check` the checks of data.
+//! Decides which writes are recorded or discarded, and when they are read back. `stream` has the
+//! rules of a stream, `check` the checks of data.
 
 mod check;
 mod stream;
@@ -32,9 +32,9 @@ fn request_for(block: Block, slot: Slot, file: u16, action: Action) -> Request {
     }
 }
 
-/// Maximum number of recomputed writes to skip before the worker checks for a stop, and to compute
-/// ahead of reads.
-const REPLAYED_AT_ONCE: u64 = 1024;
+/// Maximum number of recomputed writes to skip before the worker checks for a stop. Also the
+/// maximum to compute ahead of reads.
+const MAX_RECOMPUTED_IN_A_ROW: u64 = 1024;
 
 /// The verification of a worker's streams.
 #[derive(Debug)]
@@ -48,9 +48,9 @@ pub(crate) struct Verification {
     trims_the_rest: bool,
     /// Start and length of the verify phase.
     phase: (Option<Nanos>, Nanos),
-    /// Usage of the thread at the start of that phase; after its end, the usage within it.
+    /// Usage of the thread at the start of that phase. After its end, the usage within it.
     phase_usage: Usage,
-    /// The same for verification between two rounds, within the measured window.
+    /// Start and length of verification between two rounds, within the measured window.
     between_rounds: (Option<Nanos>, Nanos),
     mismatches: Vec<Mismatch>,
     mismatch_count: u64,
@@ -104,7 +104,7 @@ impl Verification {
     fn issue_checks(&mut self, io: &mut IoLoop, files: &mut Files) {
         io.round = io.round.wrapping_add(1);
         for pool in 0..io.pools.len() {
-            while io.pools[pool].has_room() && (io.requests.is_empty() || !io.batching.inline.seen) {
+            while io.pools[pool].has_room() && (io.requests.is_empty() || !io.batching.inline.is_detected) {
                 let slot = io.pools[pool].next_slot();
                 let mut streams = io.pools[pool].streams.clone();
                 if !streams.any(|number| self.read_back(io, files, pool, number, slot)) {
@@ -144,7 +144,7 @@ impl Verification {
         let Some(stream) = &mut self.streams[number] else {
             return false;
         };
-        stream.backlog_is_due() && self.read_back(io, files, pool, number, slot)
+        stream.is_backlog_due() && self.read_back(io, files, pool, number, slot)
             || self.trim_written(io, files, pool, number, slot)
     }
 
@@ -165,7 +165,7 @@ impl Verification {
         let Some(written) = stream.history.take_next() else {
             return false;
         };
-        let block = stream.expected(written.block);
+        let block = stream.expected_block(written.block);
         stream.tags[slot.0 as usize] = SlotTag::Check(block);
         stream.count_backlog_read();
         let request = request_for(block, slot, file, Action::Read);
@@ -178,7 +178,7 @@ impl Verification {
         let Some(stream) = &mut self.streams[number] else {
             return false;
         };
-        if !stream.trim_is_due() {
+        if !stream.is_trim_due() {
             return false;
         }
         let Some(file) = stream.history.next_file_to_trim() else {
@@ -197,8 +197,8 @@ impl Verification {
         true
     }
 
-    /// Recomputes written data: everything if blocks may have been rewritten, otherwise as much as
-    /// is read next.
+    /// Recomputes written data. If blocks may have been rewritten, recomputes everything; otherwise
+    /// as much as is read next.
     fn recompute(&mut self, io: &mut IoLoop, number: usize) {
         let Some(stream) = &mut self.streams[number] else {
             return;
@@ -220,8 +220,8 @@ impl Verification {
         }
     }
 
-    /// Skips an operation that must not be issued: a write of a stream that only verifies, or a
-    /// read of data that an earlier run did not record. `None` if it must be issued; otherwise
+    /// Skips an operation that must not be issued. It is a write of a stream that only verifies, or
+    /// a read of data that an earlier run did not record. `None` if it must be issued; otherwise
     /// whether more may be skipped immediately.
     pub(super) fn skip_operation(
         &mut self,
@@ -279,7 +279,7 @@ impl Verification {
     }
 }
 
-/// What the lifecycle asks and announces.
+/// Hooks of the lifecycle.
 impl Verification {
     /// True if there is written data to verify.
     pub(crate) fn has_to_verify(&self) -> bool {

@@ -1,4 +1,4 @@
-//! The verification of a stream: which writes are recorded, and when blocks are read back or
+//! Decides which writes of a stream are recorded. Also decides when blocks are read back or
 //! discarded.
 
 use engine::Slot;
@@ -8,7 +8,7 @@ use model::draws::{Draws, DrawsForm, Purpose};
 use model::plan::{Job, Pacing, Stream, StreamTarget, TrimWritten, Verify, Worker as Plan};
 use model::sequence::Operation;
 
-use super::{EndedOperation, Progress, REPLAYED_AT_ONCE, SlotRecord, SlotTag};
+use super::{EndedOperation, MAX_RECOMPUTED_IN_A_ROW, Progress, SlotRecord, SlotTag};
 use crate::verify::history::{History, Note, Written};
 use crate::verify::pool::Pool;
 use crate::verify::{Block, Checker};
@@ -43,22 +43,22 @@ pub(crate) struct StreamVerification {
     pub(super) progress: Option<Progress>,
     /// The progress in an earlier run; only that is checked.
     recorded: Option<Progress>,
-    /// Threads that check.
+    /// Checker threads, unless the worker checks by itself.
     pub(super) checkers: Option<Pool<(Slot, SlotRecord)>>,
 }
 
 /// Recomputed writes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Replayed {
-    /// How many were issued since the stream restarted.
+    /// The number of writes issued since the stream restarted.
     issued: u64,
-    /// How many of them were recomputed.
+    /// The number of recomputed writes among them.
     recomputed: u64,
-    /// The number of the first.
+    /// The sequence number of the first of these writes.
     first: u64,
 }
 
-/// What a stream's verification needs besides its plan.
+/// Data that a stream's verification needs besides its plan.
 #[derive(Debug)]
 pub(crate) struct VerifySetup {
     /// Slots of the worker.
@@ -102,18 +102,18 @@ impl StreamVerification {
         }
     }
 
-    /// The min length of a block or an interval.
+    /// The minimum length of a block or an interval.
     pub(crate) fn min_length(&self) -> usize {
         self.checker.min_length()
     }
 
     /// The position of the header and its minimum, if the position is invalid.
-    pub(crate) fn misplaced(&self) -> Option<(usize, usize)> {
+    pub(crate) fn find_misplaced_header(&self) -> Option<(usize, usize)> {
         let (place, min) = (self.checker.place(), self.checker.min_header_offset());
         (place > 0 && place < min).then_some((place, min))
     }
 
-    /// The next write, or the next block of those that were written before.
+    /// The block of the next write, or the next block that was written before.
     fn next_block(&mut self, operation: &Operation, draws: &mut Draws) -> Block {
         let number = self.writes;
         self.writes += 1;
@@ -133,7 +133,7 @@ impl StreamVerification {
     }
 
     /// Records a block that is written to `file`, or counts as written. Returns its history entry.
-    fn note(&mut self, file: u32, block: Block, draws: &mut Draws) -> Option<Note> {
+    fn record_block(&mut self, file: u32, block: Block, draws: &mut Draws) -> Option<Note> {
         // Draw even if the result is unused, so that other draws stay the same.
         let trim = self.trims.is_some_and(|trims| {
             let max = u32::MAX / 100 * u32::from(trims.percent);
@@ -148,7 +148,7 @@ impl StreamVerification {
     }
 
     /// The expected data of a block.
-    pub(super) fn expected(&self, block: Block) -> Block {
+    pub(super) fn expected_block(&self, block: Block) -> Block {
         Block {
             seed: block.seed.filter(|_| !self.plan.any_seed),
             number: block.number.filter(|_| !self.plan.any_order),
@@ -158,7 +158,7 @@ impl StreamVerification {
         }
     }
 
-    /// Fills the buffer of a write to `file`, and records what is needed to check it.
+    /// Fills the buffer of a write to `file`, and records the data for its check.
     pub(super) fn fill_write(
         &mut self,
         (slot, file): (Slot, u32),
@@ -170,7 +170,7 @@ impl StreamVerification {
         let mut block = self.next_block(operation, draws);
         self.checker.fill(buffer, &mut block, now.0, filler);
         let note = match self.remembers {
-            true => self.note(file, block, draws),
+            true => self.record_block(file, block, draws),
             false => None,
         };
         if let Some(replayed) = &mut self.replayed {
@@ -188,7 +188,7 @@ impl StreamVerification {
         self.tags[slot.0 as usize] = match self.checks_reads {
             true => {
                 let block = self.next_block(operation, draws);
-                SlotTag::Check(self.expected(block))
+                SlotTag::Check(self.expected_block(block))
             }
             false => SlotTag::Nothing,
         };
@@ -208,11 +208,11 @@ impl StreamVerification {
         }
         let block = self.next_block(operation, draws);
         if !self.checks_reads
-            && let Some(note) = self.note(file, block, draws)
+            && let Some(note) = self.record_block(file, block, draws)
         {
             self.history.record_completed(note, true);
         }
-        Some(!self.writes.is_multiple_of(REPLAYED_AT_ONCE))
+        Some(!self.writes.is_multiple_of(MAX_RECOMPUTED_IN_A_ROW))
     }
 
     /// Processes a completed operation. Returns the block to check, if any.
@@ -242,11 +242,11 @@ impl StreamVerification {
     }
 }
 
-/// When blocks are read back or discarded.
+/// Reading back and discarding blocks.
 impl StreamVerification {
-    /// True if a backlog read is due. fio's rule: after every N writes, that many of the oldest
+    /// True if a backlog read is due. By fio's rule, after every N writes, that many of the oldest
     /// blocks are read back.
-    pub(super) fn backlog_is_due(&mut self) -> bool {
+    pub(super) fn is_backlog_due(&mut self) -> bool {
         let backlog = self.plan.backlog;
         if backlog == 0 || self.history.len() == 0 {
             return false;
@@ -266,8 +266,9 @@ impl StreamVerification {
         self.backlog_left = self.backlog_left.saturating_sub(1);
     }
 
-    /// The same for trims. As in fio, the block that makes a batch due does not belong to it.
-    pub(super) fn trim_is_due(&mut self) -> bool {
+    /// True if a trim of the backlog is due. As in fio, the block that makes a batch due does not
+    /// belong to it.
+    pub(super) fn is_trim_due(&mut self) -> bool {
         let Some(trims) = self.trims.filter(|trims| trims.backlog > 0) else {
             return false;
         };
@@ -290,13 +291,13 @@ impl StreamVerification {
 
     /// True if there are blocks to verify or recompute.
     pub(super) fn has_blocks(&self) -> bool {
-        let to_work_out = |replayed: &Replayed| replayed.recomputed < replayed.issued;
-        self.history.len() > 0 || self.replayed.as_ref().is_some_and(to_work_out)
+        let has_more = |replayed: &Replayed| replayed.recomputed < replayed.issued;
+        self.history.len() > 0 || self.replayed.as_ref().is_some_and(has_more)
     }
 
     /// True if more must be recomputed before the next block is read.
     pub(super) fn must_recompute(&self) -> bool {
-        let enough = !self.history.repeats() && self.history.len() as u64 >= REPLAYED_AT_ONCE;
+        let enough = !self.history.repeats() && self.history.len() as u64 >= MAX_RECOMPUTED_IN_A_ROW;
         let left = |replayed: &Replayed| replayed.recomputed < replayed.issued;
         !enough && self.replayed.as_ref().is_some_and(left)
     }
@@ -307,7 +308,7 @@ impl StreamVerification {
         let number = replayed.first + replayed.recomputed;
         replayed.recomputed += 1;
         let block = self.block(operation, number, draws);
-        if let Some(note) = self.note(0, block, draws) {
+        if let Some(note) = self.record_block(0, block, draws) {
             self.history.record_completed(note, true);
         }
     }
@@ -323,8 +324,7 @@ impl StreamVerification {
     }
 }
 
-/// True if the operations of a stream depend only on its seed, and nothing else about them is
-/// needed.
+/// True if the seed of a stream is sufficient to recompute its operations.
 fn can_be_recomputed(plan: &Plan, stream: &Stream, verify: &Verify) -> bool {
     let only_at_the_end = verify.backlog == 0 && verify.trims.is_none() && !verify.flushed_only && !verify.only;
     only_at_the_end

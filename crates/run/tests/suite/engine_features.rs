@@ -1,5 +1,5 @@
-//! Wishes that only some engines and targets can fulfil: I/O priorities of single operations,
-//! atomic writes.
+//! Features that only some engines and targets have. They are I/O priorities of single operations,
+//! atomic writes, and a pool of threads that make the calls.
 
 use crate::support::{plan_on, run_job, stream, try_run, worker};
 use model::Bytes;
@@ -7,12 +7,12 @@ use model::mix::{Mix, MixRule};
 use model::plan::{CacheMode, EngineKind, Plan, Prepare, Priority, PriorityClass, Stop, Worker};
 
 fn target() -> (tempfile::TempDir, String) {
-    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("cargo has made it");
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("cargo has created it");
     let path = directory.path().join("target");
     (directory, path.display().to_string())
 }
 
-/// A thousand operations on a file of fathom's own making.
+/// A thousand operations on a file that fathom creates.
 fn plan(path: &str, kind: EngineKind, workers: Vec<Worker>) -> Plan {
     let mut plan = plan_on(path, kind, OPERATIONS, workers);
     plan.targets[0].prepare = Prepare::Filled {
@@ -40,7 +40,7 @@ fn asynchronous() -> Vec<EngineKind> {
 }
 
 #[test]
-fn operations_carry_priorities_of_their_own() {
+fn operations_have_their_own_priorities() {
     let (_directory, path) = target();
     let priority = |level, percent| {
         Some(Priority {
@@ -61,12 +61,12 @@ fn operations_carry_priorities_of_their_own() {
         assert_eq!(job.workers[0].failure, None, "{}", kind.name());
         assert_eq!(job.total().operations, 1000, "{}", kind.name());
     }
-    // On Windows it is the open file that has a priority, whatever uses it.
+    // On Windows every engine supports this, because the priority belongs to the open file.
     if !cfg!(windows) {
         let error = try_run(plan(&path, EngineKind::Psync, both)).unwrap_err();
         assert!(error.to_string().contains("same I/O priority"), "{error}");
     }
-    // One operation at a time is no reason for an engine that cannot do it.
+    // At one operation at a time, the choice must still be an engine that supports priorities.
     let mut part = stream();
     part.priority = priority(3, 50);
     let job = run_job(plan(&path, EngineKind::Auto, vec![worker(vec![part])]));
@@ -111,12 +111,12 @@ fn atomic_writes_are_done_or_refused_with_the_reason() {
     assert!(error.contains("the psync engine"), "{error}");
 }
 
-/// What a system is known to lack is reported before anything is made.
+/// An engine that the system lacks is reported before anything is created.
 #[test]
-fn an_engine_of_another_system_is_refused_before_anything_is_made() {
+fn an_engine_of_another_system_is_refused_before_anything_is_created() {
     let (_directory, path) = target();
     let Some(refusal) = engine::unsupported_reason(EngineKind::IoRing, true) else {
-        // A Windows that has it.
+        // This version of Windows has the engine.
         let job = run_job(plan(&path, EngineKind::IoRing, vec![worker(vec![stream()])]));
         assert_eq!(job.total().operations, 1000);
         return;
@@ -137,16 +137,14 @@ fn an_engine_of_another_system_is_refused_before_anything_is_made() {
     }
 }
 
-/// With a pool of threads that make the calls, operations of a synchronous engine are in flight
-/// side by side.
+/// With a pool of threads, a synchronous engine has several operations in flight.
 #[test]
 fn a_pool_of_threads_makes_the_calls() {
     for offload in [false, true] {
         let (_directory, path) = target();
         let mut one = stream();
         one.depth = 4;
-        // From the page cache a call can end before the worker continues at all, where the cores
-        // are few.
+        // With few cores, a read from the page cache can end before the worker continues.
         one.cache = CacheMode::DIRECT;
         one.mix = Mix::drawn(30.0, MixRule::Independent);
         let mut pooled = worker(vec![one]);
@@ -166,7 +164,7 @@ fn a_pool_of_threads_makes_the_calls() {
             .any(|feature| feature.contains("pool of 4 threads"));
         assert_eq!((worker.engine.kind, named), (EngineKind::Psync, offload));
     }
-    // The null engine has no calls, and its operations go through the pool all the same.
+    // The null engine makes no calls, but its operations still go through the pool.
     let mut pooled = worker(vec![stream()]);
     pooled.engine.offload = true;
     let (_directory, path) = target();
