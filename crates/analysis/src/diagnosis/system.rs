@@ -277,14 +277,8 @@ mod tests {
         let evenly = [(vec![0], 500), (vec![1], 500)];
         let row = |device: &str, limit: f64, share: f64| (device.to_owned(), limit, share);
         let both = [row("7:1", 500.0, 0.5), row("7:2", 700.0, 0.5)];
-        assert_eq!(
-            found(
-                &[a.clone(), b.clone()],
-                &[target_on(&["7:1"]), target_on(&["7:2"])],
-                &evenly
-            ),
-            both
-        );
+        let apart = [target_on(&["7:1"]), target_on(&["7:2"])];
+        assert_eq!(found(&[a.clone(), b.clone()], &apart, &evenly), both);
         let first = [a.clone()];
         assert_eq!(
             found(&first, &[target_on(&["7:1"]), target_on(&["7:1"])], &evenly),
@@ -292,19 +286,9 @@ mod tests {
         );
         // One of four operations goes to the limited device.
         let unevenly = [(vec![0], 300), (vec![1], 900)];
-        assert_eq!(
-            found(&first, &[target_on(&["7:1"]), target_on(&["7:2"])], &unevenly),
-            [row("7:1", 500.0, 0.25)]
-        );
+        assert_eq!(found(&first, &apart, &unevenly), [row("7:1", 500.0, 0.25)]);
         // Results do not record how a stream divides its operations.
-        assert_eq!(
-            found(
-                &first,
-                &[target_on(&["7:1"]), target_on(&["7:2"])],
-                &[(vec![0, 1], 900)]
-            ),
-            []
-        );
+        assert_eq!(found(&first, &apart, &[(vec![0, 1], 900)]), []);
         // A target on two limited devices counts for both.
         let two = [target_on(&["7:1", "7:2"]), target_on(&["7:2", "8:0"])];
         assert_eq!(
