@@ -433,7 +433,7 @@ fn listed(of: &Conversion) -> Vec<String> {
 
 #[test]
 fn every_change_is_visible_or_listed() {
-    for dialect in [Dialect::Native, Dialect::Fio, Dialect::Diskspd] {
+    for dialect in [Dialect::Native, Dialect::Fio, Dialect::Diskspd, Dialect::Iometer] {
         let before = convert::to(dialect, &base());
         for (name, change) in CHANGES {
             let mut plan = base();

@@ -569,6 +569,15 @@ pub(super) fn latency_max(at: &Place<'_>, wanted: &Place<'_>) -> String {
     })
 }
 
+/// Iometer counts I/O errors in every test.
+pub(super) fn errors_verdict(pair: &Pair<'_>) -> Verdict {
+    let is_strict = pair.wanted.stream.on_error.tolerate_read.is_empty();
+    match pair.to == Dialect::Iometer && is_strict {
+        true => Verdict::Habit,
+        false => Lost,
+    }
+}
+
 pub(super) fn verify(pair: &Pair<'_>) -> Difference {
     // The path of a state follows from the job names.
     let without_path = |verify: &Verify| Verify {
