@@ -274,7 +274,12 @@ impl Tests {
     /// Adds a test. Its workers keep their order; a worker with other settings than before is a new
     /// one, which is idle in the tests before.
     fn add(&mut self, parts: &[Part]) {
-        let mut from = 0;
+        let is_known = |part: &Part| self.workers.iter().any(|(worker, _)| *worker == part.worker);
+        // Workers of which none is known come last.
+        let mut from = match parts.iter().any(is_known) {
+            true => 0,
+            false => self.workers.len(),
+        };
         for part in parts {
             let name = self.spec(part);
             let found = self.workers[from..]
