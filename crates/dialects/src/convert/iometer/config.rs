@@ -168,7 +168,7 @@ fn settings(plan: &Plan, worker: &PlanWorker, number: u64, echo: Option<&Echo>) 
     let disks = echo.map(|echo| &echo.disks).filter(|disks| disks.len() == ids.len());
     let targets = match disks {
         Some(disks) => disks.clone(),
-        None => ids.iter().map(|id| target_name(&plan.target(*id).path)).collect(),
+        None => ids.iter().map(|id| target_name(plan.target(*id))).collect(),
     };
     let sector = targets.first().map_or(1, |name| sector(name));
     let (starting_sector, maximum_size) = region(plan.target(ids[0]), stream, sector);

@@ -98,20 +98,23 @@ impl Machine for PlanTargets<'_> {
     }
 }
 
-/// The name of the target at a path. A relative path must not look like the name of a disk.
-fn target_name(path: &str) -> String {
+/// The name of a target. A relative path must not look like the name of a disk.
+fn target_name(target: &Target) -> String {
+    let path = &target.path;
     let plain = || path.replace(|letter: char| letter.is_control(), " ");
-    let is_relative = !path.starts_with(['/', '.', '\\']) && !path.contains(':');
+    let is_file = !matches!(target.kind, TargetKind::Nothing { .. } | TargetKind::Simulated { .. });
+    let has_root = ["/", "./", "../", r"\\"].iter().any(|start| path.starts_with(start)) || path.contains(':');
     match targets::disk_name(path) {
         Some(name) => name,
-        None if is_relative => format!("./{}", plain()),
+        None if is_file && path == "." => "./".into(),
+        None if is_file && !has_root => format!("./{}", plain()),
         None => plain(),
     }
 }
 
 /// Targets that `fathom iometer` finds, and Iometer does not.
 fn paths_without_name(plan: &Plan) -> Option<Lost> {
-    let names = plan.targets.iter().map(|target| target_name(&target.path));
+    let names = plan.targets.iter().map(target_name);
     let mut paths: Vec<String> = names.filter(|name| targets::is_path(name, true)).collect();
     paths.dedup();
     (!paths.is_empty()).then(|| Lost {

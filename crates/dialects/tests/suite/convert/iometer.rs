@@ -223,6 +223,8 @@ fn names_are_those_that_iometer_has_for_disks() {
         (r"\\.\PhysicalDrive3", "PHYSICALDRIVE:3", false),
         ("/mnt/x/f.dat", "/mnt/x/f.dat", true),
         ("f.dat", "./f.dat", true),
+        (".f", "./.f", true),
+        (".", "./", true),
         ("/dev/disk/by-id/x", "/dev/disk/by-id/x", true),
     ] {
         let mut plan = diskspd_line("-Sh -b4K -r -d5 -W0 a.dat");

@@ -194,7 +194,10 @@ fn is_synchronous_by_depth(pair: &Pair<'_>) -> bool {
 
 pub(super) fn engine_verdict(pair: &Pair<'_>) -> Verdict {
     let (wanted, got) = (pair.wanted.worker.engine.kind, pair.got.worker.engine.kind);
-    match is_synchronous_by_depth(pair) || (wanted, got) == (EngineKind::Psync, EngineKind::Auto) {
+    // On Linux, Iometer itself uses AIO.
+    let is_of_iometer = pair.to == Dialect::Iometer && wanted == EngineKind::Libaio;
+    let is_default = (wanted, got) == (EngineKind::Psync, EngineKind::Auto);
+    match is_synchronous_by_depth(pair) || is_default || is_of_iometer {
         true => Differs,
         false => Lost,
     }
