@@ -262,7 +262,7 @@ fn what_iometer_lacks_is_listed() {
         assert!(lost.contains(line), "{line}:\n{lost}");
     }
     // A share that is no whole percent, and a file whose size no region reaches.
-    let found = to_iometer(&diskspd_line("-Sh -b4K -r -d5 -W0 -c1G -f512M -t2 -F4 /d/f"));
+    let found = to_iometer(&diskspd_line("-Sh -b4K -r -d5 -W0 -c1G -f512M -t2 /d/f"));
     let lost = texts(&found.lost).join("\n");
     assert!(lost.contains("a file of 1g; Iometer: a file of 512m"), "{lost}");
 }
