@@ -6,6 +6,7 @@ mod compare;
 mod diskspd;
 mod diskspd_line;
 mod fio;
+mod iometer;
 mod native;
 mod vdbench;
 mod words;
@@ -18,6 +19,7 @@ use model::results::Equivalent;
 
 pub use diskspd::to_diskspd;
 pub use fio::to_fio;
+pub use iometer::to_iometer;
 /// The form of a text.
 pub use model::results::EquivalentForm as Form;
 pub use native::{to_native, to_native_document};
@@ -78,7 +80,7 @@ pub fn to(dialect: Dialect, plan: &Plan) -> Conversion {
         Dialect::Fio => to_fio(plan),
         Dialect::Diskspd => to_diskspd(plan),
         Dialect::Vdbench => to_vdbench(plan),
-        Dialect::Iometer => without_writer(dialect, "files"),
+        Dialect::Iometer => to_iometer(plan),
     }
 }
 

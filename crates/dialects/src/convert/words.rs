@@ -141,6 +141,8 @@ pub(super) fn access(stream: &Stream, direction: Direction) -> String {
             size(walk.start.0)
         ),
         Access::Random { placement: of } => placement(of, direction),
+        Access::Mixed(mixed) if mixed.random_percent[direction] == 0 => "sequential".into(),
+        Access::Mixed(mixed) if mixed.random_percent[direction] == 100 => placement(&mixed.placement, direction),
         Access::Mixed(mixed) => format!(
             "{} % random ({}), the others sequential",
             mixed.random_percent[direction],

@@ -4,18 +4,18 @@
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Config {
     /// The version of the first line, in digits: `1.1.0`.
-    pub(super) version: String,
+    pub(crate) version: String,
     /// `'TEST SETUP`.
-    pub(super) setup: TestSetup,
+    pub(crate) setup: TestSetup,
     /// `'ACCESS SPECIFICATIONS`, in their order.
-    pub(super) specs: Vec<AccessSpec>,
+    pub(crate) specs: Vec<AccessSpec>,
     /// `'MANAGER LIST`.
-    pub(super) managers: Vec<Manager>,
+    pub(crate) managers: Vec<Manager>,
 }
 
 impl Config {
     /// The specification with a name.
-    pub(super) fn spec(&self, name: &str) -> Option<&AccessSpec> {
+    pub(crate) fn spec(&self, name: &str) -> Option<&AccessSpec> {
         self.specs.iter().find(|spec| spec.name == name)
     }
 }
@@ -23,18 +23,18 @@ impl Config {
 /// `'TEST SETUP`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TestSetup {
-    pub(super) description: String,
+    pub(crate) description: String,
     /// Measured time in seconds; 0: until stopped.
-    pub(super) run_seconds: u64,
+    pub(crate) run_seconds: u64,
     /// Time before recording, in seconds.
-    pub(super) ramp_up_seconds: u64,
+    pub(crate) ramp_up_seconds: u64,
     /// Workers of a manager that the file does not list; absent: one for each processor.
-    pub(super) disk_workers: Option<u32>,
-    pub(super) record: Record,
-    pub(super) workers: Steps,
-    pub(super) targets: Steps,
-    pub(super) depth: Steps,
-    pub(super) test_type: TestType,
+    pub(crate) disk_workers: Option<u32>,
+    pub(crate) record: Record,
+    pub(crate) workers: Steps,
+    pub(crate) targets: Steps,
+    pub(crate) depth: Steps,
+    pub(crate) test_type: TestType,
 }
 
 impl Default for TestSetup {
@@ -61,11 +61,11 @@ impl Default for TestSetup {
 /// How a number increases from step to step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Steps {
-    pub(super) start: u32,
+    pub(crate) start: u32,
     /// The maximum; only queue depths have one.
-    pub(super) end: u32,
-    pub(super) step: u32,
-    pub(super) exponential: bool,
+    pub(crate) end: u32,
+    pub(crate) step: u32,
+    pub(crate) exponential: bool,
 }
 
 impl Default for Steps {
@@ -140,10 +140,10 @@ impl TestType {
 /// An access specification.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AccessSpec {
-    pub(super) name: String,
+    pub(crate) name: String,
     /// The workers without a list of their own to which it is assigned.
-    pub(super) assignment: Assignment,
-    pub(super) lines: Vec<SpecLine>,
+    pub(crate) assignment: Assignment,
+    pub(crate) lines: Vec<SpecLine>,
 }
 
 /// `NONE ALL DISK NET`.
@@ -169,47 +169,47 @@ impl Assignment {
 /// A line of an access specification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpecLine {
-    pub(super) size: u32,
-    pub(super) percent: u32,
-    pub(super) reads: u32,
-    pub(super) random: u32,
+    pub(crate) size: u32,
+    pub(crate) percent: u32,
+    pub(crate) reads: u32,
+    pub(crate) random: u32,
     /// Milliseconds before each burst.
-    pub(super) delay: u32,
-    pub(super) burst: u32,
-    pub(super) align: u32,
-    pub(super) reply: u32,
+    pub(crate) delay: u32,
+    pub(crate) burst: u32,
+    pub(crate) align: u32,
+    pub(crate) reply: u32,
 }
 
 /// A manager: a machine with its workers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Manager {
-    pub(super) name: String,
-    pub(super) address: String,
-    pub(super) workers: Vec<Worker>,
+    pub(crate) name: String,
+    pub(crate) address: String,
+    pub(crate) workers: Vec<Worker>,
     /// Its line in the file.
-    pub(super) line: usize,
+    pub(crate) line: usize,
 }
 
 /// A worker: a thread with targets and specifications.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Worker {
-    pub(super) name: String,
+    pub(crate) name: String,
     /// `NETWORK,TCP` and the like; empty for disks.
-    pub(super) network: String,
-    pub(super) outstanding: u32,
+    pub(crate) network: String,
+    pub(crate) outstanding: u32,
     /// Transactions after which a target is closed and reopened.
-    pub(super) connection: Option<u32>,
-    pub(super) seed: Option<u32>,
+    pub(crate) connection: Option<u32>,
+    pub(crate) seed: Option<u32>,
     /// Sectors; 0: all.
-    pub(super) maximum_size: u64,
-    pub(super) starting_sector: u64,
-    pub(super) pattern: DataPattern,
+    pub(crate) maximum_size: u64,
+    pub(crate) starting_sector: u64,
+    pub(crate) pattern: DataPattern,
     /// Names of specifications in the order of tests.
-    pub(super) specs: Vec<String>,
+    pub(crate) specs: Vec<String>,
     /// Names of targets.
-    pub(super) targets: Vec<String>,
+    pub(crate) targets: Vec<String>,
     /// Its line in the file.
-    pub(super) line: usize,
+    pub(crate) line: usize,
 }
 
 /// `Data pattern`.

@@ -99,7 +99,7 @@ fn counts(steps: Steps, max: usize) -> Vec<usize> {
 }
 
 /// Queue depths: one beyond the end is not used.
-fn depths(steps: Steps) -> Vec<u32> {
+pub(crate) fn depths(steps: Steps) -> Vec<u32> {
     let depths = series(steps)
         .take_while(|depth| *depth <= steps.end.into())
         .take(MAX_RUNS + 1);

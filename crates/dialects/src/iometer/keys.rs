@@ -1,4 +1,5 @@
-//! The table of keys: what the reader accepts, and what `docs/iometer.md` lists.
+//! The table of keys: what the reader accepts and the writer writes, and what `docs/iometer.md`
+//! lists.
 
 /// A key of a configuration file.
 #[derive(Clone, Copy, Debug)]
@@ -7,6 +8,9 @@ pub struct Key {
     pub section: Section,
     /// The text with which a line must begin.
     pub name: &'static str,
+    /// The rest of the line as version 1.1.0 writes it. The reader accepts any rest, because other
+    /// versions have other ones.
+    pub(super) rest: &'static str,
     pub(super) id: Id,
     /// The form of its value.
     pub value: &'static str,
@@ -45,6 +49,13 @@ impl Section {
     }
 }
 
+impl Key {
+    /// The first key with an id. The spelling of version 1.1.0 comes before others.
+    pub(super) fn with_id(id: Id) -> Option<&'static Key> {
+        KEYS.iter().find(|key| key.id == id)
+    }
+}
+
 /// The setting of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Id {
@@ -78,11 +89,12 @@ pub(super) enum Id {
 }
 
 macro_rules! keys {
-    ($($section:ident { $($id:ident $name:literal: $value:literal, $here:literal;)* })*) => {
+    ($($section:ident { $($id:ident $name:literal $(+ $rest:literal)?: $value:literal, $here:literal;)* })*) => {
         /// All keys. If one is a prefix of another, the longer one comes first.
         pub const KEYS: &[Key] = &[$($(Key {
             section: Section::$section,
             name: $name,
+            rest: concat!($($rest)?),
             id: Id::$id,
             value: $value,
             here: $here,
@@ -94,7 +106,7 @@ keys! {
     TestSetup {
         Description "Test Description": "text", "copied to the results";
         RunTime "Run Time": "hours minutes seconds", "measured time of each test; 0 (endless in Iometer) is refused";
-        RampUp "Ramp Up Time": "seconds", "warm-up, in addition to the run time";
+        RampUp "Ramp Up Time" + " (s)": "seconds", "warm-up, in addition to the run time";
         DiskWorkers "Default Disk Workers to Spawn": "number or `NUMBER_OF_CPUS`", "number of workers if the file lists no manager and `--target` is given";
         OldWorkers "Default Workers to Spawn": "number; 0: one for each CPU", "same as above, in older files";
         NetworkWorkers "Default Network Workers to Spawn": "number", "ignored; network workers are refused only if the file lists them";
@@ -110,7 +122,7 @@ keys! {
     }
     AccessSpecifications {
         AccessName "Access specification name,default assignment": "name, `NONE`, `ALL`, `DISK`, `NET` or 0–3", "begins a specification; replaces an earlier one with the same name";
-        AccessLines "size,": "up to 100 lines", "the mix; see below";
+        AccessLines "size," + "% of size,% reads,% random,delay,burst,align,reply": "up to 100 lines", "the mix; see below";
     }
     ManagerList {
         Manager "Manager ID, manager name": "number, name", "a machine: this one, or one mapped to it";
@@ -119,8 +131,8 @@ keys! {
         Worker "Worker": "name", "a thread";
         Interface "Local network interface": "text", "for network workers only";
         SettingsBegin "Default target settings for worker": "", "begins the next two keys";
-        Outstanding "Number of outstanding IOs,test connection rate,transactions per connection": "number, `ENABLED` or `DISABLED`, number, then since 1.1.0 `ENABLED` or `DISABLED`, number", "queue depth of each target; test connection rate: if enabled, the target is closed and reopened after that number of transactions; fixed seed: if enabled, the seed";
-        Disk "Disk maximum size,starting sector": "sectors, sector, then since 1.1.0 0–2", "the used part of the target; data pattern";
+        Outstanding "Number of outstanding IOs,test connection rate,transactions per connection" + ",use fixed seed,fixed seed value": "number, `ENABLED` or `DISABLED`, number, then since 1.1.0 `ENABLED` or `DISABLED`, number", "queue depth of each target; test connection rate: if enabled, the target is closed and reopened after that number of transactions; fixed seed: if enabled, the seed";
+        Disk "Disk maximum size,starting sector" + ",Data pattern": "sectors, sector, then since 1.1.0 0–2", "the used part of the target; data pattern";
         AssignedSpecs "Assigned access specs": "names, one on a line", "in test order; with `Idle` the worker does nothing";
         TargetsBegin "Target assignments": "", "begins the list of targets";
         TargetType "Target type": "`DISK`", "anything else is refused with its worker";

@@ -13,6 +13,7 @@ use super::cycle::{self, Counts, Run};
 use super::spec::IDLE;
 use super::streams::{Shape, streams};
 use super::targets::{Finder, Machine, Place, content};
+use super::write::columns_of;
 use crate::{Diagnostic, bounds};
 
 /// I/O errors are counted, and the test continues.
@@ -455,7 +456,7 @@ impl<'a> Lowering<'a> {
     fn worker(&self, worker: &Worker, spec: &AccessSpec, (depth, count): (u32, usize), number: u64) -> PlanWorker {
         let seed = match worker.seed {
             Some(seed) => u64::from(seed),
-            None => self.seed.wrapping_add(number.wrapping_mul(0x9e37_79b9_7f4a_7c15)),
+            None => worker_seed(self.seed, number),
         };
         let mut alternatives = 1;
         let mut all = Vec::new();
@@ -500,6 +501,11 @@ impl<'a> Lowering<'a> {
             ..PlanWorker::default()
         }
     }
+}
+
+/// The seed of a worker without a fixed one. `number` is its place among the active ones.
+pub(crate) fn worker_seed(seed: u64, number: u64) -> u64 {
+    seed.wrapping_add(number.wrapping_mul(0x9e37_79b9_7f4a_7c15))
 }
 
 /// The part of a target that a worker uses; its first byte is rounded up to the alignment.
@@ -547,20 +553,7 @@ impl Echo {
 fn spec_lines(spec: &AccessSpec) -> Vec<(String, String)> {
     let assignment = Assignment::WORDS.iter().position(|(_, one)| *one == spec.assignment);
     let head = format!("{},{}", spec.name, assignment.unwrap_or_default());
-    let line = |line: &SpecLine| {
-        let SpecLine {
-            size,
-            percent,
-            reads,
-            random,
-            delay,
-            burst,
-            align,
-            reply,
-        } = line;
-        let text = format!("{size},{percent},{reads},{random},{delay},{burst},{align},{reply}");
-        ("access_line".to_owned(), text)
-    };
+    let line = |line: &SpecLine| ("access_line".to_owned(), columns_of(line));
     std::iter::once(("access".to_owned(), head))
         .chain(spec.lines.iter().map(line))
         .collect()

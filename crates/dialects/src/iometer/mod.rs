@@ -2,20 +2,24 @@
 //!
 //! `command_line` reads the switches, `read` the file by the table of `keys`, `cycle` expands test
 //! types into steps, and `lower` turns the configuration into a plan. The trait [`Machine`]
-//! provides facts of the machine.
+//! provides facts of the machine. `write` turns a configuration into a file of version 1.1.0;
+//! `convert::iometer` makes one from a plan.
 
 pub mod command_line;
-mod config;
-mod cycle;
+pub(crate) mod config;
+pub(crate) mod cycle;
 pub mod keys;
 mod lower;
 mod read;
-mod spec;
+pub(crate) mod spec;
 mod streams;
-mod targets;
+pub(crate) mod targets;
+mod write;
 
 pub use command_line::{Arguments, Reading};
 pub use config::Config;
+pub(crate) use lower::worker_seed;
 pub use lower::{Lowered, lower};
 pub use read::{Parsed, is_one, read};
 pub use targets::{Machine, PathFacts};
+pub(crate) use write::write;

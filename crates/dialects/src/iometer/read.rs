@@ -316,7 +316,7 @@ impl<'a> Reader<'a> {
 
     fn refuse_value(&mut self, place: usize, id: Id) {
         self.at = place;
-        let key = KEYS.iter().find(|key| key.id == id);
+        let key = Key::with_id(id);
         let (name, value) = key.map_or(("", ""), |key| (key.name, key.value));
         self.refuse(
             format!("cannot read the value of `'{name}`: it is not of the form `{value}`"),

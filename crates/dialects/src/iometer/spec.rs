@@ -5,7 +5,7 @@ use super::config::{AccessSpec, Assignment, SpecLine};
 use super::read::{Reader, Value};
 
 /// The specification of an idle worker.
-pub(super) const IDLE: &str = "Idle";
+pub(crate) const IDLE: &str = "Idle";
 /// Maximum number of lines of a specification.
 const MAX_LINES: usize = 100;
 /// The alignment of the old form, which does not name one.
@@ -101,6 +101,12 @@ fn line(text: &str, is_old: bool) -> Option<SpecLine> {
     let is_valid = !is_used || line.size > 0 && line.burst > 0;
     let is_valid = is_valid && shares.iter().all(|share| *share <= 100);
     is_valid.then_some(line)
+}
+
+/// The name that Iometer itself gives to a specification of one line.
+pub(crate) fn usual_name(line: &SpecLine) -> String {
+    let SpecLine { reads, random, .. } = line;
+    format!("{}; {reads}% Read; {random}% random", size(line.size))
 }
 
 /// A name made from the values, because the old form has none.

@@ -60,14 +60,13 @@ pub(super) struct Finder<'a> {
 impl Finder<'_> {
     /// The file or device that a name means.
     pub(super) fn find(&self, name: &str) -> Result<Place, Diagnostic> {
-        let sector = match name.starts_with('/') && name.ends_with(']') {
-            true => LINUX_SECTOR,
-            false => SECTOR,
-        };
+        let sector = sector(name);
         let mapped = self.arguments.maps.iter().find(|(from, _)| is_meant(from, name));
         let path = match mapped {
             Some((_, path)) => path.clone(),
-            None if self.arguments.targets.iter().any(|path| path == name) => name.to_owned(),
+            None if is_path(name, self.windows) || self.arguments.targets.iter().any(|path| path == name) => {
+                name.to_owned()
+            }
             None => {
                 let itself = || self.machine.is_only_read().then(|| name.to_owned());
                 let own = self.own(name).or_else(itself);
@@ -90,8 +89,7 @@ impl Finder<'_> {
             return self.machine.is_mount_point(mount_point).then(|| mount_point.to_owned());
         }
         let device = format!("/dev/{name}");
-        let is_name = !name.is_empty() && !name.contains(['/', ' ', '.']);
-        (is_name && self.machine.find(&device) == PathFacts::Device).then_some(device)
+        (is_device_name(name) && self.machine.find(&device) == PathFacts::Device).then_some(device)
     }
 
     /// The target of a plan. `wanted` is the largest region of all workers in bytes, 0 for the
@@ -133,6 +131,33 @@ impl Finder<'_> {
         Err(Diagnostic::new(what)
             .help("give the size of the file, for example --size 10GiB, or a maximum size in the file"))
     }
+}
+
+/// The size of a sector of a target.
+pub(crate) fn sector(name: &str) -> u64 {
+    match name.starts_with('/') && name.ends_with(']') {
+        true => LINUX_SECTOR,
+        false => SECTOR,
+    }
+}
+
+/// True if a name is a path. Iometer itself has no such names; `fathom convert` writes them.
+pub(crate) fn is_path(name: &str, windows: bool) -> bool {
+    let begins = ["/", "./", "../"].iter().any(|start| name.starts_with(start));
+    let on_drive = || drive(name).is_some_and(|drive| name[drive.len()..].starts_with('\\') && name.len() > 3);
+    begins && !name.ends_with(']') || windows && on_drive()
+}
+
+/// Iometer's name of the disk at a path.
+pub(crate) fn disk_name(path: &str) -> Option<String> {
+    let disk = path.strip_prefix(r"\\.\PhysicalDrive");
+    let device = path.strip_prefix("/dev/").filter(|name| is_device_name(name));
+    disk.map(|number| format!("PHYSICALDRIVE:{number}"))
+        .or(device.map(str::to_owned))
+}
+
+fn is_device_name(name: &str) -> bool {
+    !name.is_empty() && !name.contains(['/', ' ', '.'])
 }
 
 /// The plan's buffer contents for Iometer's data patterns.

@@ -12,11 +12,11 @@ use crate::fault::{Fault, Faults};
 use crate::screen;
 use crate::session::Session;
 
-/// Translate a test between fio, DiskSpd, Vdbench and fathom
+/// Translate a test to fio, DiskSpd, Vdbench, Iometer or fathom
 #[derive(clap::Args)]
 #[command(
-    long_about = "Translates a test between fio, DiskSpd, Vdbench and fathom. Nothing is run, and no target is opened. The \
-        text goes to standard output. Standard error lists what the other dialect cannot express, one item per line: \
+    long_about = "Translates a test to fio, DiskSpd, Vdbench, Iometer or fathom. Nothing is run, and no target is opened. \
+        The text goes to standard output. Standard error lists what the other dialect cannot express, one item per line: \
         `lost: …` where the test changes, `differs: …` where the other tool does the same in its own way.\n\nSOURCE \
         is flags of `fathom run`, a command line of another dialect after its name (`diskspd -b8K …`, `fio …`), a \
         job file (FILE.toml, FILE.fio), a DiskSpd profile (FILE.xml), a parameter file of Vdbench (FILE.parm), a \
@@ -40,6 +40,7 @@ fn dialects() -> PossibleValuesParser {
         PossibleValue::new("diskspd"),
         native,
         PossibleValue::new("vdbench"),
+        PossibleValue::new("iometer"),
     ])
 }
 
@@ -101,10 +102,13 @@ fn dialect(name: &str) -> Result<Dialect, Faults> {
         "fio" => Ok(Dialect::Fio),
         "diskspd" => Ok(Dialect::Diskspd),
         "vdbench" => Ok(Dialect::Vdbench),
+        "iometer" => Ok(Dialect::Iometer),
         "native" | "fathom" => Ok(Dialect::Native),
         _ => {
             let fault = Fault::new(format!("unknown dialect `{name}`")).at(format!("--to {name}"));
-            Err(Faults::usage(fault.help("use fio, diskspd, native or vdbench")))
+            Err(Faults::usage(
+                fault.help("use fio, diskspd, native, vdbench or iometer"),
+            ))
         }
     }
 }

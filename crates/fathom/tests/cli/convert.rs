@@ -204,8 +204,10 @@ fn the_dialect_may_follow_the_source() {
     let native = fathom(&["convert", "--to", "native", text(&job)]);
     let named = fathom(&["convert", text(&job), "--to", "fathom"]);
     assert_eq!((named.code, &named.out), (native.code, &native.out));
-    fathom(&["convert", text(&job), "--to", "iometer"])
-        .expect(4, &["unknown dialect `iometer`", "fio, diskspd, native or vdbench"]);
+    fathom(&["convert", text(&job), "--to", "bonnie"]).expect(
+        4,
+        &["unknown dialect `bonnie`", "fio, diskspd, native, vdbench or iometer"],
+    );
 }
 
 #[test]
@@ -241,6 +243,36 @@ fn parameter_files_of_vdbench_are_written() {
     );
     let tree = "convert --to vdbench --target /d --kind files --mix read";
     fathom_line(tree).expect(6, &["lost: the whole test"]);
+}
+
+/// What is written runs: the file is created with the size that it has in the job.
+#[test]
+fn configurations_of_iometer_are_written_and_run() {
+    let Some(folder) = need(Directory::fast()) else { return };
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    let (target, config, results) = (at("f.dat"), at("a.icf"), at("r.csv"));
+    let words = format!("convert --to iometer --target {target} --size 2m --read 50 --depth 3 --time 1s --warm-up 0s");
+    let written = fathom_line(&words);
+    written.expect(
+        6,
+        &[
+            "lost: native target: /",
+            "only `fathom iometer` takes paths",
+            "1,localhost",
+        ],
+    );
+    assert_eq!(written.err.matches("lost: ").count(), 1, "{}", written.err);
+    fs::write(&config, &written.out).unwrap();
+    fathom(&["iometer", &config, &results]).expect(0, &[]);
+    assert_eq!(fs::metadata(&target).unwrap().len(), 2 << 20);
+    let rows = fs::read_to_string(&results).unwrap();
+    assert!(rows.contains("4096,100,50,100,0,1,4096,0"), "{rows}");
+    let disk = rows.lines().find(|line| line.starts_with("DISK,")).unwrap();
+    assert_eq!(disk.split(',').nth(1), Some(target.as_str()));
+    // It is a source too, and nothing is lost on the way to the present version.
+    fathom(&["convert", "--to", "iometer", &config]).expect(0, &["Version 1.1.0"]);
+    let tree = "convert --to iometer --target /d --kind files --mix read";
+    fathom_line(tree).expect(6, &["lost: the whole test; Iometer has no trees of files"]);
 }
 
 /// The findings of one test have the same rules in every format.

@@ -1,5 +1,7 @@
 //! Targets that several hosts share, and work that they divide.
 
+use model::plan::FileOperationKind;
+
 use super::*;
 
 /// How the targets of all ranks were prepared, in the order of ranks.
@@ -203,4 +205,42 @@ fn some_hosts_read_while_others_write() {
     // A name that no host has is not ignored.
     fs::write(workspace.path("job.toml"), job("0,db9")).unwrap();
     end(workspace.with_hosts(None, "local,local,local", "saved")).expect(3, &["`db9`", "neither a host nor a rank"]);
+}
+
+/// A tree for each host, as with `mdtest -u`: no host uses or removes files of another one.
+#[test]
+fn each_host_has_its_own_tree_in_a_shared_directory() {
+    let Some(hosts) = need(Hosts::with_count(3)) else {
+        return;
+    };
+    let Some(ground) = Ground::new("") else { return };
+    let folder = ground.path("data");
+    fs::create_dir(&folder).unwrap();
+    // Each host ends when its tree has no files left: with one tree for all, they would find fewer.
+    let job = format!(
+        "[[job]]\nname = \"files\"\ntarget = \"{}\"\nkind = \"files\"\nmix = \"delete\"\nworkers = 2\n\
+         time = \"30s\"\nwarm-up = \"0s\"\ntree = \"depth=1,width=4,files=10,sizes=4KiB\"\n",
+        folder.display()
+    );
+    fs::write(ground.path("job.toml"), job).unwrap();
+    end(ground.with_hosts(Some(&hosts), &hosts.names().join(","), "saved")).expect(0, &["by ssh"]);
+    let results = ground.saved("saved");
+    let job = &results.steps[0].jobs[0];
+    let deleted = |rank: Option<u32>| -> Vec<(FileOperationKind, u64)> {
+        let workers = job
+            .workers
+            .iter()
+            .filter(|worker| rank.is_none_or(|rank| worker.rank == rank));
+        let part = JobResults {
+            workers: workers.cloned().collect(),
+            ..JobResults::default()
+        };
+        let kinds = part.file_operations().into_iter();
+        kinds.map(|one| (one.kind, one.results.operations)).collect()
+    };
+    for rank in 0..3 {
+        assert_eq!(deleted(Some(rank)), [(FileOperationKind::Delete, 40)], "rank {rank}");
+    }
+    assert_eq!(deleted(None), [(FileOperationKind::Delete, 120)]);
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 0, "each host removes its tree");
 }

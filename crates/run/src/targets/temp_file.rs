@@ -4,6 +4,10 @@
 //! run in the same directory removes a leftover if it has one of our names, is the original file
 //! (not a copy) and has its intended length. Other files stay.
 //!
+//! Some network file systems have locks that other hosts do not see, so a file of another host may
+//! look unlocked. There the mark names the start of the host, and only the same host, until it
+//! restarts, takes such a file for a leftover.
+//!
 //! On Windows an open file counts as locked, since removal first opens it exclusively. File systems
 //! there have no extended attributes, so a note in the user's state directory identifies our file:
 //! it is named after the numbers of the volume and the file.
@@ -172,7 +176,7 @@ impl Drop for TempFile {
 
 /// Marks an open file as ours, if the system allows it. Returns the note if there is one.
 fn mark(file: &fs::File, path: &Path, length: u64) -> Option<PathBuf> {
-    let text = mark_of(file, path, length)?;
+    let text = mark_of(file, path, length, lock_scope(file))?;
     if sys::file::set_attribute(file, ATTRIBUTE, text.as_bytes()).is_ok() {
         return None;
     }
@@ -182,9 +186,25 @@ fn mark(file: &fs::File, path: &Path, length: u64) -> Option<PathBuf> {
     Some(note)
 }
 
-fn mark_of(file: &fs::File, path: &Path, length: u64) -> Option<String> {
+fn mark_of(file: &fs::File, path: &Path, length: u64, scope: Option<&str>) -> Option<String> {
     let id = sys::file::stamp(file).ok()?.id;
-    Some(format!("2 {length} {id} {}", name_of(path)?))
+    let name = name_of(path)?;
+    Some(match scope {
+        Some(scope) => format!("2 {length} {id} {scope} {name}"),
+        None => format!("2 {length} {id} {name}"),
+    })
+}
+
+/// The start of this host, on a file system whose locks other hosts may not see.
+fn lock_scope(file: &fs::File) -> Option<&'static str> {
+    static BOOT: OnceLock<Option<String>> = OnceLock::new();
+    let read = || {
+        let id = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+        Some(id.trim().to_owned())
+    };
+    sys::file::is_remote(file)
+        .then(|| BOOT.get_or_init(read).as_deref())
+        .flatten()
 }
 
 /// The kind of an unlocked file.
@@ -200,6 +220,10 @@ enum Leftover {
 
 /// Classifies the file that has this path now.
 fn identify(file: &fs::File, path: &Path) -> Leftover {
+    identify_in(file, path, lock_scope(file))
+}
+
+fn identify_in(file: &fs::File, path: &Path, scope: Option<&str>) -> Leftover {
     let mark_found = sys::file::attribute(file, ATTRIBUTE).and_then(|bytes| String::from_utf8(bytes).ok());
     let noted = || fs::read_to_string(note_of(file)?).ok();
     let Some((mark_found, meta)) = mark_found.or_else(noted).zip(file.metadata().ok()) else {
@@ -210,7 +234,7 @@ fn identify(file: &fs::File, path: &Path) -> Leftover {
         .nth(1)
         .and_then(|word| word.parse().ok())
         .unwrap_or(0);
-    match mark_of(file, path, length) {
+    match mark_of(file, path, length, scope) {
         Some(mark) if mark != mark_found => Leftover::Foreign,
         Some(_) if meta.len() == length || meta.len() == 0 => Leftover::Unchanged,
         Some(_) => Leftover::Changed,
@@ -405,6 +429,23 @@ mod tests {
         );
         assert_eq!(fs::read(&left).unwrap(), b"precious");
         assert_eq!(fs::read(&copy).unwrap(), b"data");
+    }
+
+    /// Where locks hold on one host only, a file of another host, or from before a restart, may be
+    /// in use.
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn files_of_other_hosts_stay_where_locks_do_not_reach_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = unused_path(folder.path());
+        let Some(()) = leave(&path) else { return };
+        let file = fs::OpenOptions::new().read(true).write(true).open(&path).unwrap();
+        let mark = mark_of(&file, &path, 4, Some("host-a")).unwrap();
+        sys::file::set_attribute(&file, ATTRIBUTE, mark.as_bytes()).unwrap();
+        assert_eq!(identify_in(&file, &path, Some("host-a")), Leftover::Unchanged);
+        for scope in [Some("host-b"), None] {
+            assert_eq!(identify_in(&file, &path, scope), Leftover::Foreign, "{scope:?}");
+        }
     }
 
     /// A note belongs to one file, and a name alone identifies nothing.

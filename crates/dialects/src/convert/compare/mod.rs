@@ -69,8 +69,12 @@ impl Comparison {
         };
         let why = match (names.in_dialect(self.to), got) {
             ("", "") => format!("{to} has no equivalent"),
-            // The names of Vdbench's parameters are not listed.
-            ("", _) if lost && !names.in_dialect(self.from).is_empty() && self.to != Dialect::Vdbench => {
+            // The names of Vdbench's parameters and of Iometer's keys are not listed.
+            ("", _)
+                if lost
+                    && !names.in_dialect(self.from).is_empty()
+                    && !matches!(self.to, Dialect::Vdbench | Dialect::Iometer) =>
+            {
                 format!("{to} has no equivalent")
             }
             (_, "") => format!("{to} cannot express this"),

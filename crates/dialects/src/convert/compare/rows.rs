@@ -270,7 +270,7 @@ pub(super) const ROWS: &[Row] = rows! {
     "stream.on_error.tolerate_read stream.on_error.tolerate_write stream.on_error.tolerate_verify \
      stream.on_error.errors_max"
         ["tolerate-errors", "continue_on_error, ignore_error", ""] =>
-        Lost, Words(|at, _| words::errors(&at.stream.on_error));
+        By(parts::errors_verdict), Words(|at, _| words::errors(&at.stream.on_error));
     "stream.on_error.full_is_end" ["", "fill_device", ""] => Lost, Flag("a full file system ends \
         the job without an error");
     "stream.on_error.latency_ns_max" ["", "max_latency", ""] => Lost, Words(parts::latency_max);

@@ -3,6 +3,7 @@
 mod cross;
 mod diskspd;
 mod fio;
+mod iometer;
 mod losses;
 mod native;
 mod support;

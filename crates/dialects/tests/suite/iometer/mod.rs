@@ -9,7 +9,7 @@ use model::block_size::BlockSizes;
 use model::plan::{Depth, Plan, Prepare, Stream};
 use model::{Bytes, Nanos};
 
-const FILES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/iometer");
+pub(crate) const FILES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/iometer");
 
 /// A machine with two directories and a device.
 struct Fake;
@@ -50,7 +50,7 @@ fn text(file: &str) -> String {
 }
 
 /// The plan of a text, or every complaint, with mappings for the two directories.
-fn lower_text(text: &str, more: &[&str]) -> Result<Lowered, String> {
+pub(crate) fn lower_text(text: &str, more: &[&str]) -> Result<Lowered, String> {
     let words = ["x.icf", "r.csv", "--map", "D:=/d", "--map=E:=/e"];
     let words: Vec<String> = words.iter().chain(more).map(ToString::to_string).collect();
     let Reading::Run(arguments) = command_line::read("iometer", &words, false) else {
@@ -424,4 +424,29 @@ fn unknown_names_and_odd_versions_are_tolerated() {
         "{:?}",
         bare.notes
     );
+}
+
+/// `fathom convert` writes paths as names of targets.
+#[test]
+fn a_path_is_a_target() {
+    let base = text("v2006.icf");
+    let target_of = |name: &str| {
+        let file = base.replace("D: \"Data\"", name);
+        lower_text(&file, &[]).map(|lowered| lowered.plan.targets[0].path.clone())
+    };
+    for (name, path) in [
+        ("/d/there", "/d/there"),
+        ("/d", "/d/iobw.tst"),
+        ("./x.dat", "./x.dat"),
+        ("../x", "../x"),
+    ] {
+        assert_eq!(target_of(name).as_deref(), Ok(path), "{name}");
+    }
+    // Names of Iometer are no paths.
+    for name in ["/away [ext4]", "sdz", "C:", r"C:\x\y.dat", "x/y.dat"] {
+        assert!(
+            target_of(name).is_err_and(|error| error.contains("isn't available")),
+            "{name}"
+        );
+    }
 }

@@ -194,7 +194,10 @@ fn is_synchronous_by_depth(pair: &Pair<'_>) -> bool {
 
 pub(super) fn engine_verdict(pair: &Pair<'_>) -> Verdict {
     let (wanted, got) = (pair.wanted.worker.engine.kind, pair.got.worker.engine.kind);
-    match is_synchronous_by_depth(pair) || (wanted, got) == (EngineKind::Psync, EngineKind::Auto) {
+    // On Linux, Iometer itself uses AIO.
+    let is_of_iometer = pair.to == Dialect::Iometer && wanted == EngineKind::Libaio;
+    let is_default = (wanted, got) == (EngineKind::Psync, EngineKind::Auto);
+    match is_synchronous_by_depth(pair) || is_default || is_of_iometer {
         true => Differs,
         false => Lost,
     }
@@ -567,6 +570,15 @@ pub(super) fn latency_max(at: &Place<'_>, wanted: &Place<'_>) -> String {
     words::by_direction(&wanted.stream.mix, |direction| {
         latency_max[direction].map_or("any".into(), words::time)
     })
+}
+
+/// Iometer counts I/O errors in every test.
+pub(super) fn errors_verdict(pair: &Pair<'_>) -> Verdict {
+    let is_strict = pair.wanted.stream.on_error.tolerate_read.is_empty();
+    match pair.to == Dialect::Iometer && is_strict {
+        true => Verdict::Habit,
+        false => Lost,
+    }
 }
 
 pub(super) fn verify(pair: &Pair<'_>) -> Difference {

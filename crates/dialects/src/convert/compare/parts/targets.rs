@@ -45,7 +45,10 @@ pub(in crate::convert::compare) fn files(pair: &Pair<'_>) -> Difference {
     }
     words_of_both(
         format!("{count} files, {service:?}, {operations} operations each, {open} open"),
-        "each operation picks a target",
+        match pair.to {
+            Dialect::Iometer => "each target has operations in flight",
+            _ => "each operation picks a target",
+        },
     )
 }
 

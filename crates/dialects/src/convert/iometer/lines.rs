@@ -1,0 +1,211 @@
+//! The lines of a specification from the streams of a worker.
+
+use std::cmp::Reverse;
+
+use model::access::{Access, Advance, Between, WritePointers, Zones};
+use model::block_size::BlockSizes;
+use model::plan::{Depth, Stream, TargetId, Think, Worker};
+use model::{Direction, PerDirection};
+
+use crate::convert::words;
+use crate::iometer::config::SpecLine;
+
+/// Targets of a worker in their order, and the streams of the first, which are those of all.
+pub(super) fn targets_of(worker: &Worker) -> (Vec<TargetId>, &[Stream]) {
+    let streams = &worker.streams[..];
+    let ids = |streams: &[Stream]| -> Vec<TargetId> {
+        let all = streams.iter().flat_map(|stream| stream.target.ids());
+        all.copied().collect()
+    };
+    match worker.depth {
+        Depth::PerTarget { alternatives } => {
+            let each = (alternatives as usize).clamp(1, streams.len());
+            let targets = streams.chunks(each).flat_map(|alternatives| ids(&alternatives[..1]));
+            (targets.collect(), &streams[..each])
+        }
+        Depth::Shared { .. } if streams.len() > 1 => {
+            let mut distinct: Vec<TargetId> = Vec::new();
+            for id in ids(streams) {
+                if !distinct.contains(&id) {
+                    distinct.push(id);
+                }
+            }
+            let first = streams.iter().take_while(|stream| stream.target == streams[0].target);
+            (distinct, &streams[..first.count()])
+        }
+        Depth::Shared { .. } | Depth::PerStream => (ids(streams), &streams[..1]),
+    }
+}
+
+/// The lines of the specification of a worker.
+pub(super) fn lines_of_worker(worker: &Worker) -> Vec<SpecLine> {
+    let (_, streams) = targets_of(worker);
+    let total: f64 = streams.iter().map(|stream| f64::from(stream.weight)).sum();
+    let mut shares = Vec::new();
+    let mut lines = Vec::new();
+    for stream in streams {
+        let weight = match total > 0.0 {
+            true => f64::from(stream.weight) / total,
+            false => 1.0 / streams.len() as f64,
+        };
+        for (share, line) in lines_of_stream(stream) {
+            shares.push(share * weight);
+            lines.push(line);
+        }
+    }
+    for (line, percent) in lines.iter_mut().zip(whole_percents(&shares)) {
+        line.percent = percent;
+    }
+    lines.retain(|line| line.percent > 0);
+    lines
+}
+
+/// Whole percents that add up to 100.
+fn whole_percents(shares: &[f64]) -> Vec<u32> {
+    let exact = |share: &f64| (share * 100.0 * 1e9).round() / 1e9;
+    let mut percents: Vec<u32> = shares.iter().map(|share| exact(share) as u32).collect();
+    let missing = 100_u32.saturating_sub(percents.iter().sum()) as usize;
+    let mut order: Vec<usize> = (0..shares.len()).collect();
+    order.sort_by_key(|index| Reverse((exact(&shares[*index]).fract() * 1e9) as u64));
+    order.into_iter().take(missing).for_each(|index| percents[index] += 1);
+    percents
+}
+
+/// Transfers of one direction and size, with their share.
+struct Transfers {
+    share: f64,
+    reads: f64,
+    size: u64,
+    random: u32,
+    align: u64,
+}
+
+/// Lines of a stream with their shares: a line for each size where percents allow that, else one
+/// for each direction and size.
+fn lines_of_stream(stream: &Stream) -> Vec<(f64, SpecLine)> {
+    let split = transfers(stream);
+    let mut merged: Vec<Transfers> = Vec::new();
+    for Transfers {
+        share,
+        reads,
+        size,
+        random,
+        align,
+    } in &split
+    {
+        let is_same = |known: &&mut Transfers| (known.size, known.random, known.align) == (*size, *random, *align);
+        match merged.iter_mut().find(is_same) {
+            Some(known) => {
+                known.reads = (known.reads * known.share + reads * share) / (known.share + share);
+                known.share += share;
+            }
+            None => merged.push(Transfers {
+                share: *share,
+                reads: *reads,
+                size: *size,
+                random: *random,
+                align: *align,
+            }),
+        }
+    }
+    let is_whole = |part: f64| (part * 100.0 - (part * 100.0).round()).abs() < 1e-6;
+    let are_whole = |all: &[Transfers]| all.iter().all(|one| is_whole(one.share) && is_whole(one.reads));
+    let chosen = match are_whole(&split) && !are_whole(&merged) {
+        true => split,
+        false => merged,
+    };
+    let pause = |think: Think| (think.pause_ns.0.div_ceil(1_000_000), think.operations.max(1));
+    let (delay, burst) = stream.think.map_or((0, 1), pause);
+    let line = |one: Transfers| {
+        let line = SpecLine {
+            size: u32::try_from(one.size).unwrap_or(u32::MAX),
+            percent: 0,
+            reads: (one.reads * 100.0).round() as u32,
+            random: one.random,
+            delay: u32::try_from(delay).unwrap_or(u32::MAX),
+            burst,
+            align: u32::try_from(one.align).unwrap_or(u32::MAX),
+            reply: 0,
+        };
+        (one.share, line)
+    };
+    chosen.into_iter().map(line).collect()
+}
+
+fn transfers(stream: &Stream) -> Vec<Transfers> {
+    let mix = words::resulting_mix(stream);
+    let writes = mix.write_share() / 100.0;
+    let shares = match mix.includes(Direction::Trim) && !mix.includes(Direction::Write) {
+        // Trims become writes.
+        true => PerDirection::new(0.0, 0.0, 1.0),
+        false => PerDirection::new(1.0 - writes, writes, 0.0),
+    };
+    let mut all = Vec::new();
+    for (direction, share) in shares.iter().filter(|(_, share)| **share > 0.0) {
+        let reads = if direction == Direction::Read { 1.0 } else { 0.0 };
+        for (size, part) in sizes(&stream.pattern.sizes[direction]) {
+            all.push(Transfers {
+                share: share * part,
+                reads,
+                size,
+                random: random_percent(stream.access(direction), direction),
+                align: align(stream, direction, size),
+            });
+        }
+    }
+    all
+}
+
+/// Sizes with their shares. A range becomes its shortest size.
+fn sizes(of: &BlockSizes) -> Vec<(u64, f64)> {
+    match of {
+        BlockSizes::Fixed { size } => vec![(size.0, 1.0)],
+        BlockSizes::Range { low, .. } => vec![(low.0, 1.0)],
+        BlockSizes::Split { entries } => {
+            let total: f64 = entries.iter().map(|entry| entry.percent).sum();
+            entries
+                .iter()
+                .map(|entry| (entry.size.0, entry.percent / total))
+                .collect()
+        }
+    }
+}
+
+fn random_percent(access: &Access, direction: Direction) -> u32 {
+    match access {
+        Access::Sequential(_) | Access::Interlocked(_) | Access::Parallel(_) => 0,
+        Access::Random { .. } => 100,
+        Access::Mixed(mixed) => u32::from(mixed.random_percent[direction]).min(100),
+        Access::Every(every) => match every.between {
+            Between::Continue => (100 / every.operations.max(1)).min(100),
+            Between::Repeat => 100,
+        },
+        Access::Zones(Zones { within, .. }) | Access::WritePointers(WritePointers { within, .. }) => match within {
+            Some(_) => 100,
+            None => 0,
+        },
+    }
+}
+
+/// The alignment of a line; 0 for a sector.
+fn align(stream: &Stream, direction: Direction, size: u64) -> u64 {
+    const SECTOR: u64 = 512;
+    let alignment = stream.alignment(direction);
+    let of_region = stream.region.base.align;
+    let Access::Sequential(walk) = stream.access(direction) else {
+        return if alignment == SECTOR && of_region == 0 {
+            0
+        } else {
+            alignment
+        };
+    };
+    let step = match walk.advance {
+        Advance::Stride => alignment,
+        Advance::Length { skip } => size.saturating_add_signed(skip),
+    };
+    match step == size {
+        true if of_region > 1 && size.is_multiple_of(of_region) => of_region,
+        true if size.is_multiple_of(SECTOR) => 0,
+        _ => step,
+    }
+}
