@@ -438,7 +438,7 @@ mod tests {
     fn files_of_other_hosts_stay_where_locks_do_not_reach_them() {
         let folder = tempfile::tempdir().unwrap();
         let path = unused_path(folder.path());
-        let Some(()) = leave(&path) else { return };
+        let Some(()) = create_leftover(&path) else { return };
         let file = fs::OpenOptions::new().read(true).write(true).open(&path).unwrap();
         let mark = mark_of(&file, &path, 4, Some("host-a")).unwrap();
         sys::file::set_attribute(&file, ATTRIBUTE, mark.as_bytes()).unwrap();
