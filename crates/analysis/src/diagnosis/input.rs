@@ -97,7 +97,7 @@ impl<'a> Input<'a> {
         self.comparison().map(|comparison| comparison.verdict)
     }
 
-    /// True if `fathom run --confirm` would tell more: it takes the same load, and was not tried.
+    /// True if `fathom run --confirm` may show more: nothing was tried at another depth yet.
     pub(super) fn may_repeat_deeper(&self) -> bool {
         self.context.question == Question::Limit && !self.context.tried_twice_the_depth && self.verdict().is_none()
     }

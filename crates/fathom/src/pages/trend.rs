@@ -156,6 +156,12 @@ fn verdict(tests: &[Test<'_>]) -> Verdict {
     let figures: Vec<Trend> = tests.iter().flat_map(|test| test.figures).cloned().collect();
     let found = judge(&figures);
     match tests {
+        [] => Verdict {
+            word: "TOO FEW RUNS".into(),
+            tone: page::Tone::Unsure,
+            sentence: "A trend needs at least two runs of the same test.".into(),
+            ..Verdict::default()
+        },
         [_] => found,
         _ => Verdict {
             headline: String::new(),

@@ -224,7 +224,7 @@ fn the_smallest_depth_that_reaches_the_rate_is_measured_and_recommended() {
     let advice = &json["curves"][0]["knee"]["advice"];
     assert_eq!(advice["load"], 12.0, "{advice:#}");
     let sentence = advice["sentence"].as_str().unwrap();
-    assert!(sentence.starts_with("Use 12 in flight: 39,99"), "{sentence}");
+    assert!(sentence.starts_with("Use 12 in flight: 40,000 "), "{sentence}");
     assert!(sentence.contains("at a mean of 300 us"), "{sentence}");
 }
 
@@ -472,7 +472,7 @@ fn saved_results_are_compared_and_ranked() {
     assert!((ratio - iops[2] / iops[0]).abs() < 1e-9);
     assert_page_ranks_three(&page);
     let markdown = fathom(&["compare", &disks[0], &disks[1], &disks[2], "--out", "markdown"]);
-    markdown.expect(0, &["| --- | ---: |", "c.fathom | 99,"]);
+    markdown.expect(0, &["| --- | ---: |", "c.fathom | 100,000 ("]);
     let json = fathom(&["compare", &disks[2], &disks[0], "--out", "json"]);
     let json = json.expect(0, &[]).json();
     assert_eq!(json["jobs"][0]["changes"][0]["changes"][0]["word"], "worse");
@@ -513,7 +513,7 @@ fn reports_of_other_tools_are_compared() {
     let ran = fathom(&["compare", &json, &normal]);
     ran.expect(
         0,
-        &["21,333      16,000   -25 %", "not known", "how much of that is chance"],
+        &["21,300      16,000   -25 %", "not known", "how much of that is chance"],
     );
     let refused = fathom(&[
         "compare",

@@ -45,9 +45,9 @@ UNFILLED = """() => [...document.querySelectorAll('.charts')].filter(charts => c
     return frame.right - last.right > 2 || frame.right - drawn > frame.width / 3 ? [charts.lastElementChild.id] : [];
 })"""
 
-# Texts of drawings that lie over each other.
+# Texts of drawings that overlap.
 OVERLAPPING = """() => [...document.querySelectorAll('svg.plot')].filter(plot => plot.checkVisibility()).flatMap(plot => {
-    const texts = [...plot.querySelectorAll('text')].filter(text => text.getAttribute('visibility') !== 'hidden').map(text => [text.textContent, text.getBoundingClientRect()]);
+    const texts = [...plot.querySelectorAll('text')].filter(text => getComputedStyle(text).visibility !== 'hidden').map(text => [text.textContent, text.getBoundingClientRect()]);
     const meet = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 2 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 4;
     return texts.flatMap(([words, one], index) => texts.slice(0, index).filter(([, other]) => meet(one, other)).map(([others]) => `${plot.closest('figure').id}: ${words} | ${others}`));
 })"""

@@ -42,7 +42,7 @@ pub struct Seen {
     pub misplaced: Vec<String>,
     /// Rows of charts that leave a part of the page's width empty.
     pub unfilled: Vec<String>,
-    /// Texts of drawings that lie over each other, on a wide screen or on a phone.
+    /// Texts of drawings that overlap, on a wide screen or on a phone.
     pub overlapping: Vec<String>,
     /// Tables that scroll sideways without a sign of it.
     pub uncued: Vec<String>,

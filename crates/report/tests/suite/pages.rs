@@ -139,6 +139,21 @@ fn a_page_of_several_jobs() {
     check("page-steps-charts", &outline(&page));
 }
 
+#[test]
+fn a_repetition_at_twice_the_depth_is_no_part_of_the_first_screen() {
+    let mut results = results("steps");
+    let context = PageContext {
+        diagnoses: verdict_context().diagnoses,
+        ..PageContext::default()
+    };
+    assert!(run::page(&results, &context).tiles.is_empty(), "several jobs");
+    results.plan.origin.arguments = ["fathom", "run", "--confirm"].map(str::to_owned).to_vec();
+    let page = run::page(&results, &context);
+    let charts: Vec<&str> = page.charts.iter().map(|chart| chart.id.as_str()).collect();
+    assert_eq!(charts, ["s0j0-iops", "s0j0-percentiles"]);
+    assert!(page.tiles.len() >= 3, "{:?}", page.tiles);
+}
+
 /// Four ranks, with the findings of the checks.
 fn fleet() -> Results {
     let mut results = results("fleet");

@@ -113,31 +113,49 @@ pub fn page(results: &Results, context: &PageContext) -> Page {
     sections.extend(repeat_section(results));
     sections.push(settings::settings(results, &summary));
     sections.extend(settings::equivalents(results));
+    let main = without_repetitions(&summary, results, context);
     let mut page = Page {
-        title: first_screen::title(results, &summary),
+        title: first_screen::title(results, &main),
         charts: Vec::new(),
-        about: first_screen::about(results, &summary),
-        verdict: first_screen::with_scope(&context.verdict, &summary),
+        about: first_screen::about(results, &main),
+        verdict: first_screen::with_scope(&context.verdict, &main),
         lead: fleet::lead(results)
             .into_iter()
-            .chain(first_screen::assess_quality(context, results, &summary))
-            .chain(first_screen::lead(context, results, &summary))
+            .chain(first_screen::assess_quality(context, results, &main))
+            .chain(first_screen::lead(context, results, &main))
             .chain(first_screen::next_step(&context.verdict, results))
             .collect(),
-        tiles: first_screen::tiles(&summary)
+        tiles: first_screen::tiles(&main)
             .into_iter()
             .chain(fleet::tile(results))
             .collect(),
-        findings: first_screen::complete_findings(results, &summary),
+        findings: first_screen::complete_findings(results, &main),
         sections,
         downloads: settings::downloads(results),
         provenance: provenance(&summary),
     };
     mark_requirements(&mut page);
-    if summary.jobs.len() == 1 {
-        page.promote_charts(&["iops", "percentiles"]);
+    if let [job] = &main.jobs[..] {
+        let prefix = match summary.jobs.len() {
+            1 => String::new(),
+            _ => format!("s{}j0-", job.step),
+        };
+        let ids = ["iops", "percentiles"].map(|chart| format!("{prefix}{chart}"));
+        page.promote_charts(&ids.each_ref().map(String::as_str));
     }
     page
+}
+
+/// Leaves out the jobs that `--confirm` repeats at twice the depth. They are evidence for the
+/// diagnosis of the others, and have none.
+fn without_repetitions(summary: &Summary, results: &Results, context: &PageContext) -> Summary {
+    let mut main = summary.clone();
+    let is_diagnosed = |job: &JobSummary| context.diagnoses.iter().any(|one| one.step == job.step);
+    let is_repeated = results.plan.origin.arguments.iter().any(|word| word == "--confirm");
+    if is_repeated && main.jobs.iter().any(is_diagnosed) {
+        main.jobs.retain(is_diagnosed);
+    }
+    main
 }
 
 /// Description of a run, for pages of several runs.

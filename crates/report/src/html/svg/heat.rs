@@ -3,9 +3,10 @@
 use std::fmt::Write;
 
 use super::scale::{PlacedTick, Span};
-use super::{Area, truncate};
+use super::{Area, LABEL_LINE, WIDE_LETTER, truncate};
 use crate::html::chart::{Axis, Heat, Scale, X};
 use crate::html::escape::text;
+use crate::numbers::rough;
 
 /// Number of colour levels.
 const LEVELS: usize = 8;
@@ -92,13 +93,26 @@ pub(super) fn draw_cells(map: &Heat, width: f64, height: f64, out: &mut String) 
     out.push_str("</g>\n");
 }
 
-/// Writes the values of a small grid into its cells.
+/// Formats small counts exactly.
+fn format_value(value: f64) -> String {
+    match value.fract() {
+        0.0 if value < 1000.0 => format!("{value:.0}"),
+        _ => rough(value),
+    }
+}
+
+/// Writes the values of a small grid into its cells, if they fit.
 pub(super) fn write_values(map: &Heat, area: &Area, out: &mut String) {
     let (columns, rows) = (map.x.len(), map.z.len());
     if columns * rows > MAX_WRITTEN {
         return;
     }
     let (wide, high) = (area.width / columns as f64, area.height / rows as f64);
+    let values = map.z.iter().flatten().flatten();
+    let longest = values.map(|value| format_value(*value).len()).max().unwrap_or(0);
+    if longest as f64 * WIDE_LETTER > wide || high < LABEL_LINE {
+        return;
+    }
     for (row, cells) in map.z.iter().enumerate() {
         for (column, value) in cells.iter().enumerate() {
             let Some(value) = value else { continue };
@@ -112,7 +126,7 @@ pub(super) fn write_values(map: &Heat, area: &Area, out: &mut String) {
                 "<text class=\"{class}\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
                 area.left + (column as f64 + 0.5) * wide,
                 area.top + ((rows - 1 - row) as f64 + 0.5) * high + 4.0,
-                crate::numbers::rough(*value)
+                format_value(*value)
             );
         }
     }
@@ -124,7 +138,7 @@ pub(super) fn legend(map: &Heat) -> String {
     if low > high {
         return String::new();
     }
-    let mut out = format!("<p class=\"legend\">{} ", crate::numbers::rough(low));
+    let mut out = format!("<p class=\"legend\">{} ", format_value(low));
     let _ = write!(
         out,
         "<svg class=\"heat\" width=\"{}\" height=\"10\" aria-hidden=\"true\">",
@@ -137,6 +151,6 @@ pub(super) fn legend(map: &Heat) -> String {
             level * 14
         );
     }
-    let _ = writeln!(out, "</svg> {} {}</p>", crate::numbers::rough(high), text(&map.title));
+    let _ = writeln!(out, "</svg> {} {}</p>", format_value(high), text(&map.title));
     out
 }

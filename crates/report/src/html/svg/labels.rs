@@ -12,7 +12,7 @@ use crate::html::escape::text;
 const MAX_LABEL_ROWS: usize = 3;
 /// Height of a label on a phone and in print, where text is larger.
 pub(super) const LABEL_LINE: f64 = 16.0;
-/// From the baseline of a label down to its line, and from a line down to the baseline below it.
+/// Distances between a line and the baseline of a label above or below it.
 const ABOVE_LINE: f64 = 4.0;
 const BELOW_LINE: f64 = 13.0;
 /// Room right of the labels of horizontal lines, for the leaders of three of them.

@@ -261,6 +261,29 @@ fn labels_of_marks_that_are_near_each_other_have_rows_or_leaders() {
 }
 
 #[test]
+fn values_of_cells_are_written_where_they_fit() {
+    let grid = |columns: usize, rows: usize| {
+        let names = |count: usize| (0..count).map(|name| X::Name(name.to_string())).collect();
+        let heat = Heat {
+            x: names(columns),
+            y: names(rows),
+            z: vec![vec![Some(88.0); columns]; rows],
+            ..Heat::default()
+        };
+        draw(&Chart {
+            heat: Some(heat),
+            x: Axis::names("x"),
+            y: Axis::names("y"),
+            ..chart(Vec::new())
+        })
+    };
+    let written = |drawn: &str| drawn.matches(">88</text>").count();
+    assert_eq!(written(&grid(2, 4)), 8);
+    assert_eq!(written(&grid(2, 40)), 0, "the rows are too low");
+    assert_eq!(written(&grid(80, 1)), 0, "the columns are too narrow");
+}
+
+#[test]
 fn tick_labels_with_wide_characters_do_not_overlap() {
     let mut percentiles = chart(vec![Series::new("a", Form::Line, [(0.0, 1.0), (6.0, 2.0)])]);
     let words = ["min", "p90", "p99", "p99.9", "p99.99", "p99.999", "p99.9999"];
