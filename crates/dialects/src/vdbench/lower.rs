@@ -119,7 +119,7 @@ pub(super) fn worker(streams: Vec<Stream>, depth: u32, seed: u64) -> Worker {
 
 /// The state of lowering.
 pub(super) struct Lowering<'a> {
-    parameters: &'a Parameters,
+    pub(super) parameters: &'a Parameters,
     env: &'a dyn VdbenchEnv,
     pub(super) seed: u64,
     pub(super) targets: Vec<Target>,
@@ -173,7 +173,7 @@ impl<'a> Lowering<'a> {
         for (number, sd) in run.sds.iter().enumerate() {
             let (mut workers, workloads) = self.workers(run, sd, number)?;
             if let Some(validation) = &self.parameters.validation {
-                validation.apply(sd, &mut workers, false, self.parameters.general.errors_max());
+                validation.apply(&sd.name, &mut workers, false, self.parameters.general.errors_max());
             }
             let workers_all = workers.len() as u64;
             let on_sd = run.workloads.iter().filter(|(wd, _)| wd.sds.contains(&sd.name));

@@ -97,7 +97,7 @@ fn whole_sds(name: &str, passes: Vec<WholeSd>, parameters: &Parameters, seed: u6
         let mut workers = vec![worker(vec![stream], pass.depth, mixed_seed(seed, number as u64))];
         if let Some(validation) = &parameters.validation {
             let reads = !pass.mix.includes(Direction::Write);
-            validation.apply(&pass.sd, &mut workers, reads, general.errors_max());
+            validation.apply(&pass.sd.name, &mut workers, reads, general.errors_max());
         }
         Job {
             name: pass.sd.name.clone(),
