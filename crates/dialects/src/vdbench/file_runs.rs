@@ -448,10 +448,7 @@ impl Lowering<'_> {
                 }
             };
             let mut workers: Vec<Worker> = (0..threads).map(worker).collect();
-            if let Some(validation) = &self.parameters.validation {
-                let errors_max = self.parameters.general.errors_max();
-                validation.apply(&load.fsd.name, &mut workers, files.recovers, errors_max);
-            }
+            self.parameters.validate(&load.fsd.name, &mut workers, files.recovers);
             jobs.push(Job {
                 name: load.fwd.name.clone(),
                 phases: run.phases(run.ends_with_data()),

@@ -302,8 +302,7 @@ impl Validation {
         self.maps.get(&sd.name).map_or(512, |(_, length)| *length)
     }
 
-    /// Lets the workers of an SD or FSD check their reads. `known_only`: they read nothing else.
-    pub(super) fn apply(&self, name: &str, workers: &mut [Worker], known_only: bool, errors_max: u64) {
+    fn apply(&self, name: &str, workers: &mut [Worker], known_only: bool, errors_max: u64) {
         let Some((map, length)) = self.maps.get(name) else {
             return;
         };
@@ -335,6 +334,14 @@ impl Validation {
 }
 
 impl Parameters {
+    /// Lets the workers of an SD or FSD check their reads, with data validation. `known_only`: they
+    /// read nothing else.
+    pub(super) fn validate(&self, name: &str, workers: &mut [Worker], known_only: bool) {
+        if let Some(validation) = &self.validation {
+            validation.apply(name, workers, known_only, self.general.errors_max());
+        }
+    }
+
     /// Reads only blocks that are known from an earlier run.
     pub fn recovers_only(&self) -> bool {
         let journal = self.validation.as_ref().and_then(|validation| validation.journal);

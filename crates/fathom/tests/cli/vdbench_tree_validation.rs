@@ -81,6 +81,20 @@ fn a_wrong_block_is_reported_with_its_file() {
     );
     assert_eq!(totals(&ran), [(0, 0), (60, 0), (60, 1)]);
     assert_eq!(ran.out.matches("Corrupted data block").count(), 1);
+    // A wrong block is not overwritten, and the rest of its file is.
+    let twice = three_runs("40k").replace("rd=rd2,fwd=scan", "rd=rd2,fwd=fill");
+    let child = start(folder.path(), &twice, &["-v"], "Waiting 3 seconds");
+    corrupt(&wrong, 12288, 4096);
+    let before = fs::read(&wrong).unwrap();
+    end(child).expect(
+        157,
+        &[&named, "lba: 8,192 (0x00002000)", "1 of 2 key blocks are corrupted."],
+    );
+    let after = fs::read(&wrong).unwrap();
+    let changed: Vec<usize> = (0..5)
+        .filter(|block| before[block * 8192..][..8192] != after[block * 8192..][..8192])
+        .collect();
+    assert_eq!(changed, [0, 2, 3, 4]);
     let child = start(folder.path(), &three_runs("40k"), &["-v"], "Waiting 3 seconds");
     File::options()
         .write(true)
