@@ -184,7 +184,7 @@ impl Validation {
                 return Err(refusal("`dedupratio=`: every block is different", "remove one of them"));
             }
             if let Some(files) = &run.files {
-                self.place_tree_maps(files, parameters, directory)?;
+                self.place_tree_maps(files, parameters, (directory, env))?;
             }
             for sd in &run.sds {
                 let length = run.workloads.iter().filter(|(wd, _)| wd.sds.contains(&sd.name));
@@ -254,7 +254,7 @@ impl Validation {
         &mut self,
         files: &FileRun,
         parameters: &Parameters,
-        directory: &Path,
+        (directory, env): (&Path, &dyn VdbenchEnv),
     ) -> Result<(), Diagnostic> {
         refuse_tree_loops(parameters)?;
         for load in files.loads() {
@@ -275,7 +275,7 @@ impl Validation {
                 let what = format!("an SD and an FSD that are both called `{}`", fsd.name);
                 return Err(refusal(&what, "rename one of them"));
             }
-            let is_other = |other: &&Fsd| other.name != fsd.name && other.anchor == fsd.anchor;
+            let is_other = |other: &&Fsd| other.name != fsd.name && env.is_same_file(&other.anchor, &fsd.anchor);
             if let Some(other) = parameters.fsds.iter().find(is_other) {
                 let what = format!("one anchor in two FSDs, fsd={} and fsd={}", fsd.name, other.name);
                 return Err(refusal(&what, "let the workloads use one FSD"));
