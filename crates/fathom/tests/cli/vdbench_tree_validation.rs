@@ -75,7 +75,7 @@ fn a_wrong_block_is_reported_with_its_file() {
             &named,
             "lba: 12,288 (0x00003000) xfersize=4096",
             "1 of 1 key blocks are corrupted.",
-            "Key block lba: 0x00003000: no header at this offset: 0000 instead of acca",
+            "Key block lba: 0x00003000: no header at this offset: 0000 instead of acca; write 2 is expected",
             WRONG,
         ],
     );
@@ -206,6 +206,10 @@ fn trees_that_cannot_be_validated_are_refused() {
         ),
         (
             tree.replace("fwd=w,fsd=f", "fsd=g,anchor=DIR/t\nfwd=w,fsd=f"),
+            "one anchor in two FSDs, fsd=f and fsd=g",
+        ),
+        (
+            tree.replace("fwd=w,fsd=f", "fsd=g,anchor=./t\nfwd=w,fsd=f"),
             "one anchor in two FSDs, fsd=f and fsd=g",
         ),
         (

@@ -7,7 +7,7 @@ use std::path::Path;
 use ::run::KeyMapFile;
 use ::run::targets::kept_file_path;
 use dialects::vdbench::{Fsd, Parameters, Run, Sd, TreeFormat, Validation, VdbenchEnv, lower, recovery_plan};
-use model::mismatch::Mismatch;
+use model::mismatch::{BlockFault, HeaderField, Mismatch};
 use model::plan::TreeKeyBlocks;
 use model::results::{JobResults, Results, WorkerResults};
 
@@ -439,8 +439,17 @@ impl Drive<'_> {
                 size.div_ceil(first.length.max(1))
             ));
             for mismatch in of_transfer {
+                let names_write = matches!(
+                    mismatch.fault,
+                    BlockFault::Header {
+                        field: HeaderField::Number,
+                        ..
+                    }
+                );
+                let expected = mismatch.write_number.filter(|_| !names_write);
+                let expected = expected.map_or(String::new(), |number| format!("; write {number} is expected"));
                 self.print_slave_line(&format!(
-                    "Key block lba: 0x{:08x}: {}",
+                    "Key block lba: 0x{:08x}: {}{expected}",
                     mismatch.offset.0, mismatch.fault
                 ));
             }

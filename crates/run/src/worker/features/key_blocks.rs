@@ -298,7 +298,7 @@ impl KeyBlocks {
         for (index, piece) in keys.zip(buffer.chunks_mut(self.plan.length as usize)) {
             let Finding { key, compared, fault } = check_key(&self.map, index, &self.checker, &self.filler, piece);
             self.compared += u64::from(compared);
-            faults.extend(fault);
+            faults.extend(fault.map(|fault| (key.generation(), fault)));
             if let Err(error) = self.map.set(index, key) {
                 self.fail_with_map(io, &error);
                 return false;
@@ -318,15 +318,17 @@ impl KeyBlocks {
         let before = self.errors_of_step.fetch_add(wrong, Ordering::Relaxed);
         let room = MAX_MISMATCHES.saturating_sub(self.mismatches.len());
         let faults = faults.into_iter().take(room);
-        self.mismatches.extend(faults.map(|(offset, length, fault)| Mismatch {
-            stream: record.stream,
-            path: path.clone(),
-            offset: Bytes(offset - base),
-            length,
-            block_offset: Bytes(block_offset),
-            block_length: record.length,
-            fault,
-        }));
+        self.mismatches
+            .extend(faults.map(|(number, (offset, length, fault))| Mismatch {
+                stream: record.stream,
+                path: path.clone(),
+                offset: Bytes(offset - base),
+                length,
+                block_offset: Bytes(block_offset),
+                block_length: record.length,
+                write_number: Some(u64::from(number)),
+                fault,
+            }));
         // The worker with the last permitted error ends all.
         if before < self.plan.max_mismatches && before + wrong >= self.plan.max_mismatches {
             let what = format!("{} errors; key blocks do not contain their last writes", before + wrong);
