@@ -23,6 +23,9 @@ pub struct Mismatch {
     pub block_offset: Bytes,
     /// Bytes of that operation.
     pub block_length: u32,
+    /// The number of the write whose data is expected, with key blocks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_number: Option<u64>,
     /// The kind of mismatch.
     pub fault: BlockFault,
 }

@@ -44,6 +44,8 @@ pub struct FileRun {
     pub operations: Vec<usize>,
     /// The run itself creates trees.
     pub makes: Option<TreeFormat>,
+    /// It reads only key blocks that are known from an earlier run.
+    pub recovers: bool,
 }
 
 /// The operation of one job of a run.
@@ -93,6 +95,7 @@ impl FileRun {
             fsds: parameters.fsds.iter().filter(used).cloned().collect(),
             operations: rd.operations.clone(),
             makes: None,
+            recovers: false,
             fwds: fwds
                 .into_iter()
                 .map(|fwd| (fwd.skew.unwrap_or(each), fwd))
@@ -444,6 +447,8 @@ impl Lowering<'_> {
                     ..Worker::default()
                 }
             };
+            let mut workers: Vec<Worker> = (0..threads).map(worker).collect();
+            self.parameters.validate(&load.fsd.name, &mut workers, files.recovers);
             jobs.push(Job {
                 name: load.fwd.name.clone(),
                 phases: run.phases(run.ends_with_data()),
@@ -453,7 +458,7 @@ impl Lowering<'_> {
                     after_ns: Some(Nanos::secs(measured.unwrap_or(MAX_FORMAT_SECONDS))),
                     ..Stop::default()
                 },
-                workers: (0..threads).map(worker).collect(),
+                workers,
                 ..Job::default()
             });
             self.workload_of.push((0..threads).map(|_| vec![load.number]).collect());

@@ -4,6 +4,7 @@ use model::plan::FileOperationKind;
 
 use super::blocks::Block;
 use super::definitions::{Transfer, flags};
+use super::scan::Item;
 use super::table::Section;
 use super::values::numbered;
 use super::workloads::{matches_name, percent, poisson, transfer};
@@ -32,6 +33,8 @@ pub struct Fsd {
     pub fills_all_levels: bool,
     /// `openflags=`.
     pub flags: Vec<String>,
+    /// `journal=`.
+    pub journal: Option<String>,
 }
 
 /// A file system workload definition.
@@ -291,6 +294,7 @@ pub(super) fn fsds(block: &Block, all: &mut Vec<Fsd>) -> Result<(), Diagnostic> 
             files: whole("files", 10.0, 268_435_456.0)?,
             sizes: sizes.clone(),
             flags: flags(block)?,
+            journal: block.item("journal").map(Item::single_value),
         });
     }
     Ok(())

@@ -119,7 +119,7 @@ pub(super) fn worker(streams: Vec<Stream>, depth: u32, seed: u64) -> Worker {
 
 /// The state of lowering.
 pub(super) struct Lowering<'a> {
-    parameters: &'a Parameters,
+    pub(super) parameters: &'a Parameters,
     env: &'a dyn VdbenchEnv,
     pub(super) seed: u64,
     pub(super) targets: Vec<Target>,
@@ -172,9 +172,7 @@ impl<'a> Lowering<'a> {
         let mut jobs = Vec::new();
         for (number, sd) in run.sds.iter().enumerate() {
             let (mut workers, workloads) = self.workers(run, sd, number)?;
-            if let Some(validation) = &self.parameters.validation {
-                validation.apply(sd, &mut workers, false, self.parameters.general.errors_max());
-            }
+            self.parameters.validate(&sd.name, &mut workers, false);
             let workers_all = workers.len() as u64;
             let on_sd = run.workloads.iter().filter(|(wd, _)| wd.sds.contains(&sd.name));
             let ends = on_sd.clone().count() > 0 && on_sd.clone().all(|(wd, _)| wd.seekpct < 0);

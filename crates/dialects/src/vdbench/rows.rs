@@ -7,7 +7,6 @@ use super::table::{Row, row};
 const REPLAY: &str = "replaying Swat traces is not supported; fio's `read_iolog` replays blktrace";
 const DEDUP: &str =
     "duplicates are equally likely and do not change; give `dedupratio=`, `dedupunit=` and `dedupsets=` before any SD";
-const VALIDATE: &str = "data validation of files is not supported, only of SDs";
 const CLASS: &str = "it loads Java user code";
 const COMMANDS: &str = "commands named in parameter files are not run; run them before and after";
 const NO_NEED: &str = "it has no effect here";
@@ -232,7 +231,7 @@ pub const ROWS: &[Row] = &[
         "none",
         "as for an SD; `fsync` flushes a file before it is closed",
     ),
-    row(Fsd, W, "journal", "", "").refused(VALIDATE),
+    row(Fsd, W, "journal", "output directory", "directory of its journal"),
     row(Fsd, N, "count", "", "`(start,n)`: n definitions"),
     row(Fsd, W, "log", "", "").idle(NO_NEED),
     row(Fsd, W, "host", "", "").refused("No 'host=' parameter is allowed for a File System Definition (FSD)"),

@@ -1,6 +1,7 @@
-//! Runs that create and remove trees: `format=` before a run, and `-c` before all runs.
+//! Runs over whole trees, in addition to those of the parameter file: `format=` before a run, `-c`
+//! before all runs, and the reads after a restart of data validation.
 
-use super::definitions::Parameters;
+use super::definitions::{Parameters, Transfer};
 use super::file_runs::{FileRun, operation};
 use super::files::{FormatWords, Fsd, Fwd, TreeFormat};
 use super::runs::{Run, RunRate};
@@ -75,9 +76,47 @@ impl Run {
                 fsds: fsds.to_vec(),
                 operations,
                 makes: Some(makes),
+                recovers: false,
             }),
             course: Vec::new(),
             ..self.clone()
+        }
+    }
+
+    /// `journal_recovery` of trees: reads all key blocks that are known after a restart.
+    pub fn tree_recovery(fsds: &[Fsd], parameters: &Parameters) -> Run {
+        const MAX_BLOCK: u64 = 131_072;
+        const NAME: &str = "journal_recovery";
+        let length = |fsd: &Fsd| {
+            let maps = parameters.validation.as_ref().map(|validation| &validation.maps);
+            let length = maps.and_then(|maps| maps.get(&fsd.name)).map(|(_, length)| *length);
+            length.filter(|length| *length > 0).unwrap_or(MAX_BLOCK)
+        };
+        let fwd = |fsd: &Fsd| Fwd {
+            name: NAME.into(),
+            fsds: vec![fsd.name.clone()],
+            operation: operation("read"),
+            once: true,
+            threads: parameters.format_fwd.threads,
+            xfersize: Transfer::One((MAX_BLOCK / length(fsd)).max(1) * length(fsd)),
+            ..Fwd::default()
+        };
+        let whole = |fsd: &Fsd| Fsd {
+            working_set: None,
+            ..fsd.clone()
+        };
+        let share = 100.0 / fsds.len().max(1) as f64;
+        Run {
+            workloads: Vec::new(),
+            files: Some(FileRun {
+                format: FormatWords::default(),
+                fwds: fsds.iter().map(|fsd| (fwd(fsd), share)).collect(),
+                fsds: fsds.iter().map(whole).collect(),
+                operations: Vec::new(),
+                makes: None,
+                recovers: true,
+            }),
+            ..Run::recovery(&[])
         }
     }
 }

@@ -3,13 +3,16 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use model::plan::{KeyBlocks, KeyJournal, Verify, VerifyMethod, Worker};
+use model::plan::{EngineKind, KeyBlocks, KeyJournal, TreeKeyBlocks, Verify, VerifyMethod, Worker};
 
 use super::VdbenchEnv;
 use super::blocks::Block;
 use super::definitions::{Parameters, Sd, Transfer, Wd};
+use super::file_runs::FileRun;
+use super::files::{Fsd, Fwd, OPERATIONS};
 use super::runs::Run;
 use super::streams::gcd;
+use super::workloads::matches_name;
 use crate::Diagnostic;
 
 /// What reads check, and where the expected data is recorded.
@@ -21,7 +24,7 @@ pub struct Validation {
     pub read_before_write: bool,
     /// Maps are kept for a later run.
     pub journal: Option<Journal>,
-    /// The file of each SD's map, and the bytes of its key blocks.
+    /// The file of the map of each SD or FSD, and the bytes of its key blocks.
     pub maps: BTreeMap<String, (String, u64)>,
 }
 
@@ -164,8 +167,8 @@ impl Validation {
         Ok(validation)
     }
 
-    /// Decides the key blocks of each SD that the runs use, and where its map is: in the directory
-    /// of its `journal=`, or in this one.
+    /// Decides the key blocks of each SD and FSD that the runs use, and where its map is: in the
+    /// directory of its `journal=`, or in this one.
     ///
     /// # Errors
     /// What cannot be validated.
@@ -176,31 +179,17 @@ impl Validation {
         directory: &Path,
         env: &dyn VdbenchEnv,
     ) -> Result<(), Diagnostic> {
-        let extension = if self.journal.is_some() { "jnl" } else { "map" };
         for run in runs {
-            if run.files.is_some() {
-                return Err(refusal(
-                    "file system workloads: key maps cover the blocks of SDs, not files that are created and removed",
-                    "give the files as SDs (`lun=FILE`), or run `fathom fio --verify=xxhash --nrfiles=N --directory=DIR`",
-                ));
-            }
             if run.dedup.is_some() {
                 return Err(refusal("`dedupratio=`: every block is different", "remove one of them"));
             }
+            if let Some(files) = &run.files {
+                self.place_tree_maps(files, parameters, (directory, env))?;
+            }
             for sd in &run.sds {
-                if sd.name.contains(['/', '\\', '\0']) {
-                    let what = format!("an SD called `{}`: its map is a file of that name", sd.name);
-                    return Err(refusal(&what, "give it another name"));
-                }
                 let length = run.workloads.iter().filter(|(wd, _)| wd.sds.contains(&sd.name));
                 let length = length.fold(0, |length, (wd, _)| gcd(length, unit(sd, wd)));
-                let directory = match &sd.journal {
-                    Some(journal) if self.journal.is_some() => Path::new(journal),
-                    _ => directory,
-                };
-                let file = directory.join(format!("{}.{extension}", sd.name)).display().to_string();
-                let map = self.maps.entry(sd.name.clone()).or_insert((file, 0));
-                map.1 = gcd(map.1, length);
+                self.place_map("SD", &sd.name, sd.journal.as_ref(), (directory, length))?;
             }
         }
         // Ends of regions are multiples of the largest transfer of the whole file.
@@ -225,11 +214,7 @@ impl Validation {
             }
             let wds = parameters.wds.iter().filter(|wd| wd.sds.contains(&sd.name));
             map.1 = wds.fold(map.1, |length, wd| gcd(length, unit(sd, wd)));
-            let loops = parameters.rds.iter().flat_map(|rd| &rd.loops);
-            let sizes = loops
-                .filter(|(field, _)| *field == "xfersize")
-                .flat_map(|(_, sizes)| sizes);
-            map.1 = sizes.fold(map.1, |length, size| gcd(length, *size as u64));
+            map.1 = looped_sizes(parameters).fold(map.1, gcd);
         }
         let ratios = parameters.rds.iter().flat_map(|rd| &rd.loops);
         match ratios.into_iter().any(|(field, _)| *field == "compratio") {
@@ -241,14 +226,84 @@ impl Validation {
         }
     }
 
+    /// Adds the map of an SD or FSD, whose transfers are multiples of `length`.
+    fn place_map(
+        &mut self,
+        kind: &str,
+        name: &str,
+        journal: Option<&String>,
+        (directory, length): (&Path, u64),
+    ) -> Result<(), Diagnostic> {
+        if name.contains(['/', '\\', '\0']) {
+            let what = format!("an {kind} called `{name}`: its map is a file of that name");
+            return Err(refusal(&what, "give it another name"));
+        }
+        let extension = if self.journal.is_some() { "jnl" } else { "map" };
+        let directory = match journal {
+            Some(journal) if self.journal.is_some() => Path::new(journal),
+            _ => directory,
+        };
+        let file = directory.join(format!("{name}.{extension}")).display().to_string();
+        let map = self.maps.entry(name.to_owned()).or_insert((file, 0));
+        map.1 = gcd(map.1, length);
+        Ok(())
+    }
+
+    /// Decides the key blocks of the trees of a run.
+    fn place_tree_maps(
+        &mut self,
+        files: &FileRun,
+        parameters: &Parameters,
+        (directory, env): (&Path, &dyn VdbenchEnv),
+    ) -> Result<(), Diagnostic> {
+        refuse_tree_loops(parameters)?;
+        for load in files.loads() {
+            let operation = OPERATIONS[load.operation];
+            if operation.1.needs_destination() && load.fwd.rdpct.is_none() {
+                let what = format!("`operation={}`: its data has the stamps of the first tree", operation.0);
+                return Err(refusal(&what, "leave it out, or run it without validation"));
+            }
+            if load.fwd.shares_files {
+                return Err(refusal(
+                    "`fileio=(random,shared)`: two threads would write one block at once",
+                    "use `fileio=random`, with which each thread has its own file",
+                ));
+            }
+        }
+        for fsd in &files.fsds {
+            if parameters.sds.iter().any(|sd| sd.name == fsd.name) {
+                let what = format!("an SD and an FSD that are both called `{}`", fsd.name);
+                return Err(refusal(&what, "rename one of them"));
+            }
+            let is_other = |other: &&Fsd| other.name != fsd.name && env.is_same_file(&other.anchor, &fsd.anchor);
+            if let Some(other) = parameters.fsds.iter().find(is_other) {
+                let what = format!("one anchor in two FSDs, fsd={} and fsd={}", fsd.name, other.name);
+                return Err(refusal(&what, "let the workloads use one FSD"));
+            }
+            // Runs with and without a format need the same key blocks.
+            let on_tree = |fwd: &&Fwd| fwd.fsds.iter().any(|wanted| matches_name(wanted, &fsd.name));
+            let fwds = parameters.fwds.iter().chain(files.fwds.iter().map(|(fwd, _)| fwd));
+            let fwds = fwds.filter(on_tree).chain([&parameters.format_fwd]);
+            let length = fwds.fold(0, |length, fwd| gcd(length, size_unit(&fwd.xfersize)));
+            let length = looped_sizes(parameters).fold(length, gcd);
+            self.place_map("FSD", &fsd.name, fsd.journal.as_ref(), (directory, length))?;
+        }
+        Ok(())
+    }
+
+    /// The key blocks of an FSD.
+    pub fn tree_blocks(&self, fsd: &Fsd) -> Option<TreeKeyBlocks> {
+        let (_, length) = self.maps.get(&fsd.name)?;
+        Some(TreeKeyBlocks::new(&fsd.tree(), *length))
+    }
+
     /// Bytes of an SD's key blocks.
     pub(super) fn key_block(&self, sd: &Sd) -> u64 {
         self.maps.get(&sd.name).map_or(512, |(_, length)| *length)
     }
 
-    /// Lets the workers of an SD check their reads. `known_only`: they read nothing else.
-    pub(super) fn apply(&self, sd: &Sd, workers: &mut [Worker], known_only: bool, errors_max: u64) {
-        let Some((map, length)) = self.maps.get(&sd.name) else {
+    fn apply(&self, name: &str, workers: &mut [Worker], known_only: bool, errors_max: u64) {
+        let Some((map, length)) = self.maps.get(name) else {
             return;
         };
         let keys = KeyBlocks {
@@ -266,7 +321,8 @@ impl Validation {
             max_mismatches: errors_max,
         };
         for worker in workers {
-            worker.batching.serialize_overlap = true;
+            // On a tree, each worker has one operation in flight, on its own file.
+            worker.batching.serialize_overlap = worker.engine.kind != EngineKind::Files;
             for stream in &mut worker.streams {
                 stream.verify = Some(Verify {
                     keys: Some(keys.clone()),
@@ -278,6 +334,14 @@ impl Validation {
 }
 
 impl Parameters {
+    /// Lets the workers of an SD or FSD check their reads, with data validation. `known_only`: they
+    /// read nothing else.
+    pub(super) fn validate(&self, name: &str, workers: &mut [Worker], known_only: bool) {
+        if let Some(validation) = &self.validation {
+            validation.apply(name, workers, known_only, self.general.errors_max());
+        }
+    }
+
     /// Reads only blocks that are known from an earlier run.
     pub fn recovers_only(&self) -> bool {
         let journal = self.validation.as_ref().and_then(|validation| validation.journal);
@@ -285,13 +349,38 @@ impl Parameters {
     }
 }
 
-/// The greatest length that divides position and length of every transfer of a workload.
-fn unit(sd: &Sd, wd: &Wd) -> u64 {
-    let sizes = match &wd.xfersize {
+/// Transfer sizes of loops.
+fn looped_sizes(parameters: &Parameters) -> impl Iterator<Item = u64> {
+    let loops = parameters.rds.iter().flat_map(|rd| &rd.loops);
+    let sizes = loops.filter(|(field, _)| *field == "xfersize");
+    sizes.flat_map(|(_, sizes)| sizes).map(|size| *size as u64)
+}
+
+/// Refuses trees that change from run to run, because key blocks are numbered by files.
+fn refuse_tree_loops(parameters: &Parameters) -> Result<(), Diagnostic> {
+    let shapes = ["depth", "width", "files", "sizes", "totalsize"];
+    let mut loops = parameters.rds.iter().flat_map(|rd| &rd.loops);
+    match loops.find(|(field, _)| shapes.contains(field)) {
+        Some((field, _)) => Err(refusal(
+            &format!("a `{field}=` that changes from run to run"),
+            "give each tree a parameter file of its own",
+        )),
+        None => Ok(()),
+    }
+}
+
+/// The greatest length that divides all these sizes.
+fn size_unit(xfersize: &Transfer) -> u64 {
+    match xfersize {
         Transfer::One(size) => *size,
         Transfer::Shares(shares) => shares.iter().fold(0, |length, (size, _)| gcd(length, *size)),
         Transfer::Steps(min, max, align) => gcd(gcd(*min, *max), *align),
-    };
+    }
+}
+
+/// The greatest length that divides position and length of every transfer of a workload.
+fn unit(sd: &Sd, wd: &Wd) -> u64 {
+    let sizes = size_unit(&wd.xfersize);
     let hits = if wd.hits == (0.0, 0.0) { 0 } else { sd.hitarea };
     let (min, max) = wd.stride.unwrap_or((0, 0));
     [sd.align, hits, min, max].into_iter().fold(sizes, gcd)

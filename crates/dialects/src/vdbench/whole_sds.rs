@@ -95,10 +95,8 @@ fn whole_sds(name: &str, passes: Vec<WholeSd>, parameters: &Parameters, seed: u6
             ..Stream::default()
         };
         let mut workers = vec![worker(vec![stream], pass.depth, mixed_seed(seed, number as u64))];
-        if let Some(validation) = &parameters.validation {
-            let reads = !pass.mix.includes(Direction::Write);
-            validation.apply(&pass.sd, &mut workers, reads, general.errors_max());
-        }
+        let reads = !pass.mix.includes(Direction::Write);
+        parameters.validate(&pass.sd.name, &mut workers, reads);
         Job {
             name: pass.sd.name.clone(),
             stop: Stop {

@@ -23,4 +23,6 @@ pub enum OpenFor {
     ReadWrite,
     /// Writing, as a new file.
     Create,
+    /// Both, as a new file.
+    CreateReadWrite,
 }

@@ -24,6 +24,7 @@ mod suites;
 mod support;
 mod vdbench;
 mod vdbench_load;
+mod vdbench_tree_validation;
 mod vdbench_validation;
 mod verify;
 mod verify_faults;

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use crate::support::{Ran, command, end, finish, names, text};
 
-const WRONG: &str = "Vdbench terminating due to Data Validation or I/O errors.";
+pub(crate) const WRONG: &str = "Vdbench terminating due to Data Validation or I/O errors.";
 
 fn prepare(folder: &Path, parameters: &str, arguments: &[&str]) -> Command {
     let parameters = parameters.replace("DIR", text(folder));
@@ -20,12 +20,12 @@ fn prepare(folder: &Path, parameters: &str, arguments: &[&str]) -> Command {
     command
 }
 
-fn vdbench(folder: &Path, parameters: &str, arguments: &[&str]) -> Ran {
+pub(crate) fn vdbench(folder: &Path, parameters: &str, arguments: &[&str]) -> Ran {
     finish(&mut prepare(folder, parameters, arguments))
 }
 
 /// Starts a run and waits until its log has a line.
-fn start(folder: &Path, parameters: &str, arguments: &[&str], line: &str) -> Child {
+pub(crate) fn start(folder: &Path, parameters: &str, arguments: &[&str], line: &str) -> Child {
     let log = folder.join("output/logfile.html");
     // That of an earlier run may have the line.
     let _ = fs::remove_file(&log);
@@ -40,7 +40,7 @@ fn start(folder: &Path, parameters: &str, arguments: &[&str], line: &str) -> Chi
 }
 
 /// Key blocks that each run has compared, and those in error.
-fn totals(ran: &Ran) -> Vec<(u64, u64)> {
+pub(crate) fn totals(ran: &Ran) -> Vec<(u64, u64)> {
     let lines = ran
         .out
         .lines()
@@ -53,7 +53,7 @@ fn totals(ran: &Ran) -> Vec<(u64, u64)> {
     numbers.collect()
 }
 
-fn overwrite(path: &Path, offset: u64, bytes: &[u8]) {
+pub(crate) fn overwrite(path: &Path, offset: u64, bytes: &[u8]) {
     let mut file = File::options().write(true).open(path).unwrap();
     file.seek(SeekFrom::Start(offset)).unwrap();
     file.write_all(bytes).unwrap();
@@ -203,11 +203,6 @@ fn what_cannot_be_validated_is_refused() {
     for (parameters, arguments, named) in [
         (sd, &["-vt"][..], "`-vt` is not supported"),
         (sd, &["-jr"], "its journal"),
-        (
-            "fsd=f,anchor=DIR/t\nfwd=w,fsd=f\nrd=rd1,fwd=w,fwdrate=max,elapsed=2\n",
-            &["-v"],
-            "file system workloads",
-        ),
         (&sd.replace("size=1m", "size=1m,offset=512"), &["-v"], "`offset=`"),
         (&sd.replace("sd1", "../x"), &["-v"], "an SD called `../x`"),
         (

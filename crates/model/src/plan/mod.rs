@@ -16,6 +16,7 @@ mod series;
 mod simulated;
 mod storage_path;
 mod target;
+mod tree_key_blocks;
 mod workload;
 
 use crate::JsonSchema;
@@ -55,6 +56,7 @@ pub use target::{
     AllocateMode, AtEndOfJob, Consent, Extent, FileService, Prepare, PrepareWhen, Region, StreamTarget, Target,
     TargetId, TargetKind, TargetRules,
 };
+pub use tree_key_blocks::TreeKeyBlocks;
 pub use workload::{DepthPer, Part, Workload};
 
 /// A whole test.

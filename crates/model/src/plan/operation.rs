@@ -357,7 +357,8 @@ pub struct Verify {
 /// Checks of reads against a map that knows the last write of each key block.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct KeyBlocks {
-    /// Bytes of a key block. Positions and lengths of all operations are multiples of it.
+    /// Bytes of a key block. Positions and lengths of all operations are multiples of it, except at
+    /// the end of a file of a tree.
     pub length: u32,
     /// The file of the map, which an earlier run may have left and the next one uses.
     pub map: String,

@@ -34,7 +34,7 @@ pub(crate) use prepare::{Preparation, ReadyTargets, prepare};
 pub use shared_files::SharedFiles;
 pub use survey::{storage_facts, survey};
 pub use temp_file::TempFile;
-pub use tree::SHORT_FILES;
+pub use tree::{SHORT_FILES, kept_file_path};
 pub(crate) use write_lock::Sharing;
 
 /// Why a target cannot be used.

@@ -18,7 +18,9 @@ use engine::{FileKind, OpenTree, sys};
 use model::content::WideRandom;
 use model::event::Event;
 use model::finding::{Finding, Severity};
-use model::plan::{CacheMode, FileGroup, FileOperationKind, FileTree, FileWork, KeptTree, Plan, Target, TargetId};
+use model::plan::{
+    CacheMode, FileGroup, FileOperationKind, FileTree, FileWork, KeptTree, Plan, Stream, Target, TargetId,
+};
 use model::{Bytes, Nanos};
 
 use super::examine::{directions, size_in};
@@ -373,19 +375,36 @@ fn existing_sizes(root: &TreeRoot, tree: &FileTree) -> Vec<Option<u64>> {
         .collect()
 }
 
-/// The operations of all streams on this tree.
-fn works(plan: &Plan, number: usize) -> impl Iterator<Item = &FileWork> {
+/// All streams on this tree.
+fn streams_on(plan: &Plan, number: usize) -> impl Iterator<Item = &Stream> {
     let streams = plan
         .jobs()
         .flat_map(|(_, job)| &job.workers)
         .flat_map(|worker| &worker.streams);
-    let on_tree = streams.filter(move |stream| stream.target.ids().iter().any(|id| id.0 as usize == number));
-    on_tree.filter_map(|stream| stream.files.as_ref())
+    streams.filter(move |stream| stream.target.ids().iter().any(|id| id.0 as usize == number))
 }
 
-/// True if a job reads files of this tree, or writes at random positions.
+/// The operations of all streams on this tree.
+fn works(plan: &Plan, number: usize) -> impl Iterator<Item = &FileWork> {
+    streams_on(plan, number).filter_map(|stream| stream.files.as_ref())
+}
+
+/// The path of a file of a kept tree, below the directory that the user named.
+pub fn kept_file_path(folder: &Path, tree: &FileTree, file: u32) -> PathBuf {
+    let mut name = String::new();
+    tree.write_file_path(file, false, &mut name);
+    folder.join(KEPT_ROOT).join(name)
+}
+
+/// True if a job reads files of this tree, or writes at random positions. Reads of known key blocks
+/// need no other parts of a file.
 fn needs_whole_files(plan: &Plan, number: usize) -> bool {
-    let sessions = works(plan, number).filter_map(|work| work.session.as_ref());
+    let streams = streams_on(plan, number).filter(|stream| {
+        let keys = stream.verify.as_ref().and_then(|verify| verify.keys.as_ref());
+        !keys.is_some_and(|keys| keys.known_only)
+    });
+    let works = streams.filter_map(|stream| stream.files.as_ref());
+    let sessions = works.filter_map(|work| work.session.as_ref());
     let mut transfers = sessions.filter_map(|session| session.transfers.as_ref());
     transfers.any(|transfers| transfers.write_percent < 100 || transfers.random)
 }

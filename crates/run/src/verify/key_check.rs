@@ -129,7 +129,7 @@ mod tests {
                 ..KeyBlocks::default()
             };
             Fixture {
-                map: KeyMap::open(&plan, 0..4 * LENGTH as u64).unwrap(),
+                map: KeyMap::open_part(&plan, 0..4 * LENGTH as u64).unwrap(),
                 checker: Checker::new(&Verify::new(VerifyMethod::Xxhash), 0),
                 filler: Filler::new(&Content::Fresh, 0, engine::fill::random_fill(), Default::default(), 1),
                 _folder: folder,
@@ -183,7 +183,7 @@ mod tests {
         fixture.write();
         fixture.map.begin_write(1..2).unwrap();
         // A process killed now leaves this state to the next.
-        fixture.map = KeyMap::open(&fixture.plan, 0..4 * LENGTH as u64).unwrap();
+        fixture.map = KeyMap::open_part(&fixture.plan, 0..4 * LENGTH as u64).unwrap();
         let (old, new) = (fixture.contents(1), fixture.contents(2));
         assert_eq!(fixture.check(&old), (KeyState::Written, 1, true, None));
         assert_eq!(fixture.check(&new), (KeyState::Written, 2, true, None));

@@ -1,7 +1,8 @@
 //! Maps of key blocks: how often each block was written, so that reads can be checked.
 //!
 //! A map is a file. A worker loads its part at the start, and saves changes at the end or around
-//! each write, for the next run, even after a kill.
+//! each write, for the next run, even after a kill. A tree of files has one map, of which a worker
+//! loads the part of the file that it uses.
 //!
 //! | bytes | what |
 //! | --- | --- |
@@ -12,9 +13,10 @@
 //! | 56 | checksum of all this |
 //! | 4096 … | eight bytes for each key block: its generation above two bits of state, and a checksum |
 //!
-//! All numbers are little-endian. The eight bytes of a key block change atomically, so a kill
-//! leaves the old or the new ones, both with a valid checksum. Unwritten blocks have a checksum
-//! too, so zeros mean damage.
+//! The low half of the number of a tree's map is the checksum of the tree's shape, because another
+//! shape has other files at the same key blocks. All numbers are little-endian. The eight bytes of
+//! a key block change atomically, so a kill leaves the old or the new ones, both with a valid
+//! checksum. Unwritten blocks have a checksum too, so zeros mean damage.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -23,7 +25,7 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use engine::sys::file::open_without_waiting;
-use model::plan::{KeyBlocks, KeyJournal};
+use model::plan::{FileTree, KeyBlocks, KeyJournal, TreeKeyBlocks};
 
 use super::Block;
 
@@ -100,13 +102,15 @@ impl Key {
 #[derive(Debug)]
 pub(crate) struct KeyMap {
     file: File,
-    /// Bytes of a key block.
-    length: u64,
+    header: KeyMapFile,
     /// Number of the first key block of the part.
     first: u64,
+    /// End of the part in bytes, which may be inside its last key block.
+    end: u64,
     keys: Vec<Key>,
-    number: u64,
     journal: KeyJournal,
+    /// Changed keys that are not in the file.
+    unsaved: Option<Range<usize>>,
     /// Something in the file is not flushed.
     unflushed: bool,
 }
@@ -134,55 +138,78 @@ fn damage(what: String) -> io::Error {
 }
 
 impl KeyMap {
-    /// Loads the keys of a range of bytes.
+    /// Opens a map, without loading keys.
     ///
     /// # Errors
     /// The file cannot be read, or is a map of different key blocks.
-    pub(crate) fn open(plan: &KeyBlocks, range: Range<u64>) -> io::Result<KeyMap> {
+    pub(crate) fn open(plan: &KeyBlocks) -> io::Result<KeyMap> {
         let path = Path::new(&plan.map);
         let length = u64::from(plan.length.max(1));
-        let mut file = open_without_waiting(path)?;
-        let found = KeyMapFile::read_header(&mut file)?;
-        if found.length != length {
+        let header = KeyMapFile::read_header(&mut open_without_waiting(path)?)?;
+        if header.length != length {
             return Err(damage(format!(
                 "its key blocks have {} bytes instead of {length}",
-                found.length
+                header.length
             )));
         }
-        let first = range.start / length;
-        let count = (range.end.div_ceil(length) - first) as usize;
-        if first + count as u64 > found.count {
+        Ok(KeyMap {
+            file: File::options().read(true).write(true).open(path)?,
+            header,
+            first: 0,
+            end: 0,
+            keys: Vec::new(),
+            journal: plan.journal,
+            unsaved: None,
+            unflushed: false,
+        })
+    }
+
+    /// Opens a map, and loads the keys of a range of bytes.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is a map of different key blocks.
+    pub(crate) fn open_part(plan: &KeyBlocks, range: Range<u64>) -> io::Result<KeyMap> {
+        let mut map = KeyMap::open(plan)?;
+        let length = map.header.length;
+        map.load(range.start / length..range.end.div_ceil(length), range.end)?;
+        Ok(map)
+    }
+
+    /// Loads other keys, up to the byte `end`, after saving the present ones.
+    ///
+    /// # Errors
+    /// The file cannot be read or written, or is too short.
+    pub(crate) fn load(&mut self, indexes: Range<u64>, end: u64) -> io::Result<()> {
+        self.save()?;
+        if indexes.end > self.header.count {
             return Err(damage(format!(
                 "it has {} key blocks, but {} are needed",
-                found.count,
-                first + count as u64
+                self.header.count, indexes.end
             )));
         }
-        let mut keys = Vec::new();
-        keys.try_reserve_exact(count).map_err(|_| io::ErrorKind::OutOfMemory)?;
-        found.each_key(&mut file, first..first + count as u64, |_, key| {
+        let keys = &mut self.keys;
+        keys.clear();
+        keys.try_reserve_exact((indexes.end - indexes.start) as usize)
+            .map_err(|_| io::ErrorKind::OutOfMemory)?;
+        (self.first, self.end) = (indexes.start, end);
+        let header = self.header;
+        header.each_key(&mut self.file, indexes, |_, key| {
             keys.push(key);
             None
-        })?;
-        let file = File::options().read(true).write(true).open(path)?;
-        Ok(KeyMap {
-            file,
-            length,
-            first,
-            keys,
-            number: found.number,
-            journal: plan.journal,
-            unflushed: false,
         })
     }
 
     /// The keys of an operation, by number; `None` unless it covers whole key blocks of this part.
     pub(crate) fn keys_of(&self, offset: u64, length: u32) -> Option<Range<usize>> {
+        let of_key = self.header.length;
         let end = offset + u64::from(length);
-        let whole = offset.is_multiple_of(self.length) && end.is_multiple_of(self.length);
-        let start = (offset / self.length).checked_sub(self.first)? as usize;
-        let end = (end / self.length).checked_sub(self.first)? as usize;
-        (whole && end <= self.keys.len()).then_some(start..end)
+        let start = (offset / of_key).checked_sub(self.first)? as usize;
+        let last = match end == self.end {
+            true => self.keys.len(),
+            false => (end / of_key).checked_sub(self.first)? as usize,
+        };
+        let whole = offset.is_multiple_of(of_key) && (end.is_multiple_of(of_key) || end == self.end);
+        (whole && last <= self.keys.len()).then_some(start.min(last)..last)
     }
 
     pub(crate) fn key(&self, index: usize) -> Key {
@@ -211,17 +238,33 @@ impl KeyMap {
         }
     }
 
+    /// Forgets the contents of all loaded key blocks.
+    pub(crate) fn forget(&mut self) -> io::Result<()> {
+        match self.keys.iter().any(|key| key.state() != KeyState::Unknown) {
+            true => self.change(0..self.keys.len(), |key| key.with(KeyState::Unknown)),
+            false => Ok(()),
+        }
+    }
+
     fn change(&mut self, keys: Range<usize>, change: impl Fn(Key) -> Key) -> io::Result<()> {
+        if keys.is_empty() {
+            return Ok(());
+        }
         self.keys[keys.clone()].iter_mut().for_each(|key| *key = change(*key));
         match self.journal {
-            KeyJournal::AtEnd => Ok(()),
+            KeyJournal::AtEnd => {
+                let unsaved = self.unsaved.get_or_insert(keys.clone());
+                *unsaved = unsaved.start.min(keys.start)..unsaved.end.max(keys.end);
+                Ok(())
+            }
             KeyJournal::EachWrite | KeyJournal::EachWriteFlushed => self.store(keys),
         }
     }
 
     fn store(&mut self, keys: Range<usize>) -> io::Result<()> {
         let place = HEADER + ENTRY * (self.first + keys.start as u64);
-        let entries = keys.map(|at| entry_from_key(self.number, self.first + at as u64, self.keys[at]));
+        let number = self.header.number;
+        let entries = keys.map(|at| entry_from_key(number, self.first + at as u64, self.keys[at]));
         let bytes: Vec<u8> = entries.flatten().collect();
         self.unflushed = true;
         self.file.seek(SeekFrom::Start(place))?;
@@ -236,16 +279,11 @@ impl KeyMap {
         Ok(())
     }
 
-    /// Saves the keys for the next run.
+    /// Saves the keys, for another worker or the next run.
     pub(crate) fn save(&mut self) -> io::Result<()> {
-        if self.journal == KeyJournal::AtEnd {
-            // A key that was written once is never 0 again, so skipped keys are already in the
-            // file.
-            for start in (0..self.keys.len()).step_by(CHUNK) {
-                let keys = start..self.keys.len().min(start + CHUNK);
-                if self.keys[keys.clone()].iter().any(|key| key.0 != 0) {
-                    self.store(keys)?;
-                }
+        if let Some(keys) = self.unsaved.take() {
+            for start in keys.clone().step_by(CHUNK) {
+                self.store(start..keys.end.min(start + CHUNK))?;
             }
         }
         self.flush()
@@ -253,11 +291,12 @@ impl KeyMap {
 
     /// A key block with the contents of a generation.
     pub(crate) fn block(&self, index: usize, generation: u32) -> Block {
-        let offset = (self.first + index as u64) * self.length;
-        let words = [self.number, offset, u64::from(generation)].map(u64::to_le_bytes);
+        let length = self.header.length;
+        let offset = (self.first + index as u64) * length;
+        let words = [self.header.number, offset, u64::from(generation)].map(u64::to_le_bytes);
         Block {
             offset,
-            length: self.length as u32,
+            length: length as u32,
             seed: Some(xxhash_rust::xxh64::xxh64(words.as_flattened(), 0)),
             number: Some(u64::from(generation)),
             hash: None,
@@ -305,6 +344,20 @@ enum MakingState {
     Complete,
 }
 
+/// A checksum of the shape of a tree, which decides the file of each key block.
+fn shape_checksum(tree: &FileTree) -> u64 {
+    let shape = FileTree {
+        kept: None,
+        ..tree.clone()
+    };
+    // A tree has no values that cannot be serialized.
+    let text = serde_json::to_vec(&shape).unwrap_or_default();
+    xxhash_rust::xxh64::xxh64(&text, 0) & SHAPE_BITS
+}
+
+/// The bits of a map's number that contain the checksum of a tree's shape.
+const SHAPE_BITS: u64 = u32::MAX as u64;
+
 impl KeyMapFile {
     /// Creates a map without knowledge about its `count` key blocks, or clears one. The lock of the
     /// returned file excludes other processes.
@@ -312,6 +365,32 @@ impl KeyMapFile {
     /// # Errors
     /// The file cannot be written, is not a map, or is in use by another process.
     pub fn create(path: &Path, length: u64, count: u64, compratio: f64) -> io::Result<File> {
+        KeyMapFile::create_numbered(path, length, count, compratio, |number| number)
+    }
+
+    /// Creates a map of the files of a tree, as [`KeyMapFile::create`] does.
+    ///
+    /// # Errors
+    /// The file cannot be written, is not a map, or is in use by another process.
+    pub fn create_for_tree(path: &Path, blocks: &TreeKeyBlocks, compratio: f64) -> io::Result<File> {
+        let shape = shape_checksum(blocks.tree());
+        KeyMapFile::create_numbered(path, blocks.length(), blocks.count(), compratio, |number| {
+            number & !SHAPE_BITS | shape
+        })
+    }
+
+    /// True if it is a map of the files of this tree.
+    pub fn is_of_tree(&self, tree: &FileTree) -> bool {
+        self.number & SHAPE_BITS == shape_checksum(tree)
+    }
+
+    fn create_numbered(
+        path: &Path,
+        length: u64,
+        count: u64,
+        compratio: f64,
+        number: impl Fn(u64) -> u64,
+    ) -> io::Result<File> {
         let is_new = match open_without_waiting(path) {
             Ok(mut file) => {
                 let mut start = Vec::new();
@@ -337,7 +416,7 @@ impl KeyMapFile {
             known_end: 0,
             complete: true,
             compratio,
-            number: xxhash_rust::xxh64::xxh64(path.as_os_str().as_encoded_bytes(), seed),
+            number: number(xxhash_rust::xxh64::xxh64(path.as_os_str().as_encoded_bytes(), seed)),
             count,
         };
         let made = found.write_entries(&mut file, 0..count);
@@ -429,14 +508,57 @@ impl KeyMapFile {
         KeyMapFile::forget(path, |index, _| (index + 1) * length > offset)
     }
 
+    /// Forgets the contents of these files of a tree.
+    ///
+    /// # Errors
+    /// It cannot be read or written, or is damaged.
+    pub fn forget_files(path: &Path, blocks: &TreeKeyBlocks, files: &[u32]) -> io::Result<()> {
+        let mut file = File::options().read(true).write(true).open(path)?;
+        let found = KeyMapFile::read_header(&mut file)?;
+        for number in files {
+            found.forget_in(&mut file, blocks.of_file(*number), |_, _| true)?;
+        }
+        file.sync_data()
+    }
+
+    /// The files of a tree with known key blocks, each with the end of the last one in bytes.
+    ///
+    /// # Errors
+    /// It cannot be read, or is damaged.
+    pub fn known_ends(path: &Path, blocks: &TreeKeyBlocks) -> io::Result<Vec<(u32, u64)>> {
+        let mut opened = open_without_waiting(path)?;
+        let found = KeyMapFile::read_header(&mut opened)?;
+        let mut ends: Vec<(u32, u64)> = Vec::new();
+        let (mut file, mut start, mut end) = (0, 0, blocks.count_in(0));
+        found.each_key(&mut opened, 0..found.count.min(blocks.count()), |index, key| {
+            while index >= end {
+                file += 1;
+                (start, end) = (end, end + blocks.count_in(file));
+            }
+            if key.is_known() {
+                let known = ((index - start + 1) * found.length).min(blocks.tree().file_size(file));
+                match ends.last_mut() {
+                    Some(last) if last.0 == file => last.1 = known,
+                    _ => ends.push((file, known)),
+                }
+            }
+            None
+        })?;
+        Ok(ends)
+    }
+
     fn forget(path: &Path, is_lost: impl Fn(u64, Key) -> bool) -> io::Result<()> {
         let mut file = File::options().read(true).write(true).open(path)?;
         let found = KeyMapFile::read_header(&mut file)?;
-        found.each_key(&mut file, 0..found.count, |index, key| {
+        found.forget_in(&mut file, 0..found.count, is_lost)?;
+        file.sync_data()
+    }
+
+    fn forget_in(&self, file: &mut File, indexes: Range<u64>, is_lost: impl Fn(u64, Key) -> bool) -> io::Result<()> {
+        self.each_key(file, indexes, |index, key| {
             let forgets = key.state() != KeyState::Unknown && is_lost(index, key);
             forgets.then(|| key.with(KeyState::Unknown))
-        })?;
-        file.sync_data()
+        })
     }
 
     /// Records whether the run that writes it has ended, and the compression ratio of its data.
@@ -521,7 +643,8 @@ impl KeyMapFile {
         indexes: Range<u64>,
         mut visit: impl FnMut(u64, Key) -> Option<Key>,
     ) -> io::Result<()> {
-        let mut bytes = vec![0; ENTRY as usize * CHUNK];
+        let most = (indexes.end.saturating_sub(indexes.start)).min(CHUNK as u64);
+        let mut bytes = vec![0; (ENTRY * most) as usize];
         for start in indexes.clone().step_by(CHUNK) {
             let place = HEADER + ENTRY * start;
             let chunk = &mut bytes[..(ENTRY * (indexes.end - start).min(CHUNK as u64)) as usize];

@@ -329,6 +329,7 @@ pub(crate) fn mismatch(stream: u32, path: &str, block: &Block, (offset, length, 
         length,
         block_offset: Bytes(block.offset),
         block_length: block.length,
+        write_number: None,
         fault,
     }
 }

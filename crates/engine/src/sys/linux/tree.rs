@@ -53,6 +53,7 @@ impl TreeRoot {
             OpenFor::Write => OFlags::WRONLY,
             OpenFor::ReadWrite => OFlags::RDWR,
             OpenFor::Create => OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL,
+            OpenFor::CreateReadWrite => OFlags::RDWR | OFlags::CREATE | OFlags::EXCL,
         };
         let flags = flags | super::file::cache_flags(cache) | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         Ok(openat(&self.directory, path, flags, Mode::RUSR | Mode::WUSR)?.into())

@@ -54,6 +54,7 @@ impl TreeRoot {
             OpenFor::Write => options.write(true),
             OpenFor::ReadWrite => options.read(true).write(true),
             OpenFor::Create => options.write(true).create_new(true),
+            OpenFor::CreateReadWrite => options.read(true).write(true).create_new(true),
         };
         let flag = |wanted: bool, flag: u32| if wanted { flag } else { 0 };
         options.custom_flags(

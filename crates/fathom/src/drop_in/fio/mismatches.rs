@@ -97,6 +97,7 @@ mod tests {
             length: 512,
             block_offset: Bytes(4096),
             block_length: 4096,
+            write_number: None,
             fault,
         };
         assert_eq!(format_lines(&mismatch), expected);

@@ -282,17 +282,11 @@ impl<'a> Drive<'a> {
                 .0;
             Run::format(&formats, block)
         });
-        let known = self.open_maps(&parameters)?;
-        let recovery_run = (!known.is_empty()).then(|| Run::recovery(&known));
-        let all: Vec<&Run> = recovery_run.iter().chain(&format_run).chain(&runs).collect();
+        let recovery_runs = self.open_maps(&parameters)?.recovery_runs(&parameters);
+        let all: Vec<&Run> = recovery_runs.iter().chain(&format_run).chain(&runs).collect();
         self.create_reports(&all)?;
         self.output.print_stamped("All slaves are now connected");
-        let done = self.run_all(
-            recovery_run.as_ref(),
-            (format_run.as_ref(), &formats),
-            &runs,
-            &parameters,
-        );
+        let done = self.run_all(&recovery_runs, (format_run.as_ref(), &formats), &runs, &parameters);
         self.remove_maps(&parameters);
         done?;
         self.finish("execution")
@@ -300,12 +294,12 @@ impl<'a> Drive<'a> {
 
     fn run_all(
         &mut self,
-        recovery_run: Option<&Run>,
+        recovery_runs: &[Run],
         (format_run, formats): (Option<&Run>, &[Format]),
         runs: &[Run],
         parameters: &Parameters,
     ) -> Result<(), Failure> {
-        if let Some(run) = recovery_run {
+        for run in recovery_runs {
             self.read_known(run, parameters)?;
         }
         if !parameters.recovers_only() {
@@ -490,6 +484,7 @@ impl<'a> Drive<'a> {
         self.shown += 1;
         let facts = facts_of(run, lowered.lun_bytes);
         let limits = parameters.general.histogram.clone();
+        self.prepare_tree_maps(run, parameters)?;
         self.mark_maps(parameters, false)?;
         let mut style = self.style.clone();
         on_files::set_requested(&mut style, run);

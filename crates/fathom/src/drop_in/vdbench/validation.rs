@@ -5,8 +5,10 @@ use std::io;
 use std::path::Path;
 
 use ::run::KeyMapFile;
-use dialects::vdbench::{Parameters, Run, Sd, Validation, VdbenchEnv, recovery_plan};
-use model::mismatch::Mismatch;
+use ::run::targets::kept_file_path;
+use dialects::vdbench::{Fsd, Parameters, Run, Sd, TreeFormat, Validation, VdbenchEnv, lower, recovery_plan};
+use model::mismatch::{BlockFault, HeaderField, Mismatch};
+use model::plan::TreeKeyBlocks;
 use model::results::{JobResults, Results, WorkerResults};
 
 use super::output::time;
@@ -16,16 +18,118 @@ use report::formats::vdbench::thousands;
 /// Vdbench's error number for corrupted data.
 const MISMATCH: u32 = 60003;
 
-/// SDs that have a map.
-fn mapped<'a>(parameters: &'a Parameters, validation: &'a Validation) -> impl Iterator<Item = (&'a Sd, &'a Path, u64)> {
-    parameters.sds.iter().filter_map(|sd| {
-        let (map, length) = validation.maps.get(&sd.name)?;
-        Some((sd, Path::new(map), *length))
-    })
+/// An SD or FSD that has a map.
+#[derive(Clone, Copy)]
+struct Mapped<'a> {
+    storage: Storage<'a>,
+    map: &'a Path,
+    /// Bytes of its key blocks.
+    length: u64,
+}
+
+#[derive(Clone, Copy)]
+enum Storage<'a> {
+    Sd(&'a Sd),
+    Fsd(&'a Fsd),
+}
+
+/// The SDs and FSDs that have known blocks after a restart.
+#[derive(Default)]
+pub(super) struct KnownStorage {
+    sds: Vec<Sd>,
+    fsds: Vec<Fsd>,
+}
+
+impl KnownStorage {
+    /// The runs that read all known blocks.
+    pub(super) fn recovery_runs(&self, parameters: &Parameters) -> Vec<Run> {
+        let on_sds = (!self.sds.is_empty()).then(|| Run::recovery(&self.sds));
+        let on_fsds = (!self.fsds.is_empty()).then(|| Run::tree_recovery(&self.fsds, parameters));
+        on_sds.into_iter().chain(on_fsds).collect()
+    }
+}
+
+impl Mapped<'_> {
+    fn name(&self) -> &str {
+        match self.storage {
+            Storage::Sd(sd) => &sd.name,
+            Storage::Fsd(fsd) => &fsd.name,
+        }
+    }
+
+    /// Its name with its keyword.
+    fn title(&self) -> String {
+        let keyword = match self.storage {
+            Storage::Sd(_) => "sd",
+            Storage::Fsd(_) => "fsd",
+        };
+        format!("{keyword}={}", self.name())
+    }
+}
+
+fn mapped<'a>(parameters: &'a Parameters, validation: &'a Validation) -> Vec<Mapped<'a>> {
+    let sds = parameters.sds.iter().map(Storage::Sd);
+    let fsds = parameters.fsds.iter().map(Storage::Fsd);
+    let with_map = |storage: Storage<'a>| {
+        let name = match storage {
+            Storage::Sd(sd) => &sd.name,
+            Storage::Fsd(fsd) => &fsd.name,
+        };
+        let (map, length) = validation.maps.get(name)?;
+        Some(Mapped {
+            storage,
+            map: Path::new(map),
+            length: *length,
+        })
+    };
+    sds.chain(fsds).filter_map(with_map).collect()
+}
+
+/// A file of a tree that is shorter than its known blocks, or missing.
+struct ShortFile {
+    number: u32,
+    path: String,
+    present: u64,
+    known_end: u64,
+}
+
+impl ShortFile {
+    fn failure(&self, fsd: &Fsd) -> Failure {
+        let (path, present, known_end) = (&self.path, self.present, self.known_end);
+        Failure {
+            text: format!(
+                "Data Validation error for fsd={},file={path}: it has {present} bytes, but blocks up to byte \
+                 {known_end} were written",
+                fsd.name
+            ),
+            more: vec!["help: the file lost data, or another program changed it".into()],
+        }
+    }
+}
+
+/// The files of an FSD that do not reach `end(file, end of its known blocks)`.
+fn short_files(
+    fsd: &Fsd,
+    map: &Path,
+    blocks: &TreeKeyBlocks,
+    end: impl Fn(u32, u64) -> u64,
+) -> io::Result<Vec<ShortFile>> {
+    let known_ends = KeyMapFile::known_ends(map, blocks)?;
+    let short = known_ends.into_iter().filter_map(|(number, known_end)| {
+        let path = kept_file_path(Path::new(&fsd.anchor), blocks.tree(), number);
+        let present = fs::symlink_metadata(&path).map_or(0, |metadata| metadata.len());
+        (present < end(number, known_end)).then(|| ShortFile {
+            number,
+            path: path.display().to_string(),
+            present,
+            known_end,
+        })
+    });
+    Ok(short.collect())
 }
 
 impl Drive<'_> {
-    /// Decides which SDs of these runs are validated.
+    /// Decides which SDs and FSDs of these runs are validated.
     pub(super) fn place_maps(&self, runs: &[Run], parameters: &mut Parameters) -> Result<(), Failure> {
         if let Some(mut validation) = parameters.validation.take() {
             validation.place_maps(runs, parameters, &self.output.folder, &self.env)?;
@@ -34,56 +138,66 @@ impl Drive<'_> {
         Ok(())
     }
 
-    /// Creates the maps, or restores those of an earlier run. Returns the SDs to read first.
-    pub(super) fn open_maps(&mut self, parameters: &Parameters) -> Result<Vec<Sd>, Failure> {
-        let mut to_read = Vec::new();
+    /// Creates the maps, or restores those of an earlier run. Returns what to read first.
+    pub(super) fn open_maps(&mut self, parameters: &Parameters) -> Result<KnownStorage, Failure> {
+        let mut to_read = KnownStorage::default();
         let Some(validation) = &parameters.validation else {
             return Ok(to_read);
         };
         let journal = validation.journal.unwrap_or_default();
-        for (sd, map, length) in mapped(parameters, validation) {
-            let size = sd.size.or_else(|| self.env.size_of(&sd.lun)).unwrap_or(0);
-            let count = size.div_ceil(length);
+        for one in mapped(parameters, validation) {
             if journal.recover {
-                let lock = KeyMapFile::lock(map).map_err(|error| cannot_recover(sd, map, &error))?;
+                let lock = KeyMapFile::lock(one.map).map_err(|error| cannot_recover(&one, &error))?;
                 self.map_locks.push(lock);
-                let known_end = self.restore_map(sd, map, (length, count), parameters)?;
-                if known_end > 0 {
-                    to_read.push(Sd {
+                let known_end = self.restore_map(&one, parameters)?;
+                match one.storage {
+                    _ if known_end == 0 => {}
+                    Storage::Sd(sd) => to_read.sds.push(Sd {
                         size: Some(known_end),
                         ..sd.clone()
-                    });
+                    }),
+                    Storage::Fsd(fsd) => to_read.fsds.push(fsd.clone()),
                 }
-            } else {
-                let made = KeyMapFile::create(map, length, count, parameters.general.compratio);
-                self.map_locks.push(made.map_err(|error| cannot_make(map, &error))?);
+                continue;
             }
+            let ratio = parameters.general.compratio;
+            let made = match one.storage {
+                Storage::Sd(sd) => KeyMapFile::create(one.map, one.length, self.block_count(sd, one.length), ratio),
+                Storage::Fsd(fsd) => {
+                    KeyMapFile::create_for_tree(one.map, &TreeKeyBlocks::new(&fsd.tree(), one.length), ratio)
+                }
+            };
+            self.map_locks.push(made.map_err(|error| cannot_make(one.map, &error))?);
         }
-        Ok(if journal.skip_reads { Vec::new() } else { to_read })
+        Ok(match journal.skip_reads {
+            true => KnownStorage::default(),
+            false => to_read,
+        })
+    }
+
+    /// Key blocks of an SD.
+    fn block_count(&self, sd: &Sd, length: u64) -> u64 {
+        let size = sd.size.or_else(|| self.env.size_of(&sd.lun)).unwrap_or(0);
+        size.div_ceil(length)
     }
 
     /// Restores the map of an earlier run. Returns the end of the last known block.
-    fn restore_map(
-        &mut self,
-        sd: &Sd,
-        map: &Path,
-        (length, count): (u64, u64),
-        parameters: &Parameters,
-    ) -> Result<u64, Failure> {
-        let (name, file) = (&sd.name, map.display());
+    fn restore_map(&mut self, one: &Mapped<'_>, parameters: &Parameters) -> Result<u64, Failure> {
+        let (name, file, map) = (one.name(), one.map.display(), one.map);
         self.print_slave_line(&format!("Starting journal recovery for {name}"));
+        let title = one.title();
         let fail = |what: String, help: &str| Failure {
-            text: format!("cannot recover sd={name}: {what}"),
+            text: format!("cannot recover {title}: {what}"),
             more: vec![format!("help: {help}")],
         };
         let journal = parameters.validation.as_ref().and_then(|validation| validation.journal);
         let journal = journal.unwrap_or_default();
-        let found = KeyMapFile::read(map).map_err(|error| cannot_recover(sd, map, &error))?;
-        if found.length != length {
+        let found = KeyMapFile::read(map).map_err(|error| cannot_recover(one, &error))?;
+        if found.length != one.length {
             let help = "use the transfer sizes of the run that wrote the journal, or start again with `-j`";
             let what = format!(
-                "key blocks of {file} have {} bytes, those of these runs {length}",
-                found.length
+                "key blocks of {file} have {} bytes, those of these runs {}",
+                found.length, one.length
             );
             return Err(fail(what, help));
         }
@@ -112,23 +226,19 @@ impl Drive<'_> {
             ));
         }
         self.compratio_before = Some(found.compratio);
-        let present = self.env.size_of(&sd.lun).unwrap_or(0);
-        if found.known_end > present {
-            let what = format!(
-                "lun={} has {present} bytes, but its journal contains blocks up to byte {}",
-                sd.lun, found.known_end
-            );
-            let help = "restore the missing part and recover again, or start again with `-j`";
-            return Err(fail(what, help));
-        }
+        self.compare_sizes(one, &found)
+            .map_err(|(what, help)| fail(what, help))?;
         let forgotten = match journal.ignore_pending {
             true => KeyMapFile::forget_pending(map),
             false => Ok(()),
         };
-        let found = forgotten
-            .and_then(|()| KeyMapFile::extend(map, count))
+        let extended = forgotten.and_then(|()| match one.storage {
+            Storage::Sd(sd) => KeyMapFile::extend(map, self.block_count(sd, one.length)),
+            Storage::Fsd(_) => Ok(()),
+        });
+        let found = extended
             .and_then(|()| KeyMapFile::read(map))
-            .map_err(|error| cannot_recover(sd, map, &error))?;
+            .map_err(|error| cannot_recover(one, &error))?;
         let restored = format!(
             "Data Validation map restored for {}. Map contains {:>16} known blocks.",
             map.file_name().unwrap_or_default().to_string_lossy(),
@@ -142,11 +252,82 @@ impl Drive<'_> {
         Ok(found.known_end)
     }
 
+    /// Checks that an SD, or each file of an FSD, still has all known blocks. Fails with the cause
+    /// and help.
+    fn compare_sizes(&self, one: &Mapped<'_>, found: &KeyMapFile) -> Result<(), (String, &'static str)> {
+        let missing = |what: String, present: u64, known_end: u64| {
+            let what = format!("{what} has {present} bytes, but its journal contains blocks up to byte {known_end}");
+            let help = "restore the missing part and recover again, or start again with `-j`";
+            Err((what, help))
+        };
+        let fsd = match one.storage {
+            Storage::Sd(sd) => {
+                let present = self.env.size_of(&sd.lun).unwrap_or(0);
+                return match found.known_end > present {
+                    true => missing(format!("lun={}", sd.lun), present, found.known_end),
+                    false => Ok(()),
+                };
+            }
+            Storage::Fsd(fsd) => fsd,
+        };
+        let blocks = TreeKeyBlocks::new(&fsd.tree(), one.length);
+        if !found.is_of_tree(blocks.tree()) {
+            let help = "use the `depth=`, `width=`, `files=`, `sizes=`, `totalsize=` and `distribution=` of the run \
+                        that wrote it, or start again with `-j`";
+            return Err((format!("{} is the journal of another tree", one.map.display()), help));
+        }
+        match short_files(fsd, one.map, &blocks, |_, known_end| known_end) {
+            Err(error) => Err((
+                format!("cannot read {}: {error}", one.map.display()),
+                "make it readable",
+            )),
+            Ok(short) => match short.first() {
+                Some(short) => missing(short.path.clone(), short.present, short.known_end),
+                None => Ok(()),
+            },
+        }
+    }
+
+    /// Forgets files that a format is about to remove. Before other runs on trees, checks that each
+    /// file still has all known blocks, because reads would skip a file that is too short.
+    pub(super) fn prepare_tree_maps(&self, run: &Run, parameters: &Parameters) -> Result<(), Failure> {
+        let (Some(files), Some(validation)) = (&run.files, &parameters.validation) else {
+            return Ok(());
+        };
+        for fsd in &files.fsds {
+            let (Some((map, _)), Some(blocks)) = (validation.maps.get(&fsd.name), validation.tree_blocks(fsd)) else {
+                continue;
+            };
+            let map = Path::new(map);
+            let cannot_use = |error: io::Error| format!("cannot use the map of key blocks {}: {error}", map.display());
+            if matches!(files.makes, None | Some(TreeFormat::Restart)) {
+                let short = short_files(fsd, map, &blocks, |_, known_end| known_end).map_err(cannot_use)?;
+                short.first().map_or(Ok(()), |file| Err(file.failure(fsd)))?;
+            }
+            match files.makes {
+                None => {}
+                Some(TreeFormat::Restart) => {
+                    let whole = |file: u32, _| blocks.tree().file_size(file);
+                    let short = short_files(fsd, map, &blocks, whole).map_err(cannot_use)?;
+                    let numbers: Vec<u32> = short.iter().map(|file| file.number).collect();
+                    KeyMapFile::forget_files(map, &blocks, &numbers).map_err(cannot_use)?;
+                }
+                Some(TreeFormat::All | TreeFormat::Directories | TreeFormat::Clean) => {
+                    KeyMapFile::forget_from(map, 0).map_err(cannot_use)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Reads all known blocks.
     pub(super) fn read_known(&mut self, run: &Run, parameters: &Parameters) -> Result<(), Failure> {
         let mut before = parameters.clone();
         before.general.compratio = self.compratio_before.unwrap_or(parameters.general.compratio);
-        let lowered = recovery_plan(&run.sds, &before, &self.env, self.seed);
+        let lowered = match run.files {
+            Some(_) => lower(run, &before, &self.env, self.seed)?,
+            None => recovery_plan(&run.sds, &before, &self.env, self.seed),
+        };
         self.execute(run, lowered, &before).map(|_| ())
     }
 
@@ -157,7 +338,7 @@ impl Drive<'_> {
             return Ok(());
         };
         let is_stale = !has_ended && validation.journal.is_some_and(|journal| journal.map_only);
-        for (_, map, _) in mapped(parameters, validation) {
+        for Mapped { map, .. } in mapped(parameters, validation) {
             let marked = KeyMapFile::mark(map, !is_stale, parameters.general.compratio);
             marked.map_err(|error| format!("cannot write the map of key blocks {}: {error}", map.display()))?;
         }
@@ -182,7 +363,7 @@ impl Drive<'_> {
         let jobs: Vec<&JobResults> = results.steps.iter().flat_map(|step| &step.jobs).collect();
         let workers = || jobs.iter().flat_map(|job| &job.workers);
         for job in &jobs {
-            self.report_mismatches(job);
+            self.report_mismatches(job, parameters);
         }
         let sum = |count: fn(&WorkerResults) -> u64| workers().map(count).sum::<u64>();
         let (compared, wrong) = (
@@ -236,25 +417,39 @@ impl Drive<'_> {
     }
 
     /// Prints each transfer with corrupted blocks.
-    fn report_mismatches(&mut self, job: &JobResults) {
+    fn report_mismatches(&mut self, job: &JobResults, parameters: &Parameters) {
         let mismatches: Vec<&Mismatch> = job.workers.iter().flat_map(|worker| &worker.mismatches).collect();
-        let is_same = |one: &&Mismatch, other: &&Mismatch| one.block_offset == other.block_offset;
+        let is_same =
+            |one: &&Mismatch, other: &&Mismatch| (&one.path, one.block_offset) == (&other.path, other.block_offset);
         for of_transfer in mismatches.chunk_by(is_same) {
             let first = of_transfer[0];
             let (lun, lba, size) = (&first.path, first.block_offset.0, first.block_length);
+            let mut fsds = parameters.fsds.iter();
+            let place = match fsds.find(|fsd| Path::new(lun).starts_with(&fsd.anchor)) {
+                Some(fsd) => format!("fsd={},file={lun}", fsd.name),
+                None => format!("sd={},lun={lun}", job.name),
+            };
             self.print_slave_line(&format!(
-                "Corrupted data block for sd={},lun={lun}; lba: {} (0x{lba:08x}) xfersize={size}",
-                job.name,
+                "Corrupted data block for {place}; lba: {} (0x{lba:08x}) xfersize={size}",
                 thousands(lba)
             ));
             self.print_slave_line(&format!(
                 "{} of {} key blocks are corrupted.",
                 of_transfer.len(),
-                size / first.length.max(1)
+                size.div_ceil(first.length.max(1))
             ));
             for mismatch in of_transfer {
+                let names_write = matches!(
+                    mismatch.fault,
+                    BlockFault::Header {
+                        field: HeaderField::Number,
+                        ..
+                    }
+                );
+                let expected = mismatch.write_number.filter(|_| !names_write);
+                let expected = expected.map_or(String::new(), |number| format!("; write {number} is expected"));
                 self.print_slave_line(&format!(
-                    "Key block lba: 0x{:08x}: {}",
+                    "Key block lba: 0x{:08x}: {}{expected}",
                     mismatch.offset.0, mismatch.fault
                 ));
             }
@@ -285,7 +480,7 @@ impl Drive<'_> {
     pub(super) fn remove_maps(&self, parameters: &Parameters) {
         let validation = parameters.validation.as_ref();
         let validation = validation.filter(|validation| validation.journal.is_none());
-        for (_, map, _) in validation
+        for Mapped { map, .. } in validation
             .into_iter()
             .flat_map(|validation| mapped(parameters, validation))
         {
@@ -315,7 +510,7 @@ fn cannot_make(map: &Path, error: &io::Error) -> Failure {
     }
 }
 
-fn cannot_recover(sd: &Sd, map: &Path, error: &io::Error) -> Failure {
+fn cannot_recover(one: &Mapped<'_>, error: &io::Error) -> Failure {
     let help = match error.kind() {
         io::ErrorKind::NotFound => "run with `-j` first, or set the `journal=` or `-o` of the run that wrote it",
         io::ErrorKind::WouldBlock => "wait for the other run to end",
@@ -324,9 +519,9 @@ fn cannot_recover(sd: &Sd, map: &Path, error: &io::Error) -> Failure {
     };
     Failure {
         text: format!(
-            "cannot recover sd={}: its journal {} cannot be used: {error}",
-            sd.name,
-            map.display()
+            "cannot recover {}: its journal {} cannot be used: {error}",
+            one.title(),
+            one.map.display()
         ),
         more: vec![format!("help: {help}")],
     }

@@ -65,7 +65,7 @@ pub(super) struct TopLabel<'a> {
 }
 
 /// Places the labels of marks above the plot area. Each begins at its mark, or further left if it
-/// would not end before `end`. From the right to the left, so that the line from a mark to its label
+/// would not end before `end`. Goes from right to left, so the line from a mark to its label
 /// crosses no other label.
 pub(super) fn top_labels<'a>(marks: impl Iterator<Item = (f64, &'a Mark)>, end: f64) -> Vec<TopLabel<'a>> {
     let mut sorted: Vec<(f64, &Mark)> = marks.collect();

@@ -67,41 +67,46 @@ pub(super) fn draw(chart: &Chart, series: &Series) -> String {
         bottom + 33.0,
         text(&chart.y.words())
     );
-    for (row, name) in series.x.iter().enumerate() {
-        let X::Name(name) = name else { continue };
-        let at = |ends: &[Option<f64>]| ends.get(row).copied().flatten().and_then(across);
-        let words = series.words.get(row).map_or("", String::as_str);
-        let (top, line) = (above + ROW * row as f64, above + ROW * (row as f64 + 0.7));
-        let _ = write!(
-            out,
-            "<g class=\"c-0\"><text class=\"name\" x=\"{SIDE}\" y=\"{:.1}\">{}</text><text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
-            top + 15.0,
-            text(&shorten_name(name, words)),
-            WIDTH - SIDE,
-            top + 15.0,
-            text(words)
-        );
-        // An end outside of the axis is drawn to its edge, without an end bar.
-        let has = |ends: &[Option<f64>]| ends.get(row).copied().flatten().is_some();
-        if has(&series.low) && has(&series.high) {
-            let (low, high) = (at(&series.low), at(&series.high));
-            let _ = write!(
-                out,
-                "<path class=\"line\" d=\"M{:.1} {line}H{:.1}",
-                low.unwrap_or(SIDE),
-                high.unwrap_or(WIDTH - SIDE)
-            );
-            for end in [low, high].into_iter().flatten() {
-                let _ = write!(out, "M{end:.1} {}v8", line - 4.0);
-            }
-            out.push_str("\"/>");
-        }
-        if let Some(point) = at(&series.y) {
-            let _ = write!(out, "<path class=\"dots\" d=\"M{point:.1} {line}h0\"/>");
-        }
-        out.push_str("</g>\n");
+    for row in 0..series.x.len() {
+        draw_row(&mut out, series, row, above + ROW * row as f64, &across);
     }
     out + "</svg>\n"
+}
+
+/// Draws the row of one name, whose upper edge is at `top`.
+fn draw_row(out: &mut String, series: &Series, row: usize, top: f64, across: &impl Fn(f64) -> Option<f64>) {
+    let X::Name(name) = &series.x[row] else { return };
+    let at = |ends: &[Option<f64>]| ends.get(row).copied().flatten().and_then(across);
+    let words = series.words.get(row).map_or("", String::as_str);
+    let line = top + 0.7 * ROW;
+    let _ = write!(
+        out,
+        "<g class=\"c-0\"><text class=\"name\" x=\"{SIDE}\" y=\"{:.1}\">{}</text><text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
+        top + 15.0,
+        text(&shorten_name(name, words)),
+        WIDTH - SIDE,
+        top + 15.0,
+        text(words)
+    );
+    // An end outside of the axis is drawn to its edge, without an end bar.
+    let has = |ends: &[Option<f64>]| ends.get(row).copied().flatten().is_some();
+    if has(&series.low) && has(&series.high) {
+        let (low, high) = (at(&series.low), at(&series.high));
+        let _ = write!(
+            out,
+            "<path class=\"line\" d=\"M{:.1} {line}H{:.1}",
+            low.unwrap_or(SIDE),
+            high.unwrap_or(WIDTH - SIDE)
+        );
+        for end in [low, high].into_iter().flatten() {
+            let _ = write!(out, "M{end:.1} {}v8", line - 4.0);
+        }
+        out.push_str("\"/>");
+    }
+    if let Some(point) = at(&series.y) {
+        let _ = write!(out, "<path class=\"dots\" d=\"M{point:.1} {line}h0\"/>");
+    }
+    out.push_str("</g>\n");
 }
 
 /// Shortens a name that does not fit next to the text. Its end stays, because file names differ

@@ -10,7 +10,7 @@ use model::draws::{Draws, Purpose};
 use model::plan::{Existence, FileOperation, FileOperationKind, FileTree, FileWork, SessionTransfers, pick_size};
 use model::sequence::Operation;
 
-use super::{EndedOperation, NextOperation};
+use super::{EndedOperation, KeyBlocks, NextOperation};
 use crate::file_claims::{FileClaims, FileState};
 use crate::worker::io_loop::{IoLoop, action_for};
 use crate::worker::recorder::{CellKey, CellKind};
@@ -46,6 +46,8 @@ pub(crate) struct FileOperations {
     /// Groups without a suitable file since the last successful claim.
     exhausted: Vec<bool>,
     held: Option<OpenFile>,
+    /// The last operation on the claimed file has completed.
+    is_done: bool,
     /// Index of this worker in its job, and how many workers the job has.
     position_in_job: (u32, u32),
 }
@@ -140,6 +142,7 @@ impl FileOperations {
             pending_group: None,
             exhausted: vec![false; work.groups.len()],
             held: None,
+            is_done: false,
             position_in_job: worker_position(assignment),
             work,
         };
@@ -239,7 +242,12 @@ impl FileOperations {
     }
 
     /// Queues the open or close of a session's file, which pacing ignores. Returns whether it did.
-    pub(super) fn issue_instead(&mut self, io: &mut IoLoop, pool: usize, number: usize, slot: Slot) -> bool {
+    pub(super) fn issue_instead(
+        &mut self,
+        io: &mut IoLoop,
+        (pool, number, slot): (usize, usize, Slot),
+        keys: Option<&mut KeyBlocks>,
+    ) -> bool {
         let Some(session) = &self.work.session else {
             return false;
         };
@@ -260,6 +268,9 @@ impl FileOperations {
             block: 0,
             renamed: held.state == FileState::Renamed,
         };
+        if let Some(keys) = keys {
+            keys.prepare_file(io, operation.pack());
+        }
         // The stream records a direction that may differ from that of the kind.
         let writes = self.work.mix().includes(Direction::Write);
         let direction = if writes { Direction::Write } else { Direction::Read };
@@ -478,8 +489,24 @@ impl FileOperations {
         None
     }
 
-    /// Counts an operation, and releases its file after the last one of its group.
-    pub(super) fn on_completed(&mut self, io: &mut IoLoop, ended: &EndedOperation) {
+    /// Continues a session after a transfer that will not take place.
+    pub(super) fn skip(&mut self, length: u32) {
+        let after = self
+            .held
+            .map(|held| self.stage_after(&held, FileOperationKind::ReadBlock, u64::from(length)));
+        if let (Some(held), Some(stage)) = (&mut self.held, after) {
+            held.stage = stage;
+        }
+    }
+
+    /// True if the file can be released.
+    pub(super) fn is_done(&self) -> bool {
+        self.is_done
+    }
+
+    /// Counts an operation. After the last one of its group, its file is done. A read that is
+    /// `extra` does not continue the session.
+    pub(super) fn on_completed(&mut self, io: &mut IoLoop, ended: &EndedOperation, is_extra: bool) {
         let kind = FileOperation::unpack(ended.record.offset).kind;
         let cell = self.cells.iter().find(|cell| cell.0 == kind).map(|cell| cell.1);
         match u64::try_from(ended.result) {
@@ -502,6 +529,9 @@ impl FileOperations {
                 }
             }
         }
+        if is_extra && ended.result >= 0 {
+            return;
+        }
         if self.work.session.is_some() && ended.result >= 0 && kind == FileOperationKind::Delete {
             if let Some(held) = &mut self.held {
                 (held.next, held.state) = (held.next + 1, FileState::Absent);
@@ -509,7 +539,9 @@ impl FileOperations {
             return;
         }
         if self.work.session.is_some() && ended.result >= 0 && kind != FileOperationKind::Close {
-            let after = self.held.map(|held| self.stage_after(&held, kind, ended.result as u64));
+            // A read that ends early has found the end of a file that is too short.
+            let length = u64::from(ended.record.length);
+            let after = self.held.map(|held| self.stage_after(&held, kind, length));
             if let (Some(held), Some(stage)) = (&mut self.held, after) {
                 held.stage = stage;
                 if kind == FileOperationKind::Create {
@@ -540,7 +572,7 @@ impl FileOperations {
             || kind == FileOperationKind::Close
             || held.next == self.work.groups[held.group].operations.len()
         {
-            self.release_file();
+            self.is_done = true;
         }
     }
 
@@ -552,6 +584,7 @@ impl FileOperations {
 
     /// Releases the claimed file, if any.
     pub(super) fn release_file(&mut self) {
+        self.is_done = false;
         if let Some(held) = self.held.take() {
             if self.work.shares_files {
                 self.claims.unshare(held.file);

@@ -1,7 +1,8 @@
 //! Compares reads with the last write of each key block (Vdbench's data validation). A write marks
 //! its key blocks in the map before it is issued and again when it has completed. `overlap`
 //! separates operations on the same blocks. If blocks are read before they are written, the read
-//! replaces the write, which follows in the next free slot.
+//! replaces the write, which follows in the next free slot. On a tree, a worker has the keys of the
+//! file that it uses, see [`TreeKeys`].
 
 use std::collections::VecDeque;
 use std::io;
@@ -17,11 +18,12 @@ use model::results::{Failure, MAX_MISMATCHES};
 use model::sequence::Operation;
 use model::{Bytes, Direction};
 
+use super::tree_keys::TreeKeys;
 use super::{EndedOperation, FeatureResults, Overlap};
 use crate::setup_error::SetupError;
+use crate::verify::Checker;
 use crate::verify::key_check::{Finding, check_key};
 use crate::verify::key_map::KeyMap;
-use crate::verify::{Checker, mismatch};
 use crate::worker::io_loop::{IoLoop, action_for};
 use crate::worker::setup::Assignment;
 
@@ -35,7 +37,9 @@ pub(crate) struct KeyBlocks {
     checker: Checker,
     /// Generates the contents of blocks from their seeds.
     filler: Filler,
-    map: KeyMap,
+    pub(super) map: KeyMap,
+    /// The files, if it works on a tree.
+    pub(super) tree: Option<TreeKeys>,
     /// The role of each slot's operation.
     tags: Vec<Tag>,
     /// Operations to issue before all others.
@@ -56,6 +60,8 @@ enum Tag {
     Read,
     /// A read that is followed by this write.
     ReadBefore(Operation),
+    /// A read that follows a write.
+    ReadAfter,
     Write,
 }
 
@@ -65,6 +71,18 @@ pub(super) struct FollowUp {
     pub(super) stream: usize,
     pub(super) file: u16,
     pub(super) operation: Operation,
+}
+
+/// The bytes that the streams of a worker use.
+fn range_of(assignment: &Assignment<'_>) -> Range<u64> {
+    let ranges = assignment.worker.streams.iter().map(|stream| {
+        let target = stream.target.ids()[0];
+        let (base, length) = stream.region.resolve(assignment.targets[target.0 as usize].size);
+        base..base + length
+    });
+    ranges
+        .reduce(|all: Range<u64>, one| all.start.min(one.start)..all.end.max(one.end))
+        .unwrap_or(0..0)
 }
 
 impl KeyBlocks {
@@ -90,19 +108,17 @@ impl KeyBlocks {
                 help: "use transfer sizes with a larger common divisor".into(),
             });
         }
-        let ranges = streams.iter().map(|stream| {
-            let target = stream.target.ids()[0];
-            let (base, length) = stream.region.resolve(assignment.targets[target.0 as usize].size);
-            base..base + length
-        });
-        let range = ranges
-            .reduce(|all: Range<u64>, one| all.start.min(one.start)..all.end.max(one.end))
-            .unwrap_or(0..0);
-        let map = KeyMap::open(plan, range).map_err(|source| SetupError::State {
+        let tree = TreeKeys::from_plan(assignment, plan, min as u64);
+        let map = match &tree {
+            Some(_) => KeyMap::open(plan),
+            None => KeyMap::open_part(plan, range_of(assignment)),
+        };
+        let map = map.map_err(|source| SetupError::State {
             path: plan.map.clone(),
             source,
         })?;
         Ok(Some(KeyBlocks {
+            tree,
             checker,
             filler: Filler::new(&stream.content, 0, engine::fill::random_fill(), Default::default(), 1),
             map,
@@ -118,11 +134,40 @@ impl KeyBlocks {
         }))
     }
 
+    /// The keys of an operation, by number; `None` unless it covers whole key blocks.
+    fn keys_of(&self, offset: u64, length: u32) -> Option<Range<usize>> {
+        self.map.keys_of(self.address(offset)?, length)
+    }
+
+    /// The position of an operation in the map.
+    fn address(&self, offset: u64) -> Option<u64> {
+        match &self.tree {
+            Some(tree) => tree.address(offset),
+            None => Some(offset),
+        }
+    }
+
+    /// The read of the blocks of an operation.
+    fn as_read(&self, operation: &Operation) -> Operation {
+        Operation {
+            direction: Direction::Read,
+            offset: match &self.tree {
+                Some(tree) => tree.as_read(operation.offset),
+                None => operation.offset,
+            },
+            length: operation.length,
+        }
+    }
+
+    /// True if the operation in a slot is a read that no sequence asked for.
+    pub(super) fn is_extra_read(&self, slot: Slot) -> bool {
+        matches!(self.tags[slot.0 as usize], Tag::ReadBefore(_) | Tag::ReadAfter)
+    }
+
     /// Skips a read of blocks whose contents are all unknown. `None` if the operation must be
     /// issued; otherwise whether another one may be tried immediately.
     pub(super) fn skip_if_unknown(&mut self, io: &mut IoLoop, number: usize, operation: &Operation) -> Option<bool> {
-        let keys = self.map.keys_of(operation.offset, operation.length)?;
-        if !self.plan.known_only || self.map.knows_any(keys) {
+        if !self.plan.known_only || self.map.knows_any(self.keys_of(operation.offset, operation.length)?) {
             return None;
         }
         io.streams[number].idle_pass = false;
@@ -133,12 +178,11 @@ impl KeyBlocks {
 
     /// The read to issue before a write.
     pub(super) fn read_before(&self, operation: &Operation) -> Option<Operation> {
-        let keys = self.map.keys_of(operation.offset, operation.length)?;
-        let is_due = self.plan.read_before_write && operation.direction == Direction::Write && self.map.knows_any(keys);
-        is_due.then_some(Operation {
-            direction: Direction::Read,
-            ..*operation
-        })
+        if !self.plan.read_before_write || operation.direction != Direction::Write {
+            return None;
+        }
+        let keys = self.keys_of(operation.offset, operation.length)?;
+        self.map.knows_any(keys).then(|| self.as_read(operation))
     }
 
     /// Records that the operation in a slot is a read before this write.
@@ -148,8 +192,13 @@ impl KeyBlocks {
 
     /// Marks the blocks of an operation before it is queued, and fills its buffer.
     pub(super) fn prepare(&mut self, io: &mut IoLoop, slot: Slot, operation: &Operation) {
-        let Some(keys) = self.map.keys_of(operation.offset, operation.length) else {
-            return self.fail(io, operation.offset, "an operation does not cover whole key blocks");
+        self.tags[slot.0 as usize] = Tag::Nothing;
+        if self.prepare_file(io, operation.offset) {
+            return;
+        }
+        let Some(keys) = self.keys_of(operation.offset, operation.length) else {
+            let at = format!("offset {}", operation.offset);
+            return self.fail(io, at, "an operation does not cover whole key blocks");
         };
         self.tags[slot.0 as usize] = match operation.direction {
             Direction::Read => Tag::Read,
@@ -170,8 +219,17 @@ impl KeyBlocks {
     }
 
     /// The next operation that follows another one.
-    pub(super) fn take_follow_up(&mut self) -> Option<FollowUp> {
+    fn take_follow_up(&mut self) -> Option<FollowUp> {
         self.follow_ups.pop_front()
+    }
+
+    /// Prepares an operation that follows another one.
+    fn prepare_follow_up(&mut self, io: &mut IoLoop, slot: Slot, operation: &Operation) {
+        self.prepare(io, slot, operation);
+        let tag = &mut self.tags[slot.0 as usize];
+        if *tag == Tag::Read {
+            *tag = Tag::ReadAfter;
+        }
     }
 
     pub(in crate::worker) fn has_follow_ups(&self) -> bool {
@@ -192,30 +250,38 @@ impl KeyBlocks {
         }
     }
 
-    /// Called when an operation has completed, with its buffer unchanged.
-    pub(super) fn on_completed(&mut self, io: &mut IoLoop, ended: &EndedOperation) {
+    /// Called when an operation has completed, with its buffer unchanged. Returns the length of a
+    /// write that must not follow.
+    pub(super) fn on_completed(&mut self, io: &mut IoLoop, ended: &EndedOperation) -> Option<u32> {
         let tag = std::mem::replace(&mut self.tags[ended.slot.0 as usize], Tag::Nothing);
+        let is_read = matches!(tag, Tag::Read | Tag::ReadBefore(_) | Tag::ReadAfter);
+        let is_comparable = ended.is_complete() || is_read && self.fill_missing_end(io, ended);
         let (offset, length) = (ended.record.offset, ended.record.length);
-        let Some(keys) = self.map.keys_of(offset, length).filter(|_| ended.is_complete()) else {
-            return;
-        };
+        let keys = self.keys_of(offset, length).filter(|_| is_comparable)?;
+        let mut dropped = None;
         let follow_up = match tag {
             Tag::Nothing => None,
-            Tag::Read => {
+            Tag::Read | Tag::ReadAfter => {
                 self.check(io, ended, keys);
                 None
             }
             // Leave a mismatching block unchanged.
-            Tag::ReadBefore(write) => self.check(io, ended, keys).then_some(write),
+            Tag::ReadBefore(write) => {
+                let is_right = self.check(io, ended, keys);
+                dropped = (!is_right).then_some(write.length);
+                is_right.then_some(write)
+            }
             Tag::Write => {
                 if let Err(error) = self.map.end_write(keys) {
-                    return self.fail_with_map(io, &error);
+                    self.fail_with_map(io, &error);
+                    return None;
                 }
-                self.plan.read_after_write.then_some(Operation {
-                    direction: Direction::Read,
+                let write = Operation {
+                    direction: Direction::Write,
                     offset,
                     length,
-                })
+                };
+                self.plan.read_after_write.then(|| self.as_read(&write))
             }
         };
         self.follow_ups.extend(follow_up.map(|operation| FollowUp {
@@ -223,6 +289,7 @@ impl KeyBlocks {
             file: ended.record.file,
             operation,
         }));
+        dropped
     }
 
     /// Compares the data of a read. True if nothing is wrong.
@@ -232,7 +299,7 @@ impl KeyBlocks {
         for (index, piece) in keys.zip(buffer.chunks_mut(self.plan.length as usize)) {
             let Finding { key, compared, fault } = check_key(&self.map, index, &self.checker, &self.filler, piece);
             self.compared += u64::from(compared);
-            faults.extend(fault);
+            faults.extend(fault.map(|fault| (key.generation(), fault)));
             if let Err(error) = self.map.set(index, key) {
                 self.fail_with_map(io, &error);
                 return false;
@@ -242,30 +309,44 @@ impl KeyBlocks {
             return true;
         }
         let record = &ended.record;
-        let path = io.errors.path(record.file).to_owned();
+        let (path, base) = match &self.tree {
+            Some(tree) => (io.errors.location_of(record), tree.file_start()),
+            None => (io.errors.path(record.file).to_owned(), 0),
+        };
+        let block_offset = self.address(record.offset).unwrap_or(0) - base;
         let wrong = faults.len() as u64;
         self.mismatch_count += wrong;
         let before = self.errors_of_step.fetch_add(wrong, Ordering::Relaxed);
         let room = MAX_MISMATCHES.saturating_sub(self.mismatches.len());
+        let faults = faults.into_iter().take(room);
         self.mismatches
-            .extend(faults.into_iter().take(room).map(|fault| Mismatch {
-                block_offset: Bytes(record.offset),
+            .extend(faults.map(|(number, (offset, length, fault))| Mismatch {
+                stream: record.stream,
+                path: path.clone(),
+                offset: Bytes(offset - base),
+                length,
+                block_offset: Bytes(block_offset),
                 block_length: record.length,
-                ..mismatch(record.stream, &path, &self.map.block(0, 0), fault)
+                write_number: Some(u64::from(number)),
+                fault,
             }));
         // The worker with the last permitted error ends all.
         if before < self.plan.max_mismatches && before + wrong >= self.plan.max_mismatches {
             let what = format!("{} errors; key blocks do not contain their last writes", before + wrong);
-            self.fail(io, record.offset, &what);
+            let at = match &self.tree {
+                Some(_) => format!("{path}, offset {block_offset}"),
+                None => format!("offset {block_offset}"),
+            };
+            self.fail(io, at, &what);
         }
         false
     }
 
     #[cold]
-    fn fail(&self, io: &mut IoLoop, offset: u64, what: &str) {
+    fn fail(&self, io: &mut IoLoop, at: String, what: &str) {
         io.fail(Failure {
             what: what.to_owned(),
-            at: format!("offset {offset}"),
+            at,
             errno: None,
             operation: None,
             help: Some("the data on the device is wrong, or another program has written there".into()),
@@ -273,7 +354,7 @@ impl KeyBlocks {
     }
 
     #[cold]
-    fn fail_with_map(&self, io: &mut IoLoop, error: &io::Error) {
+    pub(super) fn fail_with_map(&self, io: &mut IoLoop, error: &io::Error) {
         io.fail(Failure {
             what: format!("cannot write the map of key blocks: {error}"),
             at: self.plan.map.clone(),
@@ -323,7 +404,7 @@ impl super::Features {
         else {
             return false;
         };
-        keys.prepare(io, slot, &operation);
+        keys.prepare_follow_up(io, slot, &operation);
         if let Some(overlap) = &mut self.overlap {
             overlap.begin(slot, Overlap::ONE_FILE, &operation);
         }

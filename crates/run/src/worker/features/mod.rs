@@ -19,6 +19,7 @@ pub(super) mod priorities;
 mod reopening;
 mod replay;
 mod think_cycles;
+mod tree_keys;
 mod verify;
 mod wait_counts;
 
@@ -459,7 +460,7 @@ impl Features {
     /// Queues another operation instead of the stream's next one, if it is due.
     pub(super) fn issue_instead(&mut self, io: &mut IoLoop, pool: usize, number: usize, slot: Slot) -> bool {
         if let Some(files) = &mut self.file_operations {
-            return files.issue_instead(io, pool, number, slot);
+            return files.issue_instead(io, (pool, number, slot), self.key_blocks.as_mut());
         }
         let Some(verification) = &mut self.verification else {
             return false;
@@ -506,6 +507,9 @@ impl Features {
         if let Some(keys) = &mut self.key_blocks
             && let Some(may_try_another) = keys.skip_if_unknown(io, number, operation)
         {
+            if let Some(files) = &mut self.file_operations {
+                files.skip(operation.length);
+            }
             return Some(may_try_another);
         }
         let slot = io.pools[pool].next_slot();
@@ -513,8 +517,9 @@ impl Features {
             Some(_) => Overlap::ONE_FILE,
             None => io.streams[number].file,
         };
-        let overlap = self.overlap.as_mut()?;
-        if overlap.must_wait(pool, number, (slot, file), operation, due) {
+        if let Some(overlap) = &mut self.overlap
+            && overlap.must_wait(pool, number, (slot, file), operation, due)
+        {
             return Some(false);
         }
         self.key_blocks.as_ref()?.read_before(operation)?;
@@ -593,6 +598,7 @@ impl Features {
         if let Some(lifetimes) = &mut self.block_lifetimes {
             lifetimes.on_completed(&ended);
         }
+        let is_extra_read = self.key_blocks.as_ref().is_some_and(|keys| keys.is_extra_read(slot));
         let too_slow = self.latency_limits.as_ref().and_then(|limits| limits.exceeded(&ended));
         let timed = self.dataless.as_ref().is_none_or(|dataless| dataless.is_timed(&record));
         if timed && let Some(log) = &mut self.operation_log {
@@ -607,7 +613,7 @@ impl Features {
         } else if !timed {
             io.recorder.count_untimed(record.key as u32, record.length);
         } else if let Some(files) = &mut self.file_operations {
-            files.on_completed(io, &ended);
+            files.on_completed(io, &ended, is_extra_read);
         } else if ended.is_complete() {
             let run = ended.run(u64::from(record.length));
             io.recorder.count(&run, at);
@@ -628,7 +634,18 @@ impl Features {
             verification.on_completed(io, &ended);
         }
         if let Some(keys) = &mut self.key_blocks {
-            keys.on_completed(io, &ended);
+            let dropped_write = keys.on_completed(io, &ended);
+            if let (Some(length), Some(files)) = (dropped_write, &mut self.file_operations) {
+                files.skip(length);
+            }
+        }
+        if let Some(files) = &mut self.file_operations
+            && files.is_done()
+        {
+            if let Some(keys) = &mut self.key_blocks {
+                keys.leave_file(io);
+            }
+            files.release_file();
         }
     }
 

@@ -135,7 +135,7 @@ impl Choice {
             tree: assignment.tree().zip(work).map(|((tree, _), work)| TreeSetup {
                 tree: tree.clone(),
                 block: work.block.0,
-                session: open_for(work),
+                session: open_for(work, is_validated(plan)),
                 cache: plan.streams.first().map_or(CacheMode::BUFFERED, |stream| stream.cache),
                 flushes: plan.streams.iter().any(|stream| stream.sync.on_close),
                 destination: assignment
@@ -148,16 +148,24 @@ impl Choice {
     }
 }
 
-/// The access for which the sessions of a worker open their files.
-fn open_for(work: &FileWork) -> Option<OpenFor> {
+/// True if the worker compares its reads with the last write of each key block.
+fn is_validated(plan: &Plan) -> bool {
+    let mut verified = plan.streams.iter().filter_map(|stream| stream.verify.as_ref());
+    verified.any(|verify| verify.keys.is_some())
+}
+
+/// The access for which the sessions of a worker open their files. Data validation also reads what
+/// they write.
+fn open_for(work: &FileWork, is_validated: bool) -> Option<OpenFor> {
     let session = work.session.as_ref()?;
     let creates = matches!(&work.groups[..], [group] if group.operations.last() == Some(&FileOperationKind::Create));
     Some(match &session.transfers {
+        Some(_) if creates && is_validated => OpenFor::CreateReadWrite,
         _ if creates => OpenFor::Create,
         None => OpenFor::Read,
         Some(transfers) => match transfers.write_percent {
             0 => OpenFor::Read,
-            100 => OpenFor::Write,
+            100 if !is_validated => OpenFor::Write,
             _ => OpenFor::ReadWrite,
         },
     })

@@ -1,0 +1,223 @@
+//! `fathom vdbench` with data validation of trees of files: stamps of files that are created,
+//! removed and written again, and journals after a kill.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread::sleep;
+use std::time::Duration;
+
+use crate::support::end;
+use crate::vdbench_validation::{WRONG, overwrite, start, totals, vdbench};
+
+fn file_of(folder: &Path, name: &str) -> PathBuf {
+    folder.join("tree/fathom-kept.tree").join(name)
+}
+
+/// Overwrites a part of a file with `dd`.
+fn corrupt(path: &Path, offset: u64, bytes: u64) {
+    let mut dd = Command::new("dd");
+    dd.args(["if=/dev/zero", "conv=notrunc", "oflag=seek_bytes", "status=none"]);
+    dd.args([
+        format!("of={}", path.display()),
+        format!("bs={bytes}"),
+        format!("seek={offset}"),
+        "count=1".into(),
+    ]);
+    assert!(dd.status().unwrap().success());
+}
+
+/// Six files that are created, overwritten and read.
+fn three_runs(size: &str) -> String {
+    format!(
+        "fsd=fsd1,anchor=DIR/tree,width=2,files=3,sizes={size}\nfwd=format,threads=2\n\
+         fwd=default,fsd=fsd1,fileselect=once,threads=2\n\
+         fwd=fill,operation=write,xfersize=8k\nfwd=scan,operation=read,xfersize=4k\n\
+         fwd=rm,operation=delete\n\
+         rd=default,fwdrate=max,elapsed=10\nrd=rd1,fwd=fill,format=yes,pause=3\nrd=rd2,fwd=scan\n"
+    )
+}
+
+#[test]
+fn every_block_of_every_file_is_known_to_the_next_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |parameters: &str, letters: &str| totals(&vdbench(folder.path(), parameters, &[letters]));
+    let parameters = three_runs("40k").replace(",pause=3", "");
+    // 60 blocks in six files; the format writes them first.
+    let ran = vdbench(folder.path(), &parameters, &["-v"]);
+    ran.expect(0, &["completed successfully"]);
+    assert_eq!(totals(&ran), [(0, 0), (60, 0), (60, 0)]);
+    assert_eq!(run(&parameters, "-vr"), [(60, 0), (120, 0), (60, 0)]);
+    assert_eq!(run(&parameters, "-vrw"), [(60, 0), (60, 0), (60, 0)]);
+    // The last block of a file may be shorter, unless it has no room for a header.
+    let short = three_runs("10001").replace(",pause=3", "");
+    assert_eq!(run(&short, "-vr"), [(18, 0), (36, 0), (18, 0)]);
+    let shorter = three_runs("8200").replace(",pause=3", "");
+    assert_eq!(run(&shorter, "-v"), [(0, 0), (12, 0), (12, 0)]);
+    // What was removed and created again is not compared with its old contents.
+    let again = parameters.replace("rd=rd2,", "rd=rd3,fwd=rm\nrd=rd4,fwd=fill,format=restart\nrd=rd2,");
+    assert_eq!(run(&again, "-v"), [(0, 0), (60, 0), (0, 0), (0, 0), (60, 0), (60, 0)]);
+    let first = parameters.replace("operation=write,", "operation=write,fileio=(sequential,delete),");
+    assert_eq!(run(&first, "-v"), [(0, 0), (0, 0), (60, 0)]);
+}
+
+#[test]
+fn a_wrong_block_is_reported_with_its_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let child = start(folder.path(), &three_runs("40k"), &["-v"], "Waiting 3 seconds");
+    let wrong = file_of(folder.path(), "d1/f4");
+    corrupt(&wrong, 12288, 4096);
+    let ran = end(child);
+    let named = format!("Corrupted data block for fsd=fsd1,file={}", wrong.display());
+    ran.expect(
+        157,
+        &[
+            &named,
+            "lba: 12,288 (0x00003000) xfersize=4096",
+            "1 of 1 key blocks are corrupted.",
+            "Key block lba: 0x00003000: no header at this offset: 0000 instead of acca; write 2 is expected",
+            WRONG,
+        ],
+    );
+    assert_eq!(totals(&ran), [(0, 0), (60, 0), (60, 1)]);
+    assert_eq!(ran.out.matches("Corrupted data block").count(), 1);
+    // A wrong block is not overwritten, and the rest of its file is.
+    let twice = three_runs("40k").replace("rd=rd2,fwd=scan", "rd=rd2,fwd=fill");
+    let child = start(folder.path(), &twice, &["-v"], "Waiting 3 seconds");
+    corrupt(&wrong, 12288, 4096);
+    let before = fs::read(&wrong).unwrap();
+    end(child).expect(
+        157,
+        &[&named, "lba: 8,192 (0x00002000)", "1 of 2 key blocks are corrupted."],
+    );
+    let after = fs::read(&wrong).unwrap();
+    let changed: Vec<usize> = (0..5)
+        .filter(|block| before[block * 8192..][..8192] != after[block * 8192..][..8192])
+        .collect();
+    assert_eq!(changed, [0, 2, 3, 4]);
+    let child = start(folder.path(), &three_runs("40k"), &["-v"], "Waiting 3 seconds");
+    File::options()
+        .write(true)
+        .open(&wrong)
+        .unwrap()
+        .set_len(20480)
+        .unwrap();
+    let cut = format!(
+        "file={}: it has 20480 bytes, but blocks up to byte 40960",
+        wrong.display()
+    );
+    end(child).expect(157, &["Data Validation error for fsd=fsd1,", &cut]);
+}
+
+const MIXED: &str = "fsd=fsd1,anchor=DIR/tree,depth=2,width=2,files=10,sizes=(20k,50,70000,50),journal=DIR\n\
+                     fwd=format,threads=3\nfwd=default,fsd=fsd1,fileselect=random,threads=2\n\
+                     fwd=mix,rdpct=40,fileio=random,xfersize=(4k,70,12k,30)\n\
+                     fwd=fill,operation=write,xfersize=8k\nfwd=new,operation=create\nfwd=rm,operation=delete\n\
+                     fwd=clear,operation=write,fileio=(sequential,delete),fileselect=seq,xfersize=16k,threads=1\n\
+                     rd=rd1,fwd=*,fwdrate=max,elapsed=60,format=restart\n";
+
+#[test]
+fn files_that_come_and_go_raise_no_false_alarm() {
+    let folder = tempfile::tempdir().unwrap();
+    let parameters = MIXED.replace("elapsed=60", "elapsed=4");
+    let ran = vdbench(folder.path(), &parameters, &["-vr"]);
+    ran.expect(0, &["completed successfully"]);
+    let (compared, wrong) = totals(&ran)[1];
+    assert!(compared > 1000 && wrong == 0, "{compared} {wrong}");
+}
+
+#[test]
+fn a_killed_run_leaves_a_journal_of_every_file() {
+    let folder = tempfile::tempdir().unwrap();
+    // Without what mainly leaves empty files; one thread still deletes and creates them.
+    let parameters = MIXED.replace("fwd=new,operation=create\nfwd=rm,operation=delete\n", "");
+    for (number, arguments) in ["-jn", "-jrn", "-jr"].into_iter().enumerate() {
+        let mut child = start(folder.path(), &parameters, &[arguments], "Starting RD=rd1;");
+        sleep(Duration::from_millis(400 + 77 * number as u64));
+        child.kill().unwrap();
+        end(child);
+        let log = fs::read_to_string(folder.path().join("output/logfile.html")).unwrap();
+        assert!(!log.contains("Corrupted"), "{log}");
+    }
+    let ran = vdbench(folder.path(), &parameters, &["-jo"]);
+    ran.expect(0, &["Starting RD=journal_recovery; ", "completed successfully"]);
+    assert!(totals(&ran)[0].0 > 100, "{ran:#?}");
+    assert!(folder.path().join("fsd1.jnl").exists());
+    let mut child = start(folder.path(), &parameters, &["-jm"], "Starting RD=rd1;");
+    sleep(Duration::from_millis(400));
+    child.kill().unwrap();
+    end(child);
+    let unfinished = "did not end, and `-jm` writes the journal only at the end";
+    vdbench(folder.path(), &parameters, &["-jr"]).expect(157, &[unfinished]);
+}
+
+/// An old version of a block in place of a new one is a lost write.
+#[test]
+fn a_restart_finds_lost_writes_in_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = three_runs("40k").replace(",pause=3", "");
+    let then = first.replace(",format=yes", "");
+    vdbench(folder.path(), &first, &["-jn"]).expect(0, &["completed successfully"]);
+    let file = file_of(folder.path(), "d0/f1");
+    let old = fs::read(&file).unwrap();
+    let ran = vdbench(folder.path(), &then, &["-jrn"]);
+    ran.expect(0, &["Starting journal recovery for fsd1", "completed successfully"]);
+    assert_eq!(totals(&ran), [(60, 0), (60, 0), (60, 0)]);
+    // The format was the first write, and each run wrote once.
+    overwrite(&file, 8192, &old[8192..12288]);
+    let lost = vdbench(folder.path(), &then, &["-jo"]);
+    let named = format!("fsd=fsd1,file={}; lba: 0 (0x00000000) xfersize=40960", file.display());
+    let numbers = "Key block lba: 0x00002000: the write number in its header is 2 instead of 3";
+    lost.expect(157, &[&named, "1 of 10 key blocks are corrupted.", numbers, WRONG]);
+    assert_eq!(totals(&lost), [(60, 1)]);
+    // It was reported; from then on it is unknown.
+    let again = vdbench(folder.path(), &then, &["-jo"]);
+    again.expect(0, &["completed successfully"]);
+    assert_eq!(totals(&again), [(59, 0)]);
+    let other = then.replace("files=3", "files=4");
+    vdbench(folder.path(), &other, &["-jr"]).expect(157, &["is the journal of another tree"]);
+    let sizes = then.replace("xfersize=4k", "xfersize=2k");
+    vdbench(folder.path(), &sizes, &["-jr"]).expect(157, &["have 4096 bytes, those of these runs 2048"]);
+    fs::remove_file(&file).unwrap();
+    let missing = "d0/f1 has 0 bytes, but its journal contains blocks up to byte 40960";
+    vdbench(folder.path(), &then, &["-jr"]).expect(157, &[missing]);
+}
+
+#[test]
+fn trees_that_cannot_be_validated_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let tree = "fsd=f,anchor=DIR/t\nfwd=w,fsd=f\nrd=rd1,fwd=w,fwdrate=max,elapsed=2\n";
+    let two = "fsd=f,anchor=DIR/t\nfsd=g,anchor=DIR/u\n";
+    for (parameters, named) in [
+        (
+            tree.replace(
+                "fsd=f,anchor=DIR/t\nfwd=w,",
+                &format!("{two}fwd=w,target=g,operation=copy,"),
+            ),
+            "`operation=copy`",
+        ),
+        (
+            tree.replace("fwd=w,fsd=f", "fwd=w,fsd=f,fileio=(random,shared)"),
+            "`fileio=(random,shared)`",
+        ),
+        (
+            tree.replace("elapsed=2", "elapsed=2,forsizes=(4k,8k),format=yes"),
+            "a `sizes=` that changes from run to run",
+        ),
+        (
+            tree.replace("fwd=w,fsd=f", "fsd=g,anchor=DIR/t\nfwd=w,fsd=f"),
+            "one anchor in two FSDs, fsd=f and fsd=g",
+        ),
+        (
+            tree.replace("fwd=w,fsd=f", "fsd=g,anchor=./t\nfwd=w,fsd=f"),
+            "one anchor in two FSDs, fsd=f and fsd=g",
+        ),
+        (
+            format!("sd=f,lun=DIR/a,size=1m\n{tree}"),
+            "an SD and an FSD that are both called `f`",
+        ),
+    ] {
+        let ran = vdbench(folder.path(), &parameters, &["-v"]);
+        ran.expect(157, &["data validation is not supported with ", named]);
+    }
+}

@@ -1,0 +1,102 @@
+//! Numbers the key blocks of a tree's files, for data validation.
+
+use std::ops::Range;
+
+use super::FileTree;
+
+/// The key blocks of a tree: those of each file follow those of the previous one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TreeKeyBlocks {
+    tree: FileTree,
+    length: u64,
+    /// The first block of every [`TreeKeyBlocks::STRIDE`]th file.
+    starts: Vec<u64>,
+    count: u64,
+}
+
+impl TreeKeyBlocks {
+    /// Files may have different sizes, and a start for each would take too much memory.
+    const STRIDE: u32 = 64;
+
+    /// The key blocks of `length` bytes of all files.
+    pub fn new(tree: &FileTree, length: u64) -> TreeKeyBlocks {
+        let mut blocks = TreeKeyBlocks {
+            tree: tree.clone(),
+            length: length.max(1),
+            starts: Vec::new(),
+            count: 0,
+        };
+        for file in 0..blocks.file_count() {
+            if file.is_multiple_of(Self::STRIDE) {
+                blocks.starts.push(blocks.count);
+            }
+            blocks.count = blocks.count.saturating_add(blocks.count_in(file));
+        }
+        blocks
+    }
+
+    /// The tree.
+    pub fn tree(&self) -> &FileTree {
+        &self.tree
+    }
+
+    /// Bytes of a key block; the last one of a file may be shorter.
+    pub fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// The number of files.
+    pub fn file_count(&self) -> u32 {
+        self.tree.file_count().min(FileTree::MAX_FILES) as u32
+    }
+
+    /// The number of key blocks of all files.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The number of key blocks of a file.
+    pub fn count_in(&self, file: u32) -> u64 {
+        self.tree.file_size(file).div_ceil(self.length)
+    }
+
+    /// The key blocks of a file.
+    pub fn of_file(&self, file: u32) -> Range<u64> {
+        let before = file / Self::STRIDE * Self::STRIDE..file;
+        let start = self.starts[(file / Self::STRIDE) as usize];
+        let start = before.fold(start, |start, other| start + self.count_in(other));
+        start..start + self.count_in(file)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Bytes;
+    use crate::block_size::{BlockSizes, SizeShare};
+
+    #[test]
+    fn each_file_begins_where_the_previous_one_ends() {
+        let share = |size: u64| SizeShare {
+            size: Bytes(size),
+            percent: 50.0,
+        };
+        let tree = FileTree {
+            files_per_directory: 200,
+            sizes: BlockSizes::Split {
+                entries: vec![share(1), share(9000)],
+            },
+            ..FileTree::default()
+        };
+        let blocks = TreeKeyBlocks::new(&tree, 4096);
+        let mut end = 0;
+        for file in 0..200 {
+            let range = blocks.of_file(file);
+            assert_eq!(range.start, end, "file {file}");
+            assert_eq!(range.end - range.start, if tree.file_size(file) == 1 { 1 } else { 3 });
+            end = range.end;
+        }
+        assert_eq!(blocks.count(), end);
+        assert!((201..600).contains(&end), "both sizes occur");
+    }
+}

@@ -1,0 +1,113 @@
+//! The key blocks of a tree's files. A worker loads the keys of a file when it opens the file, and
+//! saves them before others may claim it. So each file's keys are in one place, and memory holds
+//! only those of files in use.
+
+use model::plan::{FileOperation, FileOperationKind, KeyBlocks as Plan, TreeKeyBlocks};
+
+use super::{EndedOperation, KeyBlocks};
+use crate::worker::io_loop::IoLoop;
+use crate::worker::setup::Assignment;
+
+/// The files of a worker's tree, and the one that it uses.
+#[derive(Debug)]
+pub(super) struct TreeKeys {
+    blocks: TreeKeyBlocks,
+    /// Bytes of a block of operations.
+    unit: u64,
+    /// A shorter end of a file has no room for a header, and is not compared.
+    min_length: u64,
+    /// The file whose keys are loaded, and its first key block.
+    current: Option<(u32, u64)>,
+}
+
+impl TreeKeys {
+    pub(super) fn from_plan(assignment: &Assignment<'_>, plan: &Plan, min_length: u64) -> Option<TreeKeys> {
+        let work = assignment.worker.streams.first()?.files.as_ref()?;
+        let (tree, _) = assignment.tree()?;
+        Some(TreeKeys {
+            blocks: TreeKeyBlocks::new(&tree.shape, u64::from(plan.length)),
+            unit: work.block.0,
+            min_length,
+            current: None,
+        })
+    }
+
+    /// The position of the current file in the map.
+    pub(super) fn file_start(&self) -> u64 {
+        self.current.map_or(0, |(_, first)| first * self.blocks.length())
+    }
+
+    /// The position of a read or write in the map.
+    pub(super) fn address(&self, word: u64) -> Option<u64> {
+        let operation = FileOperation::unpack(word);
+        let is_current = self.current.is_some_and(|(file, _)| file == operation.file);
+        (is_current && is_transfer(operation.kind)).then(|| self.file_start() + u64::from(operation.block) * self.unit)
+    }
+
+    /// The read of what an operation writes.
+    pub(super) fn as_read(&self, word: u64) -> u64 {
+        let operation = FileOperation {
+            kind: FileOperationKind::ReadBlock,
+            ..FileOperation::unpack(word)
+        };
+        operation.pack()
+    }
+}
+
+fn is_transfer(kind: FileOperationKind) -> bool {
+    matches!(kind, FileOperationKind::ReadBlock | FileOperationKind::WriteBlock)
+}
+
+impl KeyBlocks {
+    /// Prepares an operation on a whole file of a tree. False if it is a read or write of blocks.
+    pub(super) fn prepare_file(&mut self, io: &mut IoLoop, word: u64) -> bool {
+        let Some(tree) = &mut self.tree else { return false };
+        let operation = FileOperation::unpack(word);
+        if is_transfer(operation.kind) {
+            return false;
+        }
+        let (forgets, loads) = match operation.kind {
+            // A process that is killed before the operation must not leave keys of a missing file.
+            FileOperationKind::Create | FileOperationKind::Delete => (true, true),
+            FileOperationKind::Open => (false, true),
+            _ => (false, false),
+        };
+        let mut done = Ok(());
+        if loads && tree.current.map(|(file, _)| file) != Some(operation.file) {
+            let mut keys = tree.blocks.of_file(operation.file);
+            let (size, length) = (tree.blocks.tree().file_size(operation.file), tree.blocks.length());
+            let end = keys.start * length + size;
+            tree.current = Some((operation.file, keys.start));
+            if !size.is_multiple_of(length) && size % length < tree.min_length {
+                keys.end -= 1;
+            }
+            done = self.map.load(keys, end);
+        }
+        if forgets && done.is_ok() {
+            done = self.map.forget();
+        }
+        if let Err(error) = done {
+            self.fail_with_map(io, &error);
+        }
+        true
+    }
+
+    /// Saves the keys of the current file before others may claim it.
+    pub(super) fn leave_file(&mut self, io: &mut IoLoop) {
+        let Some(tree) = &mut self.tree else { return };
+        tree.current = None;
+        if let Err(error) = self.map.save() {
+            self.fail_with_map(io, &error);
+        }
+    }
+
+    /// Lets a file that ends too early read as zeros after its end. False if the read failed.
+    pub(super) fn fill_missing_end(&mut self, io: &mut IoLoop, ended: &EndedOperation) -> bool {
+        let Some(read) = usize::try_from(ended.result).ok().filter(|_| self.tree.is_some()) else {
+            return false;
+        };
+        let length = ended.record.length as usize;
+        io.engine.buffer(ended.slot)[read.min(length)..length].fill(0);
+        true
+    }
+}
