@@ -213,8 +213,8 @@ fn each_host_has_its_own_tree_in_a_shared_directory() {
     let Some(hosts) = need(Hosts::with_count(3)) else {
         return;
     };
-    let Some(ground) = Ground::new("") else { return };
-    let folder = ground.path("data");
+    let Some(workspace) = Workspace::new("") else { return };
+    let folder = workspace.path("data");
     fs::create_dir(&folder).unwrap();
     // Each host ends when its tree has no files left: with one tree for all, they would find fewer.
     let job = format!(
@@ -222,9 +222,9 @@ fn each_host_has_its_own_tree_in_a_shared_directory() {
          time = \"30s\"\nwarm-up = \"0s\"\ntree = \"depth=1,width=4,files=10,sizes=4KiB\"\n",
         folder.display()
     );
-    fs::write(ground.path("job.toml"), job).unwrap();
-    end(ground.with_hosts(Some(&hosts), &hosts.names().join(","), "saved")).expect(0, &["by ssh"]);
-    let results = ground.saved("saved");
+    fs::write(workspace.path("job.toml"), job).unwrap();
+    end(workspace.with_hosts(Some(&hosts), &hosts.names().join(","), "saved")).expect(0, &["by ssh"]);
+    let results = workspace.saved("saved");
     let job = &results.steps[0].jobs[0];
     let deleted = |rank: Option<u32>| -> Vec<(FileOperationKind, u64)> {
         let workers = job
