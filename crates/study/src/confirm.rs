@@ -2,6 +2,7 @@
 //! rate. The repetitions are additional steps of the plan, so they use the same targets and are
 //! part of the same result.
 
+use analysis::diagnosis::TWICE_THE_DEPTH;
 use model::Nanos;
 use model::draws::DrawsForm;
 use model::finding::{Finding, Severity};
@@ -99,7 +100,7 @@ fn deeper_job(job: &Job) -> Job {
         ..worker.clone()
     }));
     Job {
-        name: format!("{}, twice the depth", job.name),
+        name: job.name.clone() + TWICE_THE_DEPTH,
         phases: Phases {
             warm_up_ns: job.phases.warm_up_ns.max(WARM_UP.min(time)),
             ..job.phases

@@ -21,14 +21,16 @@ pub(super) const DIAGNOSIS: Check = Check {
 #[cfg(test)]
 mod tests {
     use super::super::samples;
-    use crate::diagnosis::Context;
+    use crate::diagnosis::{Context, TWICE_THE_DEPTH};
     use model::Nanos;
 
     #[test]
-    fn the_command_line_shows_that_twice_the_depth_was_tried() {
+    fn a_repeated_job_shows_that_twice_the_depth_was_tried() {
         let mut results = samples::closed_loop(10, 10_000, Nanos::millis(1));
         assert!(!Context::for_job(&results, 0, 0).tried_twice_the_depth);
-        results.plan.origin.arguments = ["fathom", "run", "--confirm"].map(str::to_owned).to_vec();
-        assert!(Context::for_job(&results, 0, 0).tried_twice_the_depth);
+        let mut repetition = results.plan.steps[0].clone();
+        repetition.jobs[0].name += TWICE_THE_DEPTH;
+        results.plan.steps.push(repetition);
+        assert!([0, 1].map(|step| Context::for_job(&results, step, 0).tried_twice_the_depth) == [true; 2]);
     }
 }

@@ -99,15 +99,19 @@ pub struct Temperature {
     pub limit: f64,
 }
 
+/// What a repetition at twice the depth adds to the name of its job.
+pub const TWICE_THE_DEPTH: &str = ", twice the depth";
+
 impl Context<'_> {
     /// The facts in the saved results of a job.
     pub fn for_job(results: &Results, step: usize, job: usize) -> Context<'static> {
-        let mut context = Context {
-            tried_twice_the_depth: results.plan.origin.arguments.iter().any(|word| word == "--confirm"),
-            ..Context::default()
-        };
+        let mut context = Context::default();
         let planned = results.plan.steps.get(step).and_then(|step| step.jobs.get(job));
         if let Some(planned) = planned {
+            let repetition = planned.name.clone() + TWICE_THE_DEPTH;
+            let mut jobs = results.plan.steps.iter().flat_map(|step| &step.jobs);
+            context.tried_twice_the_depth =
+                planned.name.ends_with(TWICE_THE_DEPTH) || jobs.any(|job| job.name == repetition);
             context.awaits_steady_state = planned.awaits_steady_state();
             context.flushes = flushes(planned);
             context.polls = polls(planned);

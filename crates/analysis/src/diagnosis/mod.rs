@@ -40,7 +40,7 @@ use model::observation::Observation;
 
 pub(crate) use bounds::{Bound, bounds, layer_bounds};
 pub use confirm::{Comparison, Verdict, compare};
-pub use context::{Context, Counts, KnownBurst, Network, Question, Temperature};
+pub use context::{Context, Counts, KnownBurst, Network, Question, TWICE_THE_DEPTH, Temperature};
 pub(crate) use findings::diagnosis_finding;
 pub use model::diagnosis::{Answer, Diagnosis, Evidence, JobDiagnosis, LayerUse, Remark};
 pub use system::system_layers;

@@ -381,9 +381,9 @@ mod tests {
             let words: Vec<String> = axis.ticks.iter().map(|tick| tick.words.clone()).collect();
             (axis.title, words.join(", "))
         };
-        let first = "2026-11-27T23:30:00+01:00[Europe/Berlin]";
-        let second = "2026-11-28T09:05:00+01:00[Europe/Berlin]";
-        let third = "2026-11-28T17:00:00+01:00[Europe/Berlin]";
+        let first = "2026-11-27T23:30:00+01:00[+01:00]";
+        let second = "2026-11-28T09:05:00+01:00[+01:00]";
+        let third = "2026-11-28T17:00:00+01:00[+01:00]";
         assert_eq!(labels(&[first, second]).1, "2026-11-27, 2026-11-28");
         assert_eq!(
             labels(&[first, second, third]).1,
