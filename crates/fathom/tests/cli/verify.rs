@@ -516,7 +516,7 @@ fn bad_requirements_are_refused() {
         &["--require", "iops>=4000", "--vm", "D8ds_v9"],
         &["unknown machine `D8ds_v9`"],
     );
-    fails(&["--policy", "/tmp/none"], &["there is no policy"]);
+    fails(&["--policy", "/none/policy.toml"], &["there is no policy"]);
 }
 
 #[test]
@@ -589,7 +589,7 @@ fn advice_names_the_disk_to_order() {
     fathom(&["advise", "--latency", "3"]).expect(4, &["has no unit"]);
     let saved = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/results/mixed.json");
     fathom(&["advise", "--from", text(&saved)]).expect(0, &["Needed: ", "IOPS of", "MB/s", "on average"]);
-    fathom(&["advise", "--from", "/tmp/none.json"]).expect(3, &["cannot read"]);
+    fathom(&["advise", "--from", "/none/results.json"]).expect(3, &["cannot read"]);
 }
 
 /// Three disks of 5,000 IOPS each hold three copies of the data. They allow a client 5,000 writes
