@@ -73,13 +73,13 @@ fn a_second_process_finds_the_seeds_of_the_first() {
 fn states_and_dumps_go_to_aux_path() {
     let place = Place::new();
     fs::create_dir(place.path().join("aux")).unwrap();
-    let kept = |name: &str| place.path().join("aux").join(name).exists();
+    let exists_in_aux = |name: &str| place.path().join("aux").join(name).exists();
     place.line(&format!("{WRITE} --aux-path=aux")).expect(0, &[]);
-    assert!(kept(STATE) && !place.path().join(STATE).exists());
+    assert!(exists_in_aux(STATE) && !place.path().join(STATE).exists());
     let ran = place.line(&format!("{READ} --aux-path=aux --verify_state_load=1"));
     ran.expect(0, &[]);
     place.line(&format!("{READ} --aux-path=aux --verify_dump=1 --verify_header_seed=1"));
-    assert!(kept("file.36864.received") && kept("file.36864.expected"));
+    assert!(exists_in_aux("file.36864.received") && exists_in_aux("file.36864.expected"));
     let ran = place.line(&format!("{WRITE} --aux-path=missing"));
     assert!(
         ran.err
@@ -93,7 +93,7 @@ fn states_and_dumps_go_to_aux_path() {
 fn verify_only_reports_the_skipped_writes() {
     let place = Place::new();
     place.line(WRITE).expect(0, &[]);
-    // The process that really wrote the blocks also flushed them.
+    // The process that wrote the blocks also flushed them.
     for policy in ["completed", "fsynced"] {
         let line = format!("{WRITE} --verify_only --verify_policy={policy} --fsync=4 --output-format=json");
         let ran = place.line(&line);
@@ -188,8 +188,8 @@ fn a_sprandom_pass_can_be_verified() {
     assert_eq!(job["read"]["total_ios"], 2048, "each block is read back once");
 }
 
-/// With `verify`, reads and writes draw their lengths from the same seed, as in fio 3.33: a job
-/// that only reads meets the blocks of the job that wrote.
+/// With `verify`, reads and writes draw their lengths from the same seed, as in fio 3.33. A job
+/// that only reads then finds the blocks of the job that wrote.
 #[test]
 fn a_reader_draws_the_writers_block_lengths() {
     for (write, read, lengths) in [
