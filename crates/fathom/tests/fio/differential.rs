@@ -1,5 +1,5 @@
-//! The same jobs with Debian's fio 3.33 and with fathom. Operations, their order, amounts and report
-//! keys must match.
+//! The same jobs with Debian's fio 3.33 and with fathom. Operations, their order, amounts and the
+//! keys of reports must match.
 
 use std::collections::BTreeSet;
 use std::fs;

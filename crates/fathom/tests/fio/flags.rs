@@ -152,7 +152,8 @@ fn trigger_file_ends_the_run() {
     assert!(!place.path().join("now").exists(), "the trigger file is removed");
 }
 
-/// The first two seeds were computed by hand from `M⁴` and `M⁵ + 1`, with `M = 0x9e370001`.
+/// The first two seeds were computed by hand. They follow from `M⁴` and `M⁵ + 1`, with
+/// `M = 0x9e370001`.
 #[test]
 fn debug_random_prints_the_seeds_of_a_job() {
     let place = Place::new();

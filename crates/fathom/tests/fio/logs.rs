@@ -67,7 +67,8 @@ fn each_operation_has_a_log_line() {
     assert!(total.iter().all(|line| line[6] == 0), "{:?}", total[0]);
 }
 
-/// Lines have the mean, the maximum or both; histograms can be coarser, and times wall-clock times.
+/// Lines have the mean, the maximum or both. Histograms can be coarser, and times can be wall-clock
+/// times.
 #[test]
 fn each_window_has_a_log_line() {
     let paced = "--time_based --runtime=1 --rate_iops=400 --write_lat_log=l --log_avg_msec=250";

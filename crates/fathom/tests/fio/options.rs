@@ -69,7 +69,8 @@ fn falloc_allocates_and_frees_space() {
     assert_eq!(fs::read(&path).unwrap(), vec![0; MIB as usize], "no data is written");
 }
 
-/// A pass ends once the transferred bytes equal the size of the file, regardless of their position.
+/// A pass ends once the transferred bytes equal the size of the file. Their position does not
+/// matter.
 #[test]
 fn skipped_bytes_do_not_count_towards_a_pass() {
     let place = Place::new();

@@ -1,4 +1,4 @@
-//! Locks and flow that jobs share, and I/O priorities of part of their operations, as in fio.
+//! Locks and flow that jobs share, and I/O priorities of some operations, as in fio.
 
 use crate::fio::support::Place;
 
