@@ -1,4 +1,4 @@
-//! Runs that are interrupted, refused, fail, or are controlled by events.
+//! Runs that are interrupted, refused or controlled by events, and runs that fail.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -122,7 +122,7 @@ fn execute(mut plan: Plan, log: &Path) -> Vec<Vec<Operation>> {
 
 /// Replaces the targets with null targets. Operations then complete in the order of submission, at
 /// any depth.
-fn on_nothing(mut plan: Plan, sizes: &[(String, u64)]) -> Plan {
+fn with_null_targets(mut plan: Plan, sizes: &[(String, u64)]) -> Plan {
     for target in &mut plan.targets {
         let (_, size) = sizes.iter().find(|(name, _)| *name == target.path).unwrap();
         target.kind = TargetKind::Nothing { size: Bytes(*size) };
@@ -139,7 +139,7 @@ fn on_nothing(mut plan: Plan, sizes: &[(String, u64)]) -> Plan {
 }
 
 /// Creates the targets as files of the recorded sizes, with data.
-fn on_files(mut plan: Plan, sizes: &[(String, u64)], place: &Place) -> Plan {
+fn with_files(mut plan: Plan, sizes: &[(String, u64)], place: &Place) -> Plan {
     for (name, size) in sizes {
         place.file(name, *size as usize);
     }
@@ -163,7 +163,7 @@ fn operations_match_the_recording() {
         let (sizes, recorded) = read_recording(case);
         let plan = plan_for(case);
         assert_eq!(
-            execute(on_nothing(plan.clone(), &sizes), &log),
+            execute(with_null_targets(plan.clone(), &sizes), &log),
             recorded,
             "{}",
             name(case)
@@ -171,7 +171,7 @@ fn operations_match_the_recording() {
 
         let depths = plan.steps[0].jobs[0].workers.iter().flat_map(|worker| &worker.streams);
         let is_serial = depths.map(|stream| stream.depth).max() == Some(1);
-        let (mut found, mut recorded) = (execute(on_files(plan, &sizes, &place), &log), recorded);
+        let (mut found, mut recorded) = (execute(with_files(plan, &sizes, &place), &log), recorded);
         if !is_serial {
             // The order of completion varies, but not the set of operations.
             found
@@ -190,7 +190,10 @@ fn requests_of_a_pool_use_their_own_targets() {
     let case = cases("offsets").into_iter().find(|case| name(case) == POOL).unwrap();
     let place = Place::new();
     let (sizes, recorded) = read_recording(&case);
-    let found = execute(on_nothing(plan_for(&case), &sizes), &place.path().join("log.csv"));
+    let found = execute(
+        with_null_targets(plan_for(&case), &sizes),
+        &place.path().join("log.csv"),
+    );
     assert_eq!(found.len(), 1);
     for (number, (found, recorded)) in found[0].iter().zip(&recorded[0]).enumerate() {
         assert_eq!(found.0, number % 2, "operation {number}");

@@ -189,14 +189,14 @@ fn jobs_do_the_same_io_as_with_debians_fio() {
     for (job, comparison) in JOBS {
         let theirs = run_job(&place, "/usr/bin/fio", job);
         let found = run_job(&place, ours.to_str().unwrap(), job);
-        let mut differ = |what: &str, theirs: String, ours: String| {
+        let mut compare = |item: &str, theirs: String, ours: String| {
             if theirs != ours {
-                failed.push(format!("{job}: {what}\n  fio  {theirs:.300}\n  ours {ours:.300}"));
+                failed.push(format!("{job}: {item}\n  fio  {theirs:.300}\n  ours {ours:.300}"));
             }
         };
-        differ("files", format!("{:?}", theirs.files), format!("{:?}", found.files));
+        compare("files", format!("{:?}", theirs.files), format!("{:?}", found.files));
         let jobs = |outcome: &Outcome| outcome.report["jobs"].as_array().unwrap().clone();
-        differ(
+        compare(
             "entries",
             jobs(&theirs).len().to_string(),
             jobs(&found).len().to_string(),
@@ -206,7 +206,7 @@ fn jobs_do_the_same_io_as_with_debians_fio() {
                 for latency in ["slat_ns", "clat_ns", "lat_ns"] {
                     let samples = |job: &Value| job[direction][latency]["N"].to_string();
                     if comparison == Names {
-                        differ(&format!("{direction} {latency}"), samples(their), samples(our));
+                        compare(&format!("{direction} {latency}"), samples(their), samples(our));
                     }
                 }
                 for figure in ["total_ios", "io_bytes", "short_ios"] {
@@ -215,14 +215,14 @@ fn jobs_do_the_same_io_as_with_debians_fio() {
                         continue;
                     }
                     let value = |job: &Value| job[direction][figure].to_string();
-                    differ(
+                    compare(
                         &format!("entry {number}, {direction}, {figure}"),
                         value(their),
                         value(our),
                     );
                 }
             }
-            differ(
+            compare(
                 "flushes",
                 their["sync"]["total_ios"].to_string(),
                 our["sync"]["total_ios"].to_string(),

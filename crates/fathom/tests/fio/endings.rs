@@ -129,7 +129,7 @@ fn a_full_disk_fails_the_job() {
     }
 }
 
-/// As in fio 3.33, the write without space counts, and there is no error.
+/// As in fio 3.33, the failed write is counted, but is not an error.
 #[test]
 fn fill_device_ends_without_an_error() {
     let Some(small) = need(TmpFs::of_size(16 * MIB)) else {

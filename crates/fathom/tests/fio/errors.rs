@@ -21,7 +21,7 @@ struct Case {
     stderr: Vec<String>,
 }
 
-fn cases() -> Vec<Case> {
+fn read_cases() -> Vec<Case> {
     let text = read_recording("errors.txt");
     text.split("\n=== ")
         .map(|case| parse_case(case.trim_start_matches("=== ")))
@@ -175,7 +175,7 @@ fn remove_timed(text: &str) -> String {
 #[test]
 fn responses_to_invalid_inputs_match_the_recording() {
     let wanted = std::env::var("FATHOM_CASE").unwrap_or_default();
-    let cases = cases();
+    let cases = read_cases();
     assert_eq!(cases.len(), 80);
     let mut failed = Vec::new();
     for case in cases.iter().filter(|case| case.name.contains(&wanted)) {

@@ -274,7 +274,7 @@ fn kill(mut child: Child) {
     let _ = child.wait();
 }
 
-/// Contents of a file in `/proc` for each thread of a process.
+/// Reads a file in `/proc` for each thread of a process.
 fn read_for_threads(child: &Child, file: &str) -> Vec<String> {
     let Ok(tasks) = fs::read_dir(format!("/proc/{}/task", child.id())) else {
         return Vec::new();
@@ -351,7 +351,7 @@ fn thinkcycles_are_spent_between_operations() {
 }
 
 #[test]
-fn tolerated_errors_are_reported_if_asked() {
+fn error_dump_reports_tolerated_errors() {
     let place = Place::new();
     for (error_dump, is_dumped) in [("0", false), ("1", true)] {
         let line = format!(
@@ -413,7 +413,7 @@ fn is_in_group(groups: &str, group: &str) -> bool {
 }
 
 /// Mount point of the control groups for block I/O.
-fn control_groups() -> Option<std::path::PathBuf> {
+fn control_group_root() -> Option<std::path::PathBuf> {
     let mounts = fs::read_to_string("/proc/mounts").ok()?;
     let find = |wanted: fn(&str, &str) -> bool| {
         let mut lines = mounts.lines().map(|line| line.split(' ').collect::<Vec<_>>());
@@ -429,11 +429,11 @@ fn control_groups() -> Option<std::path::PathBuf> {
 fn jobs_run_in_the_named_control_group() {
     let place = Place::new();
     let name = format!("fathom-test-{}", std::process::id());
-    let Some(folder) = control_groups().map(|root| root.join(&name)) else {
+    let Some(folder) = control_group_root().map(|root| root.join(&name)) else {
         return testbed::skip("control groups are not mounted");
     };
     if fs::create_dir(&folder).and_then(|()| fs::remove_dir(&folder)).is_err() {
-        return testbed::skip("control groups can only be made by root");
+        return testbed::skip("only root can create control groups");
     }
     let mut child = start_paced(&place, &format!("--cgroup={name}"));
     let inside = || {
@@ -463,7 +463,7 @@ fn jobs_run_in_the_named_control_group() {
 }
 
 /// The current I/O scheduler of a device.
-fn scheduler_of(device: &std::path::Path) -> String {
+fn current_scheduler(device: &std::path::Path) -> String {
     let name = device.file_name().unwrap().to_str().unwrap();
     let offered = fs::read_to_string(format!("/sys/block/{name}/queue/scheduler")).unwrap();
     offered.split(['[', ']']).nth(1).unwrap_or("none").to_owned()
@@ -477,18 +477,18 @@ fn devices_have_the_named_scheduler_during_the_run() {
     };
     let name = device.path().file_name().unwrap().to_str().unwrap().to_owned();
     let offered = fs::read_to_string(format!("/sys/block/{name}/queue/scheduler")).unwrap();
-    let before = scheduler_of(device.path());
+    let before = current_scheduler(device.path());
     let others = offered.split_whitespace().filter(|word| !word.starts_with('['));
     let Some(other) = others.map(str::to_owned).next() else {
         return testbed::skip("this kernel has one I/O scheduler only");
     };
     let target = format!("--filename={}", device.path().display());
     let mut child = start_paced(&place, &format!("{target} --ioscheduler={other}"));
-    let switched = wait_until(|| scheduler_of(device.path()) == other);
+    let switched = wait_until(|| current_scheduler(device.path()) == other);
     let _ = Command::new("kill").arg(child.id().to_string()).status();
     let _ = child.wait();
     assert!(switched, "the scheduler never became {other}");
-    assert_eq!(scheduler_of(device.path()), before);
+    assert_eq!(current_scheduler(device.path()), before);
     let ran = place.line(&format!("--name=x --size=4k {target} --ioscheduler=unheard-of"));
     ran.expect(
         1,
@@ -497,7 +497,7 @@ fn devices_have_the_named_scheduler_during_the_run() {
             "func=iosched_switch, error=Invalid argument",
         ],
     );
-    assert_eq!(scheduler_of(device.path()), before);
+    assert_eq!(current_scheduler(device.path()), before);
 }
 
 #[test]
@@ -507,12 +507,12 @@ fn a_device_that_others_use_keeps_its_scheduler() {
         return;
     };
     let device = mounted.device().path().to_owned();
-    let before = scheduler_of(&device);
+    let before = current_scheduler(&device);
     let wanted = if before == "none" { "bfq" } else { "none" };
     let raw = format!("--name=x --size=4k --rw=read --filename={}", device.display());
     let ran = place.line(&format!("{raw} --ioscheduler={wanted}"));
     ran.expect(1, &["must not be changed", "is mounted at", "err=22"]);
-    assert_eq!(scheduler_of(&device), before);
+    assert_eq!(current_scheduler(&device), before);
     // The file system of the job's own file does not count as another user.
     let file = format!(
         "--name=x --size=4k --rw=read --filename={}/file",

@@ -27,7 +27,7 @@ fn operations(path: &Path) -> Vec<String> {
 }
 
 /// Numbers of reads, writes, trims and flushes in a trace.
-fn counts(operations: &[String]) -> [u64; 4] {
+fn count_kinds(operations: &[String]) -> [u64; 4] {
     ["read", "write", "trim", "sync"].map(|word| {
         let matching = operations
             .iter()
@@ -44,7 +44,7 @@ fn bytes_in(operations: &[String], direction: &str) -> u64 {
 }
 
 /// The same numbers in the report of a job.
-fn counted(job: &serde_json::Value) -> [u64; 4] {
+fn reported_counts(job: &serde_json::Value) -> [u64; 4] {
     ["read", "write", "trim", "sync"].map(|direction| job[direction]["total_ios"].as_u64().unwrap())
 }
 
@@ -71,8 +71,8 @@ fn a_trace_holds_all_operations_and_can_be_replayed() {
     let made = place.line(&format!("{job} --output-format=json"));
     made.expect(0, &[]);
     let first = operations(&place.path().join("first"));
-    assert_eq!(counts(&first), counted(&made.json()["jobs"][0]));
-    assert!(counts(&first)[3] > 0, "{first:?}");
+    assert_eq!(count_kinds(&first), reported_counts(&made.json()["jobs"][0]));
+    assert!(count_kinds(&first)[3] > 0, "{first:?}");
     let written: Vec<Vec<u8>> = ["a.0.0", "a.0.1"]
         .map(|name| fs::read(place.path().join(name)).unwrap())
         .into();
@@ -83,7 +83,7 @@ fn a_trace_holds_all_operations_and_can_be_replayed() {
         .line("--name=b --read_iolog=first --write_iolog=second --ioengine=libaio --iodepth=4 --output-format=json");
     replayed.expect(0, &[]);
     assert_eq!(operations(&place.path().join("second")), first);
-    assert_eq!(counted(&replayed.json()["jobs"][0]), counts(&first));
+    assert_eq!(reported_counts(&replayed.json()["jobs"][0]), count_kinds(&first));
     // Exactly the blocks that the trace writes hold data again.
     for (number, before) in written.iter().enumerate() {
         let after = fs::read(place.path().join(format!("a.0.{number}"))).unwrap();
@@ -127,7 +127,11 @@ fn fathom_and_debians_fio_replay_the_traces_of_each_other() {
             &format!("--name=a --size=256k {job} --write_iolog=trace"),
         );
         let trace = operations(&place.path().join("trace"));
-        assert_eq!(counts(&trace)[..3], counted(&made["jobs"][0])[..3], "{writer} {job}");
+        assert_eq!(
+            count_kinds(&trace)[..3],
+            reported_counts(&made["jobs"][0])[..3],
+            "{writer} {job}"
+        );
         // A block was written if it does not consist of zeros.
         let names: Vec<_> = fs::read_dir(place.path())
             .unwrap()
@@ -168,7 +172,7 @@ fn fathom_and_debians_fio_replay_the_traces_of_each_other() {
         assert_eq!(written_blocks(), expected, "{writer} wrote, {reader} read: {job}");
         // fio's report of a replay omits the bytes of the last operations in flight, but counts the
         // operations.
-        let reads_and_writes = |report: &serde_json::Value| counted(&report["jobs"][0])[..2].to_vec();
+        let reads_and_writes = |report: &serde_json::Value| reported_counts(&report["jobs"][0])[..2].to_vec();
         assert_eq!(
             reads_and_writes(&by_reader),
             reads_and_writes(&by_writer),
@@ -180,8 +184,8 @@ fn fathom_and_debians_fio_replay_the_traces_of_each_other() {
                 assert_eq!(found, Some(bytes_in(&trace, direction)), "{direction} of {job}");
             }
         }
-        let (flushes, operations) = (counts(&trace)[3], counts(&trace));
-        let found = counted(&by_reader["jobs"][0]);
+        let (flushes, operations) = (count_kinds(&trace)[3], count_kinds(&trace));
+        let found = reported_counts(&by_reader["jobs"][0]);
         assert_eq!(found[..2], operations[..2], "{job}");
         if reader == ours {
             assert_eq!(found[3], flushes, "{job}");
@@ -203,7 +207,7 @@ fn a_replay_creates_missing_files() {
     );
     let ran = place.line("--name=b --read_iolog=trace --output-format=json");
     ran.expect(0, &[]);
-    assert_eq!(counted(&ran.json()["jobs"][0]), [1, 1, 0, 1]);
+    assert_eq!(reported_counts(&ran.json()["jobs"][0]), [1, 1, 0, 1]);
     let bytes = fs::read(place.path().join("sub/x")).unwrap();
     assert_eq!(bytes.len(), 12288);
     assert!(bytes[..8192].iter().all(|byte| *byte == 0) && bytes[8192..].iter().any(|byte| *byte != 0));
@@ -284,7 +288,7 @@ fn readonly_replays_only_the_reads_of_a_trace() {
     );
     let ran = place.line("--readonly --name=b --read_iolog=trace --output-format=json");
     ran.expect(0, &["fio: <b> skips replay of 1 writes due to read-only"]);
-    assert_eq!(counted(&ran.json()["jobs"][0]), [1, 0, 0, 0]);
+    assert_eq!(reported_counts(&ran.json()["jobs"][0]), [1, 0, 0, 0]);
     assert_eq!(fs::read(place.path().join("x")).unwrap(), vec![5; 8192]);
 }
 
@@ -304,7 +308,7 @@ fn clones_rotate_through_traces_or_read_standard_input() {
         .as_array()
         .unwrap()
         .iter()
-        .map(|job| counted(job)[0])
+        .map(|job| reported_counts(job)[0])
         .collect();
     assert_eq!(reads, [1, 2, 1]);
     let mut command = place.command(&["--name=b", "--numjobs=2", "--read_iolog=-", "--output-format=json"]);
@@ -315,7 +319,7 @@ fn clones_rotate_through_traces_or_read_standard_input() {
         .as_array()
         .unwrap()
         .iter()
-        .map(|job| counted(job)[0])
+        .map(|job| reported_counts(job)[0])
         .collect();
     assert_eq!(reads, [2, 2]);
 }

@@ -69,7 +69,7 @@ fn execute(plan: Plan) -> Results {
     run::execute(plan, context, &mut |_| {}).unwrap()
 }
 
-fn averaged(prefix: &str) -> LogRequest {
+fn averaged_request(prefix: &str) -> LogRequest {
     let name = Some(prefix.to_owned());
     LogRequest {
         bandwidth: name.clone(),
@@ -118,7 +118,7 @@ fn sum(lines: &[Vec<u64>], direction: u64, figure: impl Fn(&[u64]) -> u64) -> u6
 fn averages_and_histograms_agree_with_the_results() {
     let folder = tempfile::tempdir().unwrap();
     let results = execute(simulated());
-    let paths = archive::write_fio_logs(&results, &[Some(averaged("run"))], folder.path()).unwrap();
+    let paths = archive::write_fio_logs(&results, &[Some(averaged_request("run"))], folder.path()).unwrap();
     assert_eq!(paths.len(), 12);
     let expected = ["bw", "clat", "clat_hist", "iops", "lat", "slat"];
     let expected: Vec<String> = expected
@@ -168,7 +168,7 @@ fn each_operation_has_a_line() {
             average: None,
             offset: true,
             issue_time: true,
-            ..averaged("each")
+            ..averaged_request("each")
         };
         archive::write_fio_logs(&results, &[Some(wanted)], folder.path()).unwrap();
         for worker in 0..2 {
@@ -239,7 +239,7 @@ fn a_failure_changes_no_log() {
         iops: Some("each".into()),
         ..LogRequest::default()
     };
-    let requests = [Some(averaged("run")), Some(each)];
+    let requests = [Some(averaged_request("run")), Some(each)];
     let error = archive::write_fio_logs(&results, &requests, folder.path()).unwrap_err();
     assert!(error.to_string().contains("none"), "{error}");
     assert_eq!(std::fs::read_to_string(&log).unwrap(), "precious");
