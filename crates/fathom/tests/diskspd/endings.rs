@@ -1,4 +1,4 @@
-//! How a run ends when it does not end by itself: interrupted, refused, failed, signalled.
+//! Runs that are interrupted, refused or controlled by events, and runs that fail.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use testbed::{Directory, FaultFs, LoopDevice, LoopFs, LoopOptions, TmpFs, need};
 
 use crate::calling::{self, PROGRAM, Ran, end, text};
-use crate::diskspd::support::{NOTHING, OF_RUN, OF_THREADS, Place, check_failed, theirs, words};
+use crate::diskspd::support::{NOT_MEASURED, Place, RUN_FAILED, THREADS_FAILED, check_failed, diskspd_lines, words};
 
 const MIB: u64 = 1 << 20;
 const EIO: i32 = 5;
@@ -23,8 +23,8 @@ fn interrupt(child: &Child) {
     assert!(sent.unwrap().success());
 }
 
-/// Presses Ctrl-C after a while.
-fn interrupted(place: &Place, line: &str, after: Duration) -> Ran {
+/// Runs a line and presses Ctrl-C after a while.
+fn run_interrupted(place: &Place, line: &str, after: Duration) -> Ran {
     let child = place.start(line);
     std::thread::sleep(after);
     interrupt(&child);
@@ -35,12 +35,12 @@ fn interrupted(place: &Place, line: &str, after: Duration) -> Ran {
     ran
 }
 
-/// The seconds in the line about the test time.
+/// The seconds in the line with this label.
 fn test_time(out: &str, label: &str) -> f64 {
     let line = out
         .lines()
         .find(|line| line.starts_with(label))
-        .expect("it was measured");
+        .expect("a line with the test time");
     line[label.len()..]
         .trim_start_matches(":\t")
         .trim_end_matches('s')
@@ -49,36 +49,36 @@ fn test_time(out: &str, label: &str) -> f64 {
 }
 
 #[test]
-fn ctrl_c_ends_the_measuring_and_what_was_measured_is_reported() {
+fn ctrl_c_ends_the_run_with_a_report() {
     let place = Place::new();
     place.file("f", 1 << 20);
     let second = Duration::from_secs(1);
-    let ran = interrupted(&place, "-d60 -W0 -r -b4k -L f", second);
+    let ran = run_interrupted(&place, "-d60 -W0 -r -b4k -L f", second);
     assert!(ran.out.starts_with(&format!("{CTRL_C}\nCommand Line: ")), "{}", ran.out);
     let measured = test_time(&ran.out, "actual test time");
     assert!((0.3..5.0).contains(&measured), "{measured}");
     ran.expect(0, &["\nTotal latency distribution:\n"]);
 
-    let ran = interrupted(&place, "-Rxml -d60 -W0 -r -b4k f", second);
+    let ran = run_interrupted(&place, "-Rxml -d60 -W0 -r -b4k f", second);
     assert!(ran.out.starts_with(&format!("{CTRL_C}<Results>\n")), "{}", ran.out);
     assert!(ran.out.contains("<IOCount>") && ran.out.ends_with("\n</Results>"));
 
     // Nothing was measured yet.
-    let ran = interrupted(&place, "-d60 -W60 f", second);
+    let ran = run_interrupted(&place, "-d60 -W60 f", second);
     assert!(
-        ran.out.starts_with(CTRL_C) && ran.out.ends_with(&format!("***\n{NOTHING}")),
+        ran.out.starts_with(CTRL_C) && ran.out.ends_with(&format!("***\n{NOT_MEASURED}")),
         "{}",
         ran.out
     );
-    let ran = interrupted(&place, "-Rxml -d60 -W60 f", second);
+    let ran = run_interrupted(&place, "-Rxml -d60 -W60 f", second);
     let error = format!(
         "  <TimeSpan>\n    <Error>{}</Error>\n  </TimeSpan>\n</Results>",
-        NOTHING.trim_end()
+        NOT_MEASURED.trim_end()
     );
     assert!(ran.out.ends_with(&error), "{}", ran.out);
 
-    // All was measured.
-    let ran = interrupted(&place, "-d1 -W0 -C60 f", 2 * second);
+    // The measured window was complete.
+    let ran = run_interrupted(&place, "-d1 -W0 -C60 f", 2 * second);
     assert!(ran.out.starts_with(CTRL_C), "{}", ran.out);
     assert!(
         (0.9..1.9).contains(&test_time(&ran.out, "actual test time")),
@@ -88,7 +88,7 @@ fn ctrl_c_ends_the_measuring_and_what_was_measured_is_reported() {
 }
 
 #[test]
-fn ctrl_c_ends_the_making_of_a_file_and_leaves_no_part_of_it() {
+fn ctrl_c_during_the_creation_of_a_file_leaves_no_file() {
     let Some(place) = need(Place::on_disk()) else { return };
     let child = place.start("-c8G -d60 big.dat");
     let began = Instant::now();
@@ -98,12 +98,15 @@ fn ctrl_c_ends_the_making_of_a_file_and_leaves_no_part_of_it() {
     interrupt(&child);
     let ran = end(child);
     assert_eq!(ran.code, Some(0), "{ran:#?}");
-    assert!(ran.out.starts_with(CTRL_C) && ran.out.ends_with(NOTHING), "{ran:#?}");
+    assert!(
+        ran.out.starts_with(CTRL_C) && ran.out.ends_with(NOT_MEASURED),
+        "{ran:#?}"
+    );
     assert_eq!(place.names(), Vec::<String>::new());
 }
 
-/// A profile of time spans, each with its warm-up and duration.
-fn profile(place: &Place, spans: &[(u32, u32)]) {
+/// Writes a profile of time spans, each with its warm-up and duration.
+fn write_profile(place: &Place, spans: &[(u32, u32)]) {
     let span = |(warm_up, duration): &(u32, u32)| {
         format!(
             "<TimeSpan><Duration>{duration}</Duration><Warmup>{warm_up}</Warmup><Targets><Target><Path>f</Path></Target>\
@@ -119,9 +122,12 @@ fn profile(place: &Place, spans: &[(u32, u32)]) {
 fn later_time_spans_are_interrupted_too() {
     let place = Place::new();
     place.file("f", 1 << 20);
-    profile(&place, &[(0, 1), (0, 60), (1, 60)]);
-    let ran = interrupted(&place, "-Xspans.xml", Duration::from_secs(2));
-    let third = format!("\nResults for timespan 3:\n{}\n{NOTHING}\n\nTotals:\n", "*".repeat(79));
+    write_profile(&place, &[(0, 1), (0, 60), (1, 60)]);
+    let ran = run_interrupted(&place, "-Xspans.xml", Duration::from_secs(2));
+    let third = format!(
+        "\nResults for timespan 3:\n{}\n{NOT_MEASURED}\n\nTotals:\n",
+        "*".repeat(79)
+    );
     ran.expect(
         0,
         &["\nResults for timespan 1:\n", "\nResults for timespan 2:\n", &third],
@@ -131,7 +137,7 @@ fn later_time_spans_are_interrupted_too() {
     assert!((1.3..6.0).contains(&total), "{total}");
 }
 
-/// Each time span has its place in the report, whatever became of it.
+/// Every time span appears in the report, even if it did not run.
 #[test]
 fn time_spans_after_a_failure_are_reported() {
     let Some(faulty) = need(FaultFs::of_size(16 * MIB)) else {
@@ -139,15 +145,15 @@ fn time_spans_after_a_failure_are_reported() {
     };
     let place = Place::new();
     place.file("f", 1 << 20);
-    profile(&place, &[(0, 1); 3]);
+    write_profile(&place, &[(0, 1); 3]);
     let profile = fs::read_to_string(place.path().join("spans.xml")).unwrap();
-    let blocks = |expected: [bool; 3], out: &str| {
+    let check_spans = |expected: [bool; 3], out: &str| {
         let parts: Vec<&str> = out.split("\nResults for timespan ").skip(1).collect();
-        let measured: Vec<bool> = parts.iter().map(|part| !part.contains(NOTHING)).collect();
+        let measured: Vec<bool> = parts.iter().map(|part| !part.contains(NOT_MEASURED)).collect();
         assert_eq!(measured, expected, "{out}");
         assert!(out.contains("\n\nTotals:\n"), "{out}");
     };
-    // The second reads what fails.
+    // The second time span reads from a failing file.
     let spans: Vec<&str> = profile.split("<Path>f</Path>").collect();
     let bad = format!("<Path>{}</Path>", text(faulty.file()));
     let second = [
@@ -158,12 +164,12 @@ fn time_spans_after_a_failure_are_reported() {
     fs::write(place.path().join("spans.xml"), second).unwrap();
     let ran = place.line("-Xspans.xml");
     assert_eq!(
-        (ran.code, theirs(&ran.err).last()),
-        (Some(1), Some(&OF_RUN)),
+        (ran.code, diskspd_lines(&ran.err).last()),
+        (Some(1), Some(&RUN_FAILED)),
         "{ran:#?}"
     );
-    blocks([true, false, false], &ran.out);
-    // Nothing can begin.
+    check_spans([true, false, false], &ran.out);
+    // No time span can begin.
     fs::write(
         place.path().join("spans.xml"),
         profile.replace("<Path>f<", "<Path>missing<"),
@@ -171,14 +177,14 @@ fn time_spans_after_a_failure_are_reported() {
     .unwrap();
     let ran = place.line("-Xspans.xml");
     assert_eq!(ran.code, Some(1), "{ran:#?}");
-    blocks([false; 3], &ran.out);
+    check_spans([false; 3], &ran.out);
     let ran = place.line("-Xspans.xml -d0");
     assert_eq!(ran.code, Some(1), "{ran:#?}");
-    blocks([false; 3], &ran.out);
+    check_spans([false; 3], &ran.out);
 }
 
 #[test]
-fn a_second_ctrl_c_kills() {
+fn a_second_ctrl_c_kills_the_run() {
     let Some(faulty) = need(FaultFs::of_size(16 * MIB)) else {
         return;
     };
@@ -197,27 +203,27 @@ fn a_second_ctrl_c_kills() {
 }
 
 #[test]
-fn targets_that_cannot_be_used() {
+fn targets_that_cannot_be_used_are_reported() {
     let place = Place::new();
     place.file("f", 1 << 20);
     fs::write(place.path().join("empty"), "").unwrap();
     fs::create_dir(place.path().join("folder")).unwrap();
     let opening = |path: &str, code: i32| format!("Error opening file: {path} [{code}]");
     let before = place.names();
-    check_failed(&place, "-d60 missing", &[&opening("missing", 2), OF_THREADS]).expect(1, &["hint: ", "-c1G"]);
-    check_failed(&place, "-Rxml -d60 missing", &[&opening("missing", 2), OF_THREADS]);
-    check_failed(&place, "-d60 f missing", &[&opening("missing", 2), OF_THREADS]);
-    check_failed(&place, "-d60 folder", &[&opening("folder", 21), OF_THREADS]);
-    check_failed(&place, "-d60 /dev/null", &[&opening("/dev/null", 15), OF_THREADS]);
-    check_failed(&place, "-d60 #1", &[&opening("#1", 2), OF_THREADS]).expect(1, &["hint: ", "/dev/"]);
-    check_failed(&place, "-d60 d:", &[&opening("d:", 2), OF_THREADS]).expect(1, &["hint: ", "/dev/"]);
+    check_failed(&place, "-d60 missing", &[&opening("missing", 2), THREADS_FAILED]).expect(1, &["hint: ", "-c1G"]);
+    check_failed(&place, "-Rxml -d60 missing", &[&opening("missing", 2), THREADS_FAILED]);
+    check_failed(&place, "-d60 f missing", &[&opening("missing", 2), THREADS_FAILED]);
+    check_failed(&place, "-d60 folder", &[&opening("folder", 21), THREADS_FAILED]);
+    check_failed(&place, "-d60 /dev/null", &[&opening("/dev/null", 15), THREADS_FAILED]);
+    check_failed(&place, "-d60 #1", &[&opening("#1", 2), THREADS_FAILED]).expect(1, &["hint: ", "/dev/"]);
+    check_failed(&place, "-d60 d:", &[&opening("d:", 2), THREADS_FAILED]).expect(1, &["hint: ", "/dev/"]);
     check_failed(
         &place,
         "-d60 empty",
-        &["ERROR: target size could not be determined", OF_THREADS],
+        &["ERROR: target size could not be determined", THREADS_FAILED],
     );
-    let none = "Could not create the file (error code: 2)";
-    check_failed(&place, "-d60 -c1M no/such/file", &[none]).expect(1, &["hint: ", "directory"]);
+    let creating = "Could not create the file (error code: 2)";
+    check_failed(&place, "-d60 -c1M no/such/file", &[creating]).expect(1, &["hint: ", "directory"]);
     check_failed(
         &place,
         "-d60 -c1M folder",
@@ -225,20 +231,20 @@ fn targets_that_cannot_be_used() {
     );
     let small = "The file is too small. File: 'f' relative thread 2: file size: 1048576, base offset: 0, thread stride: 524288, \
                  block size: 65536";
-    check_failed(&place, "-d60 -t3 -T512K f", &[small, OF_THREADS]);
-    assert_eq!(place.names(), before, "nothing was made");
+    check_failed(&place, "-d60 -t3 -T512K f", &[small, THREADS_FAILED]);
+    assert_eq!(place.names(), before, "no file was created");
     assert_eq!(fs::read(place.path().join("f")).unwrap().len(), 1 << 20);
 }
 
 #[test]
-fn what_does_not_fit_is_refused() {
+fn invalid_values_are_refused() {
     let Some(place) = need(Place::on_disk()) else { return };
     place.file("f", 1 << 20);
-    let refused = |line: &str, said: &str| {
+    let refused = |line: &str, message: &str| {
         let ran = place.line(line);
         assert_eq!(
-            (ran.code, theirs(&ran.err)[0], ran.out.as_str()),
-            (Some(3), said, ""),
+            (ran.code, diskspd_lines(&ran.err)[0], ran.out.as_str()),
+            (Some(3), message, ""),
             "{line}"
         );
     };
@@ -254,9 +260,9 @@ fn what_does_not_fit_is_refused() {
     );
     refused("-b4294967295 f", "ERROR: invalid block size passed to -b");
     let read = "t[0] error during read error code: 22)";
-    check_failed(&place, "-d60 -b1000 -Sh f", &[read, OF_THREADS]).expect(1, &["hint: ", "multiple of"]);
+    check_failed(&place, "-d60 -b1000 -Sh f", &[read, THREADS_FAILED]).expect(1, &["hint: ", "multiple of"]);
     let write = "t[0] error during write error code: 22)";
-    check_failed(&place, "-d60 -b1000 -w100 -Su f", &[write, OF_THREADS]);
+    check_failed(&place, "-d60 -b1000 -w100 -Su f", &[write, THREADS_FAILED]);
     check_failed(
         &place,
         "-d0 f",
@@ -267,14 +273,14 @@ fn what_does_not_fit_is_refused() {
         "-b0 f",
         &["ERROR: a block size of 0 bytes (-b0) transfers nothing"],
     );
-    // Where the system has huge pages to give there is nothing to report.
+    // If huge pages are available, the run succeeds.
     if place.line("-d1 -W0 -l f").code != Some(0) {
-        let none = "ERROR: Could not allocate a buffer for target 'f'. Error code: 0xc";
-        check_failed(&place, "-d60 -l f", &[none, OF_THREADS]).expect(1, &["hint: ", "huge pages"]);
+        let message = "ERROR: Could not allocate a buffer for target 'f'. Error code: 0xc";
+        check_failed(&place, "-d60 -l f", &[message, THREADS_FAILED]).expect(1, &["hint: ", "huge pages"]);
     }
     let local = "Failed to disable local caching (error 95). NOTE: only supported on remote filesystems with Windows 8 or newer.";
-    check_failed(&place, "-d60 -Sr f", &[local, OF_THREADS]);
-    let ran = check_failed(&place, "-d60 -w100 -Z1M,nothing f", &[OF_THREADS]);
+    check_failed(&place, "-d60 -Sr f", &[local, THREADS_FAILED]);
+    let ran = check_failed(&place, "-d60 -w100 -Z1M,nothing f", &[THREADS_FAILED]);
     assert!(
         ran.out
             .starts_with("\n\nERROR: Unable to open entropy file 'nothing'\n\n"),
@@ -284,7 +290,7 @@ fn what_does_not_fit_is_refused() {
 }
 
 #[test]
-fn an_end_beyond_the_end_is_warned_of() {
+fn a_maximum_offset_beyond_the_file_is_reported() {
     let place = Place::new();
     place.file("f", 1 << 20);
     for line in ["-d1 -W0 -f2M f", "-d1 -W0 -B512K:1536K f"] {
@@ -318,42 +324,45 @@ fn a_missing_permission_to_open_is_reported() {
     let ran = as_nobody(&format!("-d60 {file}"));
     let opening = format!("Error opening file: {file} [13]");
     assert_eq!(
-        (ran.code, theirs(&ran.err)),
-        (Some(1), vec![opening.as_str(), OF_THREADS, OF_RUN])
+        (ran.code, diskspd_lines(&ran.err)),
+        (Some(1), vec![opening.as_str(), THREADS_FAILED, RUN_FAILED])
     );
     let new = folder.path().join("new");
     let ran = as_nobody(&format!("-d60 -c1M {}", text(&new)));
     let creating = "Could not create the file (error code: 13)";
-    assert_eq!((ran.code, theirs(&ran.err)), (Some(1), vec![creating, OF_RUN]));
+    assert_eq!(
+        (ran.code, diskspd_lines(&ran.err)),
+        (Some(1), vec![creating, RUN_FAILED])
+    );
     assert!(!new.exists());
 }
 
 #[test]
-fn a_full_disk() {
+fn a_full_disk_fails_the_run() {
     let Some(small) = need(TmpFs::of_size(16 * MIB)) else {
         return;
     };
     let place = Place::new();
     let path = small.path().join("f");
     let file = text(&path);
-    // Said before anything is written, as where the length of the file is set first.
+    // Reported before anything is written, as if the length of the file were set first.
     let full = "Error setting end of file (error code: 28)";
     check_failed(&place, &format!("-d60 -c64M {file}"), &[full]).expect(1, &["hint: "]);
     check_failed(&place, &format!("-Rxml -d60 -c64M {file}"), &[full]);
     assert_eq!(
         calling::names(small.path()),
         Vec::<String>::new(),
-        "no half of a file is left"
+        "no partial file is left"
     );
-    // A file that promises more than there is.
+    // A sparse file that is larger than the file system.
     fs::File::create(&path).unwrap().set_len(64 * MIB).unwrap();
     let write = "t[0] error during write error code: 28)";
-    check_failed(&place, &format!("-d60 -W0 -w100 -o1 {file}"), &[write, OF_THREADS]);
+    check_failed(&place, &format!("-d60 -W0 -w100 -o1 {file}"), &[write, THREADS_FAILED]);
 }
 
-/// What is kept free for others in our own runs is not the concern of DiskSpd's users.
+/// Native runs keep some space free for others, but DiskSpd mode does not.
 #[test]
-fn a_disk_that_is_nearly_full_afterwards() {
+fn a_file_may_fill_the_disk_almost_completely() {
     let Some(small) = need(TmpFs::of_size(16 * MIB)) else {
         return;
     };
@@ -371,28 +380,40 @@ fn errors_of_a_file_system_end_the_run_at_once() {
     let file = text(faulty.file());
     faulty.fail_reads(8 * MIB..8 * MIB + 4096, EIO);
     let read = "t[0] error during read error code: 5)";
-    let ran = check_failed(&place, &format!("-d60 -W0 -b4K -o1 {file}"), &[read, OF_THREADS]);
+    let ran = check_failed(&place, &format!("-d60 -W0 -b4K -o1 {file}"), &[read, THREADS_FAILED]);
     ran.expect(1, &["hint: ", "dmesg"]);
-    check_failed(&place, &format!("-d60 -W60 -b4K -o1 -L -D {file}"), &[read, OF_THREADS]);
-    check_failed(&place, &format!("-Rxml -d60 -W0 -b4K -o1 {file}"), &[read, OF_THREADS]);
-    // Whichever of the four requests meets it.
+    check_failed(
+        &place,
+        &format!("-d60 -W60 -b4K -o1 -L -D {file}"),
+        &[read, THREADS_FAILED],
+    );
+    check_failed(
+        &place,
+        &format!("-Rxml -d60 -W0 -b4K -o1 {file}"),
+        &[read, THREADS_FAILED],
+    );
+    // Any of the requests may fail first.
     let ran = place.line(&format!("-d60 -W0 -b4K -r -o4 -t2 {file}"));
-    let lines = theirs(&ran.err);
+    let lines = diskspd_lines(&ran.err);
     assert_eq!(ran.code, Some(1), "{ran:#?}");
     assert!(
         lines[0].starts_with("t[") && lines[0].ends_with("] error during read error code: 5)"),
         "{lines:?}"
     );
-    assert_eq!(lines[lines.len() - 2..], [OF_THREADS, OF_RUN]);
+    assert_eq!(lines[lines.len() - 2..], [THREADS_FAILED, RUN_FAILED]);
     let routine = "Thread 0 failed executing an I/O operation (error code: 5)";
-    check_failed(&place, &format!("-d60 -W0 -b4K -o4 -x {file}"), &[routine, OF_THREADS]);
+    check_failed(
+        &place,
+        &format!("-d60 -W0 -b4K -o4 -x {file}"),
+        &[routine, THREADS_FAILED],
+    );
     faulty.clear();
     faulty.fail_writes(0..16 * MIB, EIO);
     let write = "t[0] error during write error code: 5)";
     check_failed(
         &place,
         &format!("-d60 -W0 -w100 -b4K -o1 -Sh {file}"),
-        &[write, OF_THREADS],
+        &[write, THREADS_FAILED],
     );
 }
 
@@ -403,22 +424,26 @@ fn errors_of_a_device_end_the_run_and_are_in_the_saved_result() {
     };
     let place = Place::new();
     let line = format!("-d60 -W0 -b64K -o1 {}", text(device.path()));
-    let ran = check_failed(&place, &line, &["t[0] error during read error code: 5)", OF_THREADS]);
-    // Where it was, which DiskSpd does not tell, and then what to do.
+    let ran = check_failed(
+        &place,
+        &line,
+        &["t[0] error during read error code: 5)", THREADS_FAILED],
+    );
+    // The first hint states the position, which DiskSpd does not print; the second, the remedy.
     let hints: Vec<&str> = ran.err.lines().filter(|line| line.starts_with("hint: ")).collect();
-    let place_of_it = format!("{}, ", text(device.path()));
+    let device_path = format!("{}, ", text(device.path()));
     assert_eq!(hints.len(), 2, "{hints:#?}");
     assert!(
-        hints[0].contains(&place_of_it) && hints[0].contains("offset 8388608") && hints[1].contains("dmesg"),
+        hints[0].contains(&device_path) && hints[0].contains("offset 8388608") && hints[1].contains("dmesg"),
         "{hints:#?}"
     );
     let saved = folder.path().join("saved");
     let ran = calling::finish(place.command(&words(&line)).env("FATHOM_RESULT", &saved));
     assert_eq!(ran.code, Some(1));
-    // 8 MiB in blocks of 64 KiB came before it. The report has no figures, as DiskSpd's has none.
+    // 8 MiB in blocks of 64 KiB precede the error. The report has no figures, like DiskSpd's.
     let results = archive::load(&saved).unwrap();
     assert_eq!(results.steps[0].jobs[0].total().operations, 128);
-    assert!(ran.out.ends_with(NOTHING));
+    assert!(ran.out.ends_with(NOT_MEASURED));
 }
 
 #[test]
@@ -432,17 +457,17 @@ fn devices_in_use_are_refused_and_blank_ones_are_not() {
         let ran = place.line(&line);
         assert_eq!(ran.code, Some(1), "{ran:#?}");
         let lines: Vec<&str> = ran.err.lines().collect();
-        assert_eq!((lines.len(), lines[1]), (2, OF_RUN), "{lines:?}");
+        assert_eq!((lines.len(), lines[1]), (2, RUN_FAILED), "{lines:?}");
         assert!(
             lines[0].contains(device) && lines[0].contains("is mounted at"),
             "{lines:?}"
         );
     }
-    // Whatever is named again.
+    // FATHOM_ALLOW_DESTROY does not help.
     let line = format!("-w100 -d60 {device}");
     let ran = calling::finish(place.command(&words(&line)).env("FATHOM_ALLOW_DESTROY", device));
     ran.expect(1, &["is mounted at"]);
-    // Reading does no harm.
+    // Reading is allowed.
     place.line(&format!("-d1 -W0 {device}")).expect(0, &[]);
 
     let Some(blank) = need(LoopDevice::of_size(16 * MIB, LoopOptions::default())) else {
@@ -455,7 +480,7 @@ fn devices_in_use_are_refused_and_blank_ones_are_not() {
         "{}",
         ran.out
     );
-    // What holds a file system has to be named.
+    // A device with a file system needs FATHOM_ALLOW_DESTROY.
     drop(mounted);
     let made = Command::new("mkfs.ext4")
         .args(["-q", "-F", text(blank.path())])
@@ -472,7 +497,7 @@ fn devices_in_use_are_refused_and_blank_ones_are_not() {
 }
 
 #[test]
-fn results_are_kept_and_notes_are_reported_where_that_is_asked_for() {
+fn results_and_notes_are_written_on_request() {
     let place = Place::new();
     place.file("f", 1 << 20);
     let (saved, line) = (place.path().join("saved"), "-d1 -W0 -r -b4K -ft f");
@@ -493,16 +518,16 @@ fn results_are_kept_and_notes_are_reported_where_that_is_asked_for() {
         ran.out
     );
     assert_eq!(place.names(), ["f", "saved"]);
-    // Nothing of it otherwise.
+    // Without the variables, there is neither a result nor a note.
     fs::remove_file(&saved).unwrap();
     let ran = place.line(line);
     assert_eq!(
         (ran.code, ran.err.as_str(), place.names()),
         (Some(0), "", vec!["f".to_owned()])
     );
-    // A report that was asked for and cannot be kept is a failure.
-    let nowhere = place.path().join("no/such/place");
-    let ran = calling::finish(place.command(&words(line)).env("FATHOM_RESULT", &nowhere));
+    // The run fails if it cannot save a requested result.
+    let missing = place.path().join("no/such/place");
+    let ran = calling::finish(place.command(&words(line)).env("FATHOM_RESULT", &missing));
     ran.expect(1, &["ERROR: FATHOM_RESULT: ", "No such file"]);
     assert!(
         !ran.out.contains("Total IO"),
@@ -526,23 +551,23 @@ fn a_report_that_cannot_be_written_is_a_failure() {
     end(child).expect(1, &["cannot write to standard output: ", "No space left on device"]);
 }
 
-/// The name of an event that no other test has.
-fn event(name: &str) -> String {
+/// The name of an event that no other test uses.
+fn unique_event(name: &str) -> String {
     format!("Global\\fathom-{}-{name}", std::process::id())
 }
 
-fn set(place: &Place, event: &str) {
+fn set_event(place: &Place, event: &str) {
     let ran = place.line(&format!("-ye{event}"));
-    let said = format!("Succesfully set event: '{event}'\nNow exiting...\n");
+    let expected = format!("Succesfully set event: '{event}'\nNow exiting...\n");
     assert_eq!(
         (ran.code, ran.out.as_str(), ran.err.as_str()),
-        (Some(1), said.as_str(), "")
+        (Some(1), expected.as_str(), "")
     );
 }
 
 #[test]
-fn an_event_that_is_not_there_cannot_be_set() {
-    let event = event("missing");
+fn a_missing_event_cannot_be_set() {
+    let event = unique_event("missing");
     let ran = Place::new().line(&format!("-ye{event} -d1 f"));
     assert_eq!(
         (ran.code, ran.err),
@@ -555,40 +580,40 @@ fn an_event_that_is_not_there_cannot_be_set() {
 fn a_run_waits_for_an_event_and_stops_at_another() {
     let place = Place::new();
     place.file("f", 1 << 20);
-    let (go, stop) = (event("go"), event("stop"));
+    let (go, stop) = (unique_event("go"), unique_event("stop"));
     let mut child = place.start(&format!("-yr{go} -yp{stop} -d60 -W0 f"));
     std::thread::sleep(Duration::from_millis(1200));
     assert!(child.try_wait().unwrap().is_none(), "it waits");
-    set(&place, &go);
+    set_event(&place, &go);
     std::thread::sleep(Duration::from_millis(1000));
     assert!(child.try_wait().unwrap().is_none(), "it runs");
-    set(&place, &stop);
+    set_event(&place, &stop);
     let stopped = Instant::now();
     let ran = end(child);
     assert!(stopped.elapsed() < Duration::from_secs(5));
     assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""));
-    // Ctrl-C was not pressed, and nothing may stand before a report in XML.
+    // Without Ctrl-C, nothing may precede the report.
     assert!(ran.out.starts_with("\nCommand Line:"), "{}", ran.out);
-    // The waiting is not measured.
+    // The wait is not part of the measured time.
     let measured = test_time(&ran.out, "actual test time");
     assert!((0.3..3.0).contains(&measured), "{measured}");
-    // They went with the process.
+    // The events ended with the process.
     let gone = place.line(&format!("-ye{go}"));
     assert_eq!(gone.err, format!("Error opening event '{go}'\n"));
 }
 
-/// One run begins when another measures, and a third when that has measured.
+/// The second run measures while the first does; the third begins after that.
 #[test]
 fn runs_follow_the_phases_of_another() {
     let place = Place::new();
     place.file("f", 1 << 20);
-    let (start, finish) = (event("start"), event("finish"));
+    let (start, finish) = (unique_event("start"), unique_event("finish"));
     let third = place.start(&format!("-yr{finish} -d1 -W0 f"));
     let second = place.start(&format!("-yr{start} -d60 -W0 -yp{finish} f"));
     std::thread::sleep(Duration::from_millis(700));
     let began = Instant::now();
     let first = place.start(&format!("-ys{start} -yf{finish} -d2 -W1 -C1 f"));
-    // The second measures for as long as the first does.
+    // The second run measures for as long as the first.
     let ran = end(second);
     assert!(began.elapsed() > Duration::from_millis(2900), "{:?}", began.elapsed());
     let measured = test_time(&ran.out, "actual test time");
@@ -597,19 +622,19 @@ fn runs_follow_the_phases_of_another() {
     end(third).expect(0, &["actual test time:\t1."]);
 }
 
-/// Windows keeps an event as long as a process has it open, whichever made it.
+/// Windows keeps an event as long as any process has it open.
 #[test]
-fn an_event_outlives_the_process_that_made_it_while_others_wait() {
+fn an_event_outlives_its_creator_while_others_wait() {
     let place = Place::new();
     place.file("f", 1 << 20);
-    let go = event("handed-on");
-    let maker = place.start(&format!("-yr{go} -d60 -W0 f"));
+    let go = unique_event("handed-on");
+    let creator = place.start(&format!("-yr{go} -d60 -W0 f"));
     std::thread::sleep(Duration::from_millis(700));
     let waiting = place.start(&format!("-yr{go} -d1 -W0 f"));
     std::thread::sleep(Duration::from_millis(700));
-    interrupt(&maker);
-    end(maker).expect(0, &[]);
-    set(&place, &go);
+    interrupt(&creator);
+    end(creator).expect(0, &[]);
+    set_event(&place, &go);
     end(waiting).expect(0, &["actual test time:\t1."]);
     assert_eq!(
         place.line(&format!("-ye{go}")).err,
@@ -617,15 +642,15 @@ fn an_event_outlives_the_process_that_made_it_while_others_wait() {
     );
 }
 
-/// An event goes with the last process that has it, also if that is killed.
+/// An event ends with the last process that has it open, even a killed one.
 #[test]
 fn a_killed_run_leaves_no_event_behind() {
     let place = Place::new();
     place.file("f", 1 << 20);
-    let go = event("killed");
+    let go = unique_event("killed");
     let mut child = place.start(&format!("-yr{go} -d60 -W0 f"));
     std::thread::sleep(Duration::from_millis(700));
-    set(&place, &go);
+    set_event(&place, &go);
     child.kill().unwrap();
     child.wait().unwrap();
     assert_eq!(
@@ -636,14 +661,13 @@ fn a_killed_run_leaves_no_event_behind() {
     std::thread::sleep(Duration::from_millis(700));
     assert!(again.try_wait().unwrap().is_none());
     interrupt(&again);
-    // Nothing was measured: it waited.
+    // Nothing was measured, because the run was still waiting.
     let ran = end(again);
-    assert!(ran.out.ends_with(NOTHING), "{}", ran.out);
+    assert!(ran.out.ends_with(NOT_MEASURED), "{}", ran.out);
 }
 
-/// What is not needed of the machine is not asked of it.
 #[test]
-fn nothing_but_the_targets_is_made() {
+fn only_the_targets_are_created() {
     let place = Place::new();
     let ran = place.line("-c1M -d1 -W0 -w50 -r -b4K a.dat b.dat");
     assert_eq!(

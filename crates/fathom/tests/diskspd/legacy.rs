@@ -1,13 +1,16 @@
-//! What variables ask of DiskSpd's ways: notes, the switches of 2.3, and the report in the form of
-//! 2.0.17 to 2.0.20, against a published one whose blanks and empty lines were lost.
+//! Environment variables of DiskSpd mode: notes, the switches of 2.3, and the old report. The
+//! report of 2.0.17 to 2.0.20 is compared with a published one, whose blanks and empty lines were
+//! lost.
 
 use crate::diskspd::masks::number_hidden;
-use crate::diskspd::support::{DATA, OF_THREADS, Place, check_failed, read, same_lines, theirs, words};
+use crate::diskspd::support::{
+    DATA, Place, THREADS_FAILED, assert_same_lines, check_failed, diskspd_lines, read, words,
+};
 use crate::place;
 
-/// A line without what changes, and with blanks as they survive in a page. Rows of processors are
-/// one, for their number depends on the machine.
-fn squeezed(report: &str) -> Vec<String> {
+/// Masks measured values, and collapses blanks as in the published page. Rows of processors become
+/// one row, because their number depends on the machine.
+fn normalize(report: &str) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for line in report.lines() {
         let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -15,8 +18,8 @@ fn squeezed(report: &str) -> Vec<String> {
             true => "Command Line: …".to_owned(),
             false => number_hidden(&line),
         };
-        let again = line.starts_with("#| #.##%|") && lines.last() == Some(&line);
-        if !line.is_empty() && !again {
+        let is_repeated = line.starts_with("#| #.##%|") && lines.last() == Some(&line);
+        if !line.is_empty() && !is_repeated {
             lines.push(line);
         }
     }
@@ -24,39 +27,39 @@ fn squeezed(report: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_old_report_is_the_published_one() {
+fn the_old_report_matches_the_published_one() {
     let line = "-c32M -b64K -d2 -W1 -t8 -o8 -h -r -w20 -L test_001.dat";
     let place = Place::new();
     let ran = place::finish(place.command(&words(line)).env("FATHOM_DISKSPD_TEXT", "2.0"));
     ran.expect(0, &["\nproc count:\t\t", "\n\ntotal:\n  %-ile |"]);
     let published = read(format!("{DATA}/legacy/report.txt").as_ref());
-    same_lines("the old report", &squeezed(&published), &squeezed(&ran.out));
-    // Rules keep their lengths, and the columns of the tables theirs.
+    assert_same_lines("the old report", &normalize(&published), &normalize(&ran.out));
+    // The rules have their original lengths, so the columns have their original widths.
     for rule in published.lines().filter(|line| line.starts_with("-----")) {
         assert!(ran.out.lines().any(|line| line == rule), "{rule}");
     }
 }
 
-/// Standard error has DiskSpd's lines and nothing else, unless notes are asked for.
+/// Without a request for notes, standard error has only DiskSpd's lines.
 #[test]
-fn nothing_of_ours_is_on_stderr_unless_asked_for() {
+fn stderr_has_notes_and_hints_only_on_request() {
     let place = Place::new();
     place.file("f", 1 << 20);
     let missing = place.line("-d60 missing");
-    assert_eq!(theirs(&missing.err), missing.err.lines().collect::<Vec<_>>());
+    assert_eq!(diskspd_lines(&missing.err), missing.err.lines().collect::<Vec<_>>());
     let refused = place.line("-b 4K -x -help f");
-    assert_eq!(theirs(&refused.err), refused.err.lines().collect::<Vec<_>>());
+    assert_eq!(diskspd_lines(&refused.err), refused.err.lines().collect::<Vec<_>>());
     assert_eq!(place.line("-d1 -W0 -O4 -ft f").err, "");
     assert!(place.noted("-d1 -W0 -O4 f").err.starts_with("note: "));
     assert!(place.noted("-d60 missing").err.contains("\nhint: "));
 }
 
-/// Before anything is made or allocated, and in the words that scripts look for.
+/// They are refused before files are created, with the message that scripts look for.
 #[test]
-fn more_operations_than_can_be_kept_are_refused_at_once() {
+fn too_many_operations_in_flight_are_refused_at_once() {
     let place = Place::new();
     let code = if cfg!(windows) { "0x8" } else { "0xc" };
-    let none = format!("ERROR: Could not allocate a buffer for target 'f'. Error code: {code}");
+    let message = format!("ERROR: Could not allocate a buffer for target 'f'. Error code: {code}");
     for line in [
         "-c1M -d60 -o4294967295 f",
         "-c1M -d60 -r -t64 -o100000000 f",
@@ -65,13 +68,13 @@ fn more_operations_than_can_be_kept_are_refused_at_once() {
         "-c1M -d60 -o1000 -b4G f",
     ] {
         let line = line.replace("4G", "4294967294");
-        check_failed(&place, &line, &[&none, OF_THREADS]).expect(1, &["hint: "]);
+        check_failed(&place, &line, &[&message, THREADS_FAILED]).expect(1, &["hint: "]);
         assert_eq!(place.names(), Vec::<String>::new(), "{line}");
     }
 }
 
 #[test]
-fn the_switches_of_2_3_work_where_they_are_asked_for() {
+fn the_switches_of_2_3_work_on_request() {
     let place = Place::new();
     let run = |version: &str, line: &str| {
         let mut command = place.command(&words(line));
@@ -84,7 +87,7 @@ fn the_switches_of_2_3_work_where_they_are_asked_for() {
     run("2.3", "-Rs").expect(0, &["System information:", "computer name:"]);
     run("2.3", "-Rsxml").expect(0, &["<System>"]);
     let bypass = match cfg!(windows) {
-        // As under Wine, which has none.
+        // Wine has no BypassIO either.
         true => "cannot use BypassIO for reads of f",
         false => "ERROR: BypassIO (-Sy, -SY) exists only on Windows",
     };

@@ -1,12 +1,12 @@
-//! Reports without what changes from run to run and from machine to machine: the same lines,
-//! labels, columns, elements, order and number formats remain.
+//! Masks the values of reports that depend on the run or on the machine. Lines, labels, columns,
+//! elements, their order and number formats remain.
 
 #[path = "../../../report/tests/suite/diskspd/hidden.rs"]
 mod hidden;
 
 pub use hidden::{digits as digits_hidden, number as number_hidden};
 
-/// A text report. What comes before it is not part of it.
+/// Masks a text report, which must begin with its first line.
 pub fn text(report: &str) -> Vec<String> {
     let mut lines = report.lines().peekable();
     let mut masked = Vec::new();
@@ -16,26 +16,26 @@ pub fn text(report: &str) -> Vec<String> {
             while let Some(row) = lines.next_if(|line| !line.is_empty()) {
                 table.push(row);
             }
-            masked.push(processors(&table));
+            masked.push(mask_processors(&table));
         } else {
-            masked.push(line_hidden(line));
+            masked.push(mask_line(line));
         }
     }
     masked
 }
 
-/// How many processors there are and which columns they have depends on the machine; the form of
-/// the table does not.
-fn processors(table: &[&str]) -> String {
+/// Checks and masks the table of processors. Their number and the columns depend on the machine,
+/// but not the form of the table.
+fn mask_processors(table: &[&str]) -> String {
     let optional = table[0].len() - "CPU |  Usage |  User  | Kernel |  Idle".len();
     let titles = table[0][..optional].split("| ").filter(|title| !title.is_empty());
     let known = ["Socket ", "Node ", "Group ", "Core ", "Class "];
-    let places = titles.map(|title| known.iter().position(|known| *known == title).expect(title));
-    assert!(places.is_sorted(), "{table:#?}");
+    let positions = titles.map(|title| known.iter().position(|known| *known == title).expect(title));
+    assert!(positions.is_sorted(), "{table:#?}");
     let rule = "-".repeat(40 + optional);
     let is_row = |row: &str, first: &str| {
-        let behind = &row[row.len() - 40..];
-        let cells: Vec<&str> = behind.split('|').collect();
+        let fixed = &row[row.len() - 40..];
+        let cells: Vec<&str> = fixed.split('|').collect();
         let percent = |cell: &&str| cell.len() == 8 && cell.ends_with('%') && cell.as_bytes()[4] == b'.';
         assert!(
             cells.len() == 5 && cells[0].len() == 4 && cells[0].trim_start().starts_with(first),
@@ -51,8 +51,8 @@ fn processors(table: &[&str]) -> String {
     "the processors".to_owned()
 }
 
-fn line_hidden(line: &str) -> String {
-    let of_the_machine = [
+fn mask_line(line: &str) -> String {
+    let machine_labels = [
         "\tcomputer name: ",
         "\tcpu count:\t\t",
         "\tcore count:\t\t",
@@ -61,19 +61,18 @@ fn line_hidden(line: &str) -> String {
         "\tsocket count:\t\t",
         "\theterogeneous cores:\t",
         "\tactive power scheme:\t",
-        // 2.2 has no fixed order of the paths.
+        // 2.2 lists the paths in no fixed order.
         "Latency distribution: ",
     ];
-    if let Some(label) = of_the_machine.iter().find(|label| line.starts_with(**label)) {
+    if let Some(label) = machine_labels.iter().find(|label| line.starts_with(**label)) {
         assert!(line.len() > label.len(), "{line}");
         return format!("{label}…");
     }
     hidden::line(line)
 }
 
-/// An XML result. Processors are listed once, however many there are, and so are intervals: where a
-/// disk stands still at the end of a test, none of its last intervals has an operation, and the
-/// list is shorter.
+/// Masks an XML result. Only one processor and one interval are kept, because their numbers vary:
+/// if a disk stalls at the end of a test, the last intervals are not listed.
 pub fn xml(result: &str) -> Vec<String> {
     let mut masked: Vec<String> = Vec::new();
     let mut lines = hidden::without_total_latency(result).into_iter();
@@ -86,16 +85,16 @@ pub fn xml(result: &str) -> Vec<String> {
                 for (line, name) in inside.iter().zip(names) {
                     assert!(line.starts_with(&format!("        <{name}>")), "{line}");
                 }
-                let figures = inside[names.len()..].iter().map(|line| element_hidden(line));
+                let figures = inside[names.len()..].iter().map(|line| mask_element(line));
                 format!("      the processors {}", figures.collect::<Vec<_>>().join(""))
             }
             _ if element.starts_with("<ProcessorTopology ") => {
                 let inside = lines.by_ref().take_while(|line| line.trim() != "</ProcessorTopology>");
-                let inside: Vec<String> = inside.map(|line| attributes_hidden(&line)).collect();
-                topology(&inside);
+                let inside: Vec<String> = inside.map(|line| mask_attributes(&line)).collect();
+                check_topology(&inside);
                 "    the processors".to_owned()
             }
-            _ => element_hidden(&line),
+            _ => mask_element(&line),
         };
         if !masked.last().is_some_and(|last| is_repeated(last, &hidden)) {
             masked.push(hidden);
@@ -109,8 +108,8 @@ fn is_repeated(last: &str, line: &str) -> bool {
     (line.contains("the processors") && last == line) || (is_interval(last) && is_interval(line))
 }
 
-/// Groups, then nodes and sockets with their groups, then cores.
-fn topology(lines: &[String]) {
+/// Checks the order: groups, then nodes and sockets with their groups, then cores.
+fn check_topology(lines: &[String]) {
     let kinds = [
         [
             "      <Group Group= MaximumProcessors= ActiveProcessors= ActiveProcessorMask=/>",
@@ -137,15 +136,15 @@ fn topology(lines: &[String]) {
     assert!(rest.is_empty(), "{lines:#?}");
 }
 
-/// Attributes without their values.
-fn attributes_hidden(line: &str) -> String {
+/// Removes the values of attributes.
+fn mask_attributes(line: &str) -> String {
     line.split('"').step_by(2).collect()
 }
 
-fn element_hidden(line: &str) -> String {
+fn mask_element(line: &str) -> String {
     match hidden::name(line).as_str() {
         "ComputerName" => format!("{}<ComputerName>…", &line[..line.len() - line.trim_start().len()]),
-        "PowerScheme" => attributes_hidden(line),
+        "PowerScheme" => mask_attributes(line),
         "ProcCount" => hidden::number(line),
         _ => hidden::element(line),
     }

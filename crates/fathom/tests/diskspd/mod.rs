@@ -1,5 +1,5 @@
-//! The program in the place of DiskSpd: command lines in, reports, words and exit codes out, as
-//! that tool's users know them.
+//! Fathom as a drop-in replacement for DiskSpd. The same command lines must give the same reports,
+//! messages and exit codes.
 
 #[cfg(target_os = "linux")]
 mod endings;

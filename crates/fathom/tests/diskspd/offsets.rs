@@ -1,4 +1,4 @@
-//! The operations of recorded command lines, from arguments to what the engine was really given.
+//! Recorded operations of command lines. The engine must carry out the same ones.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -13,15 +13,15 @@ use run::targets::guard::Permissions;
 
 use crate::diskspd::support::{Place, arguments, cases, name, read};
 
-/// Operations that were recorded of each thread.
+/// Number of recorded operations per thread.
 const OPERATIONS: usize = 64;
 
-/// Two processors, and the files of a case.
-struct Around {
+/// An environment with two processors and the files of a case.
+struct CaseEnv {
     case: PathBuf,
 }
 
-impl ParseEnv for Around {
+impl ParseEnv for CaseEnv {
     fn processors(&self) -> Processors {
         Processors {
             online: vec![0, 1],
@@ -38,19 +38,19 @@ impl ParseEnv for Around {
     }
 
     fn open_event(&mut self, _: EventRole, name: &str) -> Result<(), String> {
-        Err(format!("no case has events, not even {name}"))
+        Err(format!("no case uses events, but this one opens {name}"))
     }
 
     fn signal_event(&mut self, name: &str) -> Result<(), String> {
-        Err(format!("no case has events, not even {name}"))
+        Err(format!("no case uses events, but this one opens {name}"))
     }
 }
 
-/// Number of the target within the thread, write or read, offset.
+/// Number of the target within the thread, true for a write, and offset.
 type Operation = (usize, bool, u64);
 
-/// The targets with their sizes, and the operations of each thread.
-fn recorded(case: &Path) -> (Vec<(String, u64)>, Vec<Vec<Operation>>) {
+/// Reads the targets with their sizes, and the operations of each thread.
+fn read_recording(case: &Path) -> (Vec<(String, u64)>, Vec<Vec<Operation>>) {
     let text = read(&case.join("offsets.txt"));
     let (first, rest) = text.split_once('\n').unwrap();
     let files = first.split_once("files: ").unwrap().1.split(", ").map(|file| {
@@ -72,10 +72,10 @@ fn recorded(case: &Path) -> (Vec<(String, u64)>, Vec<Vec<Operation>>) {
     (files.collect(), threads)
 }
 
-/// What the arguments of a case mean, ended by a number of operations.
-fn plan_of(case: &Path) -> Plan {
+/// The plan of a case, limited to [`OPERATIONS`] per thread.
+fn plan_for(case: &Path) -> Plan {
     let arguments = arguments(case);
-    let mut env = Around { case: case.to_owned() };
+    let mut env = CaseEnv { case: case.to_owned() };
     let request = match dialects::diskspd::read("diskspd", &arguments, &mut env) {
         Reading::Run(request) => request,
         other => panic!("{}: {other:?}", name(case)),
@@ -96,9 +96,9 @@ fn plan_of(case: &Path) -> Plan {
     plan
 }
 
-/// Carries out a plan and reads what it wrote into its log, in the order in which the operations of
-/// a thread ended.
-fn carried_out(mut plan: Plan, log: &Path) -> Vec<Vec<Operation>> {
+/// Executes a plan and reads its operation log. The operations of each thread are in order of
+/// completion.
+fn execute(mut plan: Plan, log: &Path) -> Vec<Vec<Operation>> {
     let job = &mut plan.steps[0].jobs[0];
     job.operation_log = Some(log.to_str().unwrap().to_owned());
     let mut threads = vec![Vec::new(); job.workers.len()];
@@ -114,15 +114,15 @@ fn carried_out(mut plan: Plan, log: &Path) -> Vec<Vec<Operation>> {
     for line in text.lines().skip(1) {
         let words: Vec<&str> = line.split(',').collect();
         let number = |column: usize| words[column].parse::<usize>().unwrap();
-        assert_eq!(words[5], words[6], "the whole block was moved: {line}");
+        assert_eq!(words[5], words[6], "the whole block is transferred: {line}");
         threads[number(1)].push((number(2), words[3] == "write", number(4) as u64));
     }
     threads
 }
 
-/// Targets that take no time, so that operations end in the order in which they go out, however
-/// many there are at a time.
-fn on_nothing(mut plan: Plan, sizes: &[(String, u64)]) -> Plan {
+/// Replaces the targets with null targets. Operations then complete in the order of submission, at
+/// any depth.
+fn with_null_targets(mut plan: Plan, sizes: &[(String, u64)]) -> Plan {
     for target in &mut plan.targets {
         let (_, size) = sizes.iter().find(|(name, _)| *name == target.path).unwrap();
         target.kind = TargetKind::Nothing { size: Bytes(*size) };
@@ -138,8 +138,8 @@ fn on_nothing(mut plan: Plan, sizes: &[(String, u64)]) -> Plan {
     plan
 }
 
-/// Files of the right sizes, with something in them.
-fn on_files(mut plan: Plan, sizes: &[(String, u64)], place: &Place) -> Plan {
+/// Creates the targets as files of the recorded sizes, with data.
+fn with_files(mut plan: Plan, sizes: &[(String, u64)], place: &Place) -> Plan {
     for (name, size) in sizes {
         place.file(name, *size as usize);
     }
@@ -149,31 +149,31 @@ fn on_files(mut plan: Plan, sizes: &[(String, u64)], place: &Place) -> Plan {
     plan
 }
 
-/// Every request of a pool goes to the first target there, and each to its own here
-/// (`pool-drives-every-target` of tests/deviations.toml).
+/// DiskSpd sends every request of this pool to the first target. Fathom sends each to its own
+/// target (`pool-drives-every-target` of tests/deviations.toml).
 const POOL: &str = "20-pool-without-O-first-target-only";
 
 #[test]
-fn operations_are_the_recorded_ones() {
+fn operations_match_the_recording() {
     let cases = cases("offsets");
     assert_eq!(cases.len(), 21);
     for case in cases.iter().filter(|case| name(case) != POOL) {
         let place = Place::new();
         let log = place.path().join("log.csv");
-        let (sizes, recorded) = recorded(case);
-        let plan = plan_of(case);
+        let (sizes, recorded) = read_recording(case);
+        let plan = plan_for(case);
         assert_eq!(
-            carried_out(on_nothing(plan.clone(), &sizes), &log),
+            execute(with_null_targets(plan.clone(), &sizes), &log),
             recorded,
             "{}",
             name(case)
         );
 
         let depths = plan.steps[0].jobs[0].workers.iter().flat_map(|worker| &worker.streams);
-        let one_at_a_time = depths.map(|stream| stream.depth).max() == Some(1);
-        let (mut found, mut recorded) = (carried_out(on_files(plan, &sizes, &place), &log), recorded);
-        if !one_at_a_time {
-            // They end as they come, and which went out does not depend on that.
+        let is_serial = depths.map(|stream| stream.depth).max() == Some(1);
+        let (mut found, mut recorded) = (execute(with_files(plan, &sizes, &place), &log), recorded);
+        if !is_serial {
+            // The order of completion varies, but not the set of operations.
             found
                 .iter_mut()
                 .chain(&mut recorded)
@@ -183,14 +183,17 @@ fn operations_are_the_recorded_ones() {
     }
 }
 
-/// The recording tells the draws, and the targets are 1 and 2 MiB: the same draw modulo 1 MiB is
-/// the same offset on both.
+/// The targets are 1 and 2 MiB long, and DiskSpd used only the first. Modulo 1 MiB, a random offset
+/// in the second target equals the recorded one in the first.
 #[test]
 fn requests_of_a_pool_use_their_own_targets() {
     let case = cases("offsets").into_iter().find(|case| name(case) == POOL).unwrap();
     let place = Place::new();
-    let (sizes, recorded) = recorded(&case);
-    let found = carried_out(on_nothing(plan_of(&case), &sizes), &place.path().join("log.csv"));
+    let (sizes, recorded) = read_recording(&case);
+    let found = execute(
+        with_null_targets(plan_for(&case), &sizes),
+        &place.path().join("log.csv"),
+    );
     assert_eq!(found.len(), 1);
     for (number, (found, recorded)) in found[0].iter().zip(&recorded[0]).enumerate() {
         assert_eq!(found.0, number % 2, "operation {number}");

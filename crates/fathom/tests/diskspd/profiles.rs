@@ -1,16 +1,16 @@
-//! Profiles that are printed instead of run, and command lines that are refused: the very words of
-//! DiskSpd 2.2.
+//! Profiles that are printed instead of run, and refused command lines. The text must be exactly
+//! that of DiskSpd 2.2.
 
 use serde_json::Value;
 
-use crate::diskspd::support::{DATA, Place, arguments, cases, name, read, same_lines};
+use crate::diskspd::support::{DATA, Place, arguments, assert_same_lines, cases, name, read};
 use crate::place;
 
 /// The line that `xml-keeps-random-write-data` of tests/deviations.toml adds.
 const ADDED: &str = "<RandomWriteData>true</RandomWriteData>";
 
 #[test]
-fn printed_profiles_are_the_recorded_ones() {
+fn printed_profiles_match_the_recording() {
     let place = Place::new();
     let cases = cases("profiles");
     assert_eq!(cases.len(), 26);
@@ -18,27 +18,27 @@ fn printed_profiles_are_the_recorded_ones() {
         for (switch, file) in [("-Rpxml", "profile.xml"), ("-Rptext", "profile.txt")] {
             let mut typed = vec![switch.to_owned()];
             typed.extend(arguments(case));
-            // Printing needs nothing but the profile that `-X` names.
+            // Printing needs only the profile that `-X` names.
             let ran = place::finish(&mut place.command_in(case, &typed));
-            let what = format!("{} {switch}", name(case));
+            let label = format!("{} {switch}", name(case));
             let mut printed: Vec<&str> = ran.out.lines().collect();
             if ["18-random-write-data", "26-xml-thread-pool"].contains(&name(case)) && switch == "-Rpxml" {
                 let before = printed.len();
                 printed.retain(|line| line.trim() != ADDED);
-                assert_eq!(printed.len(), before - 1, "{what}: the deviation is not needed");
+                assert_eq!(printed.len(), before - 1, "{label}: the deviation is not needed");
             }
             let recorded = read(&case.join(file));
-            same_lines(&what, &recorded.lines().collect::<Vec<_>>(), &printed);
-            assert!(ran.out.ends_with('\n'), "{what}");
-            let warned = std::fs::read_to_string(case.join("stderr.txt")).unwrap_or_default();
-            assert_eq!((ran.code, ran.err.as_str()), (Some(0), warned.as_str()), "{what}");
+            assert_same_lines(&label, &recorded.lines().collect::<Vec<_>>(), &printed);
+            assert!(ran.out.ends_with('\n'), "{label}");
+            let warnings = std::fs::read_to_string(case.join("stderr.txt")).unwrap_or_default();
+            assert_eq!((ran.code, ran.err.as_str()), (Some(0), warnings.as_str()), "{label}");
         }
     }
     assert!(place.names().is_empty(), "{:?}", place.names());
 }
 
 #[test]
-fn refused_lines_are_refused_with_the_recorded_words() {
+fn refused_lines_print_the_recorded_errors() {
     let place = Place::new();
     let template = format!("{DATA}/profiles/24-xml-template/template.xml");
     std::fs::copy(template, place.path().join("template.xml")).unwrap();
@@ -51,31 +51,35 @@ fn refused_lines_are_refused_with_the_recorded_words() {
         };
         let arguments = texts("argv");
         let ran = place.run(&arguments);
-        let what = format!("{arguments:?}");
-        assert_eq!(ran.code.map(i64::from), case["exit"].as_i64(), "{what}");
-        same_lines(&what, &texts("stderr"), &crate::diskspd::support::theirs(&ran.err));
-        assert_eq!(ran.out, "", "{what}");
+        let label = format!("{arguments:?}");
+        assert_eq!(ran.code.map(i64::from), case["exit"].as_i64(), "{label}");
+        assert_same_lines(
+            &label,
+            &texts("stderr"),
+            &crate::diskspd::support::diskspd_lines(&ran.err),
+        );
+        assert_eq!(ran.out, "", "{label}");
     }
-    assert_eq!(place.names(), ["template.xml"], "nothing was made");
+    assert_eq!(place.names(), ["template.xml"], "no file was created");
 }
 
 #[test]
-fn no_arguments_and_the_help() {
+fn the_help_is_printed_on_request_and_without_arguments() {
     let place = Place::new();
-    let (nothing, asked) = (place.run::<&str>(&[]), place.line("-?"));
-    assert_eq!((nothing.code, asked.code), (Some(3), Some(0)));
-    assert_eq!(nothing.out, asked.out);
-    assert!(nothing.err.is_empty() && asked.err.is_empty());
+    let (without, help) = (place.run::<&str>(&[]), place.line("-?"));
+    assert_eq!((without.code, help.code), (Some(3), Some(0)));
+    assert_eq!(without.out, help.out);
+    assert!(without.err.is_empty() && help.err.is_empty());
     let first = "\nUsage: diskspd.exe [options] target1 [ target2 [ target3 ...] ]\nversion 2.2.0 (2024/6/3)\n";
-    assert!(asked.out.starts_with(first), "{}", asked.out);
-    // Only if nothing earlier on the line failed.
+    assert!(help.out.starts_with(first), "{}", help.out);
+    // The help is printed only if no earlier argument is invalid.
     place.line("-q -? t.dat").expect(3, &["ERROR: invalid option: '-q'"]);
     place.line("-? -q t.dat").expect(0, &["Usage: diskspd.exe"]);
 }
 
-/// The same as a word of our own command line.
+/// `fathom diskspd` behaves like a program named `diskspd`.
 #[test]
-fn a_command_of_ours_is_as_good_as_the_name() {
+fn the_diskspd_command_replaces_the_program_name() {
     let typed = ["diskspd", "-Rpxml", "-b4K", "-r", "t.dat"];
     let ran = place::plain(crate::calling::fathom(&typed));
     let place = Place::new();

@@ -1,4 +1,4 @@
-//! Reads a real XML result as DiskSpd's own scripts do, and checks that its figures are consistent.
+//! Reads a real XML result as DiskSpd's own scripts do, and checks its figures.
 
 use roxmltree::{Document, Node};
 
@@ -30,7 +30,7 @@ fn sum(from: Node, path: &str) -> f64 {
 }
 
 #[track_caller]
-fn near(value: f64, expected: f64, tolerance: f64) {
+fn assert_near(value: f64, expected: f64, tolerance: f64) {
     assert!(
         (value - expected).abs() <= tolerance,
         "{value} is not {expected} ± {tolerance}"
@@ -51,44 +51,45 @@ fn figures_of_a_real_xml_result_are_consistent() {
     let ran = place.line(line);
     ran.expect(0, &[]);
     assert_eq!(ran.err, "");
-    // The script of DiskSpd looks at the first line and nothing else.
+    // DiskSpd's script looks only at the first line.
     assert_eq!(ran.out.lines().next(), Some("<Results>"));
     let document = Document::parse(&ran.out).unwrap();
     let results = document.root_element();
     let span = nodes_at(results, "TimeSpan")[0];
 
-    near(number(span, "ThreadCount"), THREADS, 0.0);
-    near(number(results, "Profile/TimeSpans/TimeSpan/Duration"), 2.0, 0.0);
+    assert_near(number(span, "ThreadCount"), THREADS, 0.0);
+    assert_near(number(results, "Profile/TimeSpans/TimeSpan/Duration"), 2.0, 0.0);
     let targets = nodes_at(results, "Profile/TimeSpans/TimeSpan/Targets/Target");
     assert_eq!(targets.len(), 2);
     for target in targets {
-        near(number(target, "Random"), BLOCK, 0.0);
-        near(number(target, "WriteRatio"), 30.0, 0.0);
-        near(number(target, "RequestCount"), DEPTH, 0.0);
+        assert_near(number(target, "Random"), BLOCK, 0.0);
+        assert_near(number(target, "WriteRatio"), 30.0, 0.0);
+        assert_near(number(target, "RequestCount"), DEPTH, 0.0);
     }
     let threads = nodes_at(span, "Thread");
     let ids: Vec<f64> = threads.iter().map(|thread| number(*thread, "Id")).collect();
     assert_eq!(ids, [0.0, 1.0, 2.0, 3.0]);
-    threads_add_up(&threads);
-    latencies_agree(span);
-    intervals_agree(span);
+    check_threads(&threads);
+    check_latencies(span);
+    check_intervals(span);
 }
 
-fn threads_add_up(threads: &[Node]) {
+/// Checks that the counts of each thread add up.
+fn check_threads(threads: &[Node]) {
     for thread in threads {
-        let of = |name: &str| number(*thread, &format!("Target/{name}"));
-        near(of("IOCount"), of("ReadCount") + of("WriteCount"), 0.0);
-        near(of("BytesCount"), of("ReadBytes") + of("WriteBytes"), 0.0);
-        near(of("ReadBytes"), of("ReadCount") * BLOCK, 0.0);
-        near(of("WriteBytes"), of("WriteCount") * BLOCK, 0.0);
-        near(of("FileSize"), f64::from(16 << 20), 0.0);
-        assert!(of("ReadCount") > 0.0 && of("WriteCount") > 0.0);
+        let figure = |name: &str| number(*thread, &format!("Target/{name}"));
+        assert_near(figure("IOCount"), figure("ReadCount") + figure("WriteCount"), 0.0);
+        assert_near(figure("BytesCount"), figure("ReadBytes") + figure("WriteBytes"), 0.0);
+        assert_near(figure("ReadBytes"), figure("ReadCount") * BLOCK, 0.0);
+        assert_near(figure("WriteBytes"), figure("WriteCount") * BLOCK, 0.0);
+        assert_near(figure("FileSize"), f64::from(16 << 20), 0.0);
+        assert!(figure("ReadCount") > 0.0 && figure("WriteCount") > 0.0);
     }
 }
 
-/// The threads' means add up to the overall mean; percentiles rise and are at the positions where
-/// scripts look for them.
-fn latencies_agree(span: Node) {
+/// Checks that the threads' means add up to the overall mean. Percentiles must rise, and be at the
+/// positions where scripts look for them.
+fn check_latencies(span: Node) {
     let latency = nodes_at(span, "Latency")[0];
     for (of_thread, counted, overall) in [
         ("AverageReadLatencyMilliseconds", "ReadCount", "AverageReadMilliseconds"),
@@ -101,7 +102,7 @@ fn latencies_agree(span: Node) {
         let means = numbers(span, &format!("Thread/Target/{of_thread}"));
         let counts = numbers(span, &format!("Thread/Target/{counted}"));
         let weighted: f64 = means.iter().zip(&counts).map(|(mean, count)| mean * count).sum();
-        near(
+        assert_near(
             weighted / counts.iter().sum::<f64>(),
             number(latency, overall),
             2.0 * ROUNDING_MS,
@@ -113,7 +114,7 @@ fn latencies_agree(span: Node) {
     );
     let both =
         number(latency, "AverageReadMilliseconds") * reads + number(latency, "AverageWriteMilliseconds") * writes;
-    near(
+    assert_near(
         both / (reads + writes),
         number(latency, "AverageTotalMilliseconds"),
         2.0 * ROUNDING_MS,
@@ -122,7 +123,7 @@ fn latencies_agree(span: Node) {
     let buckets = nodes_at(latency, "Bucket");
     assert_eq!(buckets.len(), 108);
     for percentile in [0, 1, 25, 50, 75, 90, 95, 99] {
-        near(number(buckets[percentile], "Percentile"), percentile as f64, 0.0);
+        assert_near(number(buckets[percentile], "Percentile"), percentile as f64, 0.0);
     }
     let names: Vec<&str> = buckets
         .iter()
@@ -138,14 +139,14 @@ fn latencies_agree(span: Node) {
         assert!(rising.is_sorted(), "{kind}: {rising:?}");
         assert!(rising[0] > 0.0, "{kind}");
     }
-    let [least, largest] =
+    let [smallest, largest] =
         [0, 107].map(|at| ["Read", "Write", "Total"].map(|kind| number(buckets[at], &format!("{kind}Milliseconds"))));
-    near(least[2], least[0].min(least[1]), 0.0);
-    near(largest[2], largest[0].max(largest[1]), 0.0);
+    assert_near(smallest[2], smallest[0].min(smallest[1]), 0.0);
+    assert_near(largest[2], largest[0].max(largest[1]), 0.0);
 }
 
-/// The rates of the intervals, times their length, add up to all operations.
-fn intervals_agree(span: Node) {
+/// Checks that the intervals' rates, times their length, add up to all operations.
+fn check_intervals(span: Node) {
     let iops = nodes_at(span, "Iops")[0];
     for name in ["ReadIopsStdDev", "WriteIopsStdDev", "IopsStdDev"] {
         assert!(number(iops, name) > 0.0, "{name}");
@@ -173,32 +174,35 @@ fn intervals_agree(span: Node) {
         let count = sum(span, &format!("Thread/Target/{counted}"));
         let found = total(&buckets, name);
         // Operations that completed after the last interval are in none.
-        let missed = count * (late / 2.0).max(0.0) * 2.0 + 4.0 * THREADS * DEPTH;
-        assert!(found <= count && count - found <= missed, "{name}: {found} of {count}");
+        let max_missed = count * (late / 2.0).max(0.0) * 2.0 + 4.0 * THREADS * DEPTH;
+        assert!(
+            found <= count && count - found <= max_missed,
+            "{name}: {found} of {count}"
+        );
         let of_threads: f64 = nodes_at(span, "Thread/Target/Iops")
             .iter()
             .map(|iops| total(&nodes_at(*iops, "Bucket"), name))
             .sum();
-        near(of_threads, found, 0.0);
+        assert_near(of_threads, found, 0.0);
     }
     for bucket in &buckets {
-        near(
+        assert_near(
             attribute(*bucket, "Read") + attribute(*bucket, "Write"),
             attribute(*bucket, "Total"),
             0.0,
         );
-        let [least, mean, largest] =
+        let [smallest, mean, largest] =
             ["Min", "Avg", "Max"].map(|kind| attribute(*bucket, &format!("Read{kind}LatencyMilliseconds")));
-        assert!(least <= mean && mean <= largest);
+        assert!(smallest <= mean && mean <= largest);
     }
 }
 
-/// Little's law: as many operations as the depth allows are always in flight, so their latencies
-/// add up to the test time. They exclude what a thread does between one completion and the next
-/// submission; that is short compared with 20 ms, but longer on busy processors.
+/// By Little's law, the latencies add up to the test time, times the depth. They exclude the work
+/// of a thread between one completion and the next submission. That is short compared with 20 ms,
+/// but longer on busy processors.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_closed_loop_fills_the_time() {
+fn latencies_of_a_closed_loop_fill_the_test_time() {
     use std::time::Duration;
 
     use testbed::FaultFs;
@@ -225,5 +229,5 @@ fn a_closed_loop_fills_the_time() {
     let times = number(span, "Latency/AverageTotalMilliseconds") * operations;
     let requests = THREADS * DEPTH;
     let share = times / (requests * number(span, "TestTimeSeconds") * 1e3);
-    near(share, 1.0, 0.03 + requests / operations);
+    assert_near(share, 1.0, 0.03 + requests / operations);
 }

@@ -1,19 +1,18 @@
-//! The recorded runs, run again: the same report line by line, the same words on stderr, the same
-//! exit codes.
+//! Repeats the recorded runs. Every line of the reports, stderr and the exit codes must match.
 
 use std::path::PathBuf;
 
 use crate::calling::Ran;
 use crate::diskspd::masks;
-use crate::diskspd::support::{DATA, Place, arguments, name, read, same_lines, theirs};
+use crate::diskspd::support::{DATA, Place, arguments, assert_same_lines, diskspd_lines, name, read};
 
-/// The size of the target that was there already, odd on purpose.
+/// Size of the existing target. It is not a multiple of any block size.
 const EXIST: usize = 10_498_105;
 
-/// A case that is being compared.
+/// A recorded case and the format to compare.
 struct Case {
     folder: PathBuf,
-    /// With `-Rxml` before the rest.
+    /// Runs with `-Rxml` before the other arguments.
     is_xml: bool,
 }
 
@@ -22,9 +21,9 @@ impl Case {
         let place = Place::new();
         place.file("exist.dat", EXIST);
         for entry in std::fs::read_dir(&self.folder).unwrap().flatten() {
-            let of_case = entry.file_name().into_string().unwrap();
-            if of_case.ends_with(".xml") && of_case != "result.xml" {
-                std::fs::copy(entry.path(), place.path().join(of_case)).unwrap();
+            let name = entry.file_name().into_string().unwrap();
+            if name.ends_with(".xml") && name != "result.xml" {
+                std::fs::copy(entry.path(), place.path().join(name)).unwrap();
             }
         }
         let format = self.is_xml.then(|| "-Rxml".to_owned());
@@ -32,28 +31,28 @@ impl Case {
         place.run(&typed)
     }
 
-    fn what(&self) -> String {
+    fn label(&self) -> String {
         format!("{} as {}", name(&self.folder), if self.is_xml { "XML" } else { "text" })
     }
 
-    /// What DiskSpd printed before the report, and the report.
+    /// DiskSpd's output before the report, and the report.
     fn recorded(&self) -> (String, String) {
         let file = if self.is_xml { "result.xml" } else { "result.txt" };
-        let (before, report) = parted(&read(&self.folder.join(file)), self.is_xml);
+        let (before, report) = split_report(&read(&self.folder.join(file)), self.is_xml);
         match self.is_trimmed() {
             true => (before, report.replace(">6303801</Range>", ">6303744</Range>")),
             false => (before, report),
         }
     }
 
-    /// The last range ends at the odd end of the target there, and with the last whole block here
-    /// (`aligned-absolute-ranges` of tests/deviations.toml).
+    /// True if DiskSpd's last range ends at the end of the target, within a block. Ours ends with
+    /// the last whole block (`aligned-absolute-ranges` of tests/deviations.toml).
     fn is_trimmed(&self) -> bool {
         name(&self.folder) == "07-effective-distributions"
     }
 
-    /// What DiskSpd said on stderr, without warnings of short transfers where ours are not short.
-    fn recorded_words(&self) -> Vec<String> {
+    /// DiskSpd's lines on stderr, without warnings of short transfers that fathom does not make.
+    fn recorded_errors(&self) -> Vec<String> {
         let text = std::fs::read_to_string(self.folder.join("stderr.txt")).unwrap_or_default();
         let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
         if self.is_trimmed() {
@@ -65,30 +64,34 @@ impl Case {
         lines
     }
 
-    /// Returns what was printed before the report.
+    /// Compares a run with the recording. Returns the output before the report.
     fn check(&self) -> String {
-        let (ran, what) = (self.run(), self.what());
+        let (ran, label) = (self.run(), self.label());
         let code: i32 = read(&self.folder.join("exit.txt")).trim().parse().unwrap();
-        assert_eq!(ran.code, Some(code), "{what}: {ran:#?}");
-        same_lines(&format!("{what}, stderr"), &self.recorded_words(), &theirs(&ran.err));
-        let (before, found) = parted(&ran.out, self.is_xml);
+        assert_eq!(ran.code, Some(code), "{label}: {ran:#?}");
+        assert_same_lines(
+            &format!("{label}, stderr"),
+            &self.recorded_errors(),
+            &diskspd_lines(&ran.err),
+        );
+        let (before, found) = split_report(&ran.out, self.is_xml);
         let (_, recorded) = self.recorded();
         let mask = if self.is_xml { masks::xml } else { masks::text };
-        same_lines(&what, &mask(&recorded), &mask(&found));
-        // A text ends with a line end, a document does not.
-        assert_eq!(found.ends_with('\n'), !self.is_xml, "{what}");
+        assert_same_lines(&label, &mask(&recorded), &mask(&found));
+        // A text report ends with a line end, an XML document does not.
+        assert_eq!(found.ends_with('\n'), !self.is_xml, "{label}");
         before
     }
 }
 
-/// What comes before a report, and the report.
-fn parted(stdout: &str, is_xml: bool) -> (String, String) {
+/// Splits the output before a report from the report.
+fn split_report(stdout: &str, is_xml: bool) -> (String, String) {
     let begin = if is_xml { "<Results>" } else { "\nCommand Line: " };
     let at = stdout.find(begin).unwrap_or_else(|| panic!("no report in {stdout}"));
     (stdout[..at].to_owned(), stdout[at..].to_owned())
 }
 
-/// Both forms at a time, which are two runs. What was printed before each report.
+/// Checks both formats in parallel runs. Returns the output before each report.
 fn check_both(case: &str) -> [String; 2] {
     let [text, xml] = [false, true].map(|is_xml| {
         let case = Case {
@@ -100,7 +103,7 @@ fn check_both(case: &str) -> [String; 2] {
     [text, xml].map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
 }
 
-/// Nothing is printed before the report.
+/// Checks a case that prints nothing before its report.
 fn check(case: &str) {
     assert_eq!(check_both(case), ["", ""], "{case}");
 }
@@ -130,9 +133,9 @@ cases! {
     memory_mapped_flush: "14-memory-mapped-flush";
 }
 
-/// Each line of `-v` with its time hidden, sorted: threads say theirs when they come to it. Dots
-/// are counted apart.
-fn verbose(before: &str) -> (Vec<String>, usize) {
+/// The lines of `-v` with masked times, and the number of dots. The lines are sorted, because the
+/// order of the threads varies.
+fn parse_verbose(before: &str) -> (Vec<String>, usize) {
     let mut dots = 0;
     let lines = before.lines().filter_map(|line| {
         let words = line.trim_start_matches('.');
@@ -153,8 +156,8 @@ fn verbose_cooldown_progress() {
             folder: PathBuf::from(format!("{DATA}/runs/{case}")),
             is_xml,
         };
-        let ((expected, _), (found, dots)) = (verbose(&recorded.recorded().0), verbose(printed));
-        same_lines(&recorded.what(), &expected, &found);
+        let ((expected, _), (found, dots)) = (parse_verbose(&recorded.recorded().0), parse_verbose(printed));
+        assert_same_lines(&recorded.label(), &expected, &found);
         assert!(dots > 0, "{printed}");
     }
 }

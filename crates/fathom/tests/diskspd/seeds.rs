@@ -1,10 +1,10 @@
-//! Command lines from public documents, run with nothing changed but sizes, times and paths.
+//! Command lines from public documents. Only sizes, times and paths are changed.
 
 use crate::calling::Ran;
-use crate::diskspd::support::{Place, theirs};
+use crate::diskspd::support::{Place, diskspd_lines};
 use crate::place;
 
-/// Command lines as they stand there, with paths of Windows.
+/// Unchanged command lines with Windows paths, and the paths that hints suggest.
 #[cfg(target_os = "linux")]
 const FOR_WINDOWS: [(&str, &str); 3] = [
     (
@@ -23,12 +23,12 @@ const FOR_WINDOWS: [(&str, &str); 3] = [
 
 #[cfg(target_os = "linux")]
 #[test]
-fn paths_of_windows_are_refused_with_the_path_to_type() {
+fn windows_paths_are_refused_with_a_suggestion() {
     use std::time::{Duration, Instant};
 
     use crate::diskspd::support::words;
 
-    for (line, instead) in FOR_WINDOWS {
+    for (line, suggested) in FOR_WINDOWS {
         let place = Place::new();
         let began = Instant::now();
         let ran = place.noted(line);
@@ -37,25 +37,28 @@ fn paths_of_windows_are_refused_with_the_path_to_type() {
         let mut expected: Vec<String> = paths.map(|path| format!("Error opening file: {path} [2]")).collect();
         expected.push("There has been an error during threads execution".into());
         expected.push("Error generating I/O requests".into());
-        assert_eq!(theirs(&ran.err), expected, "{line}");
+        assert_eq!(diskspd_lines(&ran.err), expected, "{line}");
         let hints: Vec<&str> = ran.err.lines().filter(|line| line.starts_with("hint: ")).collect();
-        assert!(hints[0].contains(instead), "{hints:?}");
+        assert!(hints[0].contains(suggested), "{hints:?}");
         assert_eq!(place.names(), Vec::<String>::new(), "{line}");
         assert!(began.elapsed() < Duration::from_secs(5));
     }
 }
 
-/// The blank before the path is missing, so the path is a value of `-L`, which takes none.
+/// Without a blank before it, the path becomes a value of `-L`.
 #[test]
-fn a_path_behind_a_switch_is_a_missing_target() {
+fn a_path_attached_to_a_switch_is_a_missing_target() {
     let place = Place::new();
     let ran = place.noted(r"-t4 -o32 -b4k -r4k -w0 -Sh -D -L:\ClusterStorage\test01\targetfile\IO.dat");
     ran.expect(3, &[r"hint: `-L` takes no value"]);
-    assert_eq!(theirs(&ran.err), ["ERROR: need to provide at least one filename"]);
+    assert_eq!(
+        diskspd_lines(&ran.err),
+        ["ERROR: need to provide at least one filename"]
+    );
     assert_eq!((ran.out.as_str(), place.names()), ("", Vec::new()));
 }
 
-/// Runs a line; the files of it are there afterwards, and nothing else.
+/// Runs a line and checks that exactly these files exist afterwards.
 fn check(line: &str, files: &[&str]) -> Option<Ran> {
     let place = Place::new();
     if !line.contains("-c") && !line.contains("–c") {
@@ -69,7 +72,7 @@ fn check(line: &str, files: &[&str]) -> Option<Ran> {
     Some(ran)
 }
 
-/// The rows of a table, and its last, without the bars.
+/// The cells of a table in the report, with the row of the total.
 fn table(ran: &Ran, title: &str) -> Vec<Vec<String>> {
     let lines = ran.out.lines().skip_while(|line| *line != title).skip(3);
     let lines = lines
@@ -83,14 +86,14 @@ fn table(ran: &Ran, title: &str) -> Vec<Vec<String>> {
 }
 
 #[test]
-fn random_reads_of_a_file_that_is_made() {
+fn random_reads_of_a_new_file() {
     let line = "-t2 -o32 -b4k -r4k -w0 -d1 -Sh -D -L -c5M IO.dat";
     let Some(ran) = check(line, &["IO.dat"]) else { return };
     let total = table(&ran, "Total IO");
     assert_eq!(total.len(), 3);
     assert_eq!(total[0].len(), 9, "latency and deviation: {total:?}");
     assert_eq!(total[0][8], "IO.dat (5MiB)");
-    // Seven figures, no file.
+    // The total has no file.
     assert_eq!(total[2].len(), 8);
     // The default is 5 seconds.
     ran.expect(
@@ -100,7 +103,7 @@ fn random_reads_of_a_file_that_is_made() {
 }
 
 #[test]
-fn random_reads_of_a_file_that_is_there() {
+fn random_reads_of_an_existing_file() {
     let line = "-t4 -o32 -b4k -r4k -w0 -d1 -W0 -Sh -D -L IO.dat";
     let Some(ran) = check(line, &["IO.dat"]) else { return };
     assert_eq!(table(&ran, "Read IO").len(), 5);
@@ -108,7 +111,7 @@ fn random_reads_of_a_file_that_is_there() {
 }
 
 #[test]
-fn writes_of_a_pool() {
+fn a_thread_pool_reads_or_writes() {
     for line in [
         "-c20M -w100 -b8K -F4 -r -o128 -W1 -d1 -Sh testfile.dat",
         "-c20M -b4K -F4 -r -o128 -W1 -d1 -Sh testfile.dat",
@@ -125,7 +128,7 @@ fn writes_of_a_pool() {
 }
 
 #[test]
-fn a_mixture_with_the_old_switch() {
+fn a_mixed_load_with_the_old_cache_switch() {
     let line = "-b64K -d2 -W0 -t8 -o8 -h -r -w20 -L -c32M test_002.dat";
     let Some(ran) = check(line, &["test_002.dat"]) else {
         return;
@@ -138,14 +141,14 @@ fn a_mixture_with_the_old_switch() {
         ],
     );
     let [all, writes] = ["Total IO", "Write IO"].map(|title| table(&ran, title)[8][2].parse::<f64>().unwrap());
-    // Each operation is drawn: five standard deviations.
-    let wide = 5.0 * (0.2 * 0.8 / all).sqrt();
-    assert!((writes / all - 0.2).abs() < wide, "{writes} of {all}");
+    // Directions are random. The tolerance is five standard deviations.
+    let tolerance = 5.0 * (0.2 * 0.8 / all).sqrt();
+    assert!((writes / all - 0.2).abs() < tolerance, "{writes} of {all}");
 }
 
-/// Runs a line in memory where that can be had: a disk that others use may be too slow for it.
+/// Runs a line on tmpfs, because a busy disk may be too slow.
 #[cfg(target_os = "linux")]
-fn with_notes(line: &str, files: &[&str]) -> Option<Ran> {
+fn run_with_notes(line: &str, files: &[&str]) -> Option<Ran> {
     use crate::calling;
 
     let memory = testbed::need(testbed::TmpFs::of_size(64 << 20))?;
@@ -159,7 +162,7 @@ fn with_notes(line: &str, files: &[&str]) -> Option<Ran> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn with_notes(line: &str, files: &[&str]) -> Option<Ran> {
+fn run_with_notes(line: &str, files: &[&str]) -> Option<Ran> {
     let place = Place::new();
     let ran = place::finish(place.command(&place::words(line)).env("FATHOM_NOTES", "1"));
     assert_eq!(place.names(), files, "{ran:#?}");
@@ -167,9 +170,9 @@ fn with_notes(line: &str, files: &[&str]) -> Option<Ran> {
 }
 
 #[test]
-fn typographic_dashes_are_dashes_and_a_limit_holds() {
+fn typographic_dashes_are_accepted_and_rate_limits_are_kept() {
     let line = "–Sh –o1 –t1 –L –d2 –W1 –w30 –c16M –b32k –rs100 –g2000i d0.tmp d1.tmp";
-    let Some(ran) = with_notes(line, &["d0.tmp", "d1.tmp"]) else {
+    let Some(ran) = run_with_notes(line, &["d0.tmp", "d1.tmp"]) else {
         return;
     };
     if ran.err.contains("Error opening file") {
@@ -187,7 +190,7 @@ fn typographic_dashes_are_dashes_and_a_limit_holds() {
     for row in &rows[..2] {
         match ran.err.contains("[RATE-NOT-KEPT]") {
             false => assert!((rate(row) - 2000.0).abs() < 40.0, "{row:?}"),
-            true => testbed::note(format!("2000 per second were asked for, and {} came", rate(row))),
+            true => testbed::note(format!("{} operations per second instead of 2000", rate(row))),
         }
     }
 }

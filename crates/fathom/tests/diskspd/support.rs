@@ -1,4 +1,4 @@
-//! The program under the name `diskspd`, and what was recorded from that tool.
+//! Runs the program under the name `diskspd`, and reads the recordings of DiskSpd itself.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,16 +8,16 @@ use crate::calling::Ran;
 pub use crate::place::words;
 use crate::place::{self, Tool};
 
-/// The line before [`OF_RUN`] where a thread failed.
-pub const OF_THREADS: &str = "There has been an error during threads execution";
+/// The line before [`RUN_FAILED`] if a thread failed.
+pub const THREADS_FAILED: &str = "There has been an error during threads execution";
 /// The last line of a run that failed.
-pub const OF_RUN: &str = "Error generating I/O requests";
-/// In the place of the report where nothing was measured.
-pub const NOTHING: &str = "The test was interrupted before the measurements began. No results are displayed.\n";
-/// What was recorded from DiskSpd 2.2.
+pub const RUN_FAILED: &str = "Error generating I/O requests";
+/// Replaces the figures of the report if nothing was measured.
+pub const NOT_MEASURED: &str = "The test was interrupted before the measurements began. No results are displayed.\n";
+/// Recordings of DiskSpd 2.2.
 pub const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/diskspd");
 
-/// DiskSpd.
+/// The tool DiskSpd.
 pub struct Diskspd;
 
 impl Tool for Diskspd {
@@ -29,13 +29,13 @@ impl Tool for Diskspd {
 /// A folder to run in.
 pub type Place = place::Place<Diskspd>;
 
-/// Lines of stderr, without what is ours.
-pub fn theirs(stderr: &str) -> Vec<&str> {
+/// Lines of stderr, without those that fathom adds.
+pub fn diskspd_lines(stderr: &str) -> Vec<&str> {
     let ours = |line: &&str| line.starts_with("hint: ") || line.starts_with("note: ");
     stderr.lines().filter(|line| !ours(line)).collect()
 }
 
-/// The arguments of a recorded case.
+/// Reads the arguments of a recorded case.
 pub fn arguments(case: &Path) -> Vec<String> {
     let text = fs::read_to_string(case.join("argv.txt")).unwrap();
     text.lines().map(str::to_owned).collect()
@@ -53,41 +53,41 @@ pub fn name(case: &Path) -> &str {
     case.file_name().unwrap().to_str().unwrap()
 }
 
-/// What is needed of the text of a file, which is there.
+/// Reads a file that must exist.
 pub fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
 /// Fails at the first line that differs, with some lines around it.
 #[track_caller]
-pub fn same_lines<A: AsRef<str>, B: AsRef<str>>(what: &str, expected: &[A], found: &[B]) {
+pub fn assert_same_lines<A: AsRef<str>, B: AsRef<str>>(label: &str, expected: &[A], found: &[B]) {
     let expected: Vec<&str> = expected.iter().map(AsRef::as_ref).collect();
     let found: Vec<&str> = found.iter().map(AsRef::as_ref).collect();
     let differ = |number: &usize| expected.get(*number) != found.get(*number);
     let Some(first) = (0..expected.len().max(found.len())).find(differ) else {
         return;
     };
-    let env = |lines: &[&str]| {
+    let context = |lines: &[&str]| {
         let from = first.saturating_sub(3).min(lines.len());
         lines[from..lines.len().min(first + 4)].join("\n")
     };
     panic!(
-        "{what}, line {}\n--- expected\n{}\n--- found\n{}",
+        "{label}, line {}\n--- expected\n{}\n--- found\n{}",
         first + 1,
-        env(&expected),
-        env(&found)
+        context(&expected),
+        context(&found)
     );
 }
 
-/// Runs what has to fail soon: exit code 1, the lines of stderr, and the report without results on
-/// stdout.
+/// Runs a line that must fail soon, and checks its output. The exit code is 1, and the report on
+/// stdout has no figures.
 #[track_caller]
 pub fn check_failed(place: &Place, line: &str, expected: &[&str]) -> Ran {
     let began = Instant::now();
     let ran = place.noted(line);
     assert!(
         began.elapsed() < Duration::from_secs(8),
-        "{line}: it waits for the end of the test"
+        "{line}: it waited for the end of the test"
     );
     assert_eq!(ran.code, Some(1), "{line}: {ran:#?}");
     let mut expected = expected.to_vec();
@@ -95,8 +95,8 @@ pub fn check_failed(place: &Place, line: &str, expected: &[&str]) -> Ran {
     if is_xml {
         expected.push("");
     }
-    expected.push(OF_RUN);
-    same_lines(line, &expected, &theirs(&ran.err));
+    expected.push(RUN_FAILED);
+    assert_same_lines(line, &expected, &diskspd_lines(&ran.err));
     if is_xml {
         assert!(ran.out.contains("  <TimeSpan>\n    <Error>"), "{line}: {}", ran.out);
     } else {
@@ -107,7 +107,7 @@ pub fn check_failed(place: &Place, line: &str, expected: &[&str]) -> Ran {
             ran.out
         );
         assert!(
-            ran.out.ends_with(&format!("{}\n{NOTHING}", "*".repeat(79))),
+            ran.out.ends_with(&format!("{}\n{NOT_MEASURED}", "*".repeat(79))),
             "{line}: {}",
             ran.out
         );

@@ -1,24 +1,24 @@
-//! Programs of others that call fio and read what it leaves: put in its place, they notice nothing.
+//! Third-party programs that call fio and read its output. They must work unchanged with fathom.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::fio::support::Place;
 
-/// The client, in the version that was tried.
+/// The client, in the tested version.
 const CLIENT: &str = "fio-plot==1.1.21";
 
-/// The folder with the client's programs, installed once for all runs of the tests.
-fn programs() -> Option<PathBuf> {
+/// The folder with the client's programs, installed once for all test runs.
+fn client_programs() -> Option<PathBuf> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("fio-clients");
     testbed::need(testbed::python_packages(&folder, &[CLIENT]))?;
     Some(folder.join("bin"))
 }
 
-/// bench-fio runs a matrix of jobs, fio-plot draws charts of its reports and of its logs.
+/// bench-fio runs a matrix of jobs, and fio-plot draws charts of its reports and logs.
 #[test]
-fn charts_of_a_matrix() {
-    let Some(programs) = programs() else { return };
+fn fio_plot_draws_charts_of_a_bench_fio_matrix() {
+    let Some(programs) = client_programs() else { return };
     let place = Place::new();
     let call = |program: &str, arguments: &str| {
         let path = format!("{}:{}", place.programs().display(), std::env::var("PATH").unwrap());
@@ -53,8 +53,11 @@ fn charts_of_a_matrix() {
                 let report = place.path().join(format!("{results}/{mode}-{depth}-{jobs}.json"));
                 let text = std::fs::read_to_string(&report).unwrap();
                 let report: serde_json::Value = serde_json::from_str(&text).unwrap();
-                let of = if mode == "randread" { "read" } else { "write" };
-                assert!(report["jobs"][0][of]["total_ios"].as_u64().unwrap() > 0, "{text}");
+                let direction = if mode == "randread" { "read" } else { "write" };
+                assert!(
+                    report["jobs"][0][direction]["total_ios"].as_u64().unwrap() > 0,
+                    "{text}"
+                );
             }
         }
     }
@@ -65,27 +68,28 @@ fn charts_of_a_matrix() {
         ("latency over time", "-g -r randwrite -t lat bw -d 4 -n 2"),
         ("histogram", "-H -r randread -d 4 -n 1"),
     ];
-    for (what, arguments) in charts {
-        let chart = format!("{}.png", what.replace(' ', "-"));
+    for (title, arguments) in charts {
+        let chart = format!("{}.png", title.replace(' ', "-"));
         let message = call(
             "fio-plot",
-            &format!("-i {results} -T {what} {arguments} -o {chart}").replace(what, &what.replace(' ', "-")),
+            &format!("-i {results} -T {title} {arguments} -o {chart}").replace(title, &title.replace(' ', "-")),
         );
         let bytes = std::fs::read(place.path().join(&chart)).unwrap_or_default();
         assert!(
             bytes.starts_with(b"\x89PNG") && bytes.len() > 10_000,
-            "{what}: {} bytes\n{message}",
+            "{title}: {} bytes\n{message}",
             bytes.len()
         );
     }
 }
 
-/// The programs that come with fio read our logs, reports and states, and what they write is read.
+/// The tools shipped with fio read our logs, reports and state files. We read genfio's job files.
 #[test]
-fn tools_beside_fio() {
-    let there = Command::new("fio2gnuplot").arg("--help").output();
-    let there = there.map_err(|error| testbed::Unavailable::because(format!("`fio2gnuplot` cannot be run: {error}")));
-    if testbed::need(there).is_none() {
+fn tools_shipped_with_fio_read_our_files() {
+    let available = Command::new("fio2gnuplot").arg("--help").output();
+    let available =
+        available.map_err(|error| testbed::Unavailable::because(format!("`fio2gnuplot` cannot be run: {error}")));
+    if testbed::need(available).is_none() {
         return;
     }
     let place = Place::new();
@@ -129,8 +133,11 @@ fn tools_beside_fio() {
     for job in 0..2 {
         let operations = report["jobs"][job]["read"]["total_ios"].as_u64().unwrap();
         let table = read(&format!("table_job{job}.csv"));
-        let head: Vec<&str> = table.lines().next().unwrap().split(", ").collect();
-        let column = head.iter().position(|name| *name == "read_clat_ns_cumulative").unwrap();
+        let header: Vec<&str> = table.lines().next().unwrap().split(", ").collect();
+        let column = header
+            .iter()
+            .position(|name| *name == "read_clat_ns_cumulative")
+            .unwrap();
         let mut rows = table.lines().rev();
         let last = rows.find_map(|row| row.split(", ").nth(column)?.parse::<u64>().ok());
         assert_eq!(last, Some(operations), "{table}");

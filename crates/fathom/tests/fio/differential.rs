@@ -1,5 +1,5 @@
-//! The same jobs through Debian's fio 3.33 and through us: the same operations in the same order,
-//! the same amounts, the same keys.
+//! The same jobs with Debian's fio 3.33 and with fathom. Operations, their order, amounts and the
+//! keys of reports must match.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,29 +9,28 @@ use serde_json::Value;
 
 use crate::fio::support::Place;
 
-/// Where keys stand that versions up to 3.42 have added.
+/// Paths of the report keys that versions after 3.33, up to 3.42, have added.
 const NEWER: [&str; 3] = ["/jobs/job_start", "/jobs/latency_target_ns", "/jobs/latency_window_us"];
 
-/// What can be compared. Version 3.33 draws other positions and lengths from the same seed than
-/// 3.42, whose order is recorded.
+/// The comparison that a job permits. From the same seed, version 3.33 draws other positions and
+/// lengths than 3.42, whose order is recorded.
 #[derive(Clone, Copy, PartialEq)]
-enum Same {
-    /// The operations, in their order.
+enum Comparison {
+    /// The operations, in order.
     Order,
-    /// The operations, in whatever order.
+    /// The operations, in any order.
     Set,
     /// Bytes and operations.
     Amounts,
-    /// Bytes: lengths are drawn.
+    /// Bytes only, because the lengths are random.
     Bytes,
-    /// Bytes, operations and latencies. Logs of what is done to names are written by neither in the
-    /// same way.
+    /// Bytes, operations and latencies. The two programs log operations on names in different ways.
     Names,
 }
-use Same::{Amounts, Bytes, Names, Order, Set};
+use Comparison::{Amounts, Bytes, Names, Order, Set};
 
 /// Jobs whose amounts do not depend on time.
-const JOBS: [(&str, Same); 42] = [
+const JOBS: [(&str, Comparison); 42] = [
     ("--rw=read --bs=4k --size=1m", Order),
     ("--rw=randread --bs=4k --size=1m", Set),
     ("--rw=randread --bs=4k --size=1m --norandommap", Amounts),
@@ -103,14 +102,14 @@ const JOBS: [(&str, Same); 42] = [
     ),
 ];
 
-struct Seen {
+struct Outcome {
     report: Value,
-    /// Direction, length and offset of each operation, clone by clone.
+    /// Direction, length and offset of each operation, per clone.
     operations: Vec<Vec<(u64, u64, u64)>>,
     files: Vec<(String, u64)>,
 }
 
-fn seen(place: &Place, program: &str, job: &str) -> Seen {
+fn run_job(place: &Place, program: &str, job: &str) -> Outcome {
     let folder = place.path().join("run");
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir(&folder).unwrap();
@@ -135,20 +134,20 @@ fn seen(place: &Place, program: &str, job: &str) -> Seen {
         let name = entry.file_name().into_string().unwrap();
         if name.ends_with(".log") {
             if name.starts_with("log_clat.") {
-                operations.push(of_log(&fs::read_to_string(entry.path()).unwrap()));
+                operations.push(parse_log(&fs::read_to_string(entry.path()).unwrap()));
             }
             continue;
         }
         files.push((name, entry.metadata().unwrap().len()));
     }
-    Seen {
+    Outcome {
         report,
         operations,
         files,
     }
 }
 
-fn of_log(text: &str) -> Vec<(u64, u64, u64)> {
+fn parse_log(text: &str) -> Vec<(u64, u64, u64)> {
     let line = |line: &str| {
         let fields: Vec<u64> = line.split(',').map(|field| field.trim().parse().unwrap()).collect();
         // Time, latency, direction, length, offset, priority.
@@ -157,26 +156,26 @@ fn of_log(text: &str) -> Vec<(u64, u64, u64)> {
     text.lines().map(line).collect()
 }
 
-/// Every key with the way to it; names of percentiles and devices are not of interest.
-fn keys(value: &Value, path: &str, found: &mut BTreeSet<String>) {
+/// Collects the path of every key, except those of percentiles, devices and options.
+fn collect_keys(value: &Value, path: &str, found: &mut BTreeSet<String>) {
     match value {
         Value::Object(entries) => {
             for (key, value) in entries {
                 let path = format!("{path}/{key}");
                 if !path.contains("/percentile/") && !path.contains("/disk_util/") && !path.contains("options/") {
                     found.insert(path.clone());
-                    keys(value, &path, found);
+                    collect_keys(value, &path, found);
                 }
             }
         }
-        Value::Array(entries) => entries.iter().for_each(|entry| keys(entry, path, found)),
+        Value::Array(entries) => entries.iter().for_each(|entry| collect_keys(entry, path, found)),
         _ => {}
     }
 }
 
 #[test]
 #[expect(clippy::too_many_lines, reason = "one story, or one table")]
-fn the_same_work_as_debians_fio() {
+fn jobs_do_the_same_io_as_with_debians_fio() {
     let place = Place::new();
     if !Command::new("/usr/bin/fio")
         .arg("--version")
@@ -187,17 +186,17 @@ fn the_same_work_as_debians_fio() {
     }
     let ours = place.program();
     let mut failed = Vec::new();
-    for (job, same) in JOBS {
-        let theirs = seen(&place, "/usr/bin/fio", job);
-        let found = seen(&place, ours.to_str().unwrap(), job);
-        let mut differ = |what: &str, theirs: String, ours: String| {
+    for (job, comparison) in JOBS {
+        let theirs = run_job(&place, "/usr/bin/fio", job);
+        let found = run_job(&place, ours.to_str().unwrap(), job);
+        let mut compare = |item: &str, theirs: String, ours: String| {
             if theirs != ours {
-                failed.push(format!("{job}: {what}\n  fio  {theirs:.300}\n  ours {ours:.300}"));
+                failed.push(format!("{job}: {item}\n  fio  {theirs:.300}\n  ours {ours:.300}"));
             }
         };
-        differ("files", format!("{:?}", theirs.files), format!("{:?}", found.files));
-        let jobs = |seen: &Seen| seen.report["jobs"].as_array().unwrap().clone();
-        differ(
+        compare("files", format!("{:?}", theirs.files), format!("{:?}", found.files));
+        let jobs = |outcome: &Outcome| outcome.report["jobs"].as_array().unwrap().clone();
+        compare(
             "entries",
             jobs(&theirs).len().to_string(),
             jobs(&found).len().to_string(),
@@ -206,32 +205,32 @@ fn the_same_work_as_debians_fio() {
             for direction in ["read", "write", "trim"] {
                 for latency in ["slat_ns", "clat_ns", "lat_ns"] {
                     let samples = |job: &Value| job[direction][latency]["N"].to_string();
-                    if same == Names {
-                        differ(&format!("{direction} {latency}"), samples(their), samples(our));
+                    if comparison == Names {
+                        compare(&format!("{direction} {latency}"), samples(their), samples(our));
                     }
                 }
                 for figure in ["total_ios", "io_bytes", "short_ios"] {
-                    let drawn = same == Bytes || job.contains("=rw") || job.contains("=randrw");
-                    if drawn && (figure == "total_ios" || same != Bytes) {
+                    let drawn = comparison == Bytes || job.contains("=rw") || job.contains("=randrw");
+                    if drawn && (figure == "total_ios" || comparison != Bytes) {
                         continue;
                     }
                     let value = |job: &Value| job[direction][figure].to_string();
-                    differ(
+                    compare(
                         &format!("entry {number}, {direction}, {figure}"),
                         value(their),
                         value(our),
                     );
                 }
             }
-            differ(
+            compare(
                 "flushes",
                 their["sync"]["total_ios"].to_string(),
                 our["sync"]["total_ios"].to_string(),
             );
         }
-        let order = |seen: &Seen| {
-            let mut operations = seen.operations.clone();
-            match same {
+        let order = |outcome: &Outcome| {
+            let mut operations = outcome.operations.clone();
+            match comparison {
                 Order => {}
                 Set => operations.iter_mut().for_each(|clone| clone.sort_unstable()),
                 Names => return String::new(),
@@ -256,12 +255,12 @@ fn the_same_work_as_debians_fio() {
                 found.operations.iter().map(Vec::len).collect::<Vec<_>>()
             ));
         }
-        let of = |report: &Value| {
+        let key_set = |report: &Value| {
             let mut found = BTreeSet::new();
-            keys(report, "", &mut found);
+            collect_keys(report, "", &mut found);
             found
         };
-        let (theirs, found) = (of(&theirs.report), of(&found.report));
+        let (theirs, found) = (key_set(&theirs.report), key_set(&found.report));
         let missing: Vec<_> = theirs.difference(&found).collect();
         let newer: Vec<_> = found
             .difference(&theirs)

@@ -1,4 +1,4 @@
-//! How a run ends when it does not end by itself: failed, refused, interrupted, killed.
+//! Runs that fail, are refused, are interrupted or are killed.
 
 use std::fs;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
@@ -28,7 +28,7 @@ fn interrupt(child: &Child) {
 }
 
 #[test]
-fn a_device_that_ends_too_early() {
+fn a_device_that_ends_too_early_fails_the_job() {
     let Some((_folder, device)) = device_that_ends() else {
         return;
     };
@@ -48,7 +48,7 @@ fn a_device_that_ends_too_early() {
 
 /// A read of 1 MiB takes longer than a microsecond.
 #[test]
-fn a_latency_target_that_no_depth_keeps_fails_the_job() {
+fn a_latency_target_that_no_depth_meets_fails_the_job() {
     let place = Place::new();
     let load = "--name=x --filename=f --size=4m --rw=read --bs=1m --time_based --runtime=2 --latency_window=100ms";
     let ran = place.line(&format!("{load} --latency_target=1"));
@@ -59,13 +59,13 @@ fn a_latency_target_that_no_depth_keeps_fails_the_job() {
         "percentile=100.00%, depth=1",
     ];
     ran.expect(1, &parts);
-    let kept = place.line(&format!("{load} --latency_target=10s"));
-    kept.expect(0, &["percentile=100.00%, depth=1"]);
-    let most = place.line(&format!("{load} --latency_target=1 --latency_percentile=90"));
-    most.expect(0, &["percentile=90.00%, depth=1"]);
+    let met = place.line(&format!("{load} --latency_target=10s"));
+    met.expect(0, &["percentile=100.00%, depth=1"]);
+    let with_percentile = place.line(&format!("{load} --latency_target=1 --latency_percentile=90"));
+    with_percentile.expect(0, &["percentile=90.00%, depth=1"]);
 }
 
-/// One size or the sum of the files can exceed what a file has.
+/// Either the size of one file or the sum of all sizes is too large.
 #[test]
 fn sizes_beyond_any_file_are_refused() {
     let place = Place::new();
@@ -81,7 +81,7 @@ fn sizes_beyond_any_file_are_refused() {
 }
 
 #[test]
-fn errors_that_are_passed_over_are_counted() {
+fn ignored_errors_are_counted() {
     let Some(faulty) = need(FaultFs::of_size(16 * MIB)) else {
         return;
     };
@@ -101,7 +101,7 @@ fn errors_that_are_passed_over_are_counted() {
 }
 
 #[test]
-fn a_full_disk() {
+fn a_full_disk_fails_the_job() {
     let Some(small) = need(TmpFs::of_size(16 * MIB)) else {
         return;
     };
@@ -129,9 +129,9 @@ fn a_full_disk() {
     }
 }
 
-/// fio 3.33 counts the write that found no space, and has no error.
+/// As in fio 3.33, the failed write is counted, but is not an error.
 #[test]
-fn a_disk_that_is_to_be_filled() {
+fn fill_device_ends_without_an_error() {
     let Some(small) = need(TmpFs::of_size(16 * MIB)) else {
         return;
     };
@@ -152,15 +152,15 @@ fn a_disk_that_is_to_be_filled() {
     );
     assert_eq!(ran.err.lines().count(), 1, "{}", ran.err);
     fs::remove_file(&file).unwrap();
-    // Space that was to be reserved is missed at once.
+    // A failed reservation is reported at once.
     let ran = place.line(&format!(
         "--name=x --filename={file} --rw=write --bs=1m --size=64m --fallocate=keep"
     ));
     ran.expect(1, &["err=28", "cannot reserve space for"]);
 }
 
-/// A file is laid out anew only if its file system has room for it: a mistyped size or offset costs
-/// neither the file nor the space that others need.
+/// A file is laid out again only if its file system has room for it. A mistyped size or offset must
+/// not destroy the file, or take the space that others need.
 #[test]
 fn a_file_that_cannot_be_laid_out_keeps_its_content() {
     let Some(small) = need(TmpFs::of_size(16 * MIB)) else {
@@ -180,9 +180,9 @@ fn a_file_that_cannot_be_laid_out_keeps_its_content() {
     }
 }
 
-/// What fio 3.33 gives as the error of jobs that it cannot begin.
+/// The errors are those of fio 3.33.
 #[test]
-fn errors_of_jobs_that_cannot_begin() {
+fn jobs_that_cannot_begin_report_the_errors_of_fio() {
     let place = Place::new();
     for (options, error, line) in [
         (
@@ -216,7 +216,7 @@ fn errors_of_jobs_that_cannot_begin() {
 }
 
 #[test]
-fn a_directory_that_is_not_there() {
+fn a_missing_directory_is_reported() {
     let place = Place::new();
     place
         .line("--name=x --directory=none --size=64k --rw=write")
@@ -248,7 +248,7 @@ fn a_missing_permission_to_open_is_reported() {
     let opening = format!("func=open({}), error=Permission denied\n", text(&secret));
     let hint = "hint: use a target that this user may open, or run as root\n";
     as_nobody(&["--name=x", &name, "--rw=read"]).expect(1, &["err=13/", &opening, hint]);
-    // One clone becomes another user, and only that one.
+    // Only the job that becomes another user fails.
     let line = format!("--name=ours {name} --rw=read --name=theirs {name} --rw=read --uid=65534 --gid=65534");
     let both = split_words(&line);
     let ran = Place::new().run(&both);
@@ -256,7 +256,7 @@ fn a_missing_permission_to_open_is_reported() {
 }
 
 #[test]
-fn a_misspelt_option_is_reported_with_its_place() {
+fn a_misspelt_option_is_reported_with_its_line() {
     let place = Place::new();
     fs::write(place.path().join("a.fio"), "[a]\nioengine=null\n\nsize=1m\niodepht=4\n").unwrap();
     place.line("a.fio").expect(
@@ -270,7 +270,7 @@ fn a_misspelt_option_is_reported_with_its_place() {
 }
 
 #[test]
-fn ctrl_c_ends_the_run_and_what_was_measured_is_reported() {
+fn ctrl_c_ends_the_run_with_a_report() {
     let place = Place::new();
     let line = "--name=x --ioengine=null --size=1g --time_based --runtime=60";
     let interrupted = |line: &str| {
@@ -291,7 +291,7 @@ fn ctrl_c_ends_the_run_and_what_was_measured_is_reported() {
 }
 
 #[test]
-fn a_killed_run_leaves_no_half_of_a_report() {
+fn a_killed_run_leaves_no_partial_report() {
     let place = Place::new();
     let out = place.path().join("out.json");
     let line = "--name=x --ioengine=null --size=1g --time_based --runtime=60 --output-format=json --output=out.json";
@@ -313,7 +313,7 @@ fn a_killed_run_leaves_no_half_of_a_report() {
 }
 
 #[test]
-fn reports_go_through_pipes_and_open_files() {
+fn reports_can_be_written_to_pipes_and_open_files() {
     let place = Place::new();
     let line = "--name=x --ioengine=null --size=64k --output-format=json --output";
     let ran = place.line(&format!("{line}=/dev/stdout"));
@@ -330,7 +330,7 @@ fn reports_go_through_pipes_and_open_files() {
     end(child).expect(0, &[]);
 }
 
-/// A pipe as a target waited for its other end, and the first signal with it.
+/// Opening the pipe would wait for its other end, and ignore the first signal.
 #[test]
 fn a_pipe_as_a_target_is_refused_at_once() {
     let place = Place::new();
@@ -345,7 +345,7 @@ fn a_pipe_as_a_target_is_refused_at_once() {
 }
 
 #[test]
-fn a_mounted_device_is_not_written_to_whatever_is_said() {
+fn a_mounted_device_is_never_written_to() {
     let Some(mounted) = need(LoopFs::ext4(32 * MIB)) else {
         return;
     };
@@ -388,13 +388,16 @@ fn commands_of_a_job_need_permission() {
             "x: (groupid=0, jobs=1): err= 0",
         ],
     );
-    let said = |when: &str| fs::read_to_string(place.path().join(format!("x.{when}.txt"))).unwrap();
-    assert_eq!((said("prerun"), said("postrun")), ("before\n".into(), "after\n".into()));
+    let output = |when: &str| fs::read_to_string(place.path().join(format!("x.{when}.txt"))).unwrap();
+    assert_eq!(
+        (output("prerun"), output("postrun")),
+        ("before\n".into(), "after\n".into())
+    );
 }
 
-/// A flag that nothing would follow from is refused, and nothing has been done.
+/// They are refused before anything is done.
 #[test]
-fn flags_that_nothing_follows_from_are_refused() {
+fn flags_without_an_effect_are_refused() {
     let place = Place::new();
     let ran = place.line("--trigger-remote=x --name=a --size=64k --rw=write");
     assert_eq!(ran.code, Some(1), "{ran:#?}");
@@ -403,17 +406,16 @@ fn flags_that_nothing_follows_from_are_refused() {
     assert!(!place.path().join("a.0.0").exists());
 }
 
-/// A job whose command fails does nothing, wherever it stands; the others run, and it counts as no
-/// error.
+/// A job whose command fails does nothing, but reports no error. The other jobs run.
 #[test]
-fn a_command_that_fails_calls_its_job_off() {
+fn a_failing_command_cancels_only_its_job() {
     let place = Place::new();
     let words = "--ioengine=null --size=64k --output-format=json --name=first --name=second --stonewall \
                  --exec_prerun=false --exec_postrun=true --name=third --stonewall --exec_prerun=true";
     let arguments: Vec<&str> = words.split_whitespace().collect();
     let ran = calling::finish(place.command(&arguments).env("FATHOM_ALLOW_EXEC", "1"));
     assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{ran:#?}");
-    // Where the commands' output is kept appears in normal output only.
+    // Only normal output names the files with the output of the commands.
     let report: Value = serde_json::from_str(&ran.out).unwrap();
     let jobs = report["jobs"].as_array().unwrap();
     let done: Vec<(u64, u64)> = jobs
@@ -430,7 +432,7 @@ fn a_command_that_fails_calls_its_job_off() {
     assert!(!place.path().join("second.postrun.txt").exists());
 }
 
-/// fio 3.33 lists it with zeros in all forms but the normal one.
+/// fio 3.33 lists it with zeros in all formats except the normal one.
 #[test]
 fn a_job_that_never_starts_is_listed_with_zeros() {
     let place = Place::new();
@@ -466,7 +468,7 @@ fn a_job_that_never_starts_is_listed_with_zeros() {
 }
 
 #[test]
-fn checksums_and_copies_are_timed_in_place_of_jobs() {
+fn checksums_and_copies_are_timed_instead_of_jobs() {
     let place = Place::new();
     let ran = place.line("--crctest=md5,sha3-256");
     let lines: Vec<&str> = ran.expect(0, &[]).out.lines().collect();
@@ -483,7 +485,7 @@ fn checksums_and_copies_are_timed_in_place_of_jobs() {
 }
 
 #[test]
-fn processors_are_compared_in_place_of_jobs() {
+fn cpuclock_test_compares_processors_instead_of_running_jobs() {
     let place = Place::new();
     let ran = place.line("--cpuclock-test");
     ran.expect(0, &["cs: reliable_tsc: ", " CPUs\n", "cs: Pass!\n"]);

@@ -1,5 +1,4 @@
-//! Engines that do something else than moving data: what they leave behind, what their reports
-//! hold, and what they may not do.
+//! Engines for other work than plain reads and writes: metadata, pipes, processor load, programs.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -12,33 +11,33 @@ use serde_json::Value;
 use crate::calling;
 use crate::fio::support::Place;
 
-/// The one entry of a report, whatever stands before it.
+/// The only entry of a report. Text before the report is skipped.
 fn entry(out: &str) -> Value {
     let text = &out[out.find('{').unwrap_or_else(|| panic!("no report in {out}"))..];
     let report: Value = serde_json::from_str(text).unwrap();
     report["jobs"][0].clone()
 }
 
-/// Operations, bytes, and how many latencies there are of a direction.
+/// Operations, bytes and number of latencies of a direction.
 fn figures(entry: &Value, direction: &str) -> (u64, u64, u64) {
-    let of = &entry[direction];
+    let part = &entry[direction];
     let number = |value: &Value| value.as_u64().unwrap();
     (
-        number(&of["total_ios"]),
-        number(&of["io_bytes"]),
-        number(&of["clat_ns"]["N"]),
+        number(&part["total_ios"]),
+        number(&part["io_bytes"]),
+        number(&part["clat_ns"]["N"]),
     )
 }
 
 #[test]
-fn names_are_made_looked_up_and_removed() {
+fn files_and_directories_are_created_looked_up_and_removed() {
     let place = Place::new();
     let job = "--name=x --nrfiles=5 --filesize=8k --rw=write --output-format=json";
     let run = |engine: &str| {
         let ran = place.line(&format!("{job} --ioengine={engine}"));
         ran.expect(0, &[]);
         let entry = entry(&ran.out);
-        // Two blocks for each of them, and one latency.
+        // Two blocks and one latency per file.
         assert_eq!(figures(&entry, "write"), (10, 40960, 5), "{engine}");
         assert_eq!(entry["write"]["lat_ns"]["N"], 0, "{engine}");
         assert_eq!(entry["iodepth_level"]["1"], 100.0, "{engine}");
@@ -61,7 +60,7 @@ fn names_are_made_looked_up_and_removed() {
     run("dirstat");
     run("dirdelete");
     assert_eq!(place.names(), Vec::<String>::new());
-    // The directories that are looked up or removed are made first.
+    // Directories to look up or remove are created first.
     run("dirstat");
     assert_eq!(place.names(), files);
     run("dirdelete");
@@ -70,12 +69,12 @@ fn names_are_made_looked_up_and_removed() {
 }
 
 #[test]
-fn every_pass_looks_at_every_name_again() {
+fn every_pass_looks_up_every_name() {
     let place = Place::new();
     let job = "--name=x --nrfiles=3 --filesize=4k --openfiles=1 --loops=4 --output-format=json --ioengine=filestat";
     let ran = place.line(job);
     assert_eq!(figures(&entry(&ran.expect(0, &[]).out), "read"), (12, 49152, 12));
-    // What is gone after the first pass is missed in the second.
+    // The second pass fails, because the first has removed the files.
     let ran = place.line("--name=x --nrfiles=3 --filesize=4k --loops=2 --output-format=json --ioengine=filedelete");
     ran.expect(
         1,
@@ -87,7 +86,7 @@ fn every_pass_looks_at_every_name_again() {
 }
 
 #[test]
-fn more_names_than_may_be_open() {
+fn more_files_than_can_be_open_are_created_and_removed() {
     let place = Place::new();
     let job = "--name=x --nrfiles=1500 --output-format=json";
     for engine in ["filecreate", "filedelete"] {
@@ -100,7 +99,7 @@ fn more_names_than_may_be_open() {
 }
 
 #[test]
-fn a_file_that_holds_something_known_is_neither_removed_nor_cut() {
+fn a_database_is_neither_removed_nor_truncated() {
     let place = Place::new();
     let path = place.path().join("data.sqlite");
     let mut database = b"SQLite format 3\0".to_vec();
@@ -117,7 +116,7 @@ fn a_file_that_holds_something_known_is_neither_removed_nor_cut() {
         assert!(!path.exists() || fs::metadata(&path).unwrap().len() < 65536, "{engine}");
         fs::write(&path, &database).unwrap();
     }
-    // Looking it up, or making it where it is, takes nothing from it.
+    // Looking up or creating a file that exists does not change it.
     for engine in ["filestat", "filecreate"] {
         let line = format!("--name=x --filename=data.sqlite --filesize=64k --rw=write --ioengine={engine}");
         place.line(&line).expect(0, &[]);
@@ -126,7 +125,7 @@ fn a_file_that_holds_something_known_is_neither_removed_nor_cut() {
 }
 
 #[test]
-fn a_file_ends_where_the_last_write_would_have_begun() {
+fn ftruncate_sets_the_size_to_the_last_offset() {
     let place = Place::new();
     let job = "--name=x --filename=file --size=64k --bs=4k --ioengine=ftruncate --output-format=json";
     let ran = place.line(&format!("{job} --rw=write"));
@@ -137,7 +136,7 @@ fn a_file_ends_where_the_last_write_would_have_begun() {
 }
 
 #[test]
-fn data_that_goes_through_a_pipe_comes_back() {
+fn data_of_splice_and_vsync_can_be_verified() {
     let place = Place::new();
     for engine in ["splice", "vsync"] {
         let job = format!(
@@ -151,7 +150,7 @@ fn data_that_goes_through_a_pipe_comes_back() {
 }
 
 #[test]
-fn processors_are_used_and_no_data_is_moved() {
+fn cpuio_uses_processors_and_transfers_no_data() {
     let place = Place::new();
     let job = "--name=x --ioengine=cpuio --cpuload=50 --cpuchunks=2000 --number_ios=3 --output-format=json";
     for (more, mode) in [("", "noop"), (" --cpumode=qsort", "qsort")] {
@@ -164,8 +163,8 @@ fn processors_are_used_and_no_data_is_moved() {
             (&entry["read"]["runtime"], &entry["read"]["bw"]),
             (&0.into(), &0.into())
         );
-        let least = if mode == "noop" { 2_000_000 } else { 1 };
-        assert!(entry["read"]["clat_ns"]["min"].as_u64().unwrap() >= least, "{mode}");
+        let min = if mode == "noop" { 2_000_000 } else { 1 };
+        assert!(entry["read"]["clat_ns"]["min"].as_u64().unwrap() >= min, "{mode}");
     }
     assert_eq!(place.names(), Vec::<String>::new());
     let ran = place.line("--name=x --ioengine=cpuio --cpuload=50 --number_ios=2 --cpuchunks=100");
@@ -186,19 +185,16 @@ fn processors_are_used_and_no_data_is_moved() {
 }
 
 #[test]
-fn processors_are_used_no_longer_than_there_is_io() {
+fn exit_on_io_done_ends_cpuio_with_the_io() {
     let place = Place::new();
     let line = "--output-format=json --name=cpu --ioengine=cpuio --cpuload=10 --cpuchunks=1000 --runtime=600 --exit_on_io_done=1 \
                 --name=io --ioengine=null --size=1m";
     let before = Instant::now();
     place.line(line).expect(0, &[]);
-    assert!(
-        before.elapsed() < Duration::from_secs(300),
-        "it went on without any I/O"
-    );
+    assert!(before.elapsed() < Duration::from_secs(300), "it continued without I/O");
 }
 
-fn started(place: &Place, line: &str, allowed: bool) -> std::process::Child {
+fn start(place: &Place, line: &str, allowed: bool) -> std::process::Child {
     let mut command = place.command(&line.split_whitespace().collect::<Vec<_>>());
     if allowed {
         command.env("FATHOM_ALLOW_EXEC", "1");
@@ -211,7 +207,7 @@ fn text(path: &Path) -> String {
 }
 
 #[test]
-fn programs_run_only_where_the_user_allows_it() {
+fn programs_run_only_with_permission() {
     let place = Place::new();
     let line = "--name=x --ioengine=exec --program=/bin/echo --arguments=%n-%r --runtime=1";
     let ran = place.line(line);
@@ -220,7 +216,7 @@ fn programs_run_only_where_the_user_allows_it() {
         &["fio: x: ioengine=exec runs a program with the rights of this user; set FATHOM_ALLOW_EXEC=1 to allow it"],
     );
     assert_eq!(place.names(), Vec::<String>::new());
-    let ran = calling::end(started(&place, line, true));
+    let ran = calling::end(start(&place, line, true));
     ran.expect(
         0,
         &[
@@ -230,20 +226,20 @@ fn programs_run_only_where_the_user_allows_it() {
     );
     assert_eq!(place.names(), ["x.stderr", "x.stdout"]);
     assert_eq!(text(&place.path().join("x.stdout")), "x-1\n");
-    let ran = calling::end(started(&place, &format!("{line} --output-format=json"), true));
+    let ran = calling::end(start(&place, &format!("{line} --output-format=json"), true));
     let (operations, bytes, latencies) = figures(&entry(&ran.out), "read");
     assert!(operations > 1 && bytes == 0 && latencies == operations, "{operations}");
 }
 
 #[test]
-fn what_a_program_says_may_stay_where_ours_goes() {
+fn std_redirect_can_leave_the_output_of_a_program_on_stdout() {
     let place = Place::new();
     let line = "--name=x --ioengine=exec --program=/bin/echo --arguments=hello --runtime=1 --std_redirect=0";
-    calling::end(started(&place, line, true)).expect(0, &["hello\n"]);
+    calling::end(start(&place, line, true)).expect(0, &["hello\n"]);
     assert_eq!(place.names(), Vec::<String>::new());
-    let ran = calling::end(started(&place, "--name=x --ioengine=exec --runtime=1", true));
+    let ran = calling::end(start(&place, "--name=x --ioengine=exec --runtime=1", true));
     ran.expect(1, &["error=no program is defined, it is mandatory to define one"]);
-    let ran = calling::end(started(
+    let ran = calling::end(start(
         &place,
         "--name=x --ioengine=exec --program=/nowhere/p --runtime=9",
         true,
@@ -252,7 +248,7 @@ fn what_a_program_says_may_stay_where_ours_goes() {
 }
 
 #[test]
-fn programs_end_with_their_jobs() {
+fn a_program_ends_with_its_job() {
     let place = Place::new();
     let script = place.path().join("script");
     fs::write(
@@ -262,13 +258,13 @@ fn programs_end_with_their_jobs() {
     .unwrap();
     let line = "--name=x --ioengine=exec --program=sh --arguments=script --runtime=1 --grace_time=20";
     let before = Instant::now();
-    calling::end(started(&place, line, true)).expect(0, &[]);
+    calling::end(start(&place, line, true)).expect(0, &[]);
     assert!(
         before.elapsed() < Duration::from_secs(15),
-        "it has ended before its time of grace was over"
+        "it must end before its grace time is over"
     );
-    let said = text(&place.path().join("x.stdout"));
-    let (number, rest) = said.split_once('\n').unwrap();
+    let output = text(&place.path().join("x.stdout"));
+    let (number, rest) = output.split_once('\n').unwrap();
     assert_eq!(rest, "asked\n");
     let process = format!("/proc/{number}");
     assert!(

@@ -1,13 +1,13 @@
-//! Everything that fio was seen to say of wrong and borderline inputs: the words, the streams, the
-//! exit codes.
+//! Recorded responses of fio to invalid and borderline inputs. Messages, streams and exit codes
+//! must match.
 
 use std::fs;
 use std::process::Command;
 
 use crate::fio::masks::normal_lines;
-use crate::fio::support::{Place, one_percentile_a_line, recorded};
+use crate::fio::support::{Place, read_recording, split_percentiles};
 
-/// The version of the recording, and ours.
+/// The version in the recording, and that of fathom.
 const VERSIONS: [&str; 2] = ["fio-3.42-135-gf5344", "fio-3.42"];
 
 #[derive(Default)]
@@ -21,50 +21,50 @@ struct Case {
     stderr: Vec<String>,
 }
 
-fn cases() -> Vec<Case> {
-    let text = recorded("errors.txt");
+fn read_cases() -> Vec<Case> {
+    let text = read_recording("errors.txt");
     text.split("\n=== ")
-        .map(|case| one(case.trim_start_matches("=== ")))
+        .map(|case| parse_case(case.trim_start_matches("=== ")))
         .collect()
 }
 
-fn one(text: &str) -> Case {
+fn parse_case(text: &str) -> Case {
     let mut lines = text.lines();
     let mut case = Case {
         name: lines.next().unwrap().to_owned(),
         line: lines.next().unwrap().strip_prefix("$ ").unwrap().trim().to_owned(),
         ..Case::default()
     };
-    let mut into: Option<&mut Vec<String>> = None;
+    let mut section: Option<&mut Vec<String>> = None;
     let mut files = Vec::new();
     for text in lines {
         let Some(head) = text.strip_prefix("--- ") else {
-            if let Some(into) = &mut into {
-                into.push(text.to_owned());
+            if let Some(section) = &mut section {
+                section.push(text.to_owned());
             }
             continue;
         };
-        into = None;
+        section = None;
         if let Some(path) = head.strip_prefix("file ") {
             files.push((path.to_owned(), Vec::new()));
-            into = files.last_mut().map(|(_, lines)| lines);
+            section = files.last_mut().map(|(_, lines)| lines);
         } else if let Some(setup) = head.strip_prefix("setup: ") {
             case.setup = Some(setup.to_owned());
         } else if let Some(code) = head.strip_prefix("exit ") {
             case.exit = code.parse().unwrap();
         } else if head == "stdout" {
-            into = Some(&mut case.stdout);
+            section = Some(&mut case.stdout);
         } else if head == "stderr" {
-            into = Some(&mut case.stderr);
+            section = Some(&mut case.stderr);
         }
     }
     case.files = files;
     case
 }
 
-/// Places in fio's source and process numbers are not ours; what stands at a line's end, and empty
-/// lines at the end, is left out.
-fn without_noise<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<String> {
+/// Removes hints, positions in fio's source, and empty lines at the end. The version becomes that
+/// of fathom.
+fn remove_noise<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<String> {
     let mut all: Vec<String> = lines
         .filter(|line| !line.starts_with("hint: "))
         .map(|line| {
@@ -83,8 +83,8 @@ fn without_noise<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<String> {
     all
 }
 
-fn words(line: &str) -> Vec<String> {
-    // The recorded lines are those of a shell.
+fn split_like_shell(line: &str) -> Vec<String> {
+    // The recorded lines are shell commands.
     let split = Command::new("sh")
         .args(["-c", &format!("printf '%s\\n' {line}")])
         .output()
@@ -106,23 +106,23 @@ fn check(case: &Case) {
             .unwrap();
         assert!(done.success(), "{setup}");
     }
-    let mut command = place.command(&words(&case.line));
+    let mut command = place.command(&split_like_shell(&case.line));
     if case.name == "exec-prerun-fails" {
         command.env("FATHOM_ALLOW_EXEC", "1");
     }
     let ran = crate::calling::finish(&mut command);
     let all = format!("{}\n--- stderr\n{}", ran.out, ran.err);
     assert_eq!(ran.code, Some(case.exit), "{}: {}\n{all}", case.name, case.line);
-    let lines = |lines: Vec<String>| -> Vec<String> { lines.iter().map(|line| without_measured(line)).collect() };
-    let stderr = lines(without_noise(case.stderr.iter().map(String::as_str)));
+    let lines = |lines: Vec<String>| -> Vec<String> { lines.iter().map(|line| mask_measured(line)).collect() };
+    let stderr = lines(remove_noise(case.stderr.iter().map(String::as_str)));
     assert_eq!(
-        lines(without_noise(ran.err.lines())),
+        lines(remove_noise(ran.err.lines())),
         stderr,
         "{}, stderr\n{all}",
         case.name
     );
-    // The usage is of our own making.
-    let upto = |lines: Vec<String>| -> Vec<String> {
+    // The usage text is fathom's own.
+    let before_usage = |lines: Vec<String>| -> Vec<String> {
         let end = lines
             .iter()
             .position(|line| line.contains("[job options] <job file(s)>"));
@@ -135,18 +135,18 @@ fn check(case: &Case) {
         .replace("pid=PID", "pid=1")
         .replace(": DATE", ": Sat Nov 21 19:36:40 2026");
     let masked = |text: &str| {
-        // The mask takes `: pid=` for the header of an entry, of which only the date's form would
-        // be left.
-        let text = without_timed(text).replace("fio: pid=", "fio process ");
-        // How many operations a paced job has issued when it is ended is a matter of moments.
+        // The mask would take `: pid=` for the header of an entry, and keep only the form of the
+        // date.
+        let text = remove_timed(text).replace("fio: pid=", "fio process ");
+        // The number of operations that this paced job issues before it is ended varies.
         let fixed = case.name != "rate-min-not-met";
-        upto(without_noise(normal_lines(&text, fixed).iter().map(String::as_str)))
+        before_usage(remove_noise(normal_lines(&text, fixed).iter().map(String::as_str)))
     };
     assert_eq!(masked(&ran.out), masked(&stdout), "{}, stdout\n{all}", case.name);
 }
 
-/// Without what was measured: the rate that a job had, the time that an operation took.
-fn without_measured(line: &str) -> String {
+/// Masks measured values: the rate of a job, the latency of an operation.
+fn mask_measured(line: &str) -> String {
     for (before, after) in [(" not met, got ", "B/s"), ("fio: latency of ", " nsec exceeds")] {
         let Some((start, rest)) = line.split_once(before) else {
             continue;
@@ -159,23 +159,23 @@ fn without_measured(line: &str) -> String {
     line.to_owned()
 }
 
-/// Without lines that a machine of another speed has or has not.
-fn without_timed(text: &str) -> String {
+/// Removes lines whose presence depends on the speed of the machine.
+fn remove_timed(text: &str) -> String {
     let timed = ["   bw (", "   iops  "];
-    let stays = |line: &&str| !timed.iter().any(|timed| line.starts_with(timed));
-    let lines = text.lines().filter(stays);
+    let is_kept = |line: &&str| !timed.iter().any(|timed| line.starts_with(timed));
+    let lines = text.lines().filter(is_kept);
     lines
         .map(|line| match line.starts_with("     |") {
-            true => one_percentile_a_line(line),
+            true => split_percentiles(line),
             false => format!("{line}\n"),
         })
         .collect()
 }
 
 #[test]
-fn recorded_errors() {
+fn responses_to_invalid_inputs_match_the_recording() {
     let wanted = std::env::var("FATHOM_CASE").unwrap_or_default();
-    let cases = cases();
+    let cases = read_cases();
     assert_eq!(cases.len(), 80);
     let mut failed = Vec::new();
     for case in cases.iter().filter(|case| case.name.contains(&wanted)) {

@@ -1,5 +1,4 @@
-//! Flags that do something beside the jobs: logs of all of them together, idle processors, what
-//! ends a run from outside.
+//! Flags that apply to the whole run: bandwidth log, processor idleness, triggers, debug output.
 
 use std::fs;
 use std::process::Stdio;
@@ -22,7 +21,7 @@ fn rates(place: &Place, name: &str) -> Vec<(u64, u64)> {
 }
 
 #[test]
-fn the_rate_of_all_jobs_together_is_logged() {
+fn the_bandwidth_log_covers_all_jobs() {
     let place = Place::new();
     let jobs = "--ioengine=null --size=1g --bs=4k --rate=400k --time_based --runtime=2 --bwavgtime=250 --name=r --rw=read \
                 --numjobs=2 --name=w --rw=write --startdelay=1";
@@ -34,7 +33,7 @@ fn the_rate_of_all_jobs_together_is_logged() {
         "{reads:?}\n{writes:?}"
     );
     assert!(reads.is_sorted_by(|one, other| one.0 < other.0), "{reads:?}");
-    // What the lines say adds up to what the jobs did.
+    // The logged rates add up to the bytes of the jobs.
     let moved = |log: &[(u64, u64)]| log.iter().map(|(_, rate)| rate / 4).sum::<u64>();
     for (log, direction, job) in [(&reads, "read", 0..2), (&writes, "write", 2..3)] {
         let report = ran.json();
@@ -64,8 +63,8 @@ fn idle_processors_are_measured() {
     ));
     assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{ran:#?}");
     let (json, normal) = ran.out.split_once("\n}\n").unwrap();
-    let begins = json.find("{\n").unwrap();
-    let report: Value = serde_json::from_str(&format!("{}\n}}", &json[begins..])).unwrap();
+    let start = json.find("{\n").unwrap();
+    let report: Value = serde_json::from_str(&format!("{}\n}}", &json[start..])).unwrap();
     let idleness = report["cpu_idleness"].as_object().unwrap();
     let percent = |name: &str| idleness[name].as_f64().unwrap();
     let each: Vec<&String> = idleness.keys().filter(|name| name.starts_with("cpu-")).collect();
@@ -75,7 +74,7 @@ fn idle_processors_are_measured() {
         (0.0..=100.0).contains(&mean) && (percent("system") - mean).abs() < 1e-3,
         "{idleness:?}"
     );
-    // A paced job leaves something over, even on a busy machine.
+    // A paced job leaves idle time, even on a busy machine.
     assert!(mean > 0.0 && percent("unit_mean") > 0.0, "{idleness:?}");
     let (_, section) = normal.split_once("\n\nCPU idleness:\n").unwrap();
     let lines: Vec<&str> = section.lines().collect();
@@ -99,7 +98,7 @@ fn idle_processors_are_measured() {
 }
 
 #[test]
-fn a_unit_of_idle_work_is_measured_alone() {
+fn idle_prof_calibrate_measures_only_the_unit_of_work() {
     let place = Place::new();
     let ran = place.line("--idle-prof=calibrate --name=x --size=4k --rw=write");
     ran.expect(0, &["CPU idleness:\n  unit work: mean="]);
@@ -110,19 +109,19 @@ fn a_unit_of_idle_work_is_measured_alone() {
     assert_eq!(ran.code, Some(1));
 }
 
-/// Everything that is read ends, and the report tells of it as of a run that ended by itself.
+/// The report is that of a run that ended by itself.
 #[test]
-fn a_run_ends_after_a_time_and_a_command_follows() {
+fn trigger_timeout_ends_the_run_and_starts_the_command() {
     let place = Place::new();
     let line = format!("--trigger-timeout=1 {PACED} --runtime=60 --output-format=json");
     let mut arguments: Vec<&str> = line.split_whitespace().collect();
     arguments.push("--trigger=echo ended > said; exit 3");
     let refused = place.run(&arguments);
     refused.expect(1, &["--trigger", "FATHOM_ALLOW_EXEC=1"]);
-    assert!(!place.path().join("x.0.0").exists(), "nothing has been done");
-    let begun = Instant::now();
+    assert!(!place.path().join("x.0.0").exists(), "no file was created");
+    let start = Instant::now();
     let ran = calling::finish(place.command(&arguments).env("FATHOM_ALLOW_EXEC", "1"));
-    assert!(begun.elapsed() < Duration::from_secs(30), "it ended by itself");
+    assert!(start.elapsed() < Duration::from_secs(30), "the trigger ended the run");
     assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{ran:#?}");
     assert!(!ran.out.contains("terminating"), "{}", ran.out);
     assert_eq!(fs::read_to_string(place.path().join("said")).unwrap(), "ended\n");
@@ -134,7 +133,7 @@ fn a_run_ends_after_a_time_and_a_command_follows() {
 }
 
 #[test]
-fn a_run_ends_when_a_file_appears() {
+fn trigger_file_ends_the_run() {
     let place = Place::new();
     let line = format!("--trigger-file=now {PACED} --runtime=60");
     let words: Vec<&str> = line.split_whitespace().collect();
@@ -145,17 +144,18 @@ fn a_run_ends_when_a_file_appears() {
         .spawn()
         .unwrap();
     std::thread::sleep(Duration::from_millis(1000));
-    let begun = Instant::now();
+    let start = Instant::now();
     fs::write(place.path().join("now"), "").unwrap();
     let ran = calling::end(child);
-    assert!(begun.elapsed() < Duration::from_secs(30), "it ended by itself");
+    assert!(start.elapsed() < Duration::from_secs(30), "the trigger ended the run");
     ran.expect(0, &["x: (groupid=0, jobs=1): err= 0"]);
-    assert!(!place.path().join("now").exists(), "the file is taken away");
+    assert!(!place.path().join("now").exists(), "the trigger file is removed");
 }
 
-/// The first two were computed by hand from `M⁴` and `M⁵ + 1`, with `M = 0x9e370001`.
+/// The first two seeds were computed by hand. They follow from `M⁴` and `M⁵ + 1`, with
+/// `M = 0x9e370001`.
 #[test]
-fn the_seeds_of_a_job_are_printed() {
+fn debug_random_prints_the_seeds_of_a_job() {
     let place = Place::new();
     let seeds = |options: &str| {
         let line = format!("--debug=random --name=a --ioengine=null --filesize=32k --rw=randread {options}");

@@ -1,13 +1,13 @@
-//! Every recorded run of fio 3.42, run by us: the same lines, labels, keys, order, types
-//! and number formats, the same exit codes, the same files. Measured figures are masked; what a job
-//! fixes is compared.
+//! Every recorded run of fio 3.42, repeated with fathom. Lines, labels, keys, order, types, number
+//! formats, exit codes and files must match. Measured figures are masked; figures that the job
+//! determines are compared.
 
 use std::fs;
 
 use crate::fio::masks::{json_lines, normal_lines, terse_lines};
-use crate::fio::support::{DATA, Place, one_percentile_a_line, recorded};
+use crate::fio::support::{DATA, Place, read_recording, split_percentiles};
 
-/// The forms of output that were recorded.
+/// The recorded output formats.
 const FORMATS: [(&str, &str); 4] = [
     ("normal.txt", "--output-format=normal"),
     ("out.json", "--output-format=json"),
@@ -15,14 +15,14 @@ const FORMATS: [(&str, &str); 4] = [
     ("terse3.txt", "--output-format=terse"),
 ];
 
-/// What ends a job, and so what in its report depends on the speed of the disk.
+/// The condition that ends a job. It decides which figures depend on the speed of the disk.
 #[derive(Clone, Copy, PartialEq)]
 enum EndsBy {
-    /// Its amount: counts are the recorded ones, the samples of every half second are not.
+    /// Its amount of I/O: counts are as recorded, but not the samples per half second.
     Amount,
-    /// Its time: the samples are there, the counts differ.
+    /// Its runtime: the samples are there, but counts differ.
     Time,
-    /// Whichever is first: neither can be compared.
+    /// The first of the two: neither counts nor samples are compared.
     Either,
 }
 
@@ -46,7 +46,7 @@ fn check(case: &str, end: EndsBy) {
             .collect(),
         Err(_) => vec![format!("{case}.fio")],
     };
-    let codes = recorded(&format!("golden/{case}/exit-codes.txt"));
+    let codes = read_recording(&format!("golden/{case}/exit-codes.txt"));
     for (file, format) in FORMATS {
         let mut all = vec![format.to_owned()];
         all.extend(arguments.iter().cloned());
@@ -63,29 +63,29 @@ fn check(case: &str, end: EndsBy) {
             "{case}, {file}\n{}",
             both_outputs()
         );
-        // The version is that of this program.
-        let expected = recorded(&format!("golden/{case}/{file}")).replace("fio-3.42-135-gf5344", "fio-3.42");
+        // fathom reports the version without a commit.
+        let expected = read_recording(&format!("golden/{case}/{file}")).replace("fio-3.42-135-gf5344", "fio-3.42");
         let masked = |text: &str| match file {
-            "normal.txt" => normal_lines(&steadied(text, end), fixed),
+            "normal.txt" => normal_lines(&remove_speed_dependent(text, end), fixed),
             "terse3.txt" => terse_lines(text),
-            _ => json_lines(&steadied(text, end), fixed),
+            _ => json_lines(&remove_speed_dependent(text, end), fixed),
         };
         let (expected, found) = (masked(&expected), masked(&ran.out));
         if file == "normal.txt" {
             assert_eq!(
-                left_behind(&place),
-                recorded(&format!("golden/{case}/files.txt")),
+                list_files(&place),
+                read_recording(&format!("golden/{case}/files.txt")),
                 "{case}"
             );
         }
-        if let Some(difference) = difference(&expected, &found) {
+        if let Some(difference) = first_difference(&expected, &found) {
             panic!("{case}, {file}, {difference}\n{}", both_outputs());
         }
     }
 }
 
-/// Files with their sizes, as the recording lists them: logs without their size.
-fn left_behind(place: &Place) -> String {
+/// Lists files with their sizes in the format of the recording. Logs have no size.
+fn list_files(place: &Place) -> String {
     let mut files = Vec::new();
     let mut folders = vec![place.path()];
     while let Some(folder) = folders.pop() {
@@ -104,8 +104,8 @@ fn left_behind(place: &Place) -> String {
     files.iter().map(|(name, size)| format!("{size} {name}\n")).collect()
 }
 
-/// The first line that is not as expected.
-fn difference(expected: &[String], found: &[String]) -> Option<String> {
+/// Describes the first line that differs.
+fn first_difference(expected: &[String], found: &[String]) -> Option<String> {
     let pairs = expected.iter().zip(found).enumerate();
     let mut pairs = pairs.filter(|(_, (expected, found))| expected != found);
     if let Some((number, (expected, found))) = pairs.next() {
@@ -114,9 +114,9 @@ fn difference(expected: &[String], found: &[String]) -> Option<String> {
     (expected.len() != found.len()).then(|| format!("{} lines instead of {}", found.len(), expected.len()))
 }
 
-/// Without what depends on whether this machine was as fast as that of the recording: samples of
-/// half a second, where the job takes about as long; the depth that keeps a latency.
-fn steadied(text: &str, end: EndsBy) -> String {
+/// Removes lines and counts that depend on the speed of the machine. These are the samples per half
+/// second, if the job takes about that long, and the depth that meets a latency target.
+fn remove_speed_dependent(text: &str, end: EndsBy) -> String {
     let counts = [
         "\"bw_samples\" : ", "\"iops_samples\" : ", "\"eta\" : ", "\"latency_depth\" : ",
     ];
@@ -125,7 +125,7 @@ fn steadied(text: &str, end: EndsBy) -> String {
         .filter(|line| end == EndsBy::Time || !(line.starts_with("   bw (") || line.starts_with("   iops  ")));
     let lines = lines.map(|line| {
         if line.starts_with("     |") {
-            return one_percentile_a_line(line);
+            return split_percentiles(line);
         }
         let count = counts.iter().find(|count| line.contains(*count));
         match count.and_then(|count| line.split_once(count).map(|(before, _)| (before, count))) {
@@ -143,7 +143,7 @@ macro_rules! cases {
             check($case, EndsBy::$end);
         })*
 
-        /// No recording is left out.
+        /// No recording may be forgotten.
         #[test]
         fn every_recording_is_used() {
             let mut recorded: Vec<String> = fs::read_dir(format!("{DATA}/golden"))
@@ -163,21 +163,21 @@ cases! {
     reads_and_writes: "04-fioreadwrite", Time;
     mixed_with_latencies: "05-sla-70-30", Time;
     flushed_writes: "06-etcd-fdatasync", Amount;
-    steps: "07-four-stonewalled", Time;
-    sizes_by_share: "08-bssplit-latpct", Amount;
+    stonewalled_steps: "07-four-stonewalled", Time;
+    block_size_shares: "08-bssplit-latpct", Amount;
     verified_writes: "09-verify-crc32c", Amount;
     threads_and_ramp: "10-iouring-thread-ramp", Time;
     logs: "11-logs", Time;
-    without_stamps: "12-gtod-reduce", Amount;
+    gtod_reduce: "12-gtod-reduce", Amount;
     groups: "13-groups-desc", Time;
-    directions_in_one: "14-unified-mixed", Amount;
-    latency_to_keep: "15-latency-target", Time;
+    unified_directions: "14-unified-mixed", Amount;
+    latency_target: "15-latency-target", Time;
     steady_state: "16-steadystate", Time;
     many_files: "17-many-files", Amount;
     environment_and_include: "18-env-include", Amount;
     trims: "19-trim-null", Amount;
     terse: "20-terse-style", Either;
-    without_latencies: "21-no-lat", Time;
+    disabled_latencies: "21-no-lat", Time;
     loops: "22-loops-number-ios", Amount;
     decimal_units: "23-two-globals-kb1000", Amount;
 }

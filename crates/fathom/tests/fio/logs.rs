@@ -1,4 +1,4 @@
-//! Log files: which there are, and what their lines say.
+//! Log files: their names and contents.
 
 use std::fs;
 
@@ -16,7 +16,7 @@ fn lines(place: &Place, name: &str) -> Vec<Vec<u64>> {
         .collect()
 }
 
-fn logs(place: &Place) -> Vec<String> {
+fn log_names(place: &Place) -> Vec<String> {
     let names = fs::read_dir(place.path()).unwrap();
     let mut names: Vec<String> = names
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
@@ -33,14 +33,14 @@ fn run(line: &str) -> Place {
     place
 }
 
-/// A line for each operation, with offset, priority and time of issue where they are asked for.
+/// On request, its line has the offset, the priority and the time of issue.
 #[test]
-fn a_line_for_each_operation() {
+fn each_operation_has_a_log_line() {
     let place = run("--write_lat_log=l --write_iops_log=i --write_bw_log=b");
     let names = [
         "b_bw.1.log", "i_iops.1.log", "l_clat.1.log", "l_lat.1.log", "l_slat.1.log",
     ];
-    assert_eq!(logs(&place), names);
+    assert_eq!(log_names(&place), names);
     assert_eq!(lines(&place, "l_slat.1.log").len(), 0);
     for name in ["l_clat.1.log", "l_lat.1.log", "i_iops.1.log", "b_bw.1.log"] {
         let found = lines(&place, name);
@@ -67,9 +67,10 @@ fn a_line_for_each_operation() {
     assert!(total.iter().all(|line| line[6] == 0), "{:?}", total[0]);
 }
 
-/// A line for each window: means, the largest, or both; histograms with fewer bins; the wall clock.
+/// Lines have the mean, the maximum or both. Histograms can be coarser, and times can be wall-clock
+/// times.
 #[test]
-fn a_line_for_each_window() {
+fn each_window_has_a_log_line() {
     let paced = "--time_based --runtime=1 --rate_iops=400 --write_lat_log=l --log_avg_msec=250";
     let place = run(paced);
     let mean = lines(&place, "l_clat.1.log");
@@ -91,20 +92,20 @@ fn a_line_for_each_window() {
     }
 }
 
-/// Clones have files of their own or one for all; what is not measured has no log; a bare option
-/// takes the name of the job.
+/// Clones write separate files or a common one. Disabled measurements have no log. An option
+/// without a value uses the name of the job.
 #[test]
-fn which_files_there_are() {
+fn options_choose_the_log_files() {
     assert_eq!(
-        logs(&run("--numjobs=2 --write_iops_log=i")),
+        log_names(&run("--numjobs=2 --write_iops_log=i")),
         ["i_iops.1.log", "i_iops.2.log"]
     );
     let place = run("--numjobs=2 --write_iops_log=i --per_job_logs=0");
-    assert_eq!(logs(&place), ["i_iops.log"]);
+    assert_eq!(log_names(&place), ["i_iops.log"]);
     assert_eq!(lines(&place, "i_iops.log").len(), 128);
-    assert!(logs(&run("--write_iops_log=i --write_bw_log=b --disable_bw_measurement=1")).is_empty());
+    assert!(log_names(&run("--write_iops_log=i --write_bw_log=b --disable_bw_measurement=1")).is_empty());
     let place = run("--write_lat_log=l --disable_clat=1");
-    assert_eq!(logs(&place), ["l_lat.1.log", "l_slat.1.log"]);
+    assert_eq!(log_names(&place), ["l_lat.1.log", "l_slat.1.log"]);
     let place = Place::new();
     fs::write(
         place.path().join("j.fio"),
@@ -112,14 +113,14 @@ fn which_files_there_are() {
     )
     .unwrap();
     assert_eq!(place.line("j.fio").code, Some(0));
-    assert_eq!(logs(&place), ["reader_iops.1.log"]);
+    assert_eq!(log_names(&place), ["reader_iops.1.log"]);
 }
 
-/// What is stored compressed is what would be stored otherwise.
+/// Once inflated, a compressed log has the lines of a plain one.
 #[test]
-fn compressed_logs_come_back() {
+fn compressed_logs_can_be_inflated() {
     let place = run("--write_lat_log=l --write_hist_log=h --log_hist_msec=100 --log_store_compressed=1");
-    assert_eq!(logs(&place), [""; 0]);
+    assert_eq!(log_names(&place), [""; 0]);
     let stored = fs::read(place.path().join("l_clat.1.log.fz")).unwrap();
     assert_eq!(stored[0], 0x78, "it is a zlib stream");
     let ran = place.line("--inflate-log=l_clat.1.log.fz");
@@ -136,15 +137,15 @@ fn compressed_logs_come_back() {
         let ran = place.line(&format!("--inflate-log={name}"));
         ran.expect(1, &["fio: cannot inflate", why]);
     }
-    // Logs of two runs in one file are two streams.
+    // Two runs append two zlib streams to one file.
     let append = "--name=j --size=64k --rw=read --write_iops_log=i --per_job_logs=0 --log_store_compressed=1";
     place.line(append).expect(0, &[]);
     place.line(append).expect(0, &[]);
     assert_eq!(place.line("--inflate-log=i_iops.log.fz").out.lines().count(), 32);
 }
 
-/// Seconds that the system has been up, and that went by since 1970.
-fn now() -> (f64, f64) {
+/// Seconds since boot and since 1970.
+fn read_clocks() -> (f64, f64) {
     let uptime = fs::read_to_string("/proc/uptime").unwrap();
     let since = std::time::SystemTime::now()
         .duration_since(std::time::UNIX_EPOCH)
@@ -153,23 +154,26 @@ fn now() -> (f64, f64) {
 }
 
 #[test]
-fn times_are_those_of_the_clock_that_was_asked_for() {
+fn log_and_job_times_use_the_requested_clock() {
     const SINCE_BOOT: &str = "7";
-    let (before, _) = now();
+    let (before, _) = read_clocks();
     let place = Place::new();
     let line = "--name=j --size=64k --rw=read --write_iops_log=i --log_alternate_epoch=1 --output-format=json";
     let ran = place.line(&format!(
         "{line} --log_alternate_epoch_clock_id={SINCE_BOOT} --job_start_clock_id={SINCE_BOOT}"
     ));
-    let (after, since_1970) = now();
+    let (after, since_1970) = read_clocks();
     let within = |milliseconds: u64| (before * 1e3 - 20.0..=after * 1e3 + 20.0).contains(&(milliseconds as f64));
     let first = lines(&place, "i_iops.1.log")[0][0];
     assert!(within(first), "{before} {first} {after}");
     let start = ran.json()["jobs"][0]["job_start"].as_u64().unwrap();
     assert!(within(start), "{before} {start} {after}");
     let ran = place.line(line);
-    let usual = ran.json()["jobs"][0]["job_start"].as_u64().unwrap() as f64 / 1e3;
-    assert!((usual - since_1970).abs() < 60.0, "{usual} {since_1970}");
+    let default_start = ran.json()["jobs"][0]["job_start"].as_u64().unwrap() as f64 / 1e3;
+    assert!(
+        (default_start - since_1970).abs() < 60.0,
+        "{default_start} {since_1970}"
+    );
     for option in ["--log_alternate_epoch_clock_id=99", "--job_start_clock_id=2"] {
         let ran = place.line(&format!("{line} {option}"));
         ran.expect(1, &["the system has no such clock"]);

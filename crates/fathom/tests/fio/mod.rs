@@ -1,5 +1,5 @@
-//! The program in the place of fio: command lines and job files in, reports, words and exit codes
-//! out, as that tool's users know them.
+//! Fathom as a drop-in replacement for fio. The same command lines and job files must give the same
+//! reports, messages and exit codes.
 
 mod clients;
 mod differential;

@@ -1,5 +1,5 @@
-//! Options that change what is done on the machine: each is looked for where it shows, so that one
-//! that is read and lost is noticed.
+//! Options with an effect on the machine. Each test observes the effect, so that an option that is
+//! parsed but not applied is noticed.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -12,8 +12,8 @@ use crate::fio::support::Place;
 
 const MIB: u64 = 1 << 20;
 
-/// A file of a megabyte with data in it.
-fn filled(place: &Place) -> std::path::PathBuf {
+/// Creates a file of 1 MiB with data.
+fn create_file(place: &Place) -> std::path::PathBuf {
     let path = place.path().join("file");
     fs::write(&path, vec![7; MIB as usize]).unwrap();
     path
@@ -48,9 +48,9 @@ fn group_reporting_adds_a_job_to_the_entry_before_it() {
 }
 
 #[test]
-fn space_is_allocated_and_given_back() {
+fn falloc_allocates_and_frees_space() {
     let place = Place::new();
-    let path = filled(&place);
+    let path = create_file(&place);
     let job = "--name=x --filename=file --size=1m --bs=64k --ioengine=falloc --output-format=json";
     let trimmed = place.line(&format!("{job} --rw=trim"));
     trimmed.expect(0, &[]);
@@ -69,11 +69,12 @@ fn space_is_allocated_and_given_back() {
     assert_eq!(fs::read(&path).unwrap(), vec![0; MIB as usize], "no data is written");
 }
 
-/// A pass over a file is over when as many bytes have been moved as it has, wherever they lie.
+/// A pass ends once the transferred bytes equal the size of the file. Their position does not
+/// matter.
 #[test]
-fn what_is_skipped_does_not_count_towards_a_pass() {
+fn skipped_bytes_do_not_count_towards_a_pass() {
     let place = Place::new();
-    filled(&place);
+    create_file(&place);
     let job = "--name=x --filename=file --size=1m --bs=4k --rw=read:60k --output-format=json";
     for (more, reads) in [("", 256), ("--loops=3", 768)] {
         let ran = place.line(&format!("{job} {more}"));
@@ -86,9 +87,9 @@ fn what_is_skipped_does_not_count_towards_a_pass() {
 }
 
 #[test]
-fn buffers_and_engines_go_together() {
+fn every_engine_works_with_every_type_of_buffer() {
     let place = Place::new();
-    filled(&place);
+    create_file(&place);
     let jobs = ["malloc", "mmap", "shm"].into_iter().flat_map(|memory| {
         ["psync", "libaio", "io_uring", "mmap"].map(move |engine| format!("--iomem={memory} --ioengine={engine}"))
     });
@@ -102,11 +103,11 @@ fn buffers_and_engines_go_together() {
     }
 }
 
-/// Neither option that a user takes for harmless may cost a byte.
+/// Users consider these options harmless, so that no byte may change.
 #[test]
 fn files_are_not_changed_by_reads_or_trims() {
     let place = Place::new();
-    let path = filled(&place);
+    let path = create_file(&place);
     let job = "--name=x --filename=file --bs=4k --size=";
     let ran = place.line(&format!("{job}4m --rw=read --readonly"));
     ran.expect(1, &["fio: refusing extend of file due to read-only"]);
@@ -124,9 +125,9 @@ fn files_are_not_changed_by_reads_or_trims() {
     place.line(&format!("{job}512k --rw=read --readonly")).expect(0, &[]);
 }
 
-/// Nothing is laid out for a job that could not run.
+/// No file is laid out for a job that cannot run.
 #[test]
-fn cpus_and_nodes_that_are_not_there_are_refused_first() {
+fn missing_cpus_and_nodes_are_refused_first() {
     let place = Place::new();
     for (option, line) in [
         ("cpus_allowed=65000", "fio: CPU 65000 too large (max="),
@@ -143,13 +144,13 @@ fn cpus_and_nodes_that_are_not_there_are_refused_first() {
     }
 }
 
-/// As in fio: `loops` and `io_size` repeat what the first pass did, `time_based` draws new offsets.
+/// As in fio, `loops` and `io_size` repeat the first pass, and `time_based` draws new offsets.
 #[test]
-fn only_a_job_that_lasts_for_its_time_draws_new_offsets_in_each_pass() {
+fn only_time_based_jobs_draw_new_offsets_in_each_pass() {
     let place = Place::new();
-    filled(&place);
+    create_file(&place);
     let job = "--name=x --filename=file --size=64k --bs=4k --rw=randread --write_iolog=trace";
-    for (options, alike) in [
+    for (options, repeats) in [
         ("--loops=2", true),
         ("--io_size=128k", true),
         ("--time_based --runtime=1 --rate_iops=64", false),
@@ -164,13 +165,13 @@ fn only_a_job_that_lasts_for_its_time_draws_new_offsets_in_each_pass() {
             .map(|(_, operation)| operation)
             .collect();
         assert!(reads.len() >= 32, "{options}: {trace}");
-        assert_eq!(reads[..16] == reads[16..32], alike, "{options}: {reads:?}");
+        assert_eq!(reads[..16] == reads[16..32], repeats, "{options}: {reads:?}");
         fs::remove_file(place.path().join("trace")).unwrap();
     }
 }
 
-/// Otherwise a file that is read again and again would measure the page cache. The kernel counts
-/// what the device reads.
+/// Otherwise, repeated reads of a file would measure the page cache. The kernel counts the bytes
+/// that the device reads.
 #[test]
 fn every_pass_over_a_file_reads_the_device() {
     let Some(mounted) = testbed::need(LoopFs::ext4(64 * MIB)) else {
@@ -204,17 +205,17 @@ fn every_pass_over_a_file_reads_the_device() {
         let json = place.line(&format!("{job} {options}")).expect(0, &[]).json();
         assert_eq!(json["jobs"][0]["read"]["total_ios"], 1024, "{options}");
         let read = bytes_read() - before;
-        // What the file system reads for itself is a few blocks.
+        // The file system itself reads a few blocks.
         assert!(read <= passes * MIB + MIB / 4, "{options}: {read} bytes");
         assert!(passes == 1 || read >= passes * MIB, "{options}: {read} bytes");
     }
 }
 
-/// The kernel's thread takes entries of the ring at its own pace.
+/// The kernel thread takes entries from the ring at its own pace.
 #[test]
-fn a_thread_of_the_kernel_gets_every_operation_once() {
+fn a_polling_kernel_thread_gets_every_operation_once() {
     let place = Place::new();
-    filled(&place);
+    create_file(&place);
     for batch in ["", "--iodepth_batch=4"] {
         let ran = place.line(&format!(
             "--name=x --filename=file --size=1m --bs=4k --rw=randread --ioengine=io_uring --sqthread_poll=1 --iodepth=8 \
@@ -226,7 +227,7 @@ fn a_thread_of_the_kernel_gets_every_operation_once() {
 }
 
 #[test]
-fn files_can_be_made_and_left_alone() {
+fn create_only_lays_out_files_and_does_no_io() {
     let place = Place::new();
     let ran = place.line("--name=x --filename=file --size=1m --rw=randread --create_only=1 --output-format=json");
     ran.expect(0, &[]);
@@ -237,7 +238,7 @@ fn files_can_be_made_and_left_alone() {
 }
 
 #[test]
-fn a_file_made_on_opening_has_what_the_job_wrote() {
+fn create_on_open_leaves_only_the_written_length() {
     let place = Place::new();
     let job = "--name=x --filename=file --size=1m --io_size=64k --rw=write";
     place.line(&format!("{job} --create_on_open=1")).expect(0, &[]);
@@ -247,8 +248,8 @@ fn a_file_made_on_opening_has_what_the_job_wrote() {
     assert_eq!(fs::metadata(place.path().join("file")).unwrap().len(), MIB);
 }
 
-/// A run of some seconds that does nothing to files.
-fn running(place: &Place, more: &str) -> Child {
+/// Starts a paced run that lasts some seconds.
+fn start_paced(place: &Place, more: &str) -> Child {
     let line = format!("--name=x --size=1m --time_based --runtime=20 --rate_iops=100 {more}");
     let words: Vec<&str> = line.split_whitespace().collect();
     let mut command = place.command(&words);
@@ -256,8 +257,8 @@ fn running(place: &Place, more: &str) -> Child {
     command.spawn().unwrap()
 }
 
-/// Looks until something holds.
-fn comes_true(mut holds: impl FnMut() -> bool) -> bool {
+/// Waits until a condition holds. Returns false after 15 s.
+fn wait_until(mut holds: impl FnMut() -> bool) -> bool {
     let start = Instant::now();
     while start.elapsed() < Duration::from_secs(15) {
         if holds() {
@@ -268,13 +269,13 @@ fn comes_true(mut holds: impl FnMut() -> bool) -> bool {
     false
 }
 
-fn end(mut child: Child) {
+fn kill(mut child: Child) {
     let _ = child.kill();
     let _ = child.wait();
 }
 
-/// What the system tells of the threads of a process: a file of each of them.
-fn of_threads(child: &Child, file: &str) -> Vec<String> {
+/// Reads a file in `/proc` for each thread of a process.
+fn read_for_threads(child: &Child, file: &str) -> Vec<String> {
     let Ok(tasks) = fs::read_dir(format!("/proc/{}/task", child.id())) else {
         return Vec::new();
     };
@@ -285,56 +286,60 @@ fn of_threads(child: &Child, file: &str) -> Vec<String> {
 #[test]
 fn memory_is_pinned_while_the_job_runs() {
     let place = Place::new();
-    let child = running(&place, "--ioengine=null --lockmem=8m");
+    let child = start_paced(&place, "--ioengine=null --lockmem=8m");
     let locked = || {
         let status = fs::read_to_string(format!("/proc/{}/status", child.id())).ok()?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmLck:"))?.trim();
         line.split_whitespace().next()?.parse::<u64>().ok()
     };
-    let found = comes_true(|| locked().is_some_and(|kib| kib >= 8192));
-    end(child);
+    let found = wait_until(|| locked().is_some_and(|kib| kib >= 8192));
+    kill(child);
     assert!(found, "nothing was pinned");
 }
 
 #[test]
-fn threads_have_the_name_that_was_given() {
+fn comm_names_the_threads() {
     let place = Place::new();
-    let child = running(&place, "--ioengine=null --comm=walker");
-    let found = comes_true(|| of_threads(&child, "comm").iter().any(|name| name.trim() == "walker"));
-    end(child);
+    let child = start_paced(&place, "--ioengine=null --comm=walker");
+    let found = wait_until(|| {
+        read_for_threads(&child, "comm")
+            .iter()
+            .any(|name| name.trim() == "walker")
+    });
+    kill(child);
     assert!(found, "no thread has the name");
 }
 
 #[test]
-fn the_thread_of_the_kernel_is_bound() {
+fn sqthread_poll_cpu_binds_the_kernel_thread() {
     let place = Place::new();
-    filled(&place);
-    let child = running(
+    create_file(&place);
+    let child = start_paced(
         &place,
         "--filename=file --ioengine=io_uring --sqthread_poll --sqthread_poll_cpu=0",
     );
-    let found = comes_true(|| {
-        of_threads(&child, "status").iter().any(|status| {
+    let found = wait_until(|| {
+        read_for_threads(&child, "status").iter().any(|status| {
             status.lines().next().is_some_and(|name| name.contains("iou-sqp"))
                 && status.lines().any(|line| line == "Cpus_allowed_list:\t0")
         })
     });
-    end(child);
+    kill(child);
     assert!(found, "no such thread");
 }
 
 #[test]
-fn jobs_run_on_a_node_of_the_machine() {
+fn jobs_can_be_bound_to_a_numa_node() {
     let place = Place::new();
     let job = "--name=x --ioengine=null --size=1m";
     if fs::metadata("/sys/devices/system/node/node0").is_ok() {
-        let wishes = "--numa_cpu_nodes=0 --numa_mem_policy=bind:0";
-        place.line(&format!("{job} {wishes}")).expect(0, &[]);
+        let options = "--numa_cpu_nodes=0 --numa_mem_policy=bind:0";
+        place.line(&format!("{job} {options}")).expect(0, &[]);
     }
 }
 
 #[test]
-fn cycles_are_burned_between_operations_and_not_in_them() {
+fn thinkcycles_are_spent_between_operations() {
     let place = Place::new();
     let job = "--name=x --ioengine=null --size=1m --number_ios=20 --output-format=json";
     let ran = place.line(&format!("{job} --thinkcycles=20000000"));
@@ -346,12 +351,12 @@ fn cycles_are_burned_between_operations_and_not_in_them() {
 }
 
 #[test]
-fn tolerated_errors_are_reported_if_asked() {
+fn error_dump_reports_tolerated_errors() {
     let place = Place::new();
-    for (wish, is_dumped) in [("0", false), ("1", true)] {
+    for (error_dump, is_dumped) in [("0", false), ("1", true)] {
         let line = format!(
             "--name=x --filename=file --size=1m --bs=64k --rw=write --create_on_open=1 --ignore_error=0,EFBIG \
-             --error_dump={wish}"
+             --error_dump={error_dump}"
         );
         let words: Vec<&str> = line.split_whitespace().collect();
         let fio = place.command(&words);
@@ -368,26 +373,24 @@ fn tolerated_errors_are_reported_if_asked() {
     }
 }
 
-/// The wish reaches the call: it is granted, or the system says that it cannot be.
-///
-/// A kernel may start to read what is not in its cache and look whether it came in time: of many
-/// reads one is late.
+/// The flag must reach the system call, which then fails or does not support it. The kernel may
+/// start to read uncached data and check whether it arrived in time. Of many reads, one is late.
 #[test]
-fn calls_that_must_not_wait_fail_instead() {
+fn nowait_reads_fail_instead_of_waiting() {
     let Ok(place) = Place::on_disk() else { return };
     let path = place.path().join("file");
     fs::write(&path, vec![7; 64 * MIB as usize]).unwrap();
-    // Pages that are not written yet would stay in the cache.
+    // Dirty pages would stay in the cache.
     fs::File::open(&path).and_then(|file| file.sync_all()).unwrap();
     let job = "--name=x --filename=file --size=64m --bs=4k --rw=randread --invalidate=1 --ioengine=pvsync2";
     place.line(&format!("{job} --number_ios=16")).expect(0, &[]);
     let ran = place.line(&format!("{job} --nowait=1"));
-    let words = ["Resource temporarily unavailable", "not supported"];
-    assert!(words.iter().any(|words| ran.err.contains(words)), "{ran:#?}");
+    let messages = ["Resource temporarily unavailable", "not supported"];
+    assert!(messages.iter().any(|message| ran.err.contains(message)), "{ran:#?}");
 }
 
 #[test]
-fn lengths_go_by_whether_a_position_is_random() {
+fn bs_is_seq_rand_chooses_lengths_by_position() {
     let place = Place::new();
     let line = "--name=x --ioengine=null --size=64m --rw=randread --norandommap --percentage_random=50 --bs=64k,4k \
                 --bs_is_seq_rand=1 --number_ios=1000 --output-format=json";
@@ -400,7 +403,7 @@ fn lengths_go_by_whether_a_position_is_random() {
     assert!((400..600).contains(&long), "{long} of {operations} were long");
 }
 
-/// The file with the control groups of a process or thread has this one.
+/// True if `groups`, from `/proc/PID/cgroup`, names this group for block I/O.
 fn is_in_group(groups: &str, group: &str) -> bool {
     groups.lines().any(|line| {
         let mut parts = line.splitn(3, ':');
@@ -409,8 +412,8 @@ fn is_in_group(groups: &str, group: &str) -> bool {
     })
 }
 
-/// Where control groups for block I/O are.
-fn control_groups() -> Option<std::path::PathBuf> {
+/// Mount point of the control groups for block I/O.
+fn control_group_root() -> Option<std::path::PathBuf> {
     let mounts = fs::read_to_string("/proc/mounts").ok()?;
     let find = |wanted: fn(&str, &str) -> bool| {
         let mut lines = mounts.lines().map(|line| line.split(' ').collect::<Vec<_>>());
@@ -423,23 +426,23 @@ fn control_groups() -> Option<std::path::PathBuf> {
 }
 
 #[test]
-fn jobs_run_in_the_control_group_that_was_named() {
+fn jobs_run_in_the_named_control_group() {
     let place = Place::new();
     let name = format!("fathom-test-{}", std::process::id());
-    let Some(folder) = control_groups().map(|root| root.join(&name)) else {
+    let Some(folder) = control_group_root().map(|root| root.join(&name)) else {
         return testbed::skip("control groups are not mounted");
     };
     if fs::create_dir(&folder).and_then(|()| fs::remove_dir(&folder)).is_err() {
-        return testbed::skip("control groups can only be made by root");
+        return testbed::skip("only root can create control groups");
     }
-    let mut child = running(&place, &format!("--cgroup={name}"));
+    let mut child = start_paced(&place, &format!("--cgroup={name}"));
     let inside = || {
-        of_threads(&child, "cgroup")
+        read_for_threads(&child, "cgroup")
             .iter()
             .any(|groups| is_in_group(groups, &format!("/{name}")))
     };
-    let entered = comes_true(inside);
-    // A signal ends the run as it ends any other, and what was made is gone.
+    let entered = wait_until(inside);
+    // A signal ends the run as usual, and the group that it created is removed.
     let _ = Command::new("kill").arg(child.id().to_string()).status();
     let _ = child.wait();
     let left = folder.exists();
@@ -450,7 +453,7 @@ fn jobs_run_in_the_control_group_that_was_named() {
         .line(&format!("{job} --cgroup={name} --cgroup_nodelete=1"))
         .expect(0, &[]);
     let kept = folder.exists();
-    // A group that was there before stays in any case.
+    // A group that existed before is never removed.
     place.line(&format!("{job} --cgroup={name}")).expect(0, &[]);
     let stayed = folder.exists();
     let _ = fs::remove_dir(&folder);
@@ -459,34 +462,34 @@ fn jobs_run_in_the_control_group_that_was_named() {
     ran.expect(1, &["func=cgroup", "error=No such file or directory"]);
 }
 
-/// The scheduler that a device has.
-fn scheduler_of(device: &std::path::Path) -> String {
+/// The current I/O scheduler of a device.
+fn current_scheduler(device: &std::path::Path) -> String {
     let name = device.file_name().unwrap().to_str().unwrap();
     let offered = fs::read_to_string(format!("/sys/block/{name}/queue/scheduler")).unwrap();
     offered.split(['[', ']']).nth(1).unwrap_or("none").to_owned()
 }
 
 #[test]
-fn devices_have_the_scheduler_that_was_named_as_long_as_the_run_lasts() {
+fn devices_have_the_named_scheduler_during_the_run() {
     let place = Place::new();
     let Some(device) = testbed::need(LoopDevice::of_size(16 * MIB, LoopOptions::default())) else {
         return;
     };
     let name = device.path().file_name().unwrap().to_str().unwrap().to_owned();
     let offered = fs::read_to_string(format!("/sys/block/{name}/queue/scheduler")).unwrap();
-    let before = scheduler_of(device.path());
+    let before = current_scheduler(device.path());
     let others = offered.split_whitespace().filter(|word| !word.starts_with('['));
     let Some(other) = others.map(str::to_owned).next() else {
         return testbed::skip("this kernel has one I/O scheduler only");
     };
-    let on_it = format!("--filename={}", device.path().display());
-    let mut child = running(&place, &format!("{on_it} --ioscheduler={other}"));
-    let switched = comes_true(|| scheduler_of(device.path()) == other);
+    let target = format!("--filename={}", device.path().display());
+    let mut child = start_paced(&place, &format!("{target} --ioscheduler={other}"));
+    let switched = wait_until(|| current_scheduler(device.path()) == other);
     let _ = Command::new("kill").arg(child.id().to_string()).status();
     let _ = child.wait();
-    assert!(switched, "it never was {other}");
-    assert_eq!(scheduler_of(device.path()), before);
-    let ran = place.line(&format!("--name=x --size=4k {on_it} --ioscheduler=unheard-of"));
+    assert!(switched, "the scheduler never became {other}");
+    assert_eq!(current_scheduler(device.path()), before);
+    let ran = place.line(&format!("--name=x --size=4k {target} --ioscheduler=unheard-of"));
     ran.expect(
         1,
         &[
@@ -494,10 +497,9 @@ fn devices_have_the_scheduler_that_was_named_as_long_as_the_run_lasts() {
             "func=iosched_switch, error=Invalid argument",
         ],
     );
-    assert_eq!(scheduler_of(device.path()), before);
+    assert_eq!(current_scheduler(device.path()), before);
 }
 
-/// A device that others use keeps its scheduler.
 #[test]
 fn a_device_that_others_use_keeps_its_scheduler() {
     let place = Place::new();
@@ -505,13 +507,13 @@ fn a_device_that_others_use_keeps_its_scheduler() {
         return;
     };
     let device = mounted.device().path().to_owned();
-    let before = scheduler_of(&device);
+    let before = current_scheduler(&device);
     let wanted = if before == "none" { "bfq" } else { "none" };
     let raw = format!("--name=x --size=4k --rw=read --filename={}", device.display());
     let ran = place.line(&format!("{raw} --ioscheduler={wanted}"));
     ran.expect(1, &["must not be changed", "is mounted at", "err=22"]);
-    assert_eq!(scheduler_of(&device), before);
-    // The file system of the test's own file is no stranger.
+    assert_eq!(current_scheduler(&device), before);
+    // The file system of the job's own file does not count as another user.
     let file = format!(
         "--name=x --size=4k --rw=read --filename={}/file",
         mounted.path().display()

@@ -1,5 +1,4 @@
-//! Traces: what is written is what was done, and what is read is done again, by us and by Debian's
-//! fio.
+//! Traces of operations: writing and replaying them, with fathom and with Debian's fio.
 
 use std::fs;
 use std::path::Path;
@@ -9,46 +8,47 @@ use std::time::Duration;
 use crate::calling::end;
 use crate::fio::support::Place;
 
-/// File, action and place of each line of a trace, in order; without times and without the lines
-/// that add, open and close.
+/// File, action and position of each operation of a trace, in order. Times are left out, and so are
+/// the lines that add, open and close files.
 fn operations(path: &Path) -> Vec<String> {
     let text = fs::read_to_string(path).unwrap();
     let mut lines = text.lines();
     assert_eq!(lines.next(), Some("fio version 3 iolog"));
     let line = |line: &str| {
         let mut fields: Vec<&str> = line.split_whitespace().skip(1).collect();
-        // fio leaves the place of the operation before in lines about flushes.
+        // In lines about flushes, fio leaves the position of the previous operation.
         if fields.get(1).is_some_and(|action| action.contains("sync")) {
             fields.truncate(2);
         }
         fields.join(" ")
     };
-    let with_place = |line: &&str| line.split_whitespace().count() == 5;
-    lines.filter(with_place).map(line).collect()
+    let is_operation = |line: &&str| line.split_whitespace().count() == 5;
+    lines.filter(is_operation).map(line).collect()
 }
 
-/// How often a trace reads, writes, trims and flushes.
-fn counts(operations: &[String]) -> [u64; 4] {
+/// Numbers of reads, writes, trims and flushes in a trace.
+fn count_kinds(operations: &[String]) -> [u64; 4] {
     ["read", "write", "trim", "sync"].map(|word| {
-        let of = operations
+        let matching = operations
             .iter()
             .filter(|line| line.split(' ').nth(1).is_some_and(|action| action.ends_with(word)));
-        of.count() as u64
+        matching.count() as u64
     })
 }
 
-/// Bytes that a trace moves in a direction.
-fn bytes(operations: &[String], direction: &str) -> u64 {
+/// Bytes that a trace transfers in a direction.
+fn bytes_in(operations: &[String], direction: &str) -> u64 {
     let fields = operations.iter().map(|line| line.split(' ').collect::<Vec<_>>());
-    let of = fields.filter(|fields| fields[1] == direction);
-    of.map(|fields| fields[3].parse::<u64>().unwrap()).sum()
+    let matching = fields.filter(|fields| fields[1] == direction);
+    matching.map(|fields| fields[3].parse::<u64>().unwrap()).sum()
 }
 
-fn counted(job: &serde_json::Value) -> [u64; 4] {
+/// The same numbers in the report of a job.
+fn reported_counts(job: &serde_json::Value) -> [u64; 4] {
     ["read", "write", "trim", "sync"].map(|direction| job[direction]["total_ios"].as_u64().unwrap())
 }
 
-/// The program in the folder of a test.
+/// Runs a program in the folder of a test and parses its report.
 fn run(place: &Place, program: &str, line: &str) -> serde_json::Value {
     let output = Command::new(program)
         .args(line.split_whitespace())
@@ -58,33 +58,33 @@ fn run(place: &Place, program: &str, line: &str) -> serde_json::Value {
         .output()
         .unwrap();
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{program} {line}\n{text}{said}");
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{program} {line}\n{text}{errors}");
     serde_json::from_str(&text[text.find('{').unwrap()..]).unwrap()
 }
 
 #[test]
-fn a_trace_holds_what_was_done_and_is_done_again() {
+fn a_trace_holds_all_operations_and_can_be_replayed() {
     let place = Place::new();
     let job = "--name=a --size=256k --nrfiles=2 --rw=randrw --bs=4k --fsync=7 --ioengine=libaio --iodepth=4 \
                --write_iolog=first";
     let made = place.line(&format!("{job} --output-format=json"));
     made.expect(0, &[]);
     let first = operations(&place.path().join("first"));
-    assert_eq!(counts(&first), counted(&made.json()["jobs"][0]));
-    assert!(counts(&first)[3] > 0, "{first:?}");
+    assert_eq!(count_kinds(&first), reported_counts(&made.json()["jobs"][0]));
+    assert!(count_kinds(&first)[3] > 0, "{first:?}");
     let written: Vec<Vec<u8>> = ["a.0.0", "a.0.1"]
         .map(|name| fs::read(place.path().join(name)).unwrap())
         .into();
     for name in ["a.0.0", "a.0.1"] {
         fs::write(place.path().join(name), vec![0; 128 << 10]).unwrap();
     }
-    let again = place
+    let replayed = place
         .line("--name=b --read_iolog=first --write_iolog=second --ioengine=libaio --iodepth=4 --output-format=json");
-    again.expect(0, &[]);
+    replayed.expect(0, &[]);
     assert_eq!(operations(&place.path().join("second")), first);
-    assert_eq!(counted(&again.json()["jobs"][0]), counts(&first));
-    // Blocks that were written hold something again, and others do not.
+    assert_eq!(reported_counts(&replayed.json()["jobs"][0]), count_kinds(&first));
+    // Exactly the blocks that the trace writes hold data again.
     for (number, before) in written.iter().enumerate() {
         let after = fs::read(place.path().join(format!("a.0.{number}"))).unwrap();
         assert_eq!(after.len(), before.len());
@@ -97,7 +97,7 @@ fn a_trace_holds_what_was_done_and_is_done_again() {
 
 #[test]
 #[expect(clippy::too_many_lines, reason = "one story, or one table")]
-fn ours_and_debians_fio_replay_the_traces_of_each_other() {
+fn fathom_and_debians_fio_replay_the_traces_of_each_other() {
     const THEIRS: &str = "/usr/bin/fio";
     let place = Place::new();
     if !Command::new(THEIRS)
@@ -127,8 +127,12 @@ fn ours_and_debians_fio_replay_the_traces_of_each_other() {
             &format!("--name=a --size=256k {job} --write_iolog=trace"),
         );
         let trace = operations(&place.path().join("trace"));
-        assert_eq!(counts(&trace)[..3], counted(&made["jobs"][0])[..3], "{writer} {job}");
-        // What the files hold tells which blocks are written: those of zeros are not.
+        assert_eq!(
+            count_kinds(&trace)[..3],
+            reported_counts(&made["jobs"][0])[..3],
+            "{writer} {job}"
+        );
+        // A block was written if it does not consist of zeros.
         let names: Vec<_> = fs::read_dir(place.path())
             .unwrap()
             .flatten()
@@ -136,48 +140,52 @@ fn ours_and_debians_fio_replay_the_traces_of_each_other() {
             .collect();
         let files: Vec<_> = names.into_iter().filter(|path| !path.ends_with("trace")).collect();
         let sizes: Vec<u64> = files.iter().map(|path| fs::metadata(path).unwrap().len()).collect();
-        let emptied = || {
+        let zero_files = || {
             for (path, size) in files.iter().zip(&sizes) {
                 fs::write(path, vec![0; *size as usize]).unwrap();
             }
         };
-        let touched = || -> Vec<bool> {
-            let blocks = files.iter().map(|path| fs::read(path).unwrap());
-            let touched = |bytes: Vec<u8>| {
+        let written_blocks = || -> Vec<bool> {
+            let contents = files.iter().map(|path| fs::read(path).unwrap());
+            let written = |bytes: Vec<u8>| {
                 bytes
                     .chunks(512)
                     .map(|block| block.iter().any(|byte| *byte != 0))
                     .collect::<Vec<_>>()
             };
-            blocks.flat_map(touched).collect()
+            contents.flat_map(written).collect()
         };
         let depth = "--ioengine=libaio --iodepth=4";
-        emptied();
+        zero_files();
         let by_writer = run(
             &place,
             writer,
             &format!("--name=b --read_iolog=trace --replay_no_stall=1 {depth}"),
         );
-        let expected = touched();
-        emptied();
+        let expected = written_blocks();
+        zero_files();
         let by_reader = run(
             &place,
             reader,
             &format!("--name=b --read_iolog=trace --replay_no_stall=1 {depth}"),
         );
-        assert_eq!(touched(), expected, "{writer} wrote, {reader} read: {job}");
-        // The bytes of the last operations in flight are missing in what fio reports of a replay;
-        // the numbers are whole.
-        let of = |report: &serde_json::Value| counted(&report["jobs"][0])[..2].to_vec();
-        assert_eq!(of(&by_reader), of(&by_writer), "{writer} wrote, {reader} read: {job}");
+        assert_eq!(written_blocks(), expected, "{writer} wrote, {reader} read: {job}");
+        // fio's report of a replay omits the bytes of the last operations in flight, but counts the
+        // operations.
+        let reads_and_writes = |report: &serde_json::Value| reported_counts(&report["jobs"][0])[..2].to_vec();
+        assert_eq!(
+            reads_and_writes(&by_reader),
+            reads_and_writes(&by_writer),
+            "{writer} wrote, {reader} read: {job}"
+        );
         if reader == ours {
             for direction in ["read", "write"] {
                 let found = by_reader["jobs"][0][direction]["io_bytes"].as_u64();
-                assert_eq!(found, Some(bytes(&trace, direction)), "{direction} of {job}");
+                assert_eq!(found, Some(bytes_in(&trace, direction)), "{direction} of {job}");
             }
         }
-        let (flushes, operations) = (counts(&trace)[3], counts(&trace));
-        let found = counted(&by_reader["jobs"][0]);
+        let (flushes, operations) = (count_kinds(&trace)[3], count_kinds(&trace));
+        let found = reported_counts(&by_reader["jobs"][0]);
         assert_eq!(found[..2], operations[..2], "{job}");
         if reader == ours {
             assert_eq!(found[3], flushes, "{job}");
@@ -185,31 +193,31 @@ fn ours_and_debians_fio_replay_the_traces_of_each_other() {
     }
 }
 
-/// A trace of version 3 in a file of the place.
-fn trace(place: &Place, lines: &str) {
+/// Writes a trace of version 3.
+fn write_trace(place: &Place, lines: &str) {
     fs::write(place.path().join("trace"), format!("fio version 3 iolog\n{lines}")).unwrap();
 }
 
 #[test]
-fn a_file_that_is_missing_is_made_and_holds_what_the_trace_writes() {
+fn a_replay_creates_missing_files() {
     let place = Place::new();
-    trace(
+    write_trace(
         &place,
         "1 sub/x add\n2 sub/x open\n3 sub/x write 8192 4096\n4 sub/x datasync 0 0\n5 sub/x read 8192 4096\n6 sub/x close\n",
     );
     let ran = place.line("--name=b --read_iolog=trace --output-format=json");
     ran.expect(0, &[]);
-    assert_eq!(counted(&ran.json()["jobs"][0]), [1, 1, 0, 1]);
+    assert_eq!(reported_counts(&ran.json()["jobs"][0]), [1, 1, 0, 1]);
     let bytes = fs::read(place.path().join("sub/x")).unwrap();
     assert_eq!(bytes.len(), 12288);
     assert!(bytes[..8192].iter().all(|byte| *byte == 0) && bytes[8192..].iter().any(|byte| *byte != 0));
 }
 
 #[test]
-fn positions_kinds_and_files_are_as_the_options_say() {
+fn options_change_the_positions_kinds_and_files_of_a_replay() {
     let place = Place::new();
     let lines = "1 x add\n2 x open\n3 x write 16384 4096\n4 x read 16384 4096\n5 x sync 0 0\n6 x write 20000 4096\n";
-    trace(&place, lines);
+    write_trace(&place, lines);
     let cases = [
         (
             "",
@@ -240,7 +248,7 @@ fn positions_kinds_and_files_are_as_the_options_say() {
         for name in ["x", "r", "done"] {
             let _ = fs::remove_file(place.path().join(name));
         }
-        // What is read must be there, wherever it comes to lie.
+        // The data to read must exist in the file that the options choose.
         fs::write(place.path().join(file), vec![1; 32 << 10]).unwrap();
         place
             .line(&format!("--name=b --read_iolog=trace --write_iolog=done {options}"))
@@ -252,7 +260,7 @@ fn positions_kinds_and_files_are_as_the_options_say() {
 }
 
 #[test]
-fn what_a_trace_would_write_to_is_judged_like_any_target() {
+fn files_that_a_trace_writes_to_are_guarded_like_any_target() {
     let place = Place::new();
     let disk = testbed::Directory::fast().unwrap();
     let database = disk.path().join("data");
@@ -260,32 +268,32 @@ fn what_a_trace_would_write_to_is_judged_like_any_target() {
     bytes.resize(8192, 1);
     fs::write(&database, &bytes).unwrap();
     let name = database.display();
-    trace(&place, &format!("1 {name} add\n2 {name} open\n3 {name} write 0 4096\n"));
+    write_trace(&place, &format!("1 {name} add\n2 {name} open\n3 {name} write 0 4096\n"));
     let ran = place.line("--name=b --read_iolog=trace");
     assert_eq!(ran.code, Some(1), "{}", ran.err);
     assert!(ran.err.contains("data"), "{}", ran.err);
     assert_eq!(fs::read(&database).unwrap(), bytes, "nothing was written");
-    // A trace that only reads it does no harm.
-    trace(&place, &format!("1 {name} add\n2 {name} open\n3 {name} read 0 4096\n"));
+    // A trace that only reads the file is allowed.
+    write_trace(&place, &format!("1 {name} add\n2 {name} open\n3 {name} read 0 4096\n"));
     place.line("--name=b --read_iolog=trace").expect(0, &[]);
 }
 
 #[test]
-fn only_reads_of_a_trace_are_carried_out_where_nothing_may_be_written() {
+fn readonly_replays_only_the_reads_of_a_trace() {
     let place = Place::new();
     fs::write(place.path().join("x"), vec![5; 8192]).unwrap();
-    trace(
+    write_trace(
         &place,
         "1 x add\n2 x open\n3 x write 0 4096\n4 x trim 0 4096\n5 x read 4096 4096\n",
     );
     let ran = place.line("--readonly --name=b --read_iolog=trace --output-format=json");
     ran.expect(0, &["fio: <b> skips replay of 1 writes due to read-only"]);
-    assert_eq!(counted(&ran.json()["jobs"][0]), [1, 0, 0, 0]);
+    assert_eq!(reported_counts(&ran.json()["jobs"][0]), [1, 0, 0, 0]);
     assert_eq!(fs::read(place.path().join("x")).unwrap(), vec![5; 8192]);
 }
 
 #[test]
-fn clones_take_traces_in_turn_and_standard_input_is_one() {
+fn clones_rotate_through_traces_or_read_standard_input() {
     let place = Place::new();
     for (name, count) in [("one", 1), ("two", 2)] {
         fs::write(place.path().join("x"), vec![5; 8192]).unwrap();
@@ -300,7 +308,7 @@ fn clones_take_traces_in_turn_and_standard_input_is_one() {
         .as_array()
         .unwrap()
         .iter()
-        .map(|job| counted(job)[0])
+        .map(|job| reported_counts(job)[0])
         .collect();
     assert_eq!(reads, [1, 2, 1]);
     let mut command = place.command(&["--name=b", "--numjobs=2", "--read_iolog=-", "--output-format=json"]);
@@ -311,13 +319,13 @@ fn clones_take_traces_in_turn_and_standard_input_is_one() {
         .as_array()
         .unwrap()
         .iter()
-        .map(|job| counted(job)[0])
+        .map(|job| reported_counts(job)[0])
         .collect();
     assert_eq!(reads, [2, 2]);
 }
 
 #[test]
-fn traces_of_several_jobs_and_runs_stand_one_behind_the_other() {
+fn traces_of_several_jobs_and_runs_are_appended() {
     let place = Place::new();
     for _ in 0..2 {
         let line = "--name=a --numjobs=3 --filename=x --size=64k --bs=4k --rw=write --write_iolog=trace";
@@ -326,7 +334,7 @@ fn traces_of_several_jobs_and_runs_stand_one_behind_the_other() {
     let text = fs::read_to_string(place.path().join("trace")).unwrap();
     assert_eq!(text.matches("fio version 3 iolog").count(), 1);
     assert_eq!(operations(&place.path().join("trace")).len(), 2 * 3 * 16);
-    // Nor is a target written to as a log.
+    // A target cannot also be the log.
     let ran = place.line("--name=a --filename=x --size=64k --rw=read --write_iolog=x");
     assert!(
         ran.code != Some(0) && ran.err.contains("it is a target of the test"),
@@ -336,7 +344,7 @@ fn traces_of_several_jobs_and_runs_stand_one_behind_the_other() {
     assert_eq!(fs::metadata(place.path().join("x")).unwrap().len(), 65536);
 }
 
-/// A record of blktrace: a request that was queued.
+/// A record of blktrace for a queued request.
 fn record(time: u64, sector: u64, bytes: u32, kind: u32) -> Vec<u8> {
     let mut record = Vec::new();
     record.extend(0x6561_7407_u32.to_ne_bytes());
@@ -352,7 +360,7 @@ fn record(time: u64, sector: u64, bytes: u32, kind: u32) -> Vec<u8> {
 }
 
 #[test]
-fn binary_traces_are_carried_out_on_another_file() {
+fn binary_traces_are_replayed_on_another_file() {
     const THEIRS: &str = "/usr/bin/fio";
     let place = Place::new();
     let (reads, writes) = (1 << 16, 1 << 17);
@@ -380,15 +388,15 @@ fn binary_traces_are_carried_out_on_another_file() {
         fs::write(place.path().join("r"), vec![0; 64 << 10]).unwrap();
         let report = run(&place, &program, line);
         let bytes = fs::read(place.path().join("r")).unwrap();
-        let touched: Vec<usize> = (0..128)
+        let written: Vec<usize> = (0..128)
             .filter(|sector| bytes[sector * 512..][..512].iter().any(|byte| *byte != 0))
             .collect();
-        let of = |direction: &str| report["jobs"][0][direction]["io_bytes"].as_u64().unwrap();
-        assert_eq!((of("read"), of("write")), (8704, 8192), "{program}");
-        found.push(touched);
+        let bytes_in = |direction: &str| report["jobs"][0][direction]["io_bytes"].as_u64().unwrap();
+        assert_eq!((bytes_in("read"), bytes_in("write")), (8704, 8192), "{program}");
+        found.push(written);
     }
     let expected: Vec<usize> = (4..12).chain(32..40).collect();
-    assert!(found.iter().all(|touched| *touched == expected), "{found:?}");
+    assert!(found.iter().all(|written| *written == expected), "{found:?}");
 }
 
 #[test]
@@ -423,8 +431,8 @@ fn binary_traces_are_merged_into_one() {
         &place.programs().join("fio").display().to_string(),
         &format!("{merge} --replay_redirect=r"),
     );
-    let of = |direction: &str| report["jobs"][0][direction]["io_bytes"].as_u64().unwrap();
-    assert_eq!((of("read"), of("write")), (8192, 8192));
+    let bytes_in = |direction: &str| report["jobs"][0][direction]["io_bytes"].as_u64().unwrap();
+    assert_eq!((bytes_in("read"), bytes_in("write")), (8192, 8192));
     for (line, why) in [
         (
             "--name=m --merge_blktrace_file=both",
@@ -460,7 +468,7 @@ fn binary_traces_are_merged_into_one() {
         assert!(!inside("x").exists(), "{line}");
     }
     assert_eq!(fs::read(inside("first")).unwrap(), first.concat());
-    // An interrupt ends a merge that would fill the disk, and leaves nothing.
+    // An interrupt ends a merge that would fill the disk, and no file is left.
     let endless = "--name=m --read_iolog=first --merge_blktrace_file=x --merge_blktrace_iters=4000000000";
     let child = place.start(endless);
     std::thread::sleep(Duration::from_millis(300));

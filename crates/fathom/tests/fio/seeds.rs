@@ -1,17 +1,16 @@
-//! Job files and command lines as people publish them: `tests/data/fio/seeds`. Only sizes, times
-//! and paths are made smaller here, and an engine of another system is changed as the file itself
-//! says.
+//! Published job files and command lines, from `tests/data/fio/seeds`. Sizes and times are reduced
+//! here, and paths replaced. An engine of another system is replaced as the file's comment says.
 
 use std::fs;
 
 use serde_json::Value;
 
 use crate::calling::Ran;
-use crate::fio::support::{Place, recorded};
+use crate::fio::support::{Place, read_recording};
 
-/// A published file with what has to be another here.
-fn edited(name: &str, edits: &[(&str, &str)]) -> String {
-    let mut text = recorded(&format!("seeds/{name}"));
+/// A published file, with the edits that this machine needs.
+fn edit_published(name: &str, edits: &[(&str, &str)]) -> String {
+    let mut text = read_recording(&format!("seeds/{name}"));
     for (from, to) in edits {
         assert!(text.contains(from), "{name} has no {from}");
         text = text.replace(from, to);
@@ -19,9 +18,9 @@ fn edited(name: &str, edits: &[(&str, &str)]) -> String {
     text
 }
 
-/// The published command line that runs a file, with its time made shorter, as JSON.
-fn words(file: &str) -> Vec<String> {
-    let lines = recorded("seeds/commands.txt");
+/// The published command line of a file, with a shorter runtime and JSON output.
+fn arguments_for(file: &str) -> Vec<String> {
+    let lines = read_recording("seeds/commands.txt");
     let line = lines.lines().find(|line| line.ends_with(&format!(" {file}"))).unwrap();
     let words = line.split(' ').skip_while(|word| !word.starts_with("fio")).skip(1);
     let mut words: Vec<String> = words
@@ -37,15 +36,15 @@ fn run(file: &str, text: &str) -> Ran {
         fs::create_dir(place.path().join(folder)).unwrap();
     }
     fs::write(place.path().join(file), text).unwrap();
-    place.run(&words(file))
+    place.run(&arguments_for(file))
 }
 
-/// Direction and operations of every entry.
+/// Name, reads and writes, and the whole entry of each job in the report.
 #[track_caller]
-fn entries(ran: &Ran) -> Vec<(String, [u64; 2], Value)> {
+fn job_entries(ran: &Ran) -> Vec<(String, [u64; 2], Value)> {
     ran.expect(0, &[]);
     assert_eq!(ran.err, "", "{ran:#?}");
-    // The reader of many a script: from the first brace on.
+    // Many scripts parse from the first brace on.
     let json = &ran.out[ran.out.find('{').unwrap()..];
     let json: Value = serde_json::from_str(json).unwrap_or_else(|error| panic!("{error}: {ran:#?}"));
     let jobs = json["jobs"].as_array().unwrap().iter();
@@ -61,9 +60,9 @@ const WRITES: (&str, &str) = ("directory=/mnt/nocache", "directory=nocache");
 const READS: (&str, &str) = ("directory=/mnt/readcache", "directory=readcache");
 
 #[test]
-fn the_most_writes() {
-    let ran = run("fiowrite.ini", &edited("fiowrite.ini", &[SMALLER[0], WRITES]));
-    let entries = entries(&ran);
+fn a_published_write_job_has_four_entries() {
+    let ran = run("fiowrite.ini", &edit_published("fiowrite.ini", &[SMALLER[0], WRITES]));
+    let entries = job_entries(&ran);
     assert_eq!(entries.len(), 4, "{ran:#?}");
     for (name, ios, _) in entries {
         assert_eq!((name.as_str(), ios), ("writer1", [0, 1024]), "{ran:#?}");
@@ -71,9 +70,9 @@ fn the_most_writes() {
 }
 
 #[test]
-fn the_most_reads() {
-    let ran = run("fioread.ini", &edited("fioread.ini", &[SMALLER[0], READS]));
-    let entries = entries(&ran);
+fn a_published_read_job_has_four_entries() {
+    let ran = run("fioread.ini", &edit_published("fioread.ini", &[SMALLER[0], READS]));
+    let entries = job_entries(&ran);
     assert_eq!(entries.len(), 4, "{ran:#?}");
     for (name, ios, job) in entries {
         assert_eq!((name.as_str(), ios), ("reader1", [1024, 0]), "{ran:#?}");
@@ -82,44 +81,44 @@ fn the_most_reads() {
 }
 
 #[test]
-fn reads_beside_limited_writes() {
+fn a_published_mixed_job_limits_its_writes() {
     let ran = run(
         "fioreadwrite.ini",
-        &edited("fioreadwrite.ini", &[SMALLER[0], READS, WRITES]),
+        &edit_published("fioreadwrite.ini", &[SMALLER[0], READS, WRITES]),
     );
-    let entries = entries(&ran);
+    let entries = job_entries(&ran);
     let names: Vec<&str> = entries.iter().map(|(name, ..)| name.as_str()).collect();
     assert_eq!(names, [["reader1"; 4], ["writer1"; 4]].concat(), "{ran:#?}");
     for (_, _, job) in &entries[4..] {
-        // 1024 writes at 3200 a second, or fewer where the machine has other things to do.
+        // 1024 writes at 3200 per second, or fewer on a busy machine.
         let iops = job["write"]["iops"].as_f64().unwrap();
         assert!((1000.0..3700.0).contains(&iops), "{iops}: {ran:#?}");
     }
 }
 
-/// A file with comments in Russian, for Windows, of which the folder must be another here. Its
-/// comment says that the engine is called libaio on Linux.
-fn service_level(edits: &[(&str, &str)]) -> String {
+/// A published file for Windows with comments in Russian, with its folder replaced. Its comment
+/// says that the engine is called libaio on Linux.
+fn service_level_job(edits: &[(&str, &str)]) -> String {
     let mut all = vec![
         ("directory=F\\:\\\n", "directory=nocache\n"),
         ("size=25g", "size=4m"),
         ("runtime=300", "runtime=1"),
     ];
     all.extend(edits);
-    edited("fio3.ini", &all)
+    edit_published("fio3.ini", &all)
 }
 
 #[track_caller]
 fn check_service_level(text: &str) {
     let ran = run("fio3.ini", text);
-    let entries = entries(&ran);
+    let entries = job_entries(&ran);
     let [(name, _, job)] = &entries[..] else {
         panic!("one entry for the group: {ran:#?}");
     };
     assert_eq!(name, "random");
     assert_eq!(job["desc"], "test", "{ran:#?}");
-    // Four clones with 700 reads and 300 writes a second each. A machine with other work may not
-    // keep up, but nothing goes beyond the rates, and the mix follows from them.
+    // Four clones with 700 reads and 300 writes per second each. A busy machine may not keep up,
+    // but the rates are never exceeded, and they determine the mix.
     let iops = |direction: &str| job[direction]["iops"].as_f64().unwrap();
     let (reads, writes) = (iops("read"), iops("write"));
     assert!(
@@ -135,23 +134,23 @@ fn check_service_level(text: &str) {
 const ENGINE: (&str, &str) = ("ioengine=windowsaio", "ioengine=libaio");
 
 #[test]
-fn a_service_level_with_comments_in_russian() {
-    check_service_level(&service_level(&[ENGINE]));
+fn comments_in_russian_are_accepted() {
+    check_service_level(&service_level_job(&[ENGINE]));
 }
 
 #[test]
-fn line_ends_of_windows() {
-    check_service_level(&service_level(&[ENGINE]).replace('\n', "\r\n"));
+fn windows_line_ends_are_accepted() {
+    check_service_level(&service_level_job(&[ENGINE]).replace('\n', "\r\n"));
 }
 
 #[test]
-fn the_engine_of_windows_is_the_queue_of_this_system() {
-    check_service_level(&service_level(&[]));
+fn windowsaio_uses_an_asynchronous_engine_of_linux() {
+    check_service_level(&service_level_job(&[]));
 }
 
-/// As it stands, the file names a folder of Windows.
+/// Without edits, the file names a Windows folder.
 #[test]
-fn a_folder_of_windows_is_refused() {
-    let ran = run("fio3.ini", &recorded("seeds/fio3.ini"));
+fn a_windows_folder_is_refused() {
+    let ran = run("fio3.ini", &read_recording("seeds/fio3.ini"));
     ran.expect(1, &["fio: F:\\ is not a directory"]);
 }

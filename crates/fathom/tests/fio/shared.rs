@@ -1,9 +1,9 @@
-//! What jobs share, and priorities of parts of their operations, as fio has them.
+//! Locks and flow that jobs share, and I/O priorities of some operations, as in fio.
 
 use crate::fio::support::Place;
 
 #[test]
-fn priorities_of_parts_have_figures_of_their_own() {
+fn each_priority_has_its_own_figures() {
     let place = Place::new();
     let job = "--name=x --size=4m --rw=randrw --direct=1 --iodepth=4 --percentile_list=50:99";
     for engine in ["libaio", "io_uring"] {
@@ -18,11 +18,11 @@ fn priorities_of_parts_have_figures_of_their_own() {
             let all = part["total_ios"].as_u64().unwrap();
             let priorities = part["prios"].as_array().unwrap();
             let numbers =
-                |of: &serde_json::Value| ["prioclass", "prio", "priohint"].map(|name| of[name].as_u64().unwrap());
+                |entry: &serde_json::Value| ["prioclass", "prio", "priohint"].map(|name| entry[name].as_u64().unwrap());
             assert_eq!(priorities.len(), 2, "{part}");
             assert_eq!(numbers(&priorities[0]), [0, 0, 0]);
             assert_eq!(numbers(&priorities[1]), [2, level, 0]);
-            let counts = [0, 1].map(|of: usize| priorities[of]["clat_ns"]["N"].as_u64().unwrap());
+            let counts = [0, 1].map(|index: usize| priorities[index]["clat_ns"]["N"].as_u64().unwrap());
             assert_eq!(counts[0] + counts[1], all);
             assert!((counts[1] * 100).abs_diff(all * percent) <= 100, "{counts:?}");
             assert!(priorities[1]["clat_ns"]["percentile"]["99.000000"].is_u64());
@@ -38,7 +38,7 @@ fn priorities_of_parts_have_figures_of_their_own() {
             assert!(normal.out.contains(words), "{words}: {}", normal.out);
         }
     }
-    // One priority for all has no part of its own.
+    // If all operations have one priority, the report has no breakdown.
     let ran = place.line(&format!(
         "{job} --ioengine=libaio --cmdprio_percentage=100 --cmdprio_class=2 --output-format=json"
     ));
@@ -47,7 +47,7 @@ fn priorities_of_parts_have_figures_of_their_own() {
 }
 
 #[test]
-fn priorities_go_by_block_size() {
+fn priorities_depend_on_the_block_size() {
     let place = Place::new();
     let line = "--name=x --size=4m --rw=randread --bssplit=4k/50:8k/50 --direct=1 --ioengine=libaio --iodepth=4 \
                 --cmdprio_bssplit=4k/100/2/5:8k/0 --write_iolog=trace --output-format=json";
@@ -61,7 +61,7 @@ fn priorities_go_by_block_size() {
 }
 
 #[test]
-fn jobs_that_lock_and_divide_come_to_an_end_with_all_they_had_to_do() {
+fn jobs_with_file_locks_or_flow_complete_all_their_io() {
     let place = Place::new();
     for options in [
         "--lockfile=exclusive",
@@ -77,8 +77,8 @@ fn jobs_that_lock_and_divide_come_to_an_end_with_all_they_had_to_do() {
             let ran = place.line(&line);
             ran.expect(0, &[]);
             let job = &ran.json()["jobs"][0];
-            let of = |direction: &str| job[direction]["io_bytes"].as_u64().unwrap();
-            assert_eq!(of("read") + of("write"), (3 * 256) << 10, "{line}");
+            let bytes = |direction: &str| job[direction]["io_bytes"].as_u64().unwrap();
+            assert_eq!(bytes("read") + bytes("write"), (3 * 256) << 10, "{line}");
         }
     }
 }

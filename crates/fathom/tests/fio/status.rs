@@ -1,4 +1,4 @@
-//! Output while jobs run: cumulative reports, the status line.
+//! Output while jobs run: cumulative reports and the status line.
 
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
@@ -12,8 +12,8 @@ use crate::fio::support::Place;
 
 const JOB: &str = "--name=a --size=4m --rw=randread --rate_iops=200 --time_based";
 
-/// Each report on stdout.
-fn documents(text: &str) -> Vec<Value> {
+/// Parses each report on stdout.
+fn parse_reports(text: &str) -> Vec<Value> {
     let values = serde_json::Deserializer::from_str(text).into_iter();
     values
         .map(|value| value.unwrap_or_else(|error| panic!("{error}: {text}")))
@@ -24,17 +24,17 @@ fn operations(report: &Value) -> u64 {
     report["jobs"][0]["read"]["total_ios"].as_u64().unwrap()
 }
 
-/// Every report has all that was done up to then, and the last one has everything.
+/// Every report covers the run so far, and the last one covers all of it.
 #[test]
-fn reports_at_intervals() {
+fn status_interval_prints_cumulative_reports() {
     let place = Place::new();
     let ran = place.line(&format!("{JOB} --runtime=4 --output-format=json --status-interval=1"));
-    let found = documents(&ran.out);
+    let found = parse_reports(&ran.out);
     // A disk that stalls lengthens the run.
     let stamps = [found.first(), found.last()].map(|report| report.unwrap()["timestamp_ms"].as_u64().unwrap());
-    let most = (stamps[1] - stamps[0]) / 1000 + 3;
+    let max = (stamps[1] - stamps[0]) / 1000 + 3;
     assert!(
-        (3..=most as usize).contains(&found.len()),
+        (3..=max as usize).contains(&found.len()),
         "{}: {}",
         found.len(),
         ran.out
@@ -43,7 +43,7 @@ fn reports_at_intervals() {
     assert!(counts.is_sorted() && counts[0] < 500, "{counts:?}");
     let last = *counts.last().unwrap();
     assert!((700..=800).contains(&last), "{counts:?}");
-    // Processor time and switches are those up to then, not zeros until the thread has ended.
+    // Context switches are counted while the thread runs, not only once it has ended.
     let switches = |report: &Value| report["jobs"][0]["ctx"].as_u64().unwrap();
     let switches: Vec<u64> = found.iter().map(switches).collect();
     assert!(switches.is_sorted() && switches[0] > 0, "{switches:?}");
@@ -51,9 +51,9 @@ fn reports_at_intervals() {
     assert!((3900..=4100).contains(&runtime), "{runtime}");
 }
 
-/// SIGUSR1, and a file that asks, give a report each; the run continues.
+/// SIGUSR1 and the file `fio-dump-status` each cause a report; the run continues.
 #[test]
-fn reports_on_demand() {
+fn a_signal_or_a_file_causes_a_report() {
     let place = Place::new();
     let arguments: Vec<String> = format!("{JOB} --runtime=10 --output-format=json")
         .split_whitespace()
@@ -75,7 +75,7 @@ fn reports_on_demand() {
             .map_while(Result::ok)
             .try_for_each(|line| lines.send(line))
     });
-    // Not before the run has begun: its file is the first thing that it makes.
+    // Wait until the run has begun: it creates its file first.
     while !folder.join("a.0.0").exists() {
         std::thread::sleep(Duration::from_millis(10));
     }
@@ -85,19 +85,19 @@ fn reports_on_demand() {
         .status()
         .unwrap();
     assert!(signalled.success());
-    let first = next_report(&mut printed);
+    let first = receive_report(&mut printed);
     std::thread::sleep(Duration::from_millis(1000));
     std::fs::write(folder.join("fio-dump-status"), "").unwrap();
-    let second = next_report(&mut printed);
+    let second = receive_report(&mut printed);
     assert!(!folder.join("fio-dump-status").exists());
-    let last = next_report(&mut printed);
+    let last = receive_report(&mut printed);
     assert_eq!(calling::end(child).code, Some(0));
     assert_eq!(printed.try_iter().count(), 0, "a fourth report");
     let counts = [first, second, last].map(|report| operations(&report));
     assert!(counts[0] < counts[1] && counts[1] < counts[2], "{counts:?}");
 }
 
-fn next_report(lines: &mut mpsc::Receiver<String>) -> Value {
+fn receive_report(lines: &mut mpsc::Receiver<String>) -> Value {
     let mut text = String::new();
     while !text.ends_with("\n}\n") {
         text += &lines.recv_timeout(Duration::from_secs(30)).expect("a report");
@@ -106,10 +106,10 @@ fn next_report(lines: &mut mpsc::Receiver<String>) -> Value {
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
-/// The line is on stdout where it is asked for, with rates and the time left once there is an
-/// estimate; nowhere else.
+/// The line is printed only on request, and only on stdout. It shows rates, and the time left once
+/// there is an estimate.
 #[test]
-fn status_line() {
+fn eta_always_prints_the_status_line() {
     let place = Place::new();
     let ran = place.line(&format!("{JOB} --runtime=5 --eta=always --output=report.txt"));
     let states: Vec<&str> = ran
@@ -119,8 +119,8 @@ fn status_line() {
         .collect();
     assert!(states.len() >= 3, "{:?}", ran.out);
     assert!(states[0].starts_with("Jobs: 1 (f=1), 0-200 IOPS"), "{:?}", ran.out);
-    let whole = |line: &str| line.contains(": [r(1)][") && line.contains(" IOPS][eta 00m:0");
-    assert!(states.iter().any(|line| whole(line)), "{:?}", ran.out);
+    let is_complete = |line: &str| line.contains(": [r(1)][") && line.contains(" IOPS][eta 00m:0");
+    assert!(states.iter().any(|line| is_complete(line)), "{:?}", ran.out);
     let report = std::fs::read_to_string(place.path().join("report.txt")).unwrap();
     assert!(report.contains("issued rwts") && !report.contains("Jobs: "), "{report}");
     let silent = place.line(&format!("{JOB} --runtime=2"));

@@ -1,13 +1,13 @@
-//! The program under the name `fio`, and what was recorded from that tool.
+//! Runs the program under the name `fio`, and reads the recordings of fio itself.
 
 use std::fs;
 
 use crate::place::{self, Tool};
 
-/// What was recorded from fio 3.42.
+/// Recordings of fio 3.42.
 pub const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/fio");
 
-/// fio.
+/// The tool fio.
 pub struct Fio;
 
 impl Tool for Fio {
@@ -19,14 +19,14 @@ impl Tool for Fio {
 /// A folder to run in.
 pub type Place = place::Place<Fio>;
 
-/// A recorded file.
-pub fn recorded(name: &str) -> String {
+/// Reads a recorded file.
+pub fn read_recording(name: &str) -> String {
     let path = format!("{DATA}/{name}");
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// A row of percentiles with each in a line of its own: how many stand beside one another goes by
-/// the widest, and so by the machine.
-pub fn one_percentile_a_line(row: &str) -> String {
+/// Puts each percentile of a row on its own line. The number per row depends on the widest value,
+/// and so on the machine.
+pub fn split_percentiles(row: &str) -> String {
     format!("{}\n", row.trim_end_matches(',').replace(", ", "\n     | "))
 }

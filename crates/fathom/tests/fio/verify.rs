@@ -1,5 +1,4 @@
-//! Verification as fio users see it: state files, where files are written, discarded blocks of a
-//! device, block lifetimes.
+//! Verification options of fio: state files, dumps, discarded blocks of a device, block lifetimes.
 
 use std::fs;
 use std::process::Command;
@@ -73,13 +72,13 @@ fn a_second_process_finds_the_seeds_of_the_first() {
 fn states_and_dumps_go_to_aux_path() {
     let place = Place::new();
     fs::create_dir(place.path().join("aux")).unwrap();
-    let kept = |name: &str| place.path().join("aux").join(name).exists();
+    let exists_in_aux = |name: &str| place.path().join("aux").join(name).exists();
     place.line(&format!("{WRITE} --aux-path=aux")).expect(0, &[]);
-    assert!(kept(STATE) && !place.path().join(STATE).exists());
+    assert!(exists_in_aux(STATE) && !place.path().join(STATE).exists());
     let ran = place.line(&format!("{READ} --aux-path=aux --verify_state_load=1"));
     ran.expect(0, &[]);
     place.line(&format!("{READ} --aux-path=aux --verify_dump=1 --verify_header_seed=1"));
-    assert!(kept("file.36864.received") && kept("file.36864.expected"));
+    assert!(exists_in_aux("file.36864.received") && exists_in_aux("file.36864.expected"));
     let ran = place.line(&format!("{WRITE} --aux-path=missing"));
     assert!(
         ran.err
@@ -88,12 +87,12 @@ fn states_and_dumps_go_to_aux_path() {
     );
 }
 
-/// `verify_only` counts the writes that it skips, but not their bytes, as fio 3.33 and 3.42 do.
+/// `verify_only` counts the writes that it skips, but not their bytes. So do fio 3.33 and 3.42.
 #[test]
 fn verify_only_reports_the_skipped_writes() {
     let place = Place::new();
     place.line(WRITE).expect(0, &[]);
-    // The process that really wrote the blocks also flushed them.
+    // The process that wrote the blocks also flushed them.
     for policy in ["completed", "fsynced"] {
         let line = format!("{WRITE} --verify_only --verify_policy={policy} --fsync=4 --output-format=json");
         let ran = place.line(&line);
@@ -188,8 +187,8 @@ fn a_sprandom_pass_can_be_verified() {
     assert_eq!(job["read"]["total_ios"], 2048, "each block is read back once");
 }
 
-/// With `verify`, reads and writes draw their lengths from the same seed, as in fio 3.33: a job
-/// that only reads meets the blocks of the job that wrote.
+/// With `verify`, reads and writes draw their lengths from the same seed. As in fio 3.33, a job
+/// that only reads then finds the blocks of the job that wrote.
 #[test]
 fn a_reader_draws_the_writers_block_lengths() {
     for (write, read, lengths) in [
@@ -203,8 +202,7 @@ fn a_reader_draws_the_writers_block_lengths() {
         place.line(&format!("{} --do_verify=0", line(write))).expect(0, &[]);
         place.line(&line(read)).expect(0, &[]);
     }
-    // `fio-3.33 --name=a --filename=vf --size=2M --rw=… --bssplit=4k/50:64k/50 --write_iolog=io.log`:
-    // lengths in units of 4 KiB.
+    // Recorded with fio 3.33 and the options below. Lengths are in units of 4 KiB.
     let recorded = [
         ("--rw=write", "1 1 1 16 16 1 16 1 16 16 16 1 16 1"),
         ("--rw=read", "1 16 16 1 16 1 16 1 1 1 1 1 1 1"),

@@ -4,8 +4,7 @@ use std::fs;
 
 use crate::fio::support::Place;
 
-/// Lines, the blocks that Debian's fio 3.33 reads and writes with them, and how often it resets a
-/// zone.
+/// Options, the blocks that Debian's fio 3.33 reads and writes, and its zone resets.
 const RECORDED: [(&str, &str, &str); 16] = [
     (
         "--rw=write",
@@ -83,7 +82,7 @@ const ZONES: &str =
     "--name=z --filename=f --size=64k --zonemode=zbd --zonesize=16k --bs=4k --randrepeat=0 --randseed=42";
 
 #[test]
-fn operations_are_those_of_fio() {
+fn zone_operations_match_fio() {
     let place = Place::new();
     place.file("f", 256 << 10);
     for (line, blocks, resets) in RECORDED {
@@ -104,7 +103,7 @@ fn operations_are_those_of_fio() {
 }
 
 #[test]
-fn what_zones_cannot_be_is_refused() {
+fn invalid_zone_options_are_refused() {
     let place = Place::new();
     place.file("f", 256 << 10);
     for (line, why) in [
@@ -138,7 +137,7 @@ fn what_zones_cannot_be_is_refused() {
 }
 
 #[test]
-fn two_jobs_have_the_same_zones() {
+fn jobs_share_the_write_pointers_of_zones() {
     let place = Place::new();
     place.file("f", 256 << 10);
     let line = "--filename=f --size=64k --zonemode=zbd --zonesize=16k --bs=4k --thread --name=w --rw=write --io_size=24k --name=r \

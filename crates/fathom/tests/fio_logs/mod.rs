@@ -1,4 +1,4 @@
-//! fio's log files of real runs: run, written and read again.
+//! fio's log files of real runs, compared with the results.
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -15,10 +15,10 @@ use report::formats::fio::logs::LogRequest;
 use run::RunContext;
 use run::targets::guard::Permissions;
 
-/// A tenth of a second.
+/// Averaging window of the logs.
 const WINDOW: Nanos = Nanos::millis(100);
 
-/// Two workers with four operations in flight each, seven of ten of them reads.
+/// Two workers with depth 4 and 70 % reads.
 fn plan(kind: TargetKind, engine: EngineKind, stop: Stop) -> Plan {
     let mut workload = Workload {
         workers: 2,
@@ -48,7 +48,7 @@ fn plan(kind: TargetKind, engine: EngineKind, stop: Stop) -> Plan {
     }
 }
 
-/// A device that needs 50 to 150 µs for an operation.
+/// A plan on a simulated device that needs 50 to 150 µs per operation.
 fn simulated() -> Plan {
     let device = SimulatedDevice {
         size: Bytes::gib(1),
@@ -69,7 +69,7 @@ fn execute(plan: Plan) -> Results {
     run::execute(plan, context, &mut |_| {}).unwrap()
 }
 
-fn averaged(prefix: &str) -> LogRequest {
+fn averaged_request(prefix: &str) -> LogRequest {
     let name = Some(prefix.to_owned());
     LogRequest {
         bandwidth: name.clone(),
@@ -82,15 +82,15 @@ fn averaged(prefix: &str) -> LogRequest {
     }
 }
 
-/// Columns of each line of a file.
+/// Parses the columns of each line of a file.
 fn lines(path: &Path) -> Vec<Vec<u64>> {
     let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let columns = |line: &str| line.split(", ").map(|column| column.parse().unwrap()).collect();
     text.lines().map(columns).collect()
 }
 
-/// Names of the files in a folder.
-fn listed(folder: &Path) -> Vec<String> {
+/// Lists the names of the files in a folder.
+fn list_names(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).unwrap();
     let mut names: Vec<String> = entries
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
@@ -108,30 +108,30 @@ fn operations(results: &Results, worker: usize, direction: Direction) -> u64 {
     found.map(|found| found.operations).sum()
 }
 
-/// What the lines of a direction say together.
-fn sum(lines: &[Vec<u64>], direction: u64, of: impl Fn(&[u64]) -> u64) -> u64 {
-    let mine = lines.iter().filter(|line| line[2] == direction);
-    mine.map(|line| of(line)).sum()
+/// Adds up a figure of all lines of a direction.
+fn sum(lines: &[Vec<u64>], direction: u64, figure: impl Fn(&[u64]) -> u64) -> u64 {
+    let matching = lines.iter().filter(|line| line[2] == direction);
+    matching.map(|line| figure(line)).sum()
 }
 
 #[test]
-fn averages_and_histograms_of_two_workers_agree_with_the_results() {
+fn averages_and_histograms_agree_with_the_results() {
     let folder = tempfile::tempdir().unwrap();
     let results = execute(simulated());
-    let paths = archive::write_fio_logs(&results, &[Some(averaged("run"))], folder.path()).unwrap();
+    let paths = archive::write_fio_logs(&results, &[Some(averaged_request("run"))], folder.path()).unwrap();
     assert_eq!(paths.len(), 12);
     let expected = ["bw", "clat", "clat_hist", "iops", "lat", "slat"];
     let expected: Vec<String> = expected
         .iter()
         .flat_map(|kind| [1, 2].map(|worker| format!("run_{kind}.{worker}.log")))
         .collect();
-    assert_eq!(listed(folder.path()), expected, "these and no temporary ones");
+    assert_eq!(list_names(folder.path()), expected, "no temporary files");
     for worker in 0..2 {
         let log = |kind: &str| lines(&folder.path().join(format!("run_{kind}.{}.log", worker + 1)));
         for kind in ["bw", "slat", "clat", "lat", "iops"] {
-            let heads: Vec<(u64, u64)> = log(kind).iter().map(|line| (line[0], line[2])).collect();
+            let keys: Vec<(u64, u64)> = log(kind).iter().map(|line| (line[0], line[2])).collect();
             let all = (1..=10).flat_map(|window| [(window * 100, 0), (window * 100, 1)]);
-            assert_eq!(heads, all.collect::<Vec<_>>(), "{kind}");
+            assert_eq!(keys, all.collect::<Vec<_>>(), "{kind}");
         }
         let histograms = log("clat_hist");
         for (number, direction) in [(0, Direction::Read), (1, Direction::Write)] {
@@ -144,7 +144,7 @@ fn averages_and_histograms_of_two_workers_agree_with_the_results() {
                 assert_eq!((histogram[0], histogram[2]), (line[0], 4096));
                 assert_eq!(histogram[3..].iter().sum::<u64>() * 10, line[1]);
             }
-            // The mean of all is that of the windows, weighted with what was done in each.
+            // The overall mean is the mean of the windows, weighted by their operations.
             let (clat, iops) = (log("clat"), log("iops"));
             let weighted = clat.iter().zip(&iops).filter(|(line, _)| line[2] == number);
             let weighted = weighted.map(|(clat, iops)| clat[1] * iops[1]).sum::<u64>() as f64 / (expected * 10) as f64;
@@ -156,7 +156,7 @@ fn averages_and_histograms_of_two_workers_agree_with_the_results() {
 }
 
 #[test]
-fn each_operation_of_two_workers_has_a_line() {
+fn each_operation_has_a_line() {
     let folder = tempfile::tempdir().unwrap();
     let stop = Stop::after_operations(5_000);
     let nothing = TargetKind::Nothing { size: Bytes::gib(1) };
@@ -168,7 +168,7 @@ fn each_operation_of_two_workers_has_a_line() {
             average: None,
             offset: true,
             issue_time: true,
-            ..averaged("each")
+            ..averaged_request("each")
         };
         archive::write_fio_logs(&results, &[Some(wanted)], folder.path()).unwrap();
         for worker in 0..2 {
@@ -191,7 +191,7 @@ fn each_operation_of_two_workers_has_a_line() {
                 let ended = clat[6] + clat[1];
                 assert!(
                     clat[0] == ended / 1_000_000 || clat[6] == 0,
-                    "issue and latency end then: {clat:?}"
+                    "issue time plus latency is the time of completion: {clat:?}"
                 );
             }
             assert!(clat.iter().map(|line| line[0]).is_sorted());
@@ -200,7 +200,7 @@ fn each_operation_of_two_workers_has_a_line() {
 }
 
 #[test]
-fn workers_append_to_what_is_there() {
+fn workers_append_to_an_existing_log() {
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("all_iops.log");
     std::fs::write(&log, "1, 2, 0, 0, 0\n").unwrap();
@@ -213,14 +213,14 @@ fn workers_append_to_what_is_there() {
     let results = execute(simulated());
     let paths = archive::write_fio_logs(&results, &[Some(wanted)], folder.path()).unwrap();
     assert_eq!(paths, std::slice::from_ref(&log));
-    assert_eq!(listed(folder.path()), ["all_iops.log"]);
+    assert_eq!(list_names(folder.path()), ["all_iops.log"]);
     let lines = lines(&log);
     assert_eq!(lines.len(), 1 + 2 * 20);
     assert_eq!(lines[0], [1, 2, 0, 0, 0]);
-    let of_worker = |worker: usize| &lines[1 + worker * 20..][..20];
+    let lines_of = |worker: usize| &lines[1 + worker * 20..][..20];
     for worker in 0..2 {
         let reads = operations(&results, worker, Direction::Read);
-        assert_eq!(sum(of_worker(worker), 0, |line| line[1]), reads * 10);
+        assert_eq!(sum(lines_of(worker), 0, |line| line[1]), reads * 10);
     }
 }
 
@@ -230,8 +230,8 @@ fn a_failure_changes_no_log() {
     let log = folder.path().join("run_iops.1.log");
     std::fs::write(&log, "precious").unwrap();
     let mut results = execute(simulated());
-    // The second job's operation log is not there, though the first job's logs are all made by
-    // then.
+    // The operation log of the second job is missing. By then, all logs of the first job have been
+    // prepared.
     let mut second = results.plan.steps[0].jobs[0].clone();
     second.operation_log = Some(folder.path().join("none").to_str().unwrap().to_owned());
     results.plan.steps[0].jobs.push(second);
@@ -239,11 +239,11 @@ fn a_failure_changes_no_log() {
         iops: Some("each".into()),
         ..LogRequest::default()
     };
-    let requests = [Some(averaged("run")), Some(each)];
+    let requests = [Some(averaged_request("run")), Some(each)];
     let error = archive::write_fio_logs(&results, &requests, folder.path()).unwrap_err();
     assert!(error.to_string().contains("none"), "{error}");
     assert_eq!(std::fs::read_to_string(&log).unwrap(), "precious");
-    assert_eq!(listed(folder.path()), ["run_iops.1.log"]);
+    assert_eq!(list_names(folder.path()), ["run_iops.1.log"]);
     let missing = folder.path().join("no such folder");
     let error = archive::write_fio_logs(&results, &requests, &missing).unwrap_err();
     assert!(error.to_string().contains("does not exist"), "{error}");

@@ -1,12 +1,12 @@
 //! The scenarios of the diagnosis.
 
-use super::repeat::{expect_few, judge, seeds};
+use super::repeat::{check_all, expect_few, seeds};
 use super::scenario::Scenario;
 
 const FILE: &str = include_str!("diagnosis.toml");
 
-/// What is wrong with an answer.
-fn objection(scenario: &Scenario, seed: u64) -> Option<String> {
+/// Describes the errors in the answer to a scenario.
+fn check_answer(scenario: &Scenario, seed: u64) -> Option<String> {
     let found = scenario.diagnosis(seed);
     let expected = scenario.part("expect");
     let answer = serde_json::to_value(found.answer).unwrap();
@@ -29,12 +29,12 @@ fn objection(scenario: &Scenario, seed: u64) -> Option<String> {
     if let Some(also) = text("also")
         && !found.also.iter().any(|remark| remark.rule == also)
     {
-        wrong.push(format!("beside it {:?}", found.also));
+        wrong.push(format!("also {:?}", found.also));
     }
     let evidence: Vec<String> = found
         .evidence
         .iter()
-        .map(|one| format!("{} {:.4}", one.what, one.value))
+        .map(|evidence| format!("{} {:.4}", evidence.what, evidence.value))
         .collect();
     (!wrong.is_empty()).then(|| {
         let sentence = &found.sentence;
@@ -44,22 +44,22 @@ fn objection(scenario: &Scenario, seed: u64) -> Option<String> {
 
 #[test]
 fn every_scenario_gets_its_answer() {
-    let (wrong, _) = judge(&Scenario::all(FILE), 1..2, objection);
+    let (wrong, _) = check_all(&Scenario::parse_all(FILE), 1..2, check_answer);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Chance may spoil a figure, but not the judgement.
+/// Random variation may change figures, but not the answer.
 #[test]
 fn answers_do_not_depend_on_chance() {
-    let scenarios = Scenario::all(FILE);
-    let (wrong, all) = judge(&scenarios, seeds(), objection);
+    let scenarios = Scenario::parse_all(FILE);
+    let (wrong, all) = check_all(&scenarios, seeds(), check_answer);
     expect_few("diagnosis", &scenarios, &wrong, all);
 }
 
-/// The table is as wide as it is meant to be.
+/// The table has enough scenarios, at least one for every answer, and unique names.
 #[test]
 fn the_table_covers_every_answer() {
-    let scenarios = Scenario::all(FILE);
+    let scenarios = Scenario::parse_all(FILE);
     let answers: Vec<String> = scenarios
         .iter()
         .map(|scenario| scenario.part("expect")["answer"].as_str().unwrap().to_owned())
@@ -76,5 +76,5 @@ fn the_table_covers_every_answer() {
     let mut names: Vec<&str> = scenarios.iter().map(|scenario| scenario.name.as_str()).collect();
     names.sort_unstable();
     names.dedup();
-    assert_eq!(names.len(), scenarios.len(), "two scenarios have one name");
+    assert_eq!(names.len(), scenarios.len(), "two scenarios have the same name");
 }

@@ -1,7 +1,7 @@
-//! The judgement against truths that are known: each scenario describes a simulated device, a load
-//! and what was said about limits, and the answer that is right. The truth lives in
-//! `diagnosis.toml` and `verdict.toml` alone; the load runs through the real engine loop on the
-//! simulated clock, and the judge sees the results and nothing else.
+//! Diagnosis and verdict on simulated devices with a known cause. Each scenario describes a device,
+//! a load, the declared limits and the correct answer. The answers are only in `diagnosis.toml` and
+//! `verdict.toml`. The load runs through the real engine loop on the simulated clock, and is judged
+//! by its results alone.
 
 mod diagnosis;
 mod repeat;

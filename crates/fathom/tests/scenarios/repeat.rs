@@ -1,4 +1,4 @@
-//! Every scenario with every seed, on all processors.
+//! Checks every scenario with every seed, on all processors.
 
 use std::ops::Range;
 use std::sync::Mutex;
@@ -6,20 +6,20 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::scenario::Scenario;
 
-/// Seeds of a repetition, if `FATHOM_SEEDS` does not say otherwise. A hundred take some minutes.
+/// Number of seeds of a repetition, unless `FATHOM_SEEDS` is set. A hundred take some minutes.
 const SEEDS: u64 = 5;
 
-/// The seeds of a repetition. The table itself runs with the first.
+/// The seeds of a repetition. The table itself runs with seed 1.
 pub fn seeds() -> Range<u64> {
-    let asked = std::env::var("FATHOM_SEEDS").ok();
-    2..asked.map_or(SEEDS, |seeds| seeds.parse().unwrap()) + 2
+    let number = std::env::var("FATHOM_SEEDS").ok();
+    2..number.map_or(SEEDS, |seeds| seeds.parse().unwrap()) + 2
 }
 
-/// What is wrong with the answers to these scenarios, and how many were judged.
-pub fn judge(
+/// Checks scenarios with these seeds. Returns the errors and the number of checks.
+pub fn check_all(
     scenarios: &[Scenario],
     seeds: Range<u64>,
-    objection: impl Fn(&Scenario, u64) -> Option<String> + Sync,
+    check: impl Fn(&Scenario, u64) -> Option<String> + Sync,
 ) -> (Vec<String>, usize) {
     let work: Vec<(usize, u64)> = seeds
         .flat_map(|seed| (0..scenarios.len()).map(move |scenario| (scenario, seed)))
@@ -31,8 +31,8 @@ pub fn judge(
             scope.spawn(|| {
                 while let Some((scenario, seed)) = work.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let scenario = &scenarios[*scenario];
-                    if let Some(objection) = objection(scenario, *seed) {
-                        let text = format!("seed {seed}, {}: {objection}", scenario.name);
+                    if let Some(error) = check(scenario, *seed) {
+                        let text = format!("seed {seed}, {}: {error}", scenario.name);
                         wrong.lock().unwrap().push(text);
                     }
                 }
@@ -42,17 +42,17 @@ pub fn judge(
     (wrong.into_inner().unwrap(), work.len())
 }
 
-/// Fewer than one answer of a hundred is wrong, and none of the scenarios is wrong in more than one
-/// run of ten.
-pub fn expect_few(what: &str, scenarios: &[Scenario], wrong: &[String], all: usize) {
-    eprintln!("{what}: {} of {all} answers are wrong", wrong.len());
+/// Expects that fewer than one of a hundred answers is wrong. No scenario may be wrong in more than
+/// one of ten runs.
+pub fn expect_few(table: &str, scenarios: &[Scenario], wrong: &[String], all: usize) {
+    eprintln!("{table}: {} of {all} answers are wrong", wrong.len());
     let shown = wrong.iter().take(30).cloned().collect::<Vec<_>>().join("\n");
     assert!(wrong.len() * 100 < all, "{} of {all} are wrong:\n{shown}", wrong.len());
     let seeds = all / scenarios.len();
     for scenario in scenarios {
-        let of_one = wrong
+        let of_scenario = wrong
             .iter()
             .filter(|text| text.contains(&format!(", {}: ", scenario.name)));
-        assert!(of_one.count() <= 1 + seeds / 10, "{}:\n{shown}", scenario.name);
+        assert!(of_scenario.count() <= 1 + seeds / 10, "{}:\n{shown}", scenario.name);
     }
 }

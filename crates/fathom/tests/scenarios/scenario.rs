@@ -1,4 +1,4 @@
-//! A scenario: a device, a load, what is known, and the answer.
+//! A scenario: a device, a load, the known facts, and the answer.
 
 use std::sync::atomic::AtomicBool;
 
@@ -23,21 +23,21 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// Every scenario of a file.
-    pub fn all(text: &str) -> Vec<Scenario> {
+    /// Parses every scenario of a file.
+    pub fn parse_all(text: &str) -> Vec<Scenario> {
         let file: toml::Table = text.parse().unwrap();
         let list = file["scenario"].as_array().unwrap();
-        let one = |value: &toml::Value| {
+        let scenario = |value: &toml::Value| {
             let table = value.as_table().unwrap().clone();
             Scenario {
                 name: table["name"].as_str().unwrap().to_owned(),
                 table,
             }
         };
-        list.iter().map(one).collect()
+        list.iter().map(scenario).collect()
     }
 
-    /// A part of the scenario; an empty one where it is not there.
+    /// A table of the scenario. It is empty if the scenario does not have it.
     pub fn part(&self, name: &str) -> toml::Table {
         self.table
             .get(name)
@@ -53,7 +53,7 @@ impl Scenario {
         let mut job = toml::Table::from_iter([("target".into(), "simulated:device".into())]);
         job.insert("depth".into(), 32.into());
         job.insert("time".into(), "40s".into());
-        // What is written is not checked, and making it would take most of the time.
+        // The written data is not checked, and generating it would take most of the time.
         job.insert("content".into(), "zeros".into());
         job.extend(load);
         let mut device = toml::Table::from_iter([("servers".into(), 64.into())]);
@@ -73,7 +73,7 @@ impl Scenario {
         dialects::native::lower(&document).unwrap_or_else(|faults| panic!("{}: {faults:?}", self.name))
     }
 
-    /// Runs the load and judges it.
+    /// Runs the load and diagnoses it.
     pub fn diagnosis(&self, seed: u64) -> Diagnosis {
         let mut plan = self.plan(self.part("load"), seed);
         let confirmed: Option<RepeatedPlan> = self.flag("confirm").then(|| add_repetitions(&plan));
@@ -96,34 +96,34 @@ impl Scenario {
             ..Context::for_job(&results, 0, 0)
         };
         let host = self.part("host");
-        surround(&mut observation, &host);
+        add_host_figures(&mut observation, &host);
         add_facts(&mut context, &host, &observation);
         diagnose(&observation, &self.layers(), &context)
     }
 
-    /// Runs the load and judges what was promised: `PASS`, `FAIL` or `INCONCLUSIVE` in lower case,
-    /// with the reasons.
+    /// Runs the load and judges its requirements. Returns the outcome in lower case, and the
+    /// reasons.
     pub fn verdict(&self, seed: u64) -> (String, String) {
         let results = execute(self.plan(self.part("load"), seed));
         let mut observation = Observation::from_results(&results, 0, 0).unwrap();
-        surround(&mut observation, &self.part("host"));
+        add_host_figures(&mut observation, &self.part("host"));
         let clauses = requirement::parse(self.table["require"].as_str().unwrap()).unwrap();
         let context = verdict::Context {
             intervals: &results.steps[0].jobs[0].histograms,
             ..verdict::Context::default()
         };
         let judged = verdict::judge(&clauses, &observation, &context);
-        let what = judged.clauses.iter().map(|clause| format!("{clause:?}"));
+        let reasons = judged.clauses.iter().map(|clause| format!("{clause:?}"));
         (
             judged.outcome.word().to_lowercase(),
-            what.collect::<Vec<_>>().join("; "),
+            reasons.collect::<Vec<_>>().join("; "),
         )
     }
 
-    /// What was said about limits.
+    /// The declared limits.
     pub fn layers(&self) -> Vec<Layer> {
         let caps = self.table.get("caps").map(|caps| caps.as_array().unwrap().clone());
-        let one = |cap: toml::Value| {
+        let layer = |cap: toml::Value| {
             let cap = cap.as_table().unwrap().clone();
             let limit = |name: &str, factor: f64| {
                 let values = match cap.get(name)? {
@@ -143,13 +143,13 @@ impl Scenario {
                     Some("vm") => LayerKind::Machine,
                     Some("cgroup") => LayerKind::ControlGroup,
                     Some("link") => LayerKind::Link,
-                    Some(other) => panic!("{other} is no kind"),
+                    Some(other) => panic!("unknown kind {other}"),
                 },
                 applies: match word("for") {
                     None => Applies::All,
                     Some("reads") => Applies::Reads,
                     Some("writes") => Applies::Writes,
-                    Some(other) => panic!("{other} is no direction"),
+                    Some(other) => panic!("unknown direction {other}"),
                 },
                 iops: limit("iops", 1.0),
                 bytes_per_sec: limit("mbps", 1e6),
@@ -158,7 +158,7 @@ impl Scenario {
                 ..Layer::default()
             }
         };
-        caps.unwrap_or_default().into_iter().map(one).collect()
+        caps.unwrap_or_default().into_iter().map(layer).collect()
     }
 
     fn bursts(&self) -> Vec<KnownBurst> {
@@ -194,11 +194,11 @@ pub fn execute(plan: Plan) -> Results {
     run::execute(plan, context, &mut |_| ()).unwrap()
 }
 
-/// What the machine around the load was like: a simulated device has none.
-fn surround(observation: &mut Observation, host: &toml::Table) {
+/// Adds the figures of a host, which a simulated device does not have.
+fn add_host_figures(observation: &mut Observation, host: &toml::Table) {
     let value = |name: &str| host.get(name).map(number);
     if let Some(cores) = host.get("cores") {
-        let pair = |(cpu, core): (usize, &toml::Value)| {
+        let share = |(cpu, core): (usize, &toml::Value)| {
             let shares = core.as_array().unwrap();
             CoreShare {
                 cpu: cpu as u32,
@@ -207,7 +207,7 @@ fn surround(observation: &mut Observation, host: &toml::Table) {
                 stolen: None,
             }
         };
-        observation.cores = cores.as_array().unwrap().iter().enumerate().map(pair).collect();
+        observation.cores = cores.as_array().unwrap().iter().enumerate().map(share).collect();
     }
     let busiest_worker = value("worker").unwrap_or(0.05);
     observation.generator = Some(Generator {

@@ -31,61 +31,61 @@ pub const ELSEWHERE: &[(&str, &str, &str)] = &[
     (
         "allow_mounted_write",
         "crates/fathom/tests/fio/endings.rs",
-        "a_mounted_device_is_not_written_to_whatever_is_said",
+        "a_mounted_device_is_never_written_to",
     ),
     (
         "log_hist_coarseness",
         "crates/fathom/tests/fio/logs.rs",
-        "a_line_for_each_window",
+        "each_window_has_a_log_line",
     ),
     (
         "log_window_value",
         "crates/fathom/tests/fio/logs.rs",
-        "a_line_for_each_window",
+        "each_window_has_a_log_line",
     ),
     (
         "log_alternate_epoch",
         "crates/fathom/tests/fio/logs.rs",
-        "a_line_for_each_window",
+        "each_window_has_a_log_line",
     ),
     (
         "log_prio",
         "crates/fathom/tests/fio/logs.rs",
-        "a_line_for_each_operation",
+        "each_operation_has_a_log_line",
     ),
     (
         "log_issue_time",
         "crates/fathom/tests/fio/logs.rs",
-        "a_line_for_each_operation",
+        "each_operation_has_a_log_line",
     ),
     (
         "log_offset",
         "crates/fathom/tests/fio/logs.rs",
-        "a_line_for_each_operation",
+        "each_operation_has_a_log_line",
     ),
     (
         "per_job_logs",
         "crates/fathom/tests/fio/logs.rs",
-        "which_files_there_are",
+        "options_choose_the_log_files",
     ),
     (
         "disable_bw_measurement",
         "crates/fathom/tests/fio/logs.rs",
-        "which_files_there_are",
+        "options_choose_the_log_files",
     ),
     (
         "log_store_compressed",
         "crates/fathom/tests/fio/logs.rs",
-        "compressed_logs_come_back",
+        "compressed_logs_can_be_inflated",
     ),
     (
         "log_alternate_epoch_clock_id",
         "crates/fathom/tests/fio/logs.rs",
-        "times_are_those_of_the_clock_that_was_asked_for",
+        "log_and_job_times_use_the_requested_clock",
     ),
     (
         "job_start_clock_id",
         "crates/fathom/tests/fio/logs.rs",
-        "times_are_those_of_the_clock_that_was_asked_for",
+        "log_and_job_times_use_the_requested_clock",
     ),
 ];
