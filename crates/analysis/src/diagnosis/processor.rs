@@ -134,8 +134,7 @@ fn may_have_waited(input: &Input<'_>) -> bool {
         || used.is_some_and(|used| used >= BUSY_WORKER_SHARE)
 }
 
-/// The share of their time that fathom's threads waited for a processor although they were
-/// runnable.
+/// The share of their time that fathom's threads were runnable but not running (run delay).
 fn waited_share(input: &Input<'_>) -> Option<f64> {
     let seconds = &input.observation.seconds;
     let workers = f64::from(input.observation.load.workers?.max(1));
