@@ -44,7 +44,7 @@ fn dialect_value_parser() -> PossibleValuesParser {
     ])
 }
 
-/// Prints the test in one dialect, or in all others, and notes what is lost or differs.
+/// Prints the test in the requested dialect, or else its equivalents, and what is lost or differs.
 pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let mut source_args = args.source.source.clone();
     let trailing = take_dialect(&mut source_args);
