@@ -90,7 +90,7 @@ pub fn differences(sides: &[Vec<Fact>]) -> Vec<Difference> {
     // If both forms of a fact differ, the short one is enough.
     let names: Vec<String> = found.iter().map(|difference| difference.name.clone()).collect();
     found.retain(|difference| {
-        let short = SHORT_FACTS.iter().find(|(exact, _)| *exact == difference.name);
+        let short = EXACT_TO_SHORT_FACTS.iter().find(|(exact, _)| *exact == difference.name);
         short.is_none_or(|(_, short)| !names.iter().any(|name| name == short))
     });
     found.sort_by_key(|difference| difference.kind);
@@ -110,7 +110,7 @@ pub fn changes_load(differences: &[Difference]) -> bool {
 }
 
 /// Exact facts of a plan, each with the short fact that an observation has instead.
-const SHORT_FACTS: [(&str, &str); 5] = [
+const EXACT_TO_SHORT_FACTS: [(&str, &str); 5] = [
     ("positions", "pattern"),
     ("block sizes", "block size"),
     ("mix", "reads"),
