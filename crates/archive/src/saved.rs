@@ -26,8 +26,8 @@ const MAX_UNPACKED: u64 = 1 << 30;
 /// exhaust memory.
 const MAX_RATIO: u64 = 1000;
 
-/// The ratio is not checked below this unpacked size.
-const RATIO_CHECK_MIN: u64 = 64 << 20;
+/// Minimum unpacked size for the ratio to be checked.
+const MIN_RATIO_CHECK_BYTES: u64 = 64 << 20;
 
 /// The reason why a saved result could not be written or read.
 #[derive(Debug, thiserror::Error)]
@@ -268,7 +268,7 @@ fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<Box<T>, String> {
 }
 
 pub(crate) fn decompress(bytes: &[u8]) -> io::Result<Vec<u8>> {
-    let max = (bytes.len() as u64 * MAX_RATIO).clamp(RATIO_CHECK_MIN, MAX_UNPACKED);
+    let max = (bytes.len() as u64 * MAX_RATIO).clamp(MIN_RATIO_CHECK_BYTES, MAX_UNPACKED);
     let mut out = Vec::new();
     GzDecoder::new(bytes).take(max + 1).read_to_end(&mut out)?;
     match out.len() as u64 > max {

@@ -1,15 +1,14 @@
-//! Costs and errors of the measurement itself: worker CPU time, stolen time, clock drift, lost
-//! intervals.
+//! Checks the measurement itself: worker CPU time, stolen time, clock drift, lost intervals.
 
 use model::finding::{Finding, Severity};
 
 use super::{Check, JobView};
 
-/// A worker above this share of a processor may be the limit itself.
+/// A worker that uses more than this share of a processor may be the limit itself.
 const BUSY_WORKER_SHARE: f64 = 0.90;
-/// Stolen processor time above this share disturbs latencies.
+/// Maximum share of stolen processor time that does not disturb latencies.
 const MAX_STOLEN_SHARE: f64 = 0.01;
-/// Maximum drift between the two clocks of a machine.
+/// Maximum drift between fathom's clock and the system's.
 const MAX_DRIFT_PPM: f64 = 100.0;
 
 pub(super) const PROCESSOR: Check = Check {
@@ -42,8 +41,8 @@ fn find_busy_worker(job: &JobView<'_>) -> Option<Finding> {
         let engine = &worker.engine;
         engine.poll || engine.submission_thread || worker.batching.complete_min == Some(0)
     });
-    // Polling and spinning use a whole processor by design. Simulated engines only measure that
-    // use.
+    // Polling and spinning use a whole processor by design. A simulated engine does no I/O, so the
+    // processor is its expected limit.
     let is_simulated = |worker: &model::results::WorkerResults| worker.engine.kind.pretends();
     if is_polling || !job.is_closed_loop() || job.results.workers.iter().any(is_simulated) {
         return None;
@@ -135,13 +134,13 @@ mod tests {
     use model::results::HostCoreUse;
 
     #[test]
-    fn a_calm_run_is_silent() {
+    fn an_undisturbed_run_has_no_findings() {
         let results = samples::closed_loop(10, 10_000, Nanos::millis(1));
         assert_eq!(rules(&results), Vec::<String>::new());
     }
 
     #[test]
-    fn a_busy_worker_stolen_time_a_bad_clock_and_lost_intervals_are_reported() {
+    fn each_measurement_problem_is_reported() {
         let mut results = samples::closed_loop(10, 10_000, Nanos::millis(1));
         let worker = &mut results.steps[0].jobs[0].workers[0];
         worker.usage.user_ns = Nanos::millis(700);

@@ -1,4 +1,4 @@
-//! Checks how the run ended: failed workers, tolerated errors, interruptions, unavailable settings.
+//! Checks the outcome of the run: failures, tolerated errors, interruptions, unavailable features.
 
 use std::collections::BTreeMap;
 
@@ -44,7 +44,7 @@ pub(super) const OUTCOME: Check = Check {
             if job.results.ended.is_some() && job.results.operations() == 0 && !job.has_failed() {
                 let what = "not a single operation completed in the measured window";
                 let finding = Finding::new("NOTHING-MEASURED", Severity::Error, what).at(&*job.plan.name);
-                findings.push(finding.help(help_without_figures(input.results)));
+                findings.push(finding.help(nothing_measured_help(input.results)));
             }
         }
         if input.results.interrupted {
@@ -54,8 +54,8 @@ pub(super) const OUTCOME: Check = Check {
     },
 };
 
-/// The help if nothing was measured: more time, unless the run ended early.
-fn help_without_figures(results: &Results) -> &'static str {
+/// The advice if no operation completed: measure for longer, unless the run ended early.
+fn nothing_measured_help(results: &Results) -> &'static str {
     let ranks = results.fleet.iter().flat_map(|fleet| &fleet.ranks);
     match () {
         () if ranks.into_iter().any(|rank| rank.lost.is_some()) => {
@@ -83,9 +83,9 @@ pub(super) const NOT_HONOURED: Check = Check {
                 findings.push(Finding::new("NOT-HONOURED", Severity::Note, *what).at(&*job.plan.name));
             }
             let workers = job.plan.workers.iter().zip(&job.results.workers);
-            let mut narrowed_workers = workers
+            let mut limited_workers = workers
                 .filter(|(plan, results)| results.engine.kind.is_synchronous() && plan.slots() > results.slots.max(1));
-            if let Some((plan, results)) = narrowed_workers.next() {
+            if let Some((plan, results)) = limited_workers.next() {
                 let engine = results.engine.kind.name();
                 let what = format!("{engine} has one operation in flight at a time, not {}", plan.slots());
                 let finding = Finding::new("SYNC-ENGINE", Severity::Warning, what).at(&*job.plan.name);
@@ -163,9 +163,9 @@ mod tests {
         );
     }
 
-    /// A longer test does not help if a host was lost or the user stopped it.
+    /// Advice to measure for longer would not help if a host was lost or the user stopped the test.
     #[test]
-    fn the_help_without_figures_names_the_cause() {
+    fn the_help_if_nothing_was_measured_names_the_cause() {
         let help_after = |change: &dyn Fn(&mut model::results::Results)| {
             let mut results = samples::closed_loop(10, 10_000, Nanos::millis(1));
             results.steps[0].jobs[0].workers[0].streams.clear();

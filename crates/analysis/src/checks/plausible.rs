@@ -1,4 +1,4 @@
-//! Checks for rates beyond the device's link, its disk arm, or a known limit.
+//! Checks for rates that the device's link, its disk arms or a known limit do not allow.
 
 use model::environment::{Device, TargetFacts};
 use model::finding::{Finding, Severity};
@@ -8,12 +8,13 @@ use super::{Check, CheckInput};
 use crate::caps::{Layer, LayerKind};
 use crate::diagnosis::{Bound, KnownBurst, bounds, system_layers};
 
-/// No disk arm reaches this many random reads per second: seek and rotation take milliseconds, so
+/// No disk arm reaches this many random reads per second. Seek and rotation take milliseconds, so
 /// even a deep queue on a small range gives only 300 to 400.
-const MAX_SPINDLE_IOPS: f64 = 1000.0;
-/// Tolerance for counters and clocks; the speed of a link is exact.
+const MAX_DISK_ARM_IOPS: f64 = 1000.0;
+/// Factor by which counters and clocks may overstate a rate. The speed of a link is exact.
 const LINK_TOLERANCE: f64 = 1.05;
-/// Bursts and rounding exceed a limit slightly. Beyond this factor, a cache served the I/O.
+/// A rate above this multiple of a limit was served by a cache. Bursts and rounding exceed a limit
+/// only slightly.
 const CACHE_FACTOR: f64 = 1.5;
 
 pub(super) const PLAUSIBLE: Check = Check {
@@ -24,14 +25,14 @@ pub(super) const PLAUSIBLE: Check = Check {
         let virtual_machine = host.is_some_and(|host| host.environment.host.hypervisor.is_some());
         for_each_direct_job(input, |observation, facts| {
             let disks = known_disks(facts);
-            // A hypervisor invents the SATA or SAS link: an emulated AHCI disk reports 1.5 Gbit/s
-            // at any real speed.
+            // The SATA or SAS link of a virtual disk is fictitious: an emulated AHCI disk reports
+            // 1.5 Gbit/s at any real speed.
             if !virtual_machine || disks.iter().all(|disk| disk.name.starts_with("nvme")) {
-                findings.extend(exceeds_link(observation, &disks));
+                findings.extend(check_link_speed(observation, &disks));
             }
             // A disk that a hypervisor reports as rotating may be of any kind.
             if !virtual_machine {
-                findings.extend(exceeds_spindles(observation, &disks));
+                findings.extend(check_disk_arms(observation, &disks));
             }
         });
     },
@@ -51,9 +52,11 @@ pub(super) const CACHE_HIT: Check = Check {
     },
 };
 
-/// Reports a rate far beyond the limit of a disk, burst credits included: a cache served it. A
-/// control group throttles above every cache, so a rate beyond its limit means that the limit does
-/// not apply.
+/// Reports a rate so far beyond the limit of a disk, burst credits included, that a cache must have
+/// served it.
+///
+/// Limits of control groups do not count. They throttle I/O before it reaches any cache of the
+/// device, so a rate beyond such a limit only shows that the limit did not apply.
 pub fn beyond_limits(observation: &Observation, layers: &[Layer], bursts: &[KnownBurst]) -> Option<Finding> {
     // BUFFERED reports the page cache.
     if observation.load.direct == Some(false) {
@@ -89,7 +92,7 @@ pub fn beyond_limits(observation: &Observation, layers: &[Layer], bursts: &[Know
     ))
 }
 
-/// Calls `detect` for every job with direct I/O on real targets, with their facts.
+/// Calls `detect` for every job with direct I/O on real targets, with the facts of the targets.
 fn for_each_direct_job(input: &CheckInput<'_>, mut detect: impl FnMut(&Observation, &[&TargetFacts])) {
     let facts_of = |number: &u32| input.results.hosts.first()?.environment.target(*number);
     let observations = input.observations();
@@ -109,7 +112,7 @@ fn for_each_direct_job(input: &CheckInput<'_>, mut detect: impl FnMut(&Observati
     }
 }
 
-/// The disks under the targets, each once; empty if those of any target are unknown.
+/// The disks below all targets, each listed once; empty if the disks of any target are unknown.
 fn known_disks<'a>(facts: &[&'a TargetFacts]) -> Vec<&'a Device> {
     let mut found: Vec<&Device> = Vec::new();
     for target in facts {
@@ -119,7 +122,7 @@ fn known_disks<'a>(facts: &[&'a TargetFacts]) -> Vec<&'a Device> {
             return Vec::new();
         }
         for disk in disks() {
-            if !found[..before].iter().any(|facts_of| facts_of.name == disk.name) {
+            if !found[..before].iter().any(|other| other.name == disk.name) {
                 found.push(disk);
             }
         }
@@ -127,10 +130,10 @@ fn known_disks<'a>(facts: &[&'a TargetFacts]) -> Vec<&'a Device> {
     found
 }
 
-fn exceeds_link(observation: &Observation, disks: &[&Device]) -> Option<Finding> {
+fn check_link_speed(observation: &Observation, disks: &[&Device]) -> Option<Finding> {
     let links: Option<Vec<u64>> = disks.iter().map(|disk| disk.link_bytes_per_sec).collect();
     let limit = links.filter(|links| !links.is_empty())?.iter().sum::<u64>() as f64;
-    // A link has its full speed in each direction.
+    // A link is full duplex: each direction has the full speed.
     let one_way =
         |flow: &Option<model::observation::Flow>| flow.as_ref().and_then(|flow| flow.bytes_per_sec).unwrap_or(0.0);
     let used = one_way(&observation.directions.read).max(one_way(&observation.directions.write));
@@ -141,7 +144,7 @@ fn exceeds_link(observation: &Observation, disks: &[&Device]) -> Option<Finding>
             join_names(disks),
             limit / 1e6
         );
-        implausible(
+        implausible_finding(
             what,
             observation,
             "data beyond the speed of the link comes from memory, so the figures do not describe the device",
@@ -149,17 +152,17 @@ fn exceeds_link(observation: &Observation, disks: &[&Device]) -> Option<Finding>
     })
 }
 
-fn exceeds_spindles(observation: &Observation, disks: &[&Device]) -> Option<Finding> {
-    let spin = !disks.is_empty() && disks.iter().all(|disk| disk.rotational);
-    // The disk's cache absorbs and reorders writes.
+fn check_disk_arms(observation: &Observation, disks: &[&Device]) -> Option<Finding> {
+    let all_rotate = !disks.is_empty() && disks.iter().all(|disk| disk.rotational);
+    // Only reads count, because the disk's cache absorbs and reorders writes.
     let reads = observation.directions.read.as_ref()?.iops?;
-    let limit = MAX_SPINDLE_IOPS * disks.len() as f64;
-    (spin && observation.load.random == Some(true) && reads > limit).then(|| {
+    let limit = MAX_DISK_ARM_IOPS * disks.len() as f64;
+    (all_rotate && observation.load.random == Some(true) && reads > limit).then(|| {
         let what = format!(
             "{reads:.0} random reads per second from {}, a rotating disk",
             join_names(disks)
         );
-        implausible(
+        implausible_finding(
             what,
             observation,
             "a disk arm reaches a few hundred: a cache served the reads, or the name hides an array or flash",
@@ -167,7 +170,7 @@ fn exceeds_spindles(observation: &Observation, disks: &[&Device]) -> Option<Find
     })
 }
 
-fn implausible(what: String, observation: &Observation, why: &str) -> Finding {
+fn implausible_finding(what: String, observation: &Observation, why: &str) -> Finding {
     let finding = Finding::new("IMPLAUSIBLE", Severity::Warning, what).at(&*observation.name);
     let help = "test a range several times as large as all caches on the path, filled with incompressible data";
     finding.why(why).help(help)
@@ -191,7 +194,7 @@ mod tests {
     use crate::caps::Limit;
     use crate::diagnosis::Counts;
 
-    /// Results with this many direct reads of 4 KiB in a second on these disks.
+    /// Results of one second with this number of direct 4 KiB reads on these disks.
     fn results_on(operations: u64, disks: &[Device]) -> Results {
         let mut results = samples::closed_loop(32, operations, Nanos(32_000_000_000 / operations));
         results.plan.steps[0].jobs[0].workers[0].streams[0].cache = CacheMode {
@@ -227,7 +230,7 @@ mod tests {
         assert!(!has_finding(&results_on(900, &[spins("sda")]), "IMPLAUSIBLE"));
         assert!(
             !has_finding(&results_on(1100, &[spins("sda"), spins("sdb")]), "IMPLAUSIBLE"),
-            "two of them"
+            "two disks"
         );
         assert!(
             !has_finding(&results_on(1100, &[disk("sda")]), "IMPLAUSIBLE"),
@@ -237,7 +240,7 @@ mod tests {
         guest.hosts[0].environment.host.hypervisor = Some("KVM".into());
         assert!(
             !has_finding(&guest, "IMPLAUSIBLE"),
-            "a virtual disk's report must not be trusted"
+            "a virtual disk may report rotation falsely"
         );
         let mut cached = results_on(1100, &[spins("sda")]);
         cached.plan.steps[0].jobs[0].workers[0].streams[0].cache = CacheMode::BUFFERED;
@@ -245,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn more_than_the_link_speed_is_reported() {
+    fn a_rate_beyond_the_link_speed_is_reported() {
         // 4096 bytes × 100,000 = 409.6 MB/s.
         let linked = |rate: u64| Device {
             link_bytes_per_sec: Some(rate),
@@ -254,7 +257,7 @@ mod tests {
         assert!(has_finding(&results_on(100_000, &[linked(380_000_000)]), "IMPLAUSIBLE"));
         assert!(
             !has_finding(&results_on(100_000, &[linked(400_000_000)]), "IMPLAUSIBLE"),
-            "within the slack"
+            "within the tolerance"
         );
         let second = Device {
             name: "nvme1n1".into(),
@@ -268,7 +271,7 @@ mod tests {
             !has_finding(&results_on(100_000, &[disk("nvme0n1")]), "IMPLAUSIBLE"),
             "unknown link"
         );
-        // A SATA disk, at home and in a virtual machine.
+        // A SATA disk, on bare metal and in a virtual machine.
         let sata = || Device {
             name: "sda".into(),
             ..linked(150_000_000)
@@ -281,7 +284,7 @@ mod tests {
         };
         assert!(
             !has_finding(&guest(sata()), "IMPLAUSIBLE"),
-            "a hypervisor invents its link"
+            "the link of a virtual SATA disk is fictitious"
         );
         assert!(has_finding(&guest(linked(380_000_000)), "IMPLAUSIBLE"));
     }
@@ -328,7 +331,7 @@ mod tests {
         };
         assert!(
             beyond_limits(&observation, &[machine], &[]).is_none(),
-            "the machine's own cache can exceed its limit"
+            "a cache of the machine can serve more than its limit"
         );
     }
 }

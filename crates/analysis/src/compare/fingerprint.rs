@@ -1,4 +1,4 @@
-//! Facts, other than figures, that differ between results.
+//! The conditions under which results were measured, and which of them differ.
 
 use model::environment::{DeviceLimit, Limits, TargetFacts};
 use model::observation::{Load, Observation};
@@ -13,18 +13,18 @@ use super::describe;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FactKind {
-    /// The load: results of different loads answer different questions.
+    /// The load. Results of different loads answer different questions.
     Load,
-    /// The measurement, which may change figures.
+    /// How the load was measured, for example the tool and the engine. This may change figures.
     Measuring,
-    /// The place of the measurement, which is often the subject of the comparison.
+    /// Where it was measured: host and target. That difference is often what a comparison is about.
     Place,
-    /// Harmless differences.
+    /// Facts that hardly affect figures, such as the seed.
     Other,
 }
 
 impl FactKind {
-    /// True if results that differ in such a fact are not comparable.
+    /// True if results that differ in a fact of this kind are not comparable.
     pub fn prevents_comparison(self) -> bool {
         match self {
             FactKind::Load | FactKind::Measuring => true,
@@ -63,8 +63,8 @@ fn fact(kind: FactKind, name: &str, value: impl ToString) -> Fact {
     }
 }
 
-/// Lists facts that differ between results, the most important first. An unknown value alone is not
-/// a difference.
+/// Lists facts that differ between results, the most important first. A fact that is unknown for
+/// some results differs only if the known values do.
 pub fn differences(sides: &[Vec<Fact>]) -> Vec<Difference> {
     let mut found: Vec<Difference> = Vec::new();
     for known in sides.iter().flatten() {
@@ -87,30 +87,30 @@ pub fn differences(sides: &[Vec<Fact>]) -> Vec<Difference> {
         let first = known.next();
         known.any(|value| Some(value) != first)
     });
-    // Drop the exact form of a fact that a short form already shows.
+    // If both forms of a fact differ, the short one is enough.
     let names: Vec<String> = found.iter().map(|difference| difference.name.clone()).collect();
     found.retain(|difference| {
-        let short = SHORT_FACTS.iter().find(|(exact, _)| *exact == difference.name);
+        let short = EXACT_TO_SHORT_FACTS.iter().find(|(exact, _)| *exact == difference.name);
         short.is_none_or(|(_, short)| !names.iter().any(|name| name == short))
     });
     found.sort_by_key(|difference| difference.kind);
     found
 }
 
-/// Facts of the load that determine the figures on any storage.
+/// Facts that determine the load. Different values change the figures on any storage.
 const LOAD_DEFINING_FACTS: [&str; 7] = [
     "rate", "pacing", "in flight", "workers", "pauses", "block size", "block sizes",
 ];
 
-/// True if the plans differ in one of these facts.
+/// True if one of the differences changes the load itself.
 pub fn changes_load(differences: &[Difference]) -> bool {
     differences
         .iter()
         .any(|difference| LOAD_DEFINING_FACTS.contains(&difference.name.as_str()))
 }
 
-/// Exact facts of a plan, each with the short fact that replaces it.
-const SHORT_FACTS: [(&str, &str); 5] = [
+/// Exact facts of a plan, each with the short fact that an observation has instead.
+const EXACT_TO_SHORT_FACTS: [(&str, &str); 5] = [
     ("positions", "pattern"),
     ("block sizes", "block size"),
     ("mix", "reads"),
@@ -147,7 +147,7 @@ pub fn facts_of_results(results: &Results, step: usize, job: usize) -> Option<Ve
         if let Some(governor) = &environment.cpu.governor {
             facts.push(fact(FactKind::Place, "frequency governor", governor));
         }
-        let used = |target: &&TargetFacts| observation.load.targets.iter().any(|path| covers_path(target, path));
+        let used = |target: &&TargetFacts| observation.load.targets.iter().any(|path| matches_path(target, path));
         environment
             .targets
             .iter()
@@ -158,8 +158,8 @@ pub fn facts_of_results(results: &Results, step: usize, job: usize) -> Option<Ve
     Some(facts)
 }
 
-/// The limits of the control group. A missing limit is stated as such, so that an added limit is a
-/// difference.
+/// The limits of the control group. A missing limit has the value `none`, because an unknown value
+/// would hide that a limit was added.
 fn limit_facts(limits: &Limits) -> [Fact; 2] {
     let of_device = |one: &DeviceLimit| {
         let each = [
@@ -189,8 +189,9 @@ fn limit_facts(limits: &Limits) -> [Fact; 2] {
     ]
 }
 
-/// True if the path is the target, or a file created in that directory.
-fn covers_path(target: &TargetFacts, path: &str) -> bool {
+/// True if `path`, as the load names it, is this target or the directory in which fathom created
+/// it. Relative paths are not resolved and may match any target.
+fn matches_path(target: &TargetFacts, path: &str) -> bool {
     target.path == path || target.path.starts_with(path) || path.ends_with(&target.path) || path.starts_with('.')
 }
 
@@ -226,7 +227,7 @@ fn target_facts(target: &TargetFacts) -> Vec<Fact> {
     facts
 }
 
-/// Facts of a plan that observations do not have.
+/// Facts of a plan that an observation does not contain.
 fn plan_facts(job: &Job) -> Vec<Fact> {
     let streams = || job.workers.iter().flat_map(|worker| &worker.streams);
     let stream_fact = |name: &str, value: fn(&Stream) -> String| {

@@ -1,4 +1,4 @@
-//! Artificial results whose difference is known.
+//! Comparisons of synthetic results with known differences.
 
 #![allow(clippy::unwrap_used, reason = "a test that meets the unexpected fails")]
 
@@ -10,7 +10,7 @@ use model::{Bytes, Nanos};
 
 use super::*;
 
-/// A run of 60 s with about this rate and mean latency, and noise of ±5 % between seconds.
+/// A synthetic run of 60 s with this rate and mean latency, and noise of ±5 % between seconds.
 fn run(draws: &mut Draws, iops: f64, latency_us: f64) -> Observation {
     let mut noise = || 0.95 + 0.1 * draws.unit(Purpose::Content);
     let mut histogram = Histogram::new();
@@ -51,12 +51,12 @@ fn draws() -> Draws {
     DrawsForm::Native { seed: 17 }.start()
 }
 
-fn word_of(changes: &[Change], figure: Figure) -> Judgement {
+fn judgement(changes: &[Change], figure: Figure) -> Judgement {
     changes.iter().find(|change| change.figure == figure).unwrap().word
 }
 
 #[test]
-fn ten_percent_are_found_in_every_figure() {
+fn a_change_of_ten_percent_is_detected_in_every_figure() {
     let draws = &mut draws();
     let (slow, fast) = (run(draws, 10_000.0, 800.0), run(draws, 11_000.0, 720.0));
     let better = changes(&slow, &fast, MARGIN);
@@ -77,7 +77,7 @@ fn ten_percent_are_found_in_every_figure() {
 }
 
 #[test]
-fn contrary_changes_are_both_named() {
+fn changes_in_both_directions_are_described() {
     let change = |figure: Figure, word: Judgement, ratio: f64| Change {
         figure,
         from: 1.0,
@@ -101,7 +101,7 @@ fn contrary_changes_are_both_named() {
 }
 
 #[test]
-fn equal_runs_differ_no_more_often_than_by_chance() {
+fn equal_runs_rarely_differ() {
     let draws = &mut draws();
     let mut wrong = 0;
     for _ in 0..100 {
@@ -112,14 +112,14 @@ fn equal_runs_differ_no_more_often_than_by_chance() {
                 .iter()
                 .any(|change| matches!(change.word, Judgement::Better | Judgement::Worse)),
         );
-        assert_eq!(word_of(&found, Figure::Quantile(0.5)), Judgement::Same);
-        assert_ne!(word_of(&found, Figure::Iops), Judgement::Better);
+        assert_eq!(judgement(&found, Figure::Quantile(0.5)), Judgement::Same);
+        assert_ne!(judgement(&found, Figure::Iops), Judgement::Better);
     }
     assert!(wrong <= 5, "{wrong} of 100");
 }
 
 #[test]
-fn without_a_series_or_a_histogram_nothing_is_decided() {
+fn without_a_series_or_a_histogram_a_change_is_undecided() {
     let draws = &mut draws();
     let (a, mut b) = (run(draws, 10_000.0, 800.0), run(draws, 20_000.0, 400.0));
     b.series.clear();
@@ -129,18 +129,18 @@ fn without_a_series_or_a_histogram_nothing_is_decided() {
     b.total.latency.as_mut().unwrap().histogram = None;
     b.total.latency.as_mut().unwrap().quantiles = vec![(0.99, 400_000.0)];
     let found = changes(&a, &b, MARGIN);
-    assert_eq!(word_of(&found, Figure::Quantile(0.99)), Judgement::Undecided);
+    assert_eq!(judgement(&found, Figure::Quantile(0.99)), Judgement::Undecided);
     assert!(
         found.iter().all(|change| change.figure != Figure::Quantile(0.5)),
-        "it is not stated"
+        "the report states no median"
     );
 }
 
 #[test]
 fn pairs_detect_a_change_smaller_than_daily_variation() {
     let draws = &mut draws();
-    // Each pair has its own day, and a day can be twice as fast as another; B is 5 % better on
-    // each.
+    // Each pair is measured on a different day, and rates of the days differ by up to a factor of
+    // two. B is 5 % better on every day.
     let days: Vec<f64> = (0..8).map(|_| 1.0 + draws.unit(Purpose::Content)).collect();
     let made: Vec<(Observation, Observation)> = days
         .iter()
@@ -152,7 +152,7 @@ fn pairs_detect_a_change_smaller_than_daily_variation() {
         (found.primary, found.word, found.pairs),
         (Figure::Iops, Judgement::Better, 8)
     );
-    assert_eq!(word_of(&found.changes, Figure::Mean), Judgement::Same);
+    assert_eq!(judgement(&found.changes, Figure::Mean), Judgement::Same);
     assert!(
         found.detectable.unwrap() < 0.02 && found.p_of_ranks.unwrap() < 0.01,
         "{found:?}"
@@ -162,7 +162,7 @@ fn pairs_detect_a_change_smaller_than_daily_variation() {
 }
 
 #[test]
-fn one_contrary_pair_leaves_six_undecided() {
+fn one_contrary_pair_of_six_leaves_the_comparison_undecided() {
     let draws = &mut draws();
     let mut made: Vec<(Observation, Observation)> = (0..6)
         .map(|_| (run(draws, 10_000.0, 800.0), run(draws, 10_400.0, 800.0)))
@@ -172,10 +172,10 @@ fn one_contrary_pair_leaves_six_undecided() {
     assert_eq!(interleaved(&pairs, MARGIN).unwrap().word, Judgement::Undecided);
 }
 
-/// Student's test passes five pairs with the same sign. Their signed ranks cannot pass, and a
-/// figure must not be called better without them.
+/// With five pairs that all improve, Student's t-test is significant, but the signed-rank test
+/// cannot be. A figure is better only if both are.
 #[test]
-fn every_figure_needs_the_signed_ranks() {
+fn a_judgement_needs_a_significant_signed_rank_test() {
     let draws = &mut draws();
     let made: Vec<(Observation, Observation)> = (0..5)
         .map(|_| (run(draws, 10_000.0, 800.0), run(draws, 20_000.0, 400.0)))
@@ -190,16 +190,16 @@ fn every_figure_needs_the_signed_ranks() {
     assert_eq!((found.word, found.detectable), (Judgement::Undecided, None));
 }
 
-/// Four in five of 300 comparisons find the change that the report calls detectable. Each has six
-/// pairs whose logarithms vary by 1 %.
+/// The change that the report calls detectable is detected in about four of five comparisons, here
+/// of 300. Each has six pairs; the logarithms of their ratios have a standard deviation of 1 %.
 #[test]
-fn the_detectable_change_is_found_in_four_of_five_attempts() {
+fn a_detectable_change_is_detected_in_four_of_five_comparisons() {
     let draws = &mut draws();
     let a = run(draws, 10_000.0, 800.0);
     let change = 0.01 * detectable_shift(6, 0.05 / 6.0, 0.05).unwrap();
     let found = (0..300).filter(|_| {
         let mut noise = || normal_quantile(draws.unit(Purpose::Content).max(1e-12)) * 0.01;
-        // Only the rate changes; the unchanged figures raise its adjusted probability.
+        // Only the rate changes. The unchanged figures raise its p-value through Holm's adjustment.
         let mut changed = || {
             let mut b = a.clone();
             b.total.iops = b.total.iops.map(|iops| iops * (change + noise()).exp());
@@ -214,7 +214,7 @@ fn the_detectable_change_is_found_in_four_of_five_attempts() {
 }
 
 #[test]
-fn paced_loads_are_judged_by_their_response() {
+fn paced_loads_are_judged_by_latency() {
     let draws = &mut draws();
     let (mut a, b) = (run(draws, 4_000.0, 800.0), run(draws, 4_000.0, 400.0));
     a.load.closed_loop = Some(false);
@@ -226,7 +226,7 @@ fn paced_loads_are_judged_by_their_response() {
 }
 
 #[test]
-fn ranking_states_which_results_differ() {
+fn a_ranking_compares_each_result_with_the_best() {
     let draws = &mut draws();
     let made = [8_000.0, 12_000.0, 12_010.0, 10_000.0].map(|iops| run(draws, iops, 800.0));
     let ranked = rank(&made.iter().collect::<Vec<_>>(), MARGIN);
@@ -244,7 +244,7 @@ fn ranking_states_which_results_differ() {
 }
 
 #[test]
-fn differences_are_sorted_by_importance_and_unknowns_ignored() {
+fn differences_are_sorted_by_importance_and_omit_unknown_values() {
     let draws = &mut draws();
     let (mut a, mut b) = (run(draws, 1_000.0, 800.0), run(draws, 1_000.0, 800.0));
     assert_eq!(differences(&[facts_of_observation(&a), facts_of_observation(&b)]), []);

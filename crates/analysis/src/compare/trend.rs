@@ -1,8 +1,9 @@
-//! The trend of a repeated test: whether a figure stayed the same, and when it changed. Changes are
-//! searched for from [`MIN_RUNS`] runs on; each level has at least [`MIN_LEVEL`] runs. With
-//! uncorrelated noise, at most 4 % of series of 6 to 12 runs show a false change, and fewer of
-//! longer ones (measured on 4,000 series of each length). Facts that differ across a change
-//! coincide with it, but need not be its cause.
+//! The trend of a repeated test: whether a figure stayed the same, and when it changed.
+//!
+//! Finding a change takes at least [`MIN_RUNS`] runs, and each level has at least [`MIN_LEVEL`].
+//! With uncorrelated noise, at most 4 % of series of 6 to 12 runs show a false change, and fewer of
+//! the longer series do (measured on 4,000 series of each length). A fact that differs across a
+//! change coincides with it, but need not be its cause.
 
 use model::stats::{Segment, segments};
 use serde::Serialize;
@@ -11,19 +12,19 @@ use super::change::{Figure, Judgement};
 use super::fingerprint::{Difference, Fact, differences};
 use crate::figures::format_change;
 
-/// Minimum number of runs to search for changes.
+/// Minimum number of runs in a series that is searched for changes.
 pub const MIN_RUNS: usize = 6;
 /// Minimum number of runs in a level.
 pub const MIN_LEVEL: usize = 2;
-/// Minimum distance of an outlier from the level before it, in deviations.
+/// Minimum distance of an outlier from the level before it, in standard deviations.
 const MIN_OUTLIER_DEVIATIONS: f64 = 4.0;
-/// Facts that are not listed, because they cannot explain a change.
+/// Facts that are never listed with a change, because they cannot explain it.
 const IGNORED_FACTS: [&str; 1] = ["seed"];
 
 /// One run of a series.
 #[derive(Clone, Debug)]
 pub struct RunRecord {
-    /// Its number.
+    /// Its number in the history.
     pub entry: u64,
     /// Its start.
     pub unix_ns: u64,
@@ -44,12 +45,12 @@ pub struct Trend {
     pub name: String,
     /// The runs, the earliest first.
     pub points: Vec<TrendPoint>,
-    /// Successive levels; a single one if nothing changed or the runs are too few.
+    /// The levels in order of time; one if nothing changed or there are too few runs.
     pub levels: Vec<Level>,
     /// The changes between levels that exceed the margin.
     pub changes: Vec<LevelChange>,
-    /// The relative step of the latest two runs that about three of four series would show. Absent
-    /// with too few runs.
+    /// The smallest relative change of the latest two runs that would be detected in about three of
+    /// four series. Absent if there are too few runs.
     #[serde(rename = "smallest")]
     pub detectable_step: Option<f64>,
     /// The latest run, if it is an outlier.
@@ -92,7 +93,7 @@ pub struct LevelChange {
     pub before: u64,
     /// The first run after.
     pub after: u64,
-    /// Start of that run.
+    /// Start of the first run after.
     pub unix_ns: u64,
     /// Level before.
     pub from: f64,
@@ -103,12 +104,12 @@ pub struct LevelChange {
     /// Better or worse.
     #[serde(rename = "word")]
     pub judgement: Judgement,
-    /// Facts that differ between these two runs.
+    /// Facts that differ between the last run before and the first run after.
     pub differences: Vec<Difference>,
 }
 
-/// Analyses the trend of a figure; `None` for fewer than two runs. `margin` is the share up to
-/// which levels count as the same.
+/// Analyses the trend of a figure; `None` for fewer than two runs. Levels that differ by at most
+/// `margin`, as a share, count as the same.
 pub fn trend(figure: Figure, runs: &[RunRecord], margin: f64) -> Option<Trend> {
     if runs.len() < 2 {
         return None;
@@ -147,7 +148,7 @@ pub fn trend(figure: Figure, runs: &[RunRecord], margin: f64) -> Option<Trend> {
         outlier: (enough && is_outlier(&values, last, margin)).then(|| runs[runs.len() - 1].entry),
         sentences: Vec::new(),
     };
-    trend.sentences = sentences(&trend, runs, last);
+    trend.sentences = describe_trend(&trend, runs, last);
     Some(trend)
 }
 
@@ -184,13 +185,14 @@ fn level_change(figure: Figure, runs: &[RunRecord], from: &Segment, to: &Segment
     }
 }
 
-/// Smallest detectable step in two runs, as a share: (3 ln n + 6) / 2 deviations. A change costs 3
-/// ln n, a step of d deviations gains about 2 d, and 6 allows for noise.
+/// The smallest step of the latest two runs that would be detected, as a share: (3 ln n + 6) / 2
+/// standard deviations. The search for changes subtracts a penalty of 3 ln n for each change; a
+/// step of d deviations gains about 2 d, and 6 allows for noise.
 fn detectable_step(levels: &[Segment], runs: usize) -> f64 {
     (1.5 * (runs as f64).ln() + 3.0) * pooled_variation(levels)
 }
 
-/// The variation within levels, pooled over all levels.
+/// The standard deviation within the levels as a share, pooled over all levels.
 fn pooled_variation(levels: &[Segment]) -> f64 {
     let freedom = |level: &Segment| (level.end - level.start - 1) as f64;
     let squares: f64 = levels
@@ -210,7 +212,7 @@ fn is_outlier(values: &[f64], last: &Segment, margin: f64) -> bool {
     deviation > margin.max(MIN_OUTLIER_DEVIATIONS * level_before.variation())
 }
 
-fn sentences(trend: &Trend, runs: &[RunRecord], last: &Segment) -> Vec<String> {
+fn describe_trend(trend: &Trend, runs: &[RunRecord], last: &Segment) -> Vec<String> {
     let figure = trend.figure;
     let (name, stayed) = match figure {
         Figure::Iops => ("Operations per second".to_owned(), "have stayed"),
@@ -298,7 +300,7 @@ mod tests {
     use super::super::fingerprint::FactKind;
     use super::*;
 
-    /// Reproducible normal draws.
+    /// A generator of reproducible, normally distributed numbers.
     struct Draws(u64);
 
     impl Draws {
@@ -379,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn one_run_is_not_a_level_and_five_runs_are_too_few() {
+    fn one_run_is_an_outlier_and_five_runs_are_too_few() {
         let (trend, text) = describe(&[100.0, 101.0, 99.0, 100.0, 101.0, 99.0, 60.0]);
         assert_eq!((trend.changes.len(), trend.outlier), (0, Some(16)));
         assert!(
@@ -410,20 +412,21 @@ mod tests {
         assert_eq!(trend(Figure::Iops, &slight, 0.01).unwrap().changes.len(), 1);
     }
 
-    /// Checks the claims at the top of this file, and the sentence about the smallest step.
+    /// Checks the share of false changes that the module documentation states, and that most
+    /// detectable steps are detected.
     #[test]
-    fn false_changes_are_rare_and_detectable_steps_are_found() {
+    fn false_changes_are_rare_and_most_detectable_steps_are_detected() {
         let mut draws = Draws(0x2545_f491_4f6c_dd1d);
         for length in [6, 8, 12, 20] {
-            let (mut alarms, mut seen) = (0, 0);
+            let (mut false_alarms, mut detected) = (0, 0);
             const SERIES: u32 = 1000;
             for _ in 0..SERIES {
                 let mut values: Vec<f64> = (0..length).map(|_| 1000.0 * (1.0 + 0.03 * draws.normal())).collect();
-                alarms += u32::from(!trend(Figure::Iops, &runs(&values), 0.0).unwrap().changes.is_empty());
+                false_alarms += u32::from(!trend(Figure::Iops, &runs(&values), 0.0).unwrap().changes.is_empty());
                 let step = 0.03 * (1.5 * (length as f64).ln() + 3.0);
                 values[length - 2..].iter_mut().for_each(|value| *value *= 1.0 - step);
                 let found = trend(Figure::Iops, &runs(&values), 0.0).unwrap();
-                seen += u32::from(
+                detected += u32::from(
                     found
                         .changes
                         .iter()
@@ -431,14 +434,14 @@ mod tests {
                 );
             }
             assert!(
-                alarms <= SERIES * 5 / 100,
-                "{alarms} alarms in {SERIES} series of {length} runs"
+                false_alarms <= SERIES * 5 / 100,
+                "{false_alarms} false alarms in {SERIES} series of {length} runs"
             );
             assert!(
-                seen >= SERIES * 7 / 10,
-                "a step of {length} runs was seen {seen} times in {SERIES}"
+                detected >= SERIES * 7 / 10,
+                "a step was detected in {detected} of {SERIES} series of {length} runs"
             );
-            println!("{length} runs: {alarms} alarms, {seen} seen");
+            println!("{length} runs: {false_alarms} false alarms, {detected} detected");
         }
     }
 }

@@ -5,7 +5,7 @@ use model::diagnosis::Answer;
 use super::Signature;
 use super::confirm::Verdict;
 use super::input::Input;
-use super::symptom::{Symptom, figure, latency_vs_one};
+use super::symptom::{Symptom, figure, latency_vs_alone};
 use crate::figures::three_digits;
 
 /// Up to this multiple of the unloaded latency, operations hardly wait.
@@ -38,7 +38,7 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
             let latency = input.mean_latency()?;
             (latency <= MAX_LATENCY_GROWTH * alone)
                 .then(Symptom::default)?
-                .with_evidence(latency_vs_one(latency, alone))
+                .with_evidence(latency_vs_alone(latency, alone))
         }
         (None, None) => (depth == 1)
             .then(Symptom::default)?

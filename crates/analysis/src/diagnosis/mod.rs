@@ -1,10 +1,16 @@
 //! Finds what limited a load: one answer, with the figures as evidence.
 //!
-//! [`SIGNATURES`] are ordered by how reliable their sources are. The first match is the answer; the
-//! others become remarks. The order is: counters of the layer that enforces a limit; the generator
-//! and the processors, because no other figure is valid if these were the limit; known limits; the
-//! comparison of two depths; the shape of the series. Missing or contradictory figures give
-//! `UNDETERMINED`, never a guess. `docs/diagnosis.md` has the rules with their sources.
+//! [`SIGNATURES`] are tried in order of the reliability of their sources. The first match is the
+//! answer; later matches become remarks. The order is:
+//!
+//! 1. counters of the layer that enforces a limit;
+//! 2. the generator and the processors, because no other figure is valid if these were the limit;
+//! 3. known limits;
+//! 4. the comparison of two depths;
+//! 5. the shape of the series.
+//!
+//! Missing or contradictory figures give `UNDETERMINED`, never a guess. `docs/diagnosis.md`
+//! describes the rules and their sources.
 
 mod bounds;
 mod burst;
@@ -50,12 +56,12 @@ use crate::figures::three_digits;
 use input::Input;
 use symptom::Symptom;
 
-/// A cause of a limit, with the rule that detects it.
+/// A possible limit of a load, with the function that detects it.
 #[derive(Clone, Copy, Debug)]
 pub struct Signature {
-    /// The answer it gives.
+    /// The answer if it matches.
     pub answer: Answer,
-    /// The evidence for it, in a sentence.
+    /// A description of the evidence that it requires.
     pub about: &'static str,
     detect: fn(&Input<'_>) -> Option<Symptom>,
 }
@@ -93,7 +99,7 @@ pub fn diagnose(observation: &Observation, layers: &[Layer], context: &Context<'
         .filter(|(answer, _)| first.as_ref().is_none_or(|(taken, _)| answer != taken))
         .map(|(answer, symptom)| remark(answer.rule(), symptom.sentence))
         .collect();
-    also.extend(processor::kernel_time_skew(&input));
+    also.extend(processor::detect_kernel_time_skew(&input));
     also.extend(cap::exceeded_limits(&input));
     also.extend(input.contradictions());
     let (answer, symptom) = first
@@ -106,7 +112,7 @@ pub fn diagnose(observation: &Observation, layers: &[Layer], context: &Context<'
         sentence: symptom.sentence,
         layer: symptom.layer,
         share: symptom.share,
-        // If the signature ignored the second run, the answer is unconfirmed.
+        // If there was a second run but the signature did not use it, the answer is unconfirmed.
         confirmed: symptom.confirmed.or_else(|| input.comparison().map(|_| false)),
         evidence,
         layers: bounds::layer_uses(&input.bounds),
@@ -123,7 +129,7 @@ fn remark(rule: &str, what: String) -> Remark {
     }
 }
 
-/// The answer if no signature matches: unusual figures, and the next measurement.
+/// Describes what is known if no signature matches, and advises the next measurement.
 fn describe_undetermined(input: &Input<'_>) -> Symptom {
     if let Some((from, to, at)) = input.first_and_last_level() {
         let way = if to < from { "fell" } else { "rose" };

@@ -34,7 +34,7 @@ pub(super) fn detect(input: &Input<'_>) -> Option<Symptom> {
     let level = level_without_dips(seconds);
     let floor = (DIP_BELOW * level.0).min(level.0 - MIN_DIP_DEVIATIONS * level.1);
     // A second without completions is a stall, not another user.
-    let stalls = super::stall::stalls(input);
+    let stalls = super::stall::find_stalls(input);
     let is_stalled = |second: usize| {
         let (from, to) = (second as f64, second as f64 + 1.0);
         stalls

@@ -90,13 +90,13 @@ fn disturbed_seconds(input: &Input<'_>, fault: Fault) -> Option<(Vec<f64>, Strin
 mod tests {
     use model::Nanos;
 
-    use super::super::samples::closed;
+    use super::super::samples::closed_loop;
     use super::super::{Answer, Context, Question, diagnose};
     use crate::attribution::tests::second;
 
     /// Other programs use the processors in the first of four seconds.
     fn answer(operations: [u64; 4], question: Question) -> Answer {
-        let mut observation = closed(32, operations.iter().sum::<u64>() as f64 / 4.0);
+        let mut observation = closed_loop(32, operations.iter().sum::<u64>() as f64 / 4.0);
         (observation.load.rate_iops, observation.load.closed_loop) = (Some(1000.0), Some(false));
         observation.seconds = (0..)
             .zip(operations)

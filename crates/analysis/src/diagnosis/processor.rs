@@ -1,4 +1,4 @@
-//! The processors of this machine were the limit.
+//! Detects that the processors of this machine were the limit.
 
 use model::diagnosis::{Answer, Remark};
 use model::observation::CoreShare;
@@ -9,27 +9,30 @@ use super::symptom::{Symptom, figure, figure_vs};
 use super::{Signature, remark};
 use crate::attribution::{Attribution, Fault, describe_fault, other_activity};
 
-/// A processor above this share of its time is full.
+/// A processor that is busy for more than this share of the time is full.
 const FULL_SHARE: f64 = 0.95;
 /// Minimum kernel share for a full processor to be attributed to interrupts and the I/O path.
 const MIN_KERNEL_SHARE: f64 = 0.5;
-/// Workers below this share of a processor are idle: they do not wait for a processor.
-const MAX_IDLE_WORKER_SHARE: f64 = 0.25;
-/// From this share on, other programs keep the processors busy.
+/// A worker that uses less than this share of a processor is idle, so it does not wait for one.
+const IDLE_WORKER_SHARE: f64 = 0.25;
+/// Minimum share of processor time for other programs to count as keeping the processors busy.
 const MIN_OTHERS_SHARE: f64 = 0.3;
-/// Threads that wait for a processor for at least this share of their time lack processors.
+/// Minimum share of their time that threads must wait for a processor to count as short of
+/// processors.
 const MIN_WAITED_SHARE: f64 = 0.1;
-/// A worker above this share of a processor is busy.
+/// A worker that uses at least this share of a processor is busy.
 const BUSY_WORKER_SHARE: f64 = 0.9;
-/// Kernel time is skewed if one processor has more than this multiple of the median.
+/// Kernel time is skewed if one processor spends more than this multiple of the median in the
+/// kernel.
 const MIN_SKEW: f64 = 3.0;
-/// Below this share of a processor's time, kernel time is too small to count as skewed.
+/// Minimum share of its time that the busiest processor spends in the kernel for skew to matter.
 const MIN_SKEWED_KERNEL_SHARE: f64 = 0.10;
 
-/// The storage is at fault if it caused more than this share of the missing operations.
+/// The storage is at fault if it caused more than this share of the operations that were due but
+/// did not complete.
 const MIN_STORAGE_SHARE: f64 = 0.5;
 
-/// The name of the figure for processor time of other programs.
+/// Name of the evidence figure for processor time that other programs used.
 pub(super) const OTHER_PROGRAMS_FIGURE: &str = "other programs";
 
 pub(super) const PROCESSOR: Signature = Signature {
@@ -42,7 +45,11 @@ pub(super) const PROCESSOR: Signature = Signature {
 
 fn detect(input: &Input<'_>) -> Option<Symptom> {
     let cores = &input.observation.cores;
-    if cores.is_empty() || input.is_rate_met() || is_limit_met_with_idle_workers(input) || is_storage_at_fault(input) {
+    if cores.is_empty()
+        || input.is_rate_met()
+        || has_reached_limit_with_idle_workers(input)
+        || is_storage_at_fault(input)
+    {
         return None;
     }
     let full = |core: &&CoreShare| core.busy() > FULL_SHARE;
@@ -84,17 +91,17 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
     )
 }
 
-/// Finds other programs that kept the processors busy while our threads waited for one.
+/// Detects other programs that kept the processors busy while fathom's threads waited for one.
 fn detect_other_programs(input: &Input<'_>, busiest: f64, full: bool) -> Option<Symptom> {
     let others = other_activity(input.observation, |_| true);
     let theirs = others.cpu_share.max(others.stolen_share);
-    if !full || theirs <= MIN_OTHERS_SHARE || theirs <= others.own_share || share_waited(input)? < MIN_WAITED_SHARE {
+    if !full || theirs <= MIN_OTHERS_SHARE || theirs <= others.own_share || waited_share(input)? < MIN_WAITED_SHARE {
         return None;
     }
     let sentence =
         describe_fault(Fault::OtherCpu, &others) + ": operations waited for a processor, not for the storage";
-    // Stolen time has its own figure name, so that `diagnosis_finding` skips it: STOLEN-TIME
-    // already reports it.
+    // STOLEN-TIME already reports stolen time. Under a different name, `diagnosis_finding` does not
+    // report it again.
     let (figure_name, advice) = match others.stolen_share > others.cpu_share {
         true => (
             "other machines",
@@ -119,16 +126,16 @@ fn detect_other_programs(input: &Input<'_>, busiest: f64, full: bool) -> Option<
     )
 }
 
-/// True if our threads waited for a processor or saturated one. Also true if their waiting time is
+/// True if fathom's threads waited for a processor or saturated one, or if their waiting time is
 /// unknown.
 fn may_have_waited(input: &Input<'_>) -> bool {
     let used = input.observation.generator.map(|generator| generator.busiest_worker);
-    share_waited(input).is_none_or(|waited| waited >= MIN_WAITED_SHARE)
+    waited_share(input).is_none_or(|waited| waited >= MIN_WAITED_SHARE)
         || used.is_some_and(|used| used >= BUSY_WORKER_SHARE)
 }
 
-/// The share of their time that our threads were runnable but waited for a processor.
-fn share_waited(input: &Input<'_>) -> Option<f64> {
+/// The share of their time that fathom's threads were runnable but not running (run delay).
+fn waited_share(input: &Input<'_>) -> Option<f64> {
     let seconds = &input.observation.seconds;
     let workers = f64::from(input.observation.load.workers?.max(1));
     let waited: f64 = seconds
@@ -139,15 +146,15 @@ fn share_waited(input: &Input<'_>) -> Option<f64> {
     (all > 0.0).then(|| waited / (workers * all))
 }
 
-/// True if the load is at a known limit and its workers mostly sleep. Then that limit is the cause,
-/// even if other programs use the processors.
-fn is_limit_met_with_idle_workers(input: &Input<'_>) -> bool {
-    let sleeps = |generator: model::observation::Generator| generator.busiest_worker < MAX_IDLE_WORKER_SHARE;
+/// True if the load has reached a known limit while its workers mostly sleep. Then that limit is
+/// the cause, even if other programs use the processors.
+fn has_reached_limit_with_idle_workers(input: &Input<'_>) -> bool {
+    let sleeps = |generator: model::observation::Generator| generator.busiest_worker < IDLE_WORKER_SHARE;
     input.observation.generator.is_some_and(sleeps) && input.bounds.iter().any(|bound| bound.is_met())
 }
 
-/// True if the storage caused most of the missing operations. Other programs used more of the
-/// processors than fathom, but are not the cause.
+/// True if the storage caused most of the missing operations, although other programs used more of
+/// the processors than fathom.
 fn is_storage_at_fault(input: &Input<'_>) -> bool {
     let Some(attribution) = Attribution::new(input.observation, None) else {
         return false;
@@ -156,8 +163,8 @@ fn is_storage_at_fault(input: &Input<'_>) -> bool {
     others.cpu_share > others.own_share && attribution.share(Fault::Storage) > MIN_STORAGE_SHARE
 }
 
-/// Reports that one processor does most of the kernel's work.
-pub(super) fn kernel_time_skew(input: &Input<'_>) -> Option<Remark> {
+/// Reports a processor that spent far more time in the kernel than the median processor.
+pub(super) fn detect_kernel_time_skew(input: &Input<'_>) -> Option<Remark> {
     let cores = &input.observation.cores;
     if cores.len() < 3 {
         return None;

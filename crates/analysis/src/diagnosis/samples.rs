@@ -3,8 +3,8 @@
 use model::observation::{Flow, Latency, Load, Observation, SeriesPoint};
 use model::{Bytes, Nanos, PerDirection};
 
-/// A closed loop of 8 KiB reads over a minute with a full queue.
-pub(super) fn closed(depth: u64, iops: f64) -> Observation {
+/// An observation of one minute of 8 KiB reads in a closed loop that kept the queue full.
+pub(super) fn closed_loop(depth: u64, iops: f64) -> Observation {
     let flow = Flow {
         operations: Some((iops * 60.0) as u64),
         bytes: Some(Bytes((iops * 60.0) as u64 * 8192)),
@@ -32,7 +32,7 @@ pub(super) fn closed(depth: u64, iops: f64) -> Observation {
     }
 }
 
-/// The same load with this series of seconds.
+/// The observation with a series of these rates, one per second.
 pub(super) fn with_series(mut observation: Observation, seconds: &[f64]) -> Observation {
     let point = |(number, rate): (usize, &f64)| SeriesPoint {
         start_ns: Nanos::secs(number as u64),

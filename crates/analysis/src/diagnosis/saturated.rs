@@ -5,7 +5,7 @@ use model::diagnosis::Answer;
 use super::Signature;
 use super::confirm::Verdict;
 use super::input::Input;
-use super::symptom::{Symptom, latency_vs_one};
+use super::symptom::{Symptom, latency_vs_alone};
 use crate::caps::concurrent_loads;
 use crate::figures::three_digits;
 
@@ -43,7 +43,7 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
             let latency = input.mean_latency()?;
             (latency >= MIN_LATENCY_GROWTH * alone)
                 .then(Symptom::default)?
-                .with_evidence(latency_vs_one(latency, alone))
+                .with_evidence(latency_vs_alone(latency, alone))
         }
         (None, _) => return None,
     };
@@ -79,14 +79,14 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
 mod tests {
     use model::observation::AtOnce;
 
-    use super::super::samples::closed;
+    use super::super::samples::closed_loop;
     use super::super::{Answer, Context, diagnose};
 
     /// Two jobs share a device of 2,000 IOPS. The rate of one job is not a limit of the device.
     #[test]
     fn a_share_of_a_device_is_not_its_limit() {
         let job = |name: &str, depth: u64, iops: f64| {
-            let mut job = closed(depth, iops);
+            let mut job = closed_loop(depth, iops);
             (job.name, job.at_once) = (name.into(), Some(AtOnce::default()));
             job
         };

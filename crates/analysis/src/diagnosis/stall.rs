@@ -1,4 +1,4 @@
-//! The storage completed nothing for some time.
+//! Detects stalls: times in which the storage completed nothing.
 
 use model::diagnosis::Answer;
 
@@ -7,12 +7,13 @@ use super::input::Input;
 use super::symptom::{Symptom, figure, figure_vs};
 use crate::attribution::{Attribution, Fault, MissedSecond};
 
-/// With fewer operations per interval on average, an empty interval may be chance.
+/// Minimum number of operations that are usual in an interval. With fewer, an interval may be empty
+/// by chance.
 const MIN_EXPECTED_OPERATIONS: f64 = 5.0;
 /// Minimum length of a stall in seconds. A single empty interval may be a gap between batches of
 /// completions.
 const MIN_STALL_SECS: f64 = 0.2;
-/// A stall is longer than this many median latencies.
+/// Minimum length of a stall as a multiple of the median latency.
 const MIN_MEDIAN_LATENCIES: f64 = 5.0;
 
 pub(super) const STALL: Signature = Signature {
@@ -23,7 +24,7 @@ pub(super) const STALL: Signature = Signature {
 };
 
 pub(super) fn detect(input: &Input<'_>) -> Option<Symptom> {
-    let mut stalls = stalls(input);
+    let mut stalls = find_stalls(input);
     if let Some(attribution) = Attribution::new(input.observation, None) {
         stalls.retain(|stall| !is_generator_pause(&attribution, *stall));
     }
@@ -51,8 +52,8 @@ pub(super) fn detect(input: &Input<'_>) -> Option<Symptom> {
     )
 }
 
-/// Start and length of each stall in seconds, caused by the storage or by the host.
-pub(super) fn stalls(input: &Input<'_>) -> Vec<(f64, f64)> {
+/// Start and length of each stall in seconds, whether the storage or the host caused it.
+pub(super) fn find_stalls(input: &Input<'_>) -> Vec<(f64, f64)> {
     let usual_operations = model::stats::median(&input.interval_rates) * input.interval_secs;
     let latency = input
         .observation
@@ -76,8 +77,8 @@ pub(super) fn stalls(input: &Input<'_>) -> Vec<(f64, f64)> {
     found
 }
 
-/// True if most operations missing in the stall were never issued. Then the host paused, not the
-/// storage.
+/// True if the host issued most of the operations missing in the stall late or never. Then the host
+/// paused, not the storage.
 fn is_generator_pause(attribution: &Attribution, (start, length): (f64, f64)) -> bool {
     let (mut storage, mut others) = (0.0, 0.0);
     let touches = |missed: &&MissedSecond| missed.at < start + length && missed.at + 1.0 > start;

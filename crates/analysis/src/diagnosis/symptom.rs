@@ -1,8 +1,8 @@
-//! The report of a matching signature.
+//! What a signature reports when it matches.
 
 use model::diagnosis::Evidence;
 
-/// An answer, without its name.
+/// The sentence, evidence and advice for an answer. The signature holds the answer itself.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Symptom {
     pub(super) sentence: String,
@@ -32,7 +32,7 @@ impl Symptom {
     }
 }
 
-/// A figure without a reference value.
+/// Evidence that is a single figure.
 pub(super) fn figure(what: &str, value: f64, unit: &str) -> Evidence {
     Evidence {
         what: what.into(),
@@ -42,7 +42,7 @@ pub(super) fn figure(what: &str, value: f64, unit: &str) -> Evidence {
     }
 }
 
-/// A figure with the reference value it is compared with.
+/// Evidence that compares a figure with the reference value `against`; `which` names the reference.
 pub(super) fn figure_vs(what: &str, value: f64, unit: &str, against: f64, which: &str) -> Evidence {
     Evidence {
         against: Some(against),
@@ -51,8 +51,9 @@ pub(super) fn figure_vs(what: &str, value: f64, unit: &str, against: f64, which:
     }
 }
 
-/// The mean latency, with that of one operation at a time as reference, both in nanoseconds.
-pub(super) fn latency_vs_one(latency: f64, alone: f64) -> Evidence {
+/// Evidence that compares the mean latency with that of one operation at a time (`alone`), both in
+/// nanoseconds.
+pub(super) fn latency_vs_alone(latency: f64, alone: f64) -> Evidence {
     figure_vs(
         "mean latency",
         latency / 1e6,

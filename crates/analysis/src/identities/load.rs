@@ -1,4 +1,5 @@
-//! Compares Little's law, the rate and the mix with the requested load.
+//! Compares the measured operations in flight (by Little's law), rate and mix with the requested
+//! load.
 
 use model::finding::{Finding, Severity};
 use model::observation::Observation;
@@ -7,9 +8,9 @@ use serde::Serialize;
 
 use super::Rule;
 
-/// Tolerance, as a share of the depth, within which a queue counts as full.
+/// A queue counts as full if its fill deviates from the depth by at most this share.
 const TOLERANCE: f64 = 0.01;
-/// A queue filled to less than this share is a warning; above it, a note.
+/// A queue that is not full is a warning below this share of the depth, and a note above it.
 const WARNING_BELOW: f64 = 0.95;
 /// Tolerated deviation of the mix, in percentage points.
 const MAX_DRIFT_POINTS: f64 = 1.0;
@@ -23,11 +24,11 @@ pub struct Little {
     pub depth: Option<u64>,
     /// Operations in flight divided by the depth.
     pub share: Option<f64>,
-    /// Allowed error of `share` from rounding and window edges.
+    /// Tolerated deviation of `share` from 1, including rounding and the edges of the window.
     pub tolerance: f64,
 }
 
-/// Little's law for a load; `None` without rate or latency.
+/// Computes the operations in flight of a load; `None` if the rate or the latency is unknown.
 pub fn little(load: &Observation) -> Option<Little> {
     let in_flight = load.in_flight()?;
     let mean = load.total.latency.as_ref()?.mean_ns?;
@@ -44,7 +45,7 @@ pub fn little(load: &Observation) -> Option<Little> {
     })
 }
 
-/// Rounding error of a printed mean, as a share of the mean: DiskSpd and Vdbench print thousandths
+/// Rounding error of a printed mean, as a share of the mean. DiskSpd and Vdbench print thousandths
 /// of a millisecond.
 fn mean_rounding(load: &Observation, mean: f64) -> f64 {
     match load.tool.as_str() {
@@ -56,18 +57,18 @@ fn mean_rounding(load: &Observation, mean: f64) -> f64 {
 /// The deviation of a queue from a full one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum QueueDeviation {
-    /// More operations in flight than slots: a figure is wrong.
+    /// More operations were in flight than there are slots, so one of the figures is wrong.
     Beyond,
-    /// Not full, with the severity of that.
+    /// The queue was not full; the severity depends on how much was missing.
     Short(Severity),
 }
 
 impl Little {
-    /// Deviation of the queue from full; `None` if it was full or the depth is unknown. `above` is
-    /// an additional tolerance for shares above 1.
-    pub(crate) fn queue_deviation(&self, above: f64) -> Option<QueueDeviation> {
+    /// The deviation of the queue from a full one; `None` if it was full or the depth is unknown.
+    /// Shares above 1 have `extra_tolerance` in addition.
+    pub(crate) fn queue_deviation(&self, extra_tolerance: f64) -> Option<QueueDeviation> {
         let share = self.share?;
-        if share > 1.0 + self.tolerance + above {
+        if share > 1.0 + self.tolerance + extra_tolerance {
             return Some(QueueDeviation::Beyond);
         }
         let severity = if share < WARNING_BELOW {
@@ -78,7 +79,7 @@ impl Little {
         (share < 1.0 - self.tolerance).then_some(QueueDeviation::Short(severity))
     }
 
-    /// Little's law for exact counts.
+    /// The operations in flight that fathom counted exactly, instead of rate × latency.
     pub(crate) fn from_counts(found: &InFlight) -> Little {
         Little {
             in_flight: found.average,
@@ -92,10 +93,10 @@ impl Little {
 pub(super) const LITTLE: Rule = Rule {
     names: &["QD-NOT-ACHIEVED", "LITTLE-MISMATCH"],
     about: "Operations in flight (rate × latency), compared with the queue depth.",
-    detect: |load, _, findings| findings.extend(judge(load)),
+    detect: |load, _, findings| findings.extend(check_queue_depth(load)),
 };
 
-fn judge(load: &Observation) -> Option<Finding> {
+fn check_queue_depth(load: &Observation) -> Option<Finding> {
     let found = little(load)?;
     let depth = found.depth?;
     let what = format!("on average {:.2} of {depth} operations were in flight", found.in_flight);
@@ -129,7 +130,7 @@ fn judge(load: &Observation) -> Option<Finding> {
     Some(finding.why(why).help(help))
 }
 
-/// Vdbench prints tenths of an operation in flight.
+/// Rounding error of the operations in flight that Vdbench prints, with one decimal.
 const IN_FLIGHT_ROUNDING: f64 = 0.05;
 
 pub(super) const STATED_IN_FLIGHT: Rule = Rule {
@@ -142,8 +143,8 @@ pub(super) const STATED_IN_FLIGHT: Rule = Rule {
         let mean = load.total.latency.as_ref().and_then(|latency| latency.mean_ns);
         let allowed =
             IN_FLIGHT_ROUNDING + (TOLERANCE + mean_rounding(load, mean.unwrap_or(0.0))) * counted.max(stated_in_flight);
-        // Response times of a paced load may start at the due time, before the operation was in
-        // flight; then the law gives more.
+        // Response times of a paced load may start when an operation is due, before it is in
+        // flight. Rate × latency then exceeds the operations in flight, which is not an error.
         let difference = match load.load.closed_loop {
             Some(false) => stated_in_flight - counted,
             _ => (counted - stated_in_flight).abs(),
@@ -152,8 +153,7 @@ pub(super) const STATED_IN_FLIGHT: Rule = Rule {
             let what = format!(
                 "rate × latency gives {counted:.2} operations in flight; the report states {stated_in_flight:.2}"
             );
-            // Tools count operations in flight differently, so this alone does not make the figures
-            // invalid.
+            // Only a warning: tools count operations in flight differently.
             let finding = Finding::new("IN-FLIGHT-MISMATCH", Severity::Warning, what).at(&*load.name);
             let finding = finding.why(
                 "by Little's law the two must be equal: rate, latency or queue depth may have been edited, mistyped \
@@ -164,7 +164,7 @@ pub(super) const STATED_IN_FLIGHT: Rule = Rule {
     },
 };
 
-/// Minimum share of a requested rate.
+/// Minimum share of the requested rate that must complete.
 const MIN_RATE_SHARE: f64 = 0.97;
 
 pub(super) const RATE: Rule = Rule {
@@ -174,7 +174,8 @@ pub(super) const RATE: Rule = Rule {
         let (Some(requested), Some(found)) = (load.load.rate_iops, load.total.iops) else {
             return;
         };
-        // Vdbench draws the arrival times, so their number varies: three standard deviations.
+        // Vdbench draws arrival times at random, so their number varies. Allow three standard
+        // deviations.
         let arrivals = load.measured_ns.map(|time| requested * time.as_secs());
         let chance = match arrivals.filter(|_| load.tool == "Vdbench") {
             Some(arrivals) => 3.0 / arrivals.max(1.0).sqrt(),
@@ -205,7 +206,7 @@ pub(super) const MIX: Rule = Rule {
         };
         let (requested, found) = (100.0 - requested, 100.0 - found);
         let share = requested / 100.0;
-        // Three standard deviations of a share drawn at random.
+        // Allow three standard deviations, because each operation's direction is drawn at random.
         let by_rate = || Some(load.total.iops? * load.measured_ns?.as_secs());
         let operations = load.total.operations.map(|n| n as f64).or_else(by_rate);
         let chance = operations.map_or(0.0, |n| 300.0 * (share * (1.0 - share) / n.max(1.0)).sqrt());
@@ -227,7 +228,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_full_queue_is_counted_and_silent() {
+    fn only_a_queue_that_is_not_full_has_a_finding() {
         let found = little(&sound()).expect("a complete load");
         assert_eq!((found.in_flight, found.depth), (64.0, Some(64)));
         let mut load = sound();
@@ -242,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn stated_operations_in_flight_are_compared_with_the_law() {
+    fn stated_operations_in_flight_are_compared_with_littles_law() {
         let mut load = sound();
         load.stated.in_flight = Some(64.6);
         assert_eq!(rules(&load), ["MAX-ONE-SAMPLE"], "0.05 and 1 % of 64.6 make 0.696");
@@ -263,9 +264,10 @@ mod tests {
     }
 
     #[test]
-    fn missed_rates_and_mixes_are_reported() {
+    fn a_missed_rate_or_mix_is_reported() {
         let mut load = sound();
-        // 200 arrivals, so 200 ± 42: 173 is 13.5 % below, 150 is 25 %.
+        // 200 requested arrivals vary by ± 42. A rate of 86.5 (173 arrivals) is within that, and
+        // one of 75 (150 arrivals) is not.
         let mut drawn = Observation {
             measured_ns: Some(model::Nanos::secs(2)),
             ..sound()

@@ -1,4 +1,4 @@
-//! `fathom convert`.
+//! The `fathom convert` command.
 
 use std::io::IsTerminal;
 
@@ -27,13 +27,13 @@ use crate::session::Session;
 )]
 pub struct Args {
     /// The dialect to translate to [default: the others of fio, diskspd, native]
-    #[arg(long, value_name = "DIALECT", value_parser = dialects())]
+    #[arg(long, value_name = "DIALECT", value_parser = dialect_value_parser())]
     to: Option<String>,
     #[command(flatten)]
     source: SourceArgs,
 }
 
-fn dialects() -> PossibleValuesParser {
+fn dialect_value_parser() -> PossibleValuesParser {
     let native = PossibleValue::new("native").alias("fathom");
     PossibleValuesParser::new([
         PossibleValue::new("fio"),
@@ -44,60 +44,63 @@ fn dialects() -> PossibleValuesParser {
     ])
 }
 
-/// Translates a test.
+/// Prints the test in the requested dialect, or else its equivalents, and what is lost or differs.
 pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
-    let mut words = args.source.source.clone();
-    let behind = take_dialect(&mut words);
-    let wanted = args.to.clone().or(behind);
-    let wanted = wanted.map(|name| dialect(&name)).transpose()?;
-    let source = source::read(session, &words)?;
+    let mut source_args = args.source.source.clone();
+    let trailing = take_dialect(&mut source_args);
+    let wanted = args.to.clone().or(trailing);
+    let wanted = wanted.map(|name| parse_dialect(&name)).transpose()?;
+    let source = source::read(session, &source_args)?;
     let conversions = match wanted {
         Some(dialect) => vec![convert::to(dialect, &source.plan)],
         None => convert::equivalents(&source.plan),
     };
-    let headed = conversions.len() > 1;
-    let texts: Vec<String> = conversions.iter().map(|conversion| text(conversion, headed)).collect();
-    print(&texts.join("\n"))?;
+    let with_heading = conversions.len() > 1;
+    let texts: Vec<String> = conversions
+        .iter()
+        .map(|conversion| format_conversion(conversion, with_heading))
+        .collect();
+    print_job(&texts.join("\n"))?;
     let print_difference = |kind: &str, what: &str| screen::note(&format!("{kind}: {what}"));
-    source.lost.iter().for_each(|of| print_difference("lost", of));
+    source.lost.iter().for_each(|item| print_difference("lost", item));
     for conversion in &conversions {
         conversion
             .lost
             .iter()
-            .for_each(|of| print_difference("lost", &of.to_string()));
+            .for_each(|item| print_difference("lost", &item.to_string()));
     }
-    source.differs.iter().for_each(|of| print_difference("differs", of));
+    source.differs.iter().for_each(|item| print_difference("differs", item));
     for conversion in &conversions {
         conversion
             .differs
             .iter()
-            .for_each(|of| print_difference("differs", &of.to_string()));
+            .for_each(|item| print_difference("differs", &item.to_string()));
     }
     let complete = source.lost.is_empty() && conversions.iter().all(|conversion| conversion.lost.is_empty());
     Ok(if complete { Exit::Done } else { Exit::Partial })
 }
 
-/// Prints a job: unchanged to a file or pipe, with escapes on a terminal.
-fn print(text: &str) -> Result<(), Faults> {
+/// Prints a job. On a terminal, control characters are escaped; a file or pipe gets it unchanged.
+fn print_job(text: &str) -> Result<(), Faults> {
     match std::io::stdout().is_terminal() {
         true => screen::put(text).map(drop),
         false => screen::put_bytes(text),
     }
 }
 
-/// Removes `--to DIALECT` from the arguments of the source, which it may follow: no dialect has
-/// such an option.
-fn take_dialect(words: &mut Vec<String>) -> Option<String> {
-    if let Some(index) = words.iter().position(|word| word.starts_with("--to=")) {
-        return words.remove(index).strip_prefix("--to=").map(str::to_owned);
+/// Removes `--to DIALECT` from the arguments of the source and returns DIALECT. The option may
+/// follow the source, because no dialect has an option of that name.
+fn take_dialect(args: &mut Vec<String>) -> Option<String> {
+    if let Some(index) = args.iter().position(|arg| arg.starts_with("--to=")) {
+        return args.remove(index).strip_prefix("--to=").map(str::to_owned);
     }
-    let index = words.iter().position(|word| word == "--to")?;
-    // Keeps the first argument, which is the source.
-    let is_whole = index > 0 && index + 1 < words.len();
-    is_whole.then(|| words.drain(index..=index + 1).next_back()).flatten()
+    let index = args.iter().position(|arg| arg == "--to")?;
+    // The first argument is always the source, even if it is `--to`.
+    let is_complete = index > 0 && index + 1 < args.len();
+    is_complete.then(|| args.drain(index..=index + 1).next_back()).flatten()
 }
 
-fn dialect(name: &str) -> Result<Dialect, Faults> {
+fn parse_dialect(name: &str) -> Result<Dialect, Faults> {
     match name {
         "fio" => Ok(Dialect::Fio),
         "diskspd" => Ok(Dialect::Diskspd),
@@ -113,11 +116,11 @@ fn dialect(name: &str) -> Result<Dialect, Faults> {
     }
 }
 
-/// The text of a conversion, with its one-line form, and a heading if there are several
-/// conversions.
-fn text(conversion: &Conversion, headed: bool) -> String {
+/// Formats a conversion. Its one-line form comes first, as a comment, below a heading if there are
+/// several conversions.
+fn format_conversion(conversion: &Conversion, with_heading: bool) -> String {
     let mut text = String::new();
-    if headed {
+    if with_heading {
         let name = match conversion.dialect {
             Dialect::Native => "native",
             Dialect::Fio => "fio",

@@ -16,7 +16,7 @@ const DEFAULT_SIZE: u64 = 1 << 30;
 /// Minimum size; smaller files do not show the performance of a disk.
 const MIN_SIZE: u64 = 16 << 20;
 /// The share of the file system that preparation leaves free.
-const FREE_SHARE_MIN: f64 = 0.20;
+const MIN_FREE_SHARE: f64 = 0.20;
 /// The share of a nearly full file system that may still be used.
 const NEGLIGIBLE_SHARE: f64 = 0.01;
 
@@ -238,14 +238,14 @@ fn action_for_missing(target: &Target, path: &Path) -> Result<Action, TargetErro
 pub(super) fn fillable_bytes(total: u64, available: u64) -> u64 {
     let part = |share: f64| (total as f64 * share) as u64;
     let negligible = part(NEGLIGIBLE_SHARE).min(available / 2);
-    available.saturating_sub(part(FREE_SHARE_MIN)).max(negligible)
+    available.saturating_sub(part(MIN_FREE_SHARE)).max(negligible)
 }
 
 /// The rule of [`fillable_bytes`] that a larger file would violate.
 pub(super) fn broken_rule(total: u64, available: u64) -> &'static str {
     let fillable = fillable_bytes(total, available);
     match () {
-        () if fillable + (total as f64 * FREE_SHARE_MIN) as u64 <= available => {
+        () if fillable + (total as f64 * MIN_FREE_SHARE) as u64 <= available => {
             "leave less than 20 % of its file system free"
         }
         () if fillable == available / 2 => {

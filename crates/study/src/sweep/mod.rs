@@ -33,7 +33,7 @@ pub const MAX_POINT_TIME: Nanos = Nanos::secs(300);
 /// The default of `--over`.
 pub const DEFAULT_OVER: &str = "depth=1..512";
 /// Minimum relative gain of the rate when the queue slots are doubled.
-const GROWTH_MIN: f64 = 0.05;
+const MIN_GROWTH: f64 = 0.05;
 
 /// Settings of a sweep.
 #[derive(Clone, Debug, PartialEq)]
@@ -245,7 +245,7 @@ impl Sweep {
         let iops = found.total.iops?;
         let has_gained = next
             .iops_with_fewer_slots
-            .is_none_or(|before| iops >= before * (1.0 + GROWTH_MIN));
+            .is_none_or(|before| iops >= before * (1.0 + MIN_GROWTH));
         let service = found.total.latency.as_ref()?;
         let meets_limit = |limit: &Limit| {
             let figure = match limit.figure {

@@ -35,7 +35,7 @@ pub const QUICK_WARM_UP: Nanos = Nanos::secs(5);
 /// Minimum rate that one worker issues on any current machine, in operations per second.
 const WORKER_IOPS: f64 = 50_000.0;
 /// Operations in flight that one worker handles without falling behind its schedule.
-const WORKER_DEPTH_MAX: u32 = 64;
+const MAX_WORKER_DEPTH: u32 = 64;
 
 /// A load that moves less than this share of a promised throughput does not test it.
 const MIN_TESTED_SHARE: f64 = 0.95;
@@ -273,7 +273,7 @@ impl Verification {
         let in_flight = rate * self.promise.latency_secs().unwrap_or(DEFAULT_LATENCY_SECS);
         let enough = (rate / WORKER_IOPS)
             .ceil()
-            .max((in_flight / f64::from(WORKER_DEPTH_MAX)).ceil()) as u32;
+            .max((in_flight / f64::from(MAX_WORKER_DEPTH)).ceil()) as u32;
         // One worker drives a simulated device fastest.
         let max = if !self.simulated.is_empty() {
             1

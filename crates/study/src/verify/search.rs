@@ -1,7 +1,8 @@
-//! Finds the number of queue slots that a promise needs. If a latency is promised, Little's law
-//! gives the number of operations in flight; more slots stay unused. If only a rate is promised,
-//! the required depth is unknown: probes raise it until the rate is met or more depth gains
-//! nothing.
+//! Finds the number of queue slots that a promise needs.
+//!
+//! If a latency is promised, Little's law gives the number of operations in flight; more slots
+//! would stay unused. If only a rate is promised, the required depth is unknown. Short probes then
+//! double it until the storage reaches the rate, or until more depth gains nothing.
 
 use analysis::attribution::{Attribution, Fault};
 use analysis::policies::{DEFAULT_LATENCY_SECS, open_loop_slots};
@@ -12,40 +13,41 @@ use model::{Bytes, Nanos};
 
 use super::Verification;
 
-/// Upper limit of the slots.
+/// Upper limit of the slots of an attempt.
 pub const SLOTS_MAX: u32 = 4096;
 /// Upper limit of the buffers of all slots together, in bytes.
-const BUFFERS_MAX: u64 = 1 << 30;
+const MAX_BUFFER_BYTES: u64 = 1 << 30;
 /// Measured time of a probe.
 pub const PROBE_TIME: Nanos = Nanos::secs(5);
 /// Warm-up of a probe.
 pub const PROBE_WARM_UP: Nanos = Nanos::secs(1);
 /// Upper limit of the number of full windows.
-const WINDOWS_MAX: usize = 3;
-/// A probe that reaches this share of the rate has met it.
-const MET_SHARE: f64 = 0.995;
-/// A full window gets this multiple of the slots with which a probe met the rate. Unused slots cost
-/// nothing, and storage that slows down later needs more slots for the same rate.
-const HEADROOM: u32 = 8;
-/// Number of last seconds that must miss the rate for a probe with fewer slots to follow.
+const MAX_WINDOWS: usize = 3;
+/// A probe that reaches this share of the promised rate meets it.
+const RATE_MET_SHARE: f64 = 0.995;
+/// After a probe that met the rate, the full window gets this multiple of its slots. Unused slots
+/// cost nothing, and storage that slows down later needs more slots for the same rate.
+const HEADROOM_FACTOR: u32 = 8;
+/// The search probes fewer slots if each of this many last seconds of a window missed the rate.
 const RECHECK_SECONDS: usize = 5;
-/// Minimum relative gain of the rate when the depth is doubled.
-const GROWTH_MIN: f64 = 0.05;
+/// Minimum relative gain of the rate for a doubled depth to count as useful.
+const MIN_GROWTH: f64 = 0.05;
 
 /// Upper limit of the slots for buffers of this size.
 pub fn slots_max(block: Bytes) -> u32 {
-    let by_memory = BUFFERS_MAX / block.0.max(1);
+    let by_memory = MAX_BUFFER_BYTES / block.0.max(1);
     SLOTS_MAX.min(by_memory.min(u64::from(u32::MAX)) as u32).max(1)
 }
 
 /// One run of the promised load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attempt {
-    /// Operations that may be in flight.
+    /// Maximum number of operations in flight.
     pub slots: u32,
-    /// Number of the full window, from 1; for a probe, that of the following window.
+    /// Number of the full window, counted from 1; a probe has the number of the window that it
+    /// precedes.
     pub number: u32,
-    /// A short run that only searches for the depth.
+    /// True for a probe, a short run that only searches for the depth.
     pub is_probe: bool,
 }
 
@@ -66,17 +68,18 @@ struct Window {
     iops: f64,
     /// Slots for another window, if too few slots distorted this one.
     retry_slots: Option<u32>,
-    /// Slots with which a probe met the rate. This window missed it until its end, with more slots.
+    /// The smaller number of slots with which a probe met the rate, if this window missed the rate
+    /// until its end.
     shallower_slots: Option<u32>,
 }
 
 impl Verification {
-    /// True if neither a latency nor the user determines the depth.
+    /// True if probes must find the depth, because neither a promised latency nor the user sets it.
     pub fn needs_depth_probes(&self) -> bool {
         self.promise.latency_secs().is_none() && self.concurrency.is_none()
     }
 
-    /// Slots of the first attempt.
+    /// The number of slots of the first attempt.
     pub fn first_slots(&self) -> u32 {
         if let Some(fixed) = self.concurrency {
             return fixed.max(1);
@@ -96,7 +99,7 @@ impl Verification {
         slots_max(self.promise.workload.block)
     }
 
-    /// The next attempt; `None` if another one cannot improve the verdict.
+    /// Returns the next attempt; `None` if another one cannot improve the verdict.
     pub fn next(&self, search: &Search) -> Option<Attempt> {
         let number = search.windows.len() as u32 + 1;
         let window = |slots| Attempt {
@@ -124,7 +127,7 @@ impl Verification {
         };
         let multiplied = |factor: u32| slots.saturating_mul(factor).min(self.slots_max());
         if search.climb.met {
-            return Some(window(multiplied(HEADROOM)));
+            return Some(window(multiplied(HEADROOM_FACTOR)));
         }
         if search.climb.saturated || slots >= self.slots_max() {
             return Some(window(search.best_slots().unwrap_or(slots)));
@@ -133,7 +136,7 @@ impl Verification {
     }
 
     fn meets_rate(&self, iops: f64) -> bool {
-        iops >= MET_SHARE * self.promise.rate_iops
+        iops >= RATE_MET_SHARE * self.promise.rate_iops
     }
 
     /// Records the operations per second that a probe reached.
@@ -151,15 +154,15 @@ impl Verification {
             .map(|pair| pair[1].1 / pair[0].1.max(1e-9) - 1.0);
         let growths: Vec<f64> = growths.collect();
         if let [.., before, last] = growths[..] {
-            // If each gain is two thirds of the previous one, all further gains add up to less than
-            // three times the last.
+            // Assume that each further gain is at most two thirds of the previous one. Then all of
+            // them together are less than three times the last gain.
             let reachable = iops * (1.0 + 3.0 * last.max(0.0));
             search.climb.saturated =
-                before < GROWTH_MIN && last < GROWTH_MIN && reachable < MET_SHARE * self.promise.rate_iops;
+                before < MIN_GROWTH && last < MIN_GROWTH && reachable < RATE_MET_SHARE * self.promise.rate_iops;
         }
     }
 
-    /// Records the verdict of a full window.
+    /// Records a full window, and whether another one with more or fewer slots can help.
     pub fn record_window(&self, search: &mut Search, attempt: &Attempt, verdict: &Verdict, observed: &Observation) {
         let is_generator_limit = |judged: &analysis::verdict::ClauseVerdict| judged.cause == Some(Cause::Generator);
         let fixed = self.concurrency.is_some();
@@ -175,7 +178,7 @@ impl Verification {
                     .saturating_mul(2)
                     .max(attempt.slots.saturating_add(wait.ceil() as u32));
                 let slots = slots.min(self.slots_max());
-                (slots > attempt.slots && search.windows.len() + 1 < WINDOWS_MAX).then_some(slots)
+                (slots > attempt.slots && search.windows.len() + 1 < MAX_WINDOWS).then_some(slots)
             });
         let window = Window {
             slots: attempt.slots,
@@ -192,8 +195,8 @@ impl Verification {
     }
 }
 
-/// True if the storage missed the rate in each of the last seconds. A stall that has passed does
-/// not indicate that the depth slows the storage down, nor does a limit that was changed.
+/// True if the storage missed the rate in each of the last seconds. Only then can the depth be what
+/// slows it down: a stall that has passed or a limit that was changed has another cause.
 fn misses_rate_at_end(observed: &Observation) -> bool {
     let mut hosts = observed.seconds.iter().flat_map(|second| &second.hosts);
     if hosts.any(|host| host.changed_limits.is_some()) {
@@ -213,13 +216,13 @@ fn misses_rate_at_end(observed: &Observation) -> bool {
 }
 
 impl Search {
-    /// The slots with which the storage reached its highest rate; a deeper queue can be slower, for
-    /// example under a throttle. Of almost equal rates, the one with the most slots counts, because
+    /// The number of slots of the fastest probe. A deeper queue can be slower, for example under a
+    /// throttle. Of probes with almost equal rates, the one with the most slots counts, because
     /// more slots absorb longer stalls.
     fn best_slots(&self) -> Option<u32> {
         let rates = self.climb.probes.iter().map(|(_, iops)| *iops);
         let best = rates.max_by(f64::total_cmp)?;
-        let is_near = |(_, iops): &&(u32, f64)| *iops >= best * (1.0 - GROWTH_MIN);
+        let is_near = |(_, iops): &&(u32, f64)| *iops >= best * (1.0 - MIN_GROWTH);
         self.climb.probes.iter().rev().find(is_near).map(|(slots, _)| *slots)
     }
 
@@ -234,7 +237,7 @@ impl Search {
                 "a probe with {shallower} slots after the window did not meet the rate either: {} IOPS",
                 show(iops)
             ),
-            _ if last.iops > missed.iops * (1.0 + GROWTH_MIN) => format!(
+            _ if last.iops > missed.iops * (1.0 + MIN_GROWTH) => format!(
                 "with up to {slots} in flight the storage served only {} IOPS, but {} with {shallower}: a \
                  deeper queue slows it down, so the verdict is for {shallower}",
                 show(missed.iops),
@@ -248,7 +251,7 @@ impl Search {
         })
     }
 
-    /// The probes of the depth, if there were any.
+    /// The probes that searched for the depth, if there were any.
     pub fn climb(&self) -> Option<&Climb> {
         (!self.climb.probes.is_empty()).then_some(&self.climb)
     }
@@ -263,7 +266,7 @@ mod tests {
     use model::seconds::{HostSample, IntervalFacts, QueueUse};
 
     #[test]
-    fn a_window_has_the_depth_with_the_highest_rate() {
+    fn the_best_depth_has_the_highest_rate() {
         let climbed = |rates: &[f64]| Search {
             climb: Climb {
                 probes: rates
@@ -280,7 +283,7 @@ mod tests {
         assert_eq!(climbed(&[]).best_slots(), None);
     }
 
-    /// A window with every slot in use, and the number of operations that each second served.
+    /// A window with every slot in use, in which each second serves this number of operations.
     fn window(slots: u32, served: &[u64]) -> Observation {
         let second = |(number, operations): (usize, &u64)| Second {
             facts: IntervalFacts {
@@ -336,9 +339,9 @@ mod tests {
         (Some(probe), next, search.describe_recheck())
     }
 
-    /// A throttle may serve less from a deep queue than from a shallow one.
+    /// Some throttles serve a deep queue at a lower rate than a shallow one.
     #[test]
-    fn a_window_slower_than_its_probe_is_repeated_at_the_depth_of_the_probe() {
+    fn a_window_slower_than_its_probe_is_repeated_with_the_slots_of_the_probe() {
         let attempt = |slots, number, is_probe| Attempt {
             slots,
             number,
@@ -350,18 +353,18 @@ mod tests {
             note.unwrap()
                 .contains("with up to 256 in flight the storage served only 1300")
         );
-        // Exhausted credits do not return with fewer slots.
+        // Fewer slots do not bring back exhausted burst credits.
         let (probe, next, note) = after_missed_window(&[2000, 2000, 500, 500, 500, 500, 500, 500], 500.0);
         assert_eq!((probe, next), (Some(attempt(32, 2, true)), None));
         assert!(note.unwrap().contains("did not meet the rate either: 500 IOPS"));
-        // A lowered limit is independent of the depth.
+        // If a limit was lowered, the depth is not the cause.
         let mut lowered = window(256, &[1300; 10]);
         lowered.seconds[3].hosts.push(HostSample {
             changed_limits: Some(Vec::new()),
             ..HostSample::default()
         });
         assert!(misses_rate_at_end(&window(256, &[1300; 10])) && !misses_rate_at_end(&lowered));
-        // A stall that has passed is caused by the storage at any depth.
+        // A stall that has passed occurs at any depth, so fewer slots would not help.
         let stalled = [2000, 0, 0, 0, 2000, 2000, 2000, 2000, 2000, 2000];
         assert_eq!(after_missed_window(&stalled, 2000.0), (None, None, None));
         assert_eq!(after_missed_window(&[2000; 10], 2000.0), (None, None, None));

@@ -7,7 +7,7 @@ use model::histogram::Histogram;
 use model::observation::{CoreShare, Flow, Generator, Latency, Observation, SeriesPoint};
 use model::{Bytes, Nanos};
 
-use super::samples::{closed, with_series};
+use super::samples::{closed_loop, with_series};
 use super::{Answer, Context, Counts, KnownBurst, Network, Signature, Temperature, Verdict, compare, diagnose};
 use crate::caps::{Applies, Layer, LayerKind, Limit};
 
@@ -27,7 +27,7 @@ fn a_small_machine_limits_its_large_disks() {
         layer("VM Standard_B2ms", LayerKind::Machine, 1920.0),
         layer("4 × P30", LayerKind::Disk, 20_000.0),
     ];
-    let found = diagnose(&closed(64, 1953.31), &layers, &Context::default());
+    let found = diagnose(&closed_loop(64, 1953.31), &layers, &Context::default());
     assert_eq!(
         (found.answer, found.layer.as_deref()),
         (Answer::Cap, Some("VM Standard_B2ms"))
@@ -43,7 +43,7 @@ fn a_small_machine_limits_its_large_disks() {
 /// A host with a read cache: 78.3k cached reads and 12.6k uncached writes at the same time.
 #[test]
 fn caps_of_reads_and_writes_count_their_own_direction() {
-    let mut both = closed(128, 90_900.0);
+    let mut both = closed_loop(128, 90_900.0);
     let flow = |iops: f64| Flow {
         iops: Some(iops),
         bytes_per_sec: Some(iops * 8192.0),
@@ -72,7 +72,7 @@ fn caps_of_reads_and_writes_count_their_own_direction() {
 /// 1 MiB counts as four units of 256 KiB: 500 operations use 2000 of 2000.
 #[test]
 fn long_operations_count_in_units() {
-    let mut large = closed(16, 500.0);
+    let mut large = closed_loop(16, 500.0);
     large.load.block = Some(Bytes::mib(1));
     let disk = Layer {
         unit: Some(Bytes::kib(256)),
@@ -92,7 +92,7 @@ fn the_byte_limit_binds_for_large_operations() {
         ..layer("disk", LayerKind::Disk, 5000.0)
     };
     // 2700 × 8 KiB are 22.1 MB/s.
-    let found = diagnose(&closed(32, 2700.0), &[disk], &Context::default());
+    let found = diagnose(&closed_loop(32, 2700.0), &[disk], &Context::default());
     assert_eq!((found.answer, found.share), (Answer::Cap, Some(1.0)));
     assert!(found.sentence.contains("22.1 MB/s"), "{}", found.sentence);
 }
@@ -100,8 +100,8 @@ fn the_byte_limit_binds_for_large_operations() {
 #[test]
 fn a_second_depth_confirms_or_refutes_a_limit() {
     let disk = [layer("disk", LayerKind::Disk, 5000.0)];
-    let shallow = closed(32, 4990.0);
-    let (same, more) = (closed(64, 5005.0), closed(64, 9600.0));
+    let shallow = closed_loop(32, 4990.0);
+    let (same, more) = (closed_loop(64, 5005.0), closed_loop(64, 9600.0));
     assert_eq!(compare(&shallow, &same).unwrap().verdict, Verdict::Limit);
     let judged = |deeper| {
         let context = Context {
@@ -119,14 +119,14 @@ fn a_second_depth_confirms_or_refutes_a_limit() {
 
 #[test]
 fn a_limit_without_a_name_is_saturation() {
-    let (shallow, deeper) = (closed(32, 7000.0), closed(64, 7050.0));
+    let (shallow, deeper) = (closed_loop(32, 7000.0), closed_loop(64, 7050.0));
     let context = Context {
         deeper: Some(&deeper),
         ..Context::default()
     };
     let found = diagnose(&shallow, &[], &context);
     assert_eq!((found.answer, found.confirmed), (Answer::Saturated, Some(true)));
-    let between = closed(64, 8500.0);
+    let between = closed_loop(64, 8500.0);
     let context = Context {
         deeper: Some(&between),
         ..Context::default()
@@ -143,7 +143,7 @@ fn a_limit_without_a_name_is_saturation() {
 /// reached. The report need not state whether the loop was closed.
 #[test]
 fn a_second_depth_that_only_adds_latency_is_saturation() {
-    let deeper = closed(64, 7000.0);
+    let deeper = closed_loop(64, 7000.0);
     let flushes = Context {
         deeper: Some(&deeper),
         flushes: true,
@@ -151,7 +151,7 @@ fn a_second_depth_that_only_adds_latency_is_saturation() {
     };
     // 28.8 of 32 in flight on average; twice as many at the second depth.
     let partly_full = |depth: u64| {
-        let mut observation = closed(depth, 7000.0);
+        let mut observation = closed_loop(depth, 7000.0);
         let mean = observation.total.latency.as_mut().unwrap().mean_ns.as_mut().unwrap();
         *mean *= 0.9;
         observation
@@ -167,7 +167,7 @@ fn a_second_depth_that_only_adds_latency_is_saturation() {
     );
     assert_eq!((found.answer, found.confirmed), (Answer::Saturated, Some(true)));
     for closed_loop in [None, Some(false)] {
-        let mut shallow = closed(32, 7000.0);
+        let mut shallow = closed_loop(32, 7000.0);
         shallow.load.closed_loop = closed_loop;
         let context = Context {
             deeper: Some(&deeper),
@@ -180,7 +180,7 @@ fn a_second_depth_that_only_adds_latency_is_saturation() {
 
 #[test]
 fn a_second_depth_that_costs_operations_is_saturation() {
-    let (shallow, deeper) = (closed(32, 7000.0), closed(64, 6300.0));
+    let (shallow, deeper) = (closed_loop(32, 7000.0), closed_loop(64, 6300.0));
     let context = Context {
         deeper: Some(&deeper),
         ..Context::default()
@@ -203,8 +203,8 @@ fn a_second_depth_that_costs_operations_is_saturation() {
 /// The added operations were never in flight, so an unchanged rate does not show a limit.
 #[test]
 fn unused_depth_does_not_show_a_limit() {
-    let shallow = closed(32, 7000.0);
-    let mut deeper = closed(32, 7000.0);
+    let shallow = closed_loop(32, 7000.0);
+    let mut deeper = closed_loop(32, 7000.0);
     deeper.load.depth = Some(64);
     let context = Context {
         deeper: Some(&deeper),
@@ -221,7 +221,7 @@ fn unused_depth_does_not_show_a_limit() {
 
 #[test]
 fn without_a_second_depth_nothing_is_guessed() {
-    let found = diagnose(&closed(32, 7000.0), &[], &Context::default());
+    let found = diagnose(&closed_loop(32, 7000.0), &[], &Context::default());
     assert_eq!(found.answer, Answer::Undetermined);
     assert!(found.advice[0].contains("--confirm"));
     let tried = Context {
@@ -230,12 +230,12 @@ fn without_a_second_depth_nothing_is_guessed() {
     };
     let limits = [layer("VM", LayerKind::Machine, 7000.0)];
     for (layers, advised) in [(&[][..], "fathom sweep"), (&limits, "a larger machine")] {
-        let advice = diagnose(&closed(32, 7000.0), layers, &tried).advice.concat();
+        let advice = diagnose(&closed_loop(32, 7000.0), layers, &tried).advice.concat();
         assert!(advice.contains(advised) && !advice.contains("--confirm"), "{advice}");
     }
     assert!(!found.missing.is_empty());
     assert_eq!(
-        diagnose(&closed(1, 7000.0), &[], &Context::default()).answer,
+        diagnose(&closed_loop(1, 7000.0), &[], &Context::default()).answer,
         Answer::LatencyBound
     );
     let nothing = Observation::default();
@@ -253,7 +253,7 @@ fn an_unloaded_latency_replaces_a_second_depth() {
             ..Context::default()
         };
         // 32 in flight at 3.2 ms each.
-        diagnose(&closed(32, 10_000.0), &[], &context).answer
+        diagnose(&closed_loop(32, 10_000.0), &[], &context).answer
     };
     assert_eq!(judged(3.0e6), Answer::LatencyBound);
     assert_eq!(judged(0.5e6), Answer::Saturated);
@@ -263,7 +263,7 @@ fn an_unloaded_latency_replaces_a_second_depth() {
 #[test]
 fn a_generator_that_cannot_keep_up_comes_first() {
     let disk = [layer("disk", LayerKind::Disk, 5000.0)];
-    let mut busy = closed(32, 5000.0);
+    let mut busy = closed_loop(32, 5000.0);
     busy.generator = Some(Generator {
         busiest_worker: 0.97,
         processors: 0.97,
@@ -275,17 +275,17 @@ fn a_generator_that_cannot_keep_up_comes_first() {
         ..Context::default()
     };
     assert_eq!(diagnose(&busy, &disk, &polling).answer, Answer::Cap);
-    let mut half_empty = closed(32, 5000.0);
+    let mut half_empty = closed_loop(32, 5000.0);
     half_empty.load.depth = Some(64);
     assert_eq!(
         diagnose(&half_empty, &disk, &Context::default()).answer,
         Answer::Generator
     );
     // 32 of 34 in flight: submitting takes some time, but the disk is the limit.
-    let mut almost_full = closed(32, 5000.0);
+    let mut almost_full = closed_loop(32, 5000.0);
     almost_full.load.depth = Some(34);
     assert_eq!(diagnose(&almost_full, &disk, &Context::default()).answer, Answer::Cap);
-    let mut near = closed(32, 5000.0);
+    let mut near = closed_loop(32, 5000.0);
     near.generator = Some(Generator {
         busiest_worker: 0.5,
         processors: 0.5,
@@ -296,7 +296,7 @@ fn a_generator_that_cannot_keep_up_comes_first() {
 
 #[test]
 fn a_rate_that_is_met_is_its_own_limit() {
-    let mut paced = closed(32, 4000.0);
+    let mut paced = closed_loop(32, 4000.0);
     (paced.load.closed_loop, paced.load.rate_iops, paced.load.depth) = (Some(false), Some(4000.0), Some(64));
     let disk = [layer("disk", LayerKind::Disk, 4000.0)];
     let found = diagnose(&paced, &disk, &Context::default());
@@ -317,7 +317,7 @@ fn core(cpu: u32, user: f64, kernel: f64) -> CoreShare {
 /// remark, but not the limit.
 #[test]
 fn interrupts_on_one_processor_are_a_remark() {
-    let mut skewed = closed(64, 7177.0);
+    let mut skewed = closed_loop(64, 7177.0);
     skewed.cores = (1..8).map(|cpu| core(cpu, 0.01, 0.02)).collect();
     skewed.cores.insert(0, core(0, 0.013, 0.1229));
     let found = diagnose(&skewed, &[], &Context::default());
@@ -343,18 +343,18 @@ fn the_providers_counters_come_first() {
         ..Context::default()
     };
     let disk = [layer("gp3", LayerKind::Disk, 3000.0)];
-    let found = diagnose(&closed(32, 3000.0), &disk, &context);
+    let found = diagnose(&closed_loop(32, 3000.0), &disk, &context);
     assert_eq!(found.layer.as_deref(), Some("instance (Amazon EBS)"));
     assert_eq!(found.confirmed, Some(true));
     context.volumes[0].instance_iops_exceeded_ns = Nanos::secs(2);
-    let found = diagnose(&closed(32, 3000.0), &disk, &context);
+    let found = diagnose(&closed_loop(32, 3000.0), &disk, &context);
     assert_eq!(found.layer.as_deref(), Some("gp3"));
 }
 
 /// The measured window has only the lower level.
 #[test]
 fn credits_that_end_in_the_warm_up_are_named() {
-    let window = with_series(closed(32, 500.0), &[500.0; 60]);
+    let window = with_series(closed_loop(32, 500.0), &[500.0; 60]);
     let answer = |warm_up: Vec<f64>| {
         let context = Context {
             warm_up_rates: warm_up,
@@ -395,7 +395,7 @@ fn known_credits_are_named_with_their_refill() {
         bursts: vec![burst],
         ..Context::default()
     };
-    let found = diagnose(&with_series(closed(32, 1987.0), &series), &[], &context);
+    let found = diagnose(&with_series(closed_loop(32, 1987.0), &series), &[], &context);
     assert_eq!((found.answer, found.layer.as_deref()), (Answer::BurstEnd, Some("gp2")));
     let refill = found.evidence.iter().find(|one| one.unit == "s").unwrap();
     // (3000 − 300) × 100 s of credits at 300 per second.
@@ -411,7 +411,10 @@ fn packet_loss_and_heat_are_recognised() {
         }),
         ..Context::default()
     };
-    assert_eq!(diagnose(&closed(32, 7000.0), &[], &context).answer, Answer::Network);
+    assert_eq!(
+        diagnose(&closed_loop(32, 7000.0), &[], &context).answer,
+        Answer::Network
+    );
     let falling: Vec<f64> = (0..60).map(|second| 7000.0 - 30.0 * f64::from(second)).collect();
     let hot = Context {
         temperature: Some(Temperature {
@@ -420,7 +423,7 @@ fn packet_loss_and_heat_are_recognised() {
         }),
         ..Context::default()
     };
-    let observation = with_series(closed(32, 6100.0), &falling);
+    let observation = with_series(closed_loop(32, 6100.0), &falling);
     assert_eq!(diagnose(&observation, &[], &hot).answer, Answer::Thermal);
     // Without the temperature, only the drift is known.
     assert_eq!(diagnose(&observation, &[], &Context::default()).answer, Answer::Drift);
@@ -428,7 +431,7 @@ fn packet_loss_and_heat_are_recognised() {
 
 #[test]
 fn more_in_flight_than_the_depth_is_reported() {
-    let mut wrong = closed(32, 7000.0);
+    let mut wrong = closed_loop(32, 7000.0);
     wrong.load.depth = Some(16);
     let found = diagnose(&wrong, &[], &Context::default());
     assert!(found.also.iter().any(|remark| remark.rule == "LITTLE-MISMATCH"));
@@ -447,7 +450,7 @@ fn every_signature_is_explained() {
 #[test]
 fn a_rate_that_recovers_has_not_risen() {
     let series = [vec![6000.0; 25], vec![5000.0; 12], vec![6000.0; 25]].concat();
-    let found = diagnose(&with_series(closed(32, 5806.0), &series), &[], &Context::default());
+    let found = diagnose(&with_series(closed_loop(32, 5806.0), &series), &[], &Context::default());
     assert_eq!(found.answer, Answer::Undetermined);
     assert!(
         !found.sentence.contains("rose") && !found.sentence.contains("fell"),
@@ -461,7 +464,7 @@ fn a_rate_that_recovers_has_not_risen() {
 #[test]
 fn a_plain_queue_is_not_a_throttle() {
     let waves = |swing: u64| {
-        let mut observation = closed(16, 40_000.0);
+        let mut observation = closed_loop(16, 40_000.0);
         let point_at = |number: u64| SeriesPoint {
             start_ns: Nanos::millis(100 * number),
             length_ns: Nanos::millis(100),
@@ -490,7 +493,7 @@ fn a_plain_queue_is_not_a_throttle() {
 #[test]
 fn a_step_of_writes_without_credits_is_a_full_cache() {
     let series = [vec![5000.0; 12], vec![1500.0; 18]].concat();
-    let mut writes = with_series(closed(32, 2900.0), &series);
+    let mut writes = with_series(closed_loop(32, 2900.0), &series);
     writes.directions.write = writes.directions.read.take();
     writes.load.read_percent = Some(0.0);
     let found = diagnose(&writes, &[], &Context::default());

@@ -4,12 +4,12 @@ use model::observation::{CoreShare, Generator, Observation, Second};
 use model::seconds::{BusyProcess, DeviceSample, HostSample, IntervalFacts};
 use model::{Bytes, Nanos};
 
-use super::super::samples::{closed, with_series};
+use super::super::samples::{closed_loop, with_series};
 use super::super::{Answer, Context, Diagnosis, Question, diagnose};
 
 /// A paced load that reached 1,000 of 1,200 IOPS; `second` edits the facts of each second.
 fn paced(second: impl Fn(&mut Second)) -> Observation {
-    let mut observation = closed(32, 1000.0);
+    let mut observation = closed_loop(32, 1000.0);
     observation.load.closed_loop = Some(false);
     observation.load.rate_iops = Some(1200.0);
     observation.load.workers = Some(1);
@@ -161,7 +161,7 @@ fn catching_up_does_not_hide_a_neighbour() {
         let peak = if number < 10 { 11_400.0 } else { 7_000.0 };
         series[start + length] = peak;
     }
-    let mut observation = with_series(closed(32, 5999.0), &series);
+    let mut observation = with_series(closed_loop(32, 5999.0), &series);
     (observation.load.closed_loop, observation.load.rate_iops) = (Some(false), Some(6000.0));
     let found = judged(&observation, Question::MissedLatency);
     assert_eq!(found.answer, Answer::Noisy, "{}", found.sentence);
@@ -200,7 +200,7 @@ fn an_outage_is_not_the_requested_rate() {
 /// `fathom verify` once advised to remove the promised rate itself.
 #[test]
 fn advice_keeps_the_promised_rate() {
-    let mut load = closed(32, 1000.0);
+    let mut load = closed_loop(32, 1000.0);
     (load.load.closed_loop, load.load.rate_iops) = (Some(false), Some(1000.0));
     let found = judged(&load, Question::MissedRate);
     assert_eq!(found.answer, Answer::Cap, "{}", found.sentence);
@@ -233,7 +233,7 @@ fn a_growing_backlog_is_not_a_drift() {
 
 #[test]
 fn evidence_names_the_service_time_of_paced_loads() {
-    let mut both = closed(32, 1000.0);
+    let mut both = closed_loop(32, 1000.0);
     let names = |observation: &Observation| -> Vec<String> {
         let found = diagnose(observation, &[], &Context::default());
         found.evidence.into_iter().map(|one| one.what).collect()

@@ -82,10 +82,10 @@ fn the_page_is_current() {
     if std::env::var_os("FATHOM_UPDATE").is_some() {
         std::fs::write(&path, &page).unwrap();
     }
-    let there = std::fs::read_to_string(&path).unwrap_or_default();
+    let current = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(
-        there == page,
-        "docs/diskspd.md is not what the table gives; FATHOM_UPDATE=1 writes it anew"
+        current == page,
+        "docs/diskspd.md is outdated; regenerate it with FATHOM_UPDATE=1"
     );
 }
 

@@ -174,10 +174,10 @@ fn the_page_is_current() {
     if std::env::var_os("FATHOM_UPDATE").is_some() {
         fs::write(&path, &page).unwrap();
     }
-    let there = fs::read_to_string(&path).unwrap_or_default();
+    let current = fs::read_to_string(&path).unwrap_or_default();
     assert!(
-        there == page,
-        "docs/fio.md is not what the tables give; FATHOM_UPDATE=1 writes it anew"
+        current == page,
+        "docs/fio.md is outdated; regenerate it with FATHOM_UPDATE=1"
     );
 }
 

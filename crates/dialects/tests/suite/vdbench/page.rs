@@ -26,14 +26,14 @@ fn parameters() -> String {
         );
         for row in ROWS.iter().filter(|row| row.section == section) {
             let exact = if row.exact { " (whole)" } else { "" };
-            let env = match row.status {
+            let support = match row.status {
                 Status::Supported => "supported".to_owned(),
                 Status::WithoutEffect(why) => format!("no effect: {why}"),
                 Status::Refused(why) => format!("refused: {why}"),
             };
             let _ = writeln!(
                 text,
-                "| `{}`{exact} | {} | {} | {env} |",
+                "| `{}`{exact} | {} | {} | {support} |",
                 row.name, row.default, row.help
             );
         }
@@ -49,10 +49,10 @@ fn the_page_is_current() {
     if std::env::var_os("FATHOM_UPDATE").is_some() {
         std::fs::write(&path, &page).unwrap();
     }
-    let there = std::fs::read_to_string(&path).unwrap_or_default();
+    let current = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(
-        there == page,
-        "docs/vdbench.md is not what the table gives; FATHOM_UPDATE=1 writes it anew"
+        current == page,
+        "docs/vdbench.md is outdated; regenerate it with FATHOM_UPDATE=1"
     );
 }
 
