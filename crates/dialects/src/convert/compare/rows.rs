@@ -215,7 +215,8 @@ pub(super) const ROWS: &[Row] = rows! {
     "target.kind" ["target", "filename", "target"] => Lost, Words(parts::target_kind);
     "target.prepare.size" ["size", "size", "-c"] => Lost, Both(parts::file_size);
     "target.prepare" ["target", "filename", "-c"] => Habit, Both(parts::preparation);
-    "plan.prepare plan.prepare_once step.prepare" ["target", "filename", "-c"] => Lost, Both(parts::recreation_per_step);
+    "plan.prepare plan.prepare_once step.prepare" ["target", "filename", "-c"] =>
+        Lost, Both(parts::recreation_per_step);
     "target.at_end" ["keep", "unlink", ""] => Lost, Both(parts::file_removal);
     "stream.region" ["offset, size", "offset, size", "-B, -f"] => Lost, Both(parts::region);
     "stream.mix" ["read, write, trim", "rw, rwmixwrite", "-w"] => Lost, Both(parts::mix);

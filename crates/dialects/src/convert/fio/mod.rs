@@ -159,8 +159,8 @@ fn unwritable_values(plan: &Plan, sections: &[SectionText]) -> Vec<Lost> {
     sections.iter().flat_map(of_section).collect()
 }
 
-/// Reports trims of a file. fio trims only devices; its `falloc` engine punches holes, but writes no
-/// data.
+/// Reports trims of a file. fio trims only devices; its `falloc` engine punches holes, but writes
+/// no data.
 fn file_trims(section: &SectionText) -> Option<Lost> {
     let value = |name: &str| {
         let (_, value) = section.options.iter().find(|(row, _)| row.name == name)?;

@@ -122,8 +122,8 @@ pub(in crate::convert::compare) fn file_removal(pair: &Pair<'_>) -> Difference {
 }
 
 pub(in crate::convert::compare) fn region(pair: &Pair<'_>) -> Difference {
-    // If the size is unknown, compare the regions at two sizes. One percent of each is a multiple of
-    // any block size, so rounding makes no difference.
+    // If the size is unknown, compare the regions at two sizes. One percent of each is a multiple
+    // of any block size, so rounding makes no difference.
     let known = known_size(pair.wanted.target).map(|size| vec![size]);
     let sizes = known.unwrap_or_else(|| vec![100 << 48, 300 << 40]);
     let areas = |region: &Region| sizes.iter().map(|size| region.resolve(*size)).collect::<Vec<_>>();
