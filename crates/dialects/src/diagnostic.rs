@@ -1,34 +1,34 @@
-//! A mistake in a text: what, where, why, and what to do. The only road from a dialect to the
-//! screen.
+//! Errors in job files, command lines and imported reports, with their location and advice. Every
+//! dialect reports its errors in this form.
 
 use std::fmt;
 
 use model::visible::excerpt;
 
-/// One complaint about a text.
+/// An error in a job file, a command line or an imported report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// The mistake, in a sentence.
+    /// Describes the error in one sentence.
     pub what: String,
-    /// Where in the text.
+    /// Its location, if known.
     pub at: Option<Place>,
-    /// Advice on what to do.
+    /// How to correct it.
     pub help: Option<String>,
 }
 
-/// A place in a text.
+/// A location in a file or on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     /// The file, or `command line`.
     pub file: String,
-    /// Number of the line, counted from 1; 0 if it has none.
+    /// Line number, from 1; 0 if there is none.
     pub line: usize,
-    /// The text at that place.
+    /// The text at that location.
     pub text: String,
 }
 
 impl Place {
-    /// A part of the command line.
+    /// Creates the location of an argument.
     pub fn on_command_line(text: impl Into<String>) -> Place {
         Place {
             file: "command line".into(),
@@ -39,7 +39,7 @@ impl Place {
 }
 
 impl Diagnostic {
-    /// A complaint without place and help.
+    /// Creates an error without location and help.
     pub fn new(what: impl Into<String>) -> Diagnostic {
         Diagnostic {
             what: what.into(),
@@ -48,7 +48,7 @@ impl Diagnostic {
         }
     }
 
-    /// Adds the place.
+    /// Adds the location.
     pub fn at(self, place: Place) -> Diagnostic {
         Diagnostic {
             at: Some(place),
@@ -56,7 +56,7 @@ impl Diagnostic {
         }
     }
 
-    /// Adds what to do.
+    /// Adds advice.
     pub fn help(self, help: impl Into<String>) -> Diagnostic {
         Diagnostic {
             help: Some(help.into()),
@@ -66,7 +66,7 @@ impl Diagnostic {
 }
 
 impl fmt::Display for Place {
-    /// `file:line  text`, the text cut where it is long.
+    /// Formats as `file:line  text`; a long text is shortened.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (file, text) = (&self.file, excerpt(&self.text));
         match self.line {
@@ -77,7 +77,7 @@ impl fmt::Display for Place {
 }
 
 impl fmt::Display for Diagnostic {
-    /// `what`, then the place and the help on lines of their own.
+    /// Formats `what`, then location and help, each on its own line.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{}", self.what)?;
         if let Some(place) = &self.at {

@@ -1,4 +1,4 @@
-//! Events of a run as newline-delimited JSON, for programs that watch it.
+//! Prints the events of a run as newline-delimited JSON, for programs that monitor it.
 
 use model::Direction;
 use model::JsonSchema;
@@ -14,7 +14,7 @@ use crate::summary::Summary;
 pub enum Line {
     /// An interval, with its figures.
     Interval(IntervalLine),
-    /// The end, with the figures of the whole run.
+    /// The end of the run, with the figures of the whole run.
     Summary {
         /// Always `summary`.
         #[schemars(extend("const" = "summary"))]
@@ -38,11 +38,11 @@ pub struct IntervalLine {
     pub job: u32,
     /// Name of the job.
     pub name: String,
-    /// `warm_up` or `measured`.
+    /// The phase of the job.
     pub phase: model::event::Phase,
-    /// Start, from the start of the phase.
+    /// Seconds from the start of the phase to the start of the interval.
     pub start_s: f64,
-    /// Length.
+    /// Length in seconds.
     pub length_s: f64,
     /// Reads per second.
     pub read_iops: f64,
@@ -54,7 +54,7 @@ pub struct IntervalLine {
     pub read_bytes_per_sec: f64,
     /// Bytes written per second.
     pub write_bytes_per_sec: f64,
-    /// Mean latency of all directions: total, or response when paced.
+    /// Mean latency over all directions: total latency, or response time if the job is paced.
     pub latency_mean_ns: f64,
     /// Median.
     pub latency_p50_ns: u64,
@@ -62,14 +62,14 @@ pub struct IntervalLine {
     pub latency_p99_ns: u64,
     /// 99.9th percentile.
     pub latency_p99_9_ns: u64,
-    /// Largest.
+    /// Maximum.
     pub latency_max_ns: u64,
 }
 
 /// Formats the line of an event, without its newline.
 pub fn line(event: &Event) -> String {
     let line = match event {
-        Event::Interval(interval) => Line::Interval(figures(interval)),
+        Event::Interval(interval) => Line::Interval(summarize_interval(interval)),
         other => Line::Event(other.clone()),
     };
     to_json(&line)
@@ -84,10 +84,11 @@ pub fn last_line(results: &Results) -> String {
 }
 
 fn to_json(line: &Line) -> String {
-    serde_json::to_string(line).expect("data with string keys only is valid JSON")
+    serde_json::to_string(line).expect("a value with only string keys converts to JSON")
 }
 
-fn figures(interval: &Interval) -> IntervalLine {
+/// Computes the rates and latencies of an interval.
+fn summarize_interval(interval: &Interval) -> IntervalLine {
     let seconds = interval.length_ns.as_secs().max(1e-9);
     let iops = |direction: Direction| interval.counts[direction].operations as f64 / seconds;
     let bytes = |direction: Direction| interval.counts[direction].bytes.0 as f64 / seconds;

@@ -1,12 +1,11 @@
-//! Template targets `*1`, `*2`, … of an XML profile, which targets of the command line replace.
+//! Replaces the template targets `*1`, `*2`, … of an XML profile with targets of the command line.
 
 use super::profile::Profile;
 
-/// Replaces slot `*k` of the profile by target k of the command line. Without targets the slots
-/// remain.
+/// Replaces the path `*k` with target k of the command line. Without targets, the templates remain.
 ///
 /// # Errors
-/// DiskSpd's error lines.
+/// Returns DiskSpd's error lines.
 pub(super) fn substitute(profile: &mut Profile, paths: &[&str]) -> Result<(), Vec<String>> {
     let mut used = vec![false; paths.len()];
     let spans = profile.time_spans.iter_mut();
@@ -14,7 +13,7 @@ pub(super) fn substitute(profile: &mut Profile, paths: &[&str]) -> Result<(), Ve
         if !target.path.starts_with('*') {
             continue;
         }
-        let Some(slot) = target.slot() else {
+        let Some(number) = target.slot() else {
             return Err(vec![format!(
                 "ERROR: template path '{}' is not a valid path reference - must be *<integer> - check profile",
                 target.path
@@ -23,7 +22,7 @@ pub(super) fn substitute(profile: &mut Profile, paths: &[&str]) -> Result<(), Ve
         if paths.is_empty() {
             continue;
         }
-        let index = slot as usize - 1;
+        let index = number as usize - 1;
         let Some(path) = paths.get(index) else {
             return Err(vec![format!(
                 "ERROR: template path '{}' does not have a specified substitution - check profile",

@@ -1,5 +1,5 @@
-//! The same jobs with Debian's fio 3.33 and with fathom. Operations, their order, amounts and the
-//! keys of reports must match.
+//! Runs each job with Debian's fio 3.33 and with fathom. Both must issue the same operations, and
+//! their reports must have the same keys.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,44 +9,44 @@ use serde_json::Value;
 
 use crate::fio::support::Place;
 
-/// Paths of the report keys that versions after 3.33, up to 3.42, have added.
-const NEWER: [&str; 3] = ["/jobs/job_start", "/jobs/latency_target_ns", "/jobs/latency_window_us"];
+/// Paths of report keys that fio added after 3.33.
+const ADDED_KEYS: [&str; 3] = ["/jobs/job_start", "/jobs/latency_target_ns", "/jobs/latency_window_us"];
 
-/// The comparison that a job permits. From the same seed, version 3.33 draws other positions and
-/// lengths than 3.42, whose order is recorded.
+/// What is compared for a job. fathom follows 3.42, which for some jobs draws other positions and
+/// lengths from a seed than 3.33 does.
 #[derive(Clone, Copy, PartialEq)]
-enum Comparison {
-    /// The operations, in order.
+enum Compared {
+    /// The operations, in their order.
     Order,
     /// The operations, in any order.
-    Set,
-    /// Bytes and operations.
-    Amounts,
-    /// Bytes only, because the lengths are random.
+    AnyOrder,
+    /// The numbers of bytes and of operations.
+    Totals,
+    /// The number of bytes only, because lengths are random.
     Bytes,
-    /// Bytes, operations and latencies. The two programs log operations on names in different ways.
-    Names,
+    /// The numbers of bytes, operations and latencies. The logs of metadata operations differ.
+    Metadata,
 }
-use Comparison::{Amounts, Bytes, Names, Order, Set};
+use Compared::{AnyOrder, Bytes, Metadata, Order, Totals};
 
-/// Jobs whose amounts do not depend on time.
-const JOBS: [(&str, Comparison); 42] = [
+/// Jobs whose number of operations does not depend on time.
+const JOBS: [(&str, Compared); 42] = [
     ("--rw=read --bs=4k --size=1m", Order),
-    ("--rw=randread --bs=4k --size=1m", Set),
-    ("--rw=randread --bs=4k --size=1m --norandommap", Amounts),
-    ("--rw=randread --bs=4k --size=1m --randseed=77", Set),
-    ("--rw=randread --bs=4k --size=1m --loops=2", Set),
-    ("--rw=randread --bs=4k --size=1m --numjobs=3", Set),
-    ("--rw=randread --bs=8k --size=1m --offset=256k", Set),
+    ("--rw=randread --bs=4k --size=1m", AnyOrder),
+    ("--rw=randread --bs=4k --size=1m --norandommap", Totals),
+    ("--rw=randread --bs=4k --size=1m --randseed=77", AnyOrder),
+    ("--rw=randread --bs=4k --size=1m --loops=2", AnyOrder),
+    ("--rw=randread --bs=4k --size=1m --numjobs=3", AnyOrder),
+    ("--rw=randread --bs=8k --size=1m --offset=256k", AnyOrder),
     (
         "--rw=randread --bs=4k --size=1m --offset_increment=128k --numjobs=2",
-        Amounts,
+        Totals,
     ),
-    ("--rw=randread --bs=4k --size=1m --io_size=300k", Amounts),
-    ("--rw=randread --bs=4k --size=1m --io_size=2m", Amounts),
+    ("--rw=randread --bs=4k --size=1m --io_size=300k", Totals),
+    ("--rw=randread --bs=4k --size=1m --io_size=2m", Totals),
     ("--rw=randread --bsrange=4k-32k --size=1m", Bytes),
     ("--rw=randread --bssplit=4k/60:16k/40 --size=1m", Bytes),
-    ("--rw=randwrite --bs=4k --size=1m --fsync=16", Set),
+    ("--rw=randwrite --bs=4k --size=1m --fsync=16", AnyOrder),
     ("--rw=write --bs=64k --size=1m --fsync=1", Order),
     ("--rw=write --bs=4k --size=1m --end_fsync=1 --overwrite=1", Order),
     ("--rw=write:4k --bs=4k --size=1m", Order),
@@ -54,43 +54,43 @@ const JOBS: [(&str, Comparison); 42] = [
     ("--rw=write:6k --bs=4k --size=1m --io_size=2m", Order),
     ("--rw=read:-12k --bs=4k --size=1m", Order),
     ("--rw=rw:8k --bs=4k --size=1m --rwmixread=70", Order),
-    ("--rw=rw --bs=4k --size=1m --rwmixread=70", Amounts),
-    ("--rw=randrw --bs=4k --size=1m --rwmixread=30", Amounts),
-    ("--rw=randrw --bs=4k,8k --size=1m --norandommap", Amounts),
-    ("--rw=randread:8 --bs=4k --size=1m", Amounts),
-    ("--rw=randread --bs=4k --size=1m --percentage_random=40", Amounts),
-    ("--rw=randread --bs=4k --size=1m --number_ios=100", Amounts),
+    ("--rw=rw --bs=4k --size=1m --rwmixread=70", Totals),
+    ("--rw=randrw --bs=4k --size=1m --rwmixread=30", Totals),
+    ("--rw=randrw --bs=4k,8k --size=1m --norandommap", Totals),
+    ("--rw=randread:8 --bs=4k --size=1m", Totals),
+    ("--rw=randread --bs=4k --size=1m --percentage_random=40", Totals),
+    ("--rw=randread --bs=4k --size=1m --number_ios=100", Totals),
     (
         "--rw=randread --bs=4k --nrfiles=4 --size=1m --file_service_type=roundrobin:2",
-        Set,
+        AnyOrder,
     ),
-    (
-        "--rw=randread --bs=4k --size=1m --random_distribution=zipf:1.2",
-        Amounts,
-    ),
-    ("--rw=randread --bs=4k --size=1m --random_generator=lfsr", Amounts),
+    ("--rw=randread --bs=4k --size=1m --random_distribution=zipf:1.2", Totals),
+    ("--rw=randread --bs=4k --size=1m --random_generator=lfsr", Totals),
     (
         "--rw=randread --bs=4k --size=1m --ioengine=libaio --direct=1 --iodepth=8",
-        Set,
+        AnyOrder,
     ),
-    ("--rw=write --ioengine=filecreate --nrfiles=20 --filesize=4k", Names),
+    ("--rw=write --ioengine=filecreate --nrfiles=20 --filesize=4k", Metadata),
     (
         "--rw=write --ioengine=filecreate --nrfiles=5 --filesize=16k --loops=3",
-        Names,
+        Metadata,
     ),
-    ("--rw=read --ioengine=filestat --nrfiles=20 --size=80k --loops=2", Names),
+    (
+        "--rw=read --ioengine=filestat --nrfiles=20 --size=80k --loops=2",
+        Metadata,
+    ),
     (
         "--rw=write --ioengine=filestat --nrfiles=4 --filesize=12k --openfiles=2 --stat_type=lstat",
-        Names,
+        Metadata,
     ),
-    ("--rw=write --ioengine=filedelete --nrfiles=20 --filesize=8k", Names),
+    ("--rw=write --ioengine=filedelete --nrfiles=20 --filesize=8k", Metadata),
     (
         "--rw=randread --ioengine=filedelete --nrfiles=6 --filesize=8k --numjobs=2",
-        Names,
+        Metadata,
     ),
     ("--rw=write --bs=4k --size=256k --ioengine=ftruncate", Order),
     ("--rw=write --bs=64k --size=1m --ioengine=splice", Order),
-    ("--rw=randwrite --bs=4k --size=1m --ioengine=mmap", Set),
+    ("--rw=randwrite --bs=4k --size=1m --ioengine=mmap", AnyOrder),
     ("--rw=read --bs=4k --size=1m --io_size=2560k --loops=2", Order),
     (
         "--rw=read --bs=4k --nrfiles=4 --filesize=64k-256k --size=50% --offset=25%",
@@ -102,14 +102,16 @@ const JOBS: [(&str, Comparison); 42] = [
     ),
 ];
 
-struct Outcome {
+/// What a job reported, logged and wrote.
+struct JobOutput {
     report: Value,
-    /// Direction, length and offset of each operation, per clone.
+    /// Direction, length and offset of each operation, for each clone.
     operations: Vec<Vec<(u64, u64, u64)>>,
+    /// Name and size of each file that is left.
     files: Vec<(String, u64)>,
 }
 
-fn run_job(place: &Place, program: &str, job: &str) -> Outcome {
+fn run_job(place: &Place, program: &str, job: &str) -> JobOutput {
     let folder = place.path().join("run");
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir(&folder).unwrap();
@@ -134,20 +136,20 @@ fn run_job(place: &Place, program: &str, job: &str) -> Outcome {
         let name = entry.file_name().into_string().unwrap();
         if name.ends_with(".log") {
             if name.starts_with("log_clat.") {
-                operations.push(parse_log(&fs::read_to_string(entry.path()).unwrap()));
+                operations.push(parse_latency_log(&fs::read_to_string(entry.path()).unwrap()));
             }
             continue;
         }
         files.push((name, entry.metadata().unwrap().len()));
     }
-    Outcome {
+    JobOutput {
         report,
         operations,
         files,
     }
 }
 
-fn parse_log(text: &str) -> Vec<(u64, u64, u64)> {
+fn parse_latency_log(text: &str) -> Vec<(u64, u64, u64)> {
     let line = |line: &str| {
         let fields: Vec<u64> = line.split(',').map(|field| field.trim().parse().unwrap()).collect();
         // Time, latency, direction, length, offset, priority.
@@ -156,7 +158,7 @@ fn parse_log(text: &str) -> Vec<(u64, u64, u64)> {
     text.lines().map(line).collect()
 }
 
-/// Collects the path of every key, except those of percentiles, devices and options.
+/// Collects the path of every key, except percentiles, device names and options.
 fn collect_keys(value: &Value, path: &str, found: &mut BTreeSet<String>) {
     match value {
         Value::Object(entries) => {
@@ -175,7 +177,7 @@ fn collect_keys(value: &Value, path: &str, found: &mut BTreeSet<String>) {
 
 #[test]
 #[expect(clippy::too_many_lines, reason = "one story, or one table")]
-fn jobs_do_the_same_io_as_with_debians_fio() {
+fn operations_and_reports_match_debians_fio() {
     let place = Place::new();
     if !Command::new("/usr/bin/fio")
         .arg("--version")
@@ -184,57 +186,57 @@ fn jobs_do_the_same_io_as_with_debians_fio() {
     {
         return testbed::skip("fio is not installed");
     }
-    let ours = place.program();
+    let program = place.program();
     let mut failed = Vec::new();
-    for (job, comparison) in JOBS {
+    for (job, compared) in JOBS {
         let theirs = run_job(&place, "/usr/bin/fio", job);
-        let found = run_job(&place, ours.to_str().unwrap(), job);
-        let mut compare = |item: &str, theirs: String, ours: String| {
+        let ours = run_job(&place, program.to_str().unwrap(), job);
+        let mut differ = |what: &str, theirs: String, ours: String| {
             if theirs != ours {
-                failed.push(format!("{job}: {item}\n  fio  {theirs:.300}\n  ours {ours:.300}"));
+                failed.push(format!("{job}: {what}\n  fio  {theirs:.300}\n  ours {ours:.300}"));
             }
         };
-        compare("files", format!("{:?}", theirs.files), format!("{:?}", found.files));
-        let jobs = |outcome: &Outcome| outcome.report["jobs"].as_array().unwrap().clone();
-        compare(
+        differ("files", format!("{:?}", theirs.files), format!("{:?}", ours.files));
+        let jobs = |output: &JobOutput| output.report["jobs"].as_array().unwrap().clone();
+        differ(
             "entries",
             jobs(&theirs).len().to_string(),
-            jobs(&found).len().to_string(),
+            jobs(&ours).len().to_string(),
         );
-        for (number, (their, our)) in jobs(&theirs).iter().zip(&jobs(&found)).enumerate() {
+        for (number, (their, our)) in jobs(&theirs).iter().zip(&jobs(&ours)).enumerate() {
             for direction in ["read", "write", "trim"] {
                 for latency in ["slat_ns", "clat_ns", "lat_ns"] {
                     let samples = |job: &Value| job[direction][latency]["N"].to_string();
-                    if comparison == Names {
-                        compare(&format!("{direction} {latency}"), samples(their), samples(our));
+                    if compared == Metadata {
+                        differ(&format!("{direction} {latency}"), samples(their), samples(our));
                     }
                 }
                 for figure in ["total_ios", "io_bytes", "short_ios"] {
-                    let drawn = comparison == Bytes || job.contains("=rw") || job.contains("=randrw");
-                    if drawn && (figure == "total_ios" || comparison != Bytes) {
+                    let is_random = compared == Bytes || job.contains("=rw") || job.contains("=randrw");
+                    if is_random && (figure == "total_ios" || compared != Bytes) {
                         continue;
                     }
                     let value = |job: &Value| job[direction][figure].to_string();
-                    compare(
+                    differ(
                         &format!("entry {number}, {direction}, {figure}"),
                         value(their),
                         value(our),
                     );
                 }
             }
-            compare(
+            differ(
                 "flushes",
                 their["sync"]["total_ios"].to_string(),
                 our["sync"]["total_ios"].to_string(),
             );
         }
-        let order = |outcome: &Outcome| {
-            let mut operations = outcome.operations.clone();
-            match comparison {
+        let order = |output: &JobOutput| {
+            let mut operations = output.operations.clone();
+            match compared {
                 Order => {}
-                Set => operations.iter_mut().for_each(|clone| clone.sort_unstable()),
-                Names => return String::new(),
-                Amounts => return format!("{:?}", operations.iter().map(Vec::len).collect::<Vec<_>>()),
+                AnyOrder => operations.iter_mut().for_each(|clone| clone.sort_unstable()),
+                Metadata => return String::new(),
+                Totals => return format!("{:?}", operations.iter().map(Vec::len).collect::<Vec<_>>()),
                 Bytes => {
                     let bytes = |clone: &Vec<(u64, u64, u64)>| clone.iter().map(|(_, length, _)| length).sum::<u64>();
                     return format!("{:?}", operations.iter().map(bytes).collect::<Vec<_>>());
@@ -242,32 +244,28 @@ fn jobs_do_the_same_io_as_with_debians_fio() {
             }
             format!("{operations:?}")
         };
-        if order(&theirs) != order(&found) {
-            let pairs = theirs
-                .operations
-                .iter()
-                .flatten()
-                .zip(found.operations.iter().flatten());
+        if order(&theirs) != order(&ours) {
+            let pairs = theirs.operations.iter().flatten().zip(ours.operations.iter().flatten());
             let first = pairs.enumerate().find(|(_, (one, other))| one != other);
             failed.push(format!(
                 "{job}: operations, first at {first:?}, counts {:?} {:?}",
                 theirs.operations.iter().map(Vec::len).collect::<Vec<_>>(),
-                found.operations.iter().map(Vec::len).collect::<Vec<_>>()
+                ours.operations.iter().map(Vec::len).collect::<Vec<_>>()
             ));
         }
-        let key_set = |report: &Value| {
-            let mut found = BTreeSet::new();
-            collect_keys(report, "", &mut found);
-            found
+        let all_keys = |report: &Value| {
+            let mut paths = BTreeSet::new();
+            collect_keys(report, "", &mut paths);
+            paths
         };
-        let (theirs, found) = (key_set(&theirs.report), key_set(&found.report));
-        let missing: Vec<_> = theirs.difference(&found).collect();
-        let newer: Vec<_> = found
+        let (theirs, ours) = (all_keys(&theirs.report), all_keys(&ours.report));
+        let missing: Vec<_> = theirs.difference(&ours).collect();
+        let added: Vec<_> = ours
             .difference(&theirs)
-            .filter(|key| !NEWER.contains(&key.as_str()))
+            .filter(|key| !ADDED_KEYS.contains(&key.as_str()))
             .collect();
-        if !missing.is_empty() || !newer.is_empty() {
-            failed.push(format!("{job}: keys missing {missing:?}, new {newer:?}"));
+        if !missing.is_empty() || !added.is_empty() {
+            failed.push(format!("{job}: keys missing {missing:?}, new {added:?}"));
         }
     }
     assert!(failed.is_empty(), "{}", failed.join("\n"));

@@ -1,4 +1,4 @@
-//! The preflight: watching for I/O of other programs before a test.
+//! The preflight: fathom watches for I/O of other programs before a test.
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -7,7 +7,7 @@ use testbed::{LoopDevice, LoopOptions, need};
 
 use crate::calling::{Ran, command, fathom, finish, split_words, text};
 
-/// Another program that reads a device from start to end repeatedly.
+/// Another program, which reads a device from start to end repeatedly.
 struct Neighbour(Child);
 
 impl Neighbour {
@@ -28,7 +28,7 @@ impl Drop for Neighbour {
     }
 }
 
-fn rules(ran: &Ran) -> Vec<String> {
+fn finding_rules(ran: &Ran) -> Vec<String> {
     let json = ran.json();
     let findings = json["findings"].as_array().unwrap_or_else(|| panic!("{json:#}"));
     findings
@@ -48,23 +48,23 @@ fn io_of_other_programs_is_reported_before_the_test_and_with_its_result() {
         let words = split_words(&line);
         fathom(&[&words[..], more].concat())
     };
-    let busy = "BUSY-DISK".to_owned();
+    let busy_disk = "BUSY-DISK".to_owned();
     let alone = run(&["--preflight", "700ms"]);
     alone.expect(0, &["watching for 700 ms for I/O of other programs on loop"]);
-    assert!(!rules(&alone).contains(&busy), "{alone:#?}");
+    assert!(!finding_rules(&alone).contains(&busy_disk), "{alone:#?}");
 
     let neighbour = Neighbour::start(device.path());
     let disturbed = run(&["--preflight", "700ms"]);
     disturbed.expect(0, &["operations per second of other programs in"]);
-    assert!(rules(&disturbed).contains(&busy), "{disturbed:#?}");
+    assert!(finding_rules(&disturbed).contains(&busy_disk), "{disturbed:#?}");
     let found_others = disturbed.err.find("of other programs in").unwrap();
     let watched = disturbed.err.find("watching for").unwrap();
     assert!(found_others > watched, "{disturbed:#?}");
-    // Without the option, nothing is watched.
-    let unasked = run(&[]);
+    // `fathom run` has no preflight without the option.
+    let without_option = run(&[]);
     assert!(
-        !unasked.expect(0, &[]).err.contains("watching") && !rules(&unasked).contains(&busy),
-        "{unasked:#?}"
+        !without_option.expect(0, &[]).err.contains("watching") && !finding_rules(&without_option).contains(&busy_disk),
+        "{without_option:#?}"
     );
 
     let verify = |more: &[&str]| {
@@ -73,16 +73,16 @@ fn io_of_other_programs_is_reported_before_the_test_and_with_its_result() {
         ];
         fathom(&[&words[..], more].concat())
     };
-    let judged = verify(&["--preflight", "700ms"]);
+    let verified = verify(&["--preflight", "700ms"]);
     assert!(
-        judged.err.contains("watching for 700 ms") && rules(&judged).contains(&busy),
-        "{judged:#?}"
+        verified.err.contains("watching for 700 ms") && finding_rules(&verified).contains(&busy_disk),
+        "{verified:#?}"
     );
     drop(neighbour);
-    let hasty = verify(&["--preflight", "0"]);
+    let switched_off = verify(&["--preflight", "0"]);
     assert!(
-        !hasty.err.contains("watching for") && !rules(&hasty).contains(&busy),
-        "{hasty:#?}"
+        !switched_off.err.contains("watching for") && !finding_rules(&switched_off).contains(&busy_disk),
+        "{switched_off:#?}"
     );
     fathom(&["run", "--target", path, "--preflight", "soon"]).expect(4, &["--preflight soon", "0 turns it off"]);
 }
@@ -99,7 +99,7 @@ fn io_of_other_programs_during_a_run_is_reported_in_every_mode() {
     let native = |path: &str| {
         let line = format!("run --target {path} --time 500ms --warm-up 0 --out json");
         let words = split_words(&line);
-        rules(&fathom(&words))
+        finding_rules(&fathom(&words))
     };
     let filename = format!("--filename={path}");
     let fio = || {
@@ -117,21 +117,21 @@ fn io_of_other_programs_during_a_run_is_reported_in_every_mode() {
         assert_eq!(ran.code, Some(0), "{ran:#?}");
         ran
     };
-    let other = "OTHER-LOAD".to_owned();
-    assert!(!native(path).contains(&other));
-    assert!(!fio().err.contains(&other));
-    assert!(!diskspd().err.contains(&other));
+    let other_load = "OTHER-LOAD".to_owned();
+    assert!(!native(path).contains(&other_load));
+    assert!(!fio().err.contains(&other_load));
+    assert!(!diskspd().err.contains(&other_load));
 
     let neighbour = Neighbour::start(device.path());
-    assert!(native(path).contains(&other));
+    assert!(native(path).contains(&other_load));
     let ran = fio();
-    assert!(ran.err.contains(&other), "{ran:#?}");
+    assert!(ran.err.contains(&other_load), "{ran:#?}");
     let ran = diskspd();
-    assert!(ran.err.contains(&other), "{ran:#?}");
+    assert!(ran.err.contains(&other_load), "{ran:#?}");
     drop(neighbour);
     let kept = std::fs::read_to_string(&saved).unwrap();
     assert!(
         kept.contains("OTHER-LOAD") && kept.contains("boot_id"),
-        "it is part of the saved result"
+        "the saved result has no OTHER-LOAD finding"
     );
 }

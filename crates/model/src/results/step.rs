@@ -1,4 +1,4 @@
-//! One step, with the kernel counters of its devices and processors.
+//! Results of one step, with the kernel counters of its devices and processors.
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use crate::network_mount::NetworkMount;
 use crate::seconds::HostSample;
 use crate::units::Nanos;
 
-/// One step.
+/// Results of one step.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StepResults {
     /// Its jobs in plan order.
@@ -23,19 +23,19 @@ pub struct StepResults {
     /// measuring.
     #[serde(default)]
     pub devices_measured: Vec<HostDeviceUse>,
-    /// CPU time by core in the same time.
+    /// CPU time of each core during that time.
     #[serde(default)]
     pub cores: Vec<HostCoreUse>,
-    /// Counters of virtual disk providers in the same time, if available.
+    /// Counters of virtual disk providers during that time, if available.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub volumes: Vec<HostVolumeUse>,
-    /// Counters of network file system clients in the same time, for the mounts under the targets.
+    /// Counters of network file system clients during that time, for the mounts under the targets.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub network_mounts: Vec<HostNetworkMount>,
-    /// The length of that time.
+    /// Length of the time in which every job of the step was measuring.
     #[serde(default)]
     pub observed_ns: Nanos,
-    /// The kernel's counters by second in the same time.
+    /// Kernel counters for each second of that time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub samples: Vec<HostSample>,
 }
@@ -81,7 +81,7 @@ pub struct HostCoreUse {
 }
 
 impl StepResults {
-    /// True if there are counters of the machine.
+    /// True if there are kernel counters of any kind.
     pub(crate) fn has_counters(&self) -> bool {
         let has_devices = !self.devices.is_empty() || !self.devices_measured.is_empty();
         has_devices || !self.cores.is_empty() || !self.volumes.is_empty() || !self.network_mounts.is_empty()

@@ -1,4 +1,4 @@
-//! Targets that are closed and opened again while they are measured.
+//! Streams that close and reopen their target while they are measured.
 
 use crate::support::{plan_on, run_job, stream, worker};
 use model::access::{Access, Sequential};
@@ -9,8 +9,8 @@ use model::{Bytes, Nanos};
 
 const BLOCK: u64 = 4096;
 
-/// Runs a worker with these streams. Returns the number of connections of each stream, and the
-/// blocks of the file that were written.
+/// Runs a worker with these streams. Returns the number of completed connections of each stream,
+/// and the blocks of the file that were written.
 fn run(engine: EngineKind, depth: Depth, operations: u64, streams: Vec<Stream>) -> (Vec<u64>, Vec<usize>) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("target").display().to_string();
@@ -49,7 +49,7 @@ fn sequential(mix: Mix, every: u32, depth: u32) -> Stream {
     }
 }
 
-/// The connection that is open at the end is not counted.
+/// The last connection is still open at the end, so it is not counted.
 #[test]
 fn positions_restart_in_each_connection() {
     for engine in [EngineKind::Psync, EngineKind::IoUring, EngineKind::Libaio] {
@@ -66,14 +66,19 @@ fn positions_restart_in_each_connection() {
     }
 }
 
-/// Alternatives of one target share its connections, even a reader and a writer.
+/// With `Depth::PerTarget`, the streams of a target share its connections, even if one reads and
+/// the other writes.
 #[test]
-fn alternatives_of_a_target_share_its_connections() {
+fn streams_of_a_target_share_its_connections() {
     let streams = vec![sequential(Mix::READS, 4, 2), sequential(Mix::WRITES, 4, 2)];
     let depth = Depth::PerTarget { alternatives: 2 };
     let (connections, written) = run(EngineKind::IoUring, depth, 40, streams);
     assert_eq!(connections, [9, 0]);
     assert!(written.len() <= 4, "{written:?}");
+}
+
+#[test]
+fn reopening_after_zero_operations_is_refused() {
     let plain = worker(vec![Stream {
         reopen_every: Some(0),
         ..stream()

@@ -1,5 +1,5 @@
-//! Verification in complete runs on real files. Written data is read back and checked, and wrong
-//! data is found.
+//! Verification in complete runs on real files: written data is read back and checked, and
+//! corrupted data is found.
 
 use std::path::Path;
 use std::process::Command;
@@ -69,7 +69,7 @@ fn written_data_is_read_back_after_the_writes() {
             assert_clean(&job, &what);
             let (read, written) = (operations(&job, Direction::Read), operations(&job, Direction::Write));
             assert_eq!(written, BLOCKS, "{what}");
-            // Of a block that was written several times, only the last write can be read back.
+            // If a block was written several times, only its last write can be verified.
             assert!(
                 if repeats {
                     read < BLOCKS && read > BLOCKS / 2
@@ -87,7 +87,7 @@ fn written_data_is_read_back_after_the_writes() {
 }
 
 #[test]
-fn the_phases_are_reported() {
+fn the_verify_phase_is_reported() {
     let target = VerifiedFile::new();
     let (_, events) = try_run(target.plan(pass(), writes(sequential(), verify(VerifyMethod::Crc32c)))).unwrap();
     let phases: Vec<Phase> = events
@@ -122,7 +122,7 @@ fn a_corrupted_block_is_found_at_its_offset() {
         assert_clean(&target.run(writes(sequential(), verify(method))), name);
         assert_clean(&target.run(reads(sequential(), verify(method))), name);
         let at = match method {
-            // The hash field holds only the last bytes, those of an incomplete block of the hash.
+            // fio's SHA-512 covers only the last bytes, those in an incomplete block of the hash.
             VerifyMethod::Sha512 => 18 * BLOCK - 1,
             VerifyMethod::Header => 17 * BLOCK + 20,
             _ => 17 * BLOCK + 3000,
@@ -137,7 +137,7 @@ fn a_corrupted_block_is_found_at_its_offset() {
         let failure = worker
             .failure
             .as_ref()
-            .unwrap_or_else(|| panic!("{name} found nothing"));
+            .unwrap_or_else(|| panic!("{name}: no mismatch was found"));
         assert_eq!(failure.errno, Some(EILSEQ), "{name}");
         assert_eq!(worker.mismatch_count, 1, "{name}");
         let found = &worker.mismatches[0];
@@ -149,7 +149,7 @@ fn a_corrupted_block_is_found_at_its_offset() {
         );
         assert_eq!(found.path, target.file.display().to_string());
         assert_eq!(job.ended, Some(EndReason::Failed), "{name}");
-        // The worker ends after that completion, which is counted.
+        // The worker counts the completion that fails, then ends.
         assert_eq!(operations(&job, Direction::Read), 18, "{name}");
     }
 }
@@ -183,7 +183,7 @@ fn tolerated_mismatches_are_counted_and_the_run_continues() {
 }
 
 #[test]
-fn a_fatal_mismatch_is_the_last_one_of_its_block() {
+fn a_fatal_mismatch_stops_the_check_of_its_block() {
     for (fatal, expected) in [(false, 2), (true, 1)] {
         let target = VerifiedFile::new();
         let verify = Verify {
@@ -209,11 +209,11 @@ fn a_fatal_mismatch_is_the_last_one_of_its_block() {
     }
 }
 
-/// A replay issues no writes, recomputes them, and finds data that has changed since.
+/// With `only`, a job issues no writes. It recomputes them and finds data that has changed since.
 #[test]
-fn a_replay_writes_nothing_and_finds_changed_data() {
+fn verify_only_writes_nothing_and_finds_changed_data() {
     let target = VerifiedFile::new();
-    let replay = Verify {
+    let verify_only = Verify {
         only: true,
         ..verify(VerifyMethod::Crc32c)
     };
@@ -222,20 +222,20 @@ fn a_replay_writes_nothing_and_finds_changed_data() {
         "written",
     );
     let before = std::fs::read(&target.file).unwrap();
-    let job = target.run(writes(random_once(), replay.clone()));
-    assert_clean(&job, "replayed");
+    let job = target.run(writes(random_once(), verify_only.clone()));
+    assert_clean(&job, "verified");
     assert_eq!(operations(&job, Direction::Write), 0);
     assert_eq!(operations(&job, Direction::Read), BLOCKS);
-    assert!(before == std::fs::read(&target.file).unwrap(), "it has written");
+    assert!(before == std::fs::read(&target.file).unwrap(), "the file has changed");
     target.flip(11 * BLOCK + 100);
-    let job = target.run(writes(random_once(), replay.clone()));
+    let job = target.run(writes(random_once(), verify_only.clone()));
     assert_eq!(only_worker(&job).mismatches[0].offset, Bytes(11 * BLOCK));
     // With another seed the headers differ, unless seeds are ignored.
     let other = |any_seed: bool, any_order: bool| {
         let verify = Verify {
             any_seed,
             any_order,
-            ..replay.clone()
+            ..verify_only.clone()
         };
         let mut plan = target.plan(pass(), writes(random_once(), verify));
         plan.steps[0].jobs[0].workers[0].draws = DrawsForm::per_purpose(5, 1);
@@ -252,19 +252,20 @@ fn a_replay_writes_nothing_and_finds_changed_data() {
     assert_eq!(other(true, true), None);
 }
 
-/// Runs a stream. Also returns the directions of all operations in the order in which they ended.
-fn run_with_order_of_directions(target: &VerifiedFile, stop: Stop, stream: Stream) -> (JobResults, String) {
+/// Runs a stream. Returns its results, and a letter for the direction of each operation, in order
+/// of completion.
+fn run_and_log_directions(target: &VerifiedFile, stop: Stop, stream: Stream) -> (JobResults, String) {
     let log = target.directory.path().join("log");
     let mut plan = target.plan(stop, stream);
     plan.steps[0].jobs[0].operation_log = Some(log.display().to_string());
     let job = run_job(plan);
     let text = std::fs::read_to_string(log).unwrap();
-    let word = |line: &str| line.split(',').nth(3).and_then(|word| word.chars().next()).unwrap();
-    (job, text.lines().skip(1).map(word).collect())
+    let direction = |line: &str| line.split(',').nth(3).and_then(|word| word.chars().next()).unwrap();
+    (job, text.lines().skip(1).map(direction).collect())
 }
 
 #[test]
-fn a_backlog_is_read_back_among_the_writes() {
+fn a_backlog_is_read_back_between_writes() {
     for (backlog, batch, expected) in [
         (16u64, 0u64, format!("{}{}", "w".repeat(16), "r".repeat(16)).repeat(4)),
         (16, 4, String::new()),
@@ -275,7 +276,7 @@ fn a_backlog_is_read_back_among_the_writes() {
             backlog_batch: batch,
             ..verify(VerifyMethod::Crc32c)
         };
-        let (job, order) = run_with_order_of_directions(&target, pass(), writes(random_once(), verify));
+        let (job, order) = run_and_log_directions(&target, pass(), writes(random_once(), verify));
         assert_clean(&job, "backlog");
         assert_eq!(operations(&job, Direction::Write), BLOCKS);
         assert_eq!(operations(&job, Direction::Read), BLOCKS, "the rest is read at the end");
@@ -283,7 +284,7 @@ fn a_backlog_is_read_back_among_the_writes() {
             assert_eq!(order, expected);
             assert_eq!(only_worker(&job).verified_ns, Nanos(0), "nothing is left for the end");
         } else {
-            // After sixteen writes four are read; then four writes make it sixteen again.
+            // When 16 writes are in the backlog, 4 are verified; 4 more writes fill it again.
             assert!(
                 order.starts_with(&format!("{}{}", "w".repeat(16), "rrrrwwww".repeat(3))),
                 "{order}"
@@ -316,7 +317,7 @@ fn jobs_that_end_by_time_read_back_only_their_backlog() {
 }
 
 #[test]
-fn deep_queues_rates_and_mixed_sizes_verify_too() {
+fn deep_queues_with_a_rate_and_mixed_sizes_are_verified() {
     for engine in [EngineKind::IoUring, EngineKind::Libaio, EngineKind::Psync] {
         let target = VerifiedFile::new();
         let mut one = writes(
@@ -353,7 +354,7 @@ fn deep_queues_rates_and_mixed_sizes_verify_too() {
 }
 
 #[test]
-fn sets_of_files_are_read_back_file_by_file() {
+fn file_sets_are_verified_file_by_file() {
     for open_at_once in [3, 1] {
         let target = VerifiedFile::new();
         let mut one = writes(random_once(), verify(VerifyMethod::Sha1));
@@ -415,7 +416,7 @@ fn received_and_expected_data_is_dumped() {
             let block = &right[2 * BLOCK as usize..3 * BLOCK as usize];
             let differs: Vec<usize> = (50..4096).filter(|at| received[*at] != block[*at]).collect();
             assert_eq!(differs, [1000]);
-            // All but the time in its header, and what depends on it.
+            // Skip the header: its time of writing differs, and so do fields that depend on it.
             assert!(expected[50..] == block[50..]);
         }
     }

@@ -211,12 +211,13 @@ pub(super) const ROWS: &[Row] = rows! {
     "stream.target.target stream.target.targets target.path" ["target", "filename", "target"] =>
         Lost, Both(parts::paths);
     "stream.target.open_at_once stream.target.service stream.target.operations"
-        ["target", "nrfiles, file_service_type", "target"] => Lost, Both(parts::files);
-    "target.kind" ["target", "filename", "target"] => Lost, Words(parts::behaviour);
+        ["target", "nrfiles, file_service_type", "target"] => Lost, Both(parts::file_choice);
+    "target.kind" ["target", "filename", "target"] => Lost, Words(parts::target_kind);
     "target.prepare.size" ["size", "size", "-c"] => Lost, Both(parts::file_size);
     "target.prepare" ["target", "filename", "-c"] => Habit, Both(parts::preparation);
-    "plan.prepare plan.prepare_once step.prepare" ["target", "filename", "-c"] => Lost, Both(parts::prepared_anew);
-    "target.at_end" ["keep", "unlink", ""] => Lost, Both(parts::end);
+    "plan.prepare plan.prepare_once step.prepare" ["target", "filename", "-c"] =>
+        Lost, Both(parts::recreation_per_step);
+    "target.at_end" ["keep", "unlink", ""] => Lost, Both(parts::file_removal);
     "stream.region" ["offset, size", "offset, size", "-B, -f"] => Lost, Both(parts::region);
     "stream.mix" ["read, write, trim", "rw, rwmixwrite", "-w"] => Lost, Both(parts::mix);
     "stream.mix.rule" ["read, write, trim", "rw, rwmixwrite", "-w"] => Differs, Both(parts::runs);

@@ -1,5 +1,5 @@
-//! Converts a plan to an fio job file: a section for each job and stream. Rows of the option table
-//! print the options. The text is then parsed again, and differences are reported.
+//! Converts a plan to an fio job file: a section for each job and stream. Each row of the option
+//! table prints its own option. The text is then parsed again to report what differs from the plan.
 
 mod reread;
 mod sections;
@@ -13,7 +13,7 @@ use crate::fio::print::Section;
 use crate::fio::table::{self, Row};
 use model::shell_word;
 
-/// Order of the most important options; others follow.
+/// The first options of a section, in this order; others follow.
 const LEADING_OPTIONS: &str = "stonewall description directory filename file_service_type openfiles size offset \
     offset_increment filesize overwrite ioengine iodepth rw rwmixwrite percentage_random norandommap \
     random_distribution bs bsrange bssplit numjobs runtime time_based number_ios io_size loops startdelay ramp_time \
@@ -30,28 +30,28 @@ struct SectionText {
 
 /// Converts a plan to an fio job file.
 pub fn to_fio(plan: &Plan) -> Conversion {
-    let sections = write(&sections::sections(plan));
+    let sections = print_sections(&sections::sections(plan));
     let (mut lost, mut differs) = match reread::lowered(plan, &arguments(&sections)) {
         Ok(lowered) => {
             let found = compare::compare(plan, &lowered, Dialect::Fio);
             (found.lost, found.differs)
         }
-        Err(why) => (vec![refused_text(why)], Vec::new()),
+        Err(why) => (vec![rejected_text(why)], Vec::new()),
     };
     lost.extend(unwritable_values(plan, &sections));
     differs.extend(possible_directories(plan, "write directory= instead of filename="));
     Conversion {
         dialect: Dialect::Fio,
-        text: file(&sections),
+        text: format_job_file(&sections),
         form: Form::JobFile,
-        one_line: command(&sections),
+        one_line: format_command_line(&sections),
         lost,
         differs,
     }
 }
 
-/// The difference for a text that fio's parser refuses.
-fn refused_text(why: String) -> Lost {
+/// Reports that fio's parser rejects the text.
+fn rejected_text(why: String) -> Lost {
     Lost {
         job: None,
         what: "the whole test".into(),
@@ -59,7 +59,8 @@ fn refused_text(why: String) -> Lost {
     }
 }
 
-fn write(plan: &Plan) -> Vec<SectionText> {
+/// Prints the options of each job.
+fn print_sections(plan: &Plan) -> Vec<SectionText> {
     let rows = ordered_rows();
     let steps = plan.steps.iter().enumerate();
     let places = steps.flat_map(|(step, jobs)| (0..jobs.jobs.len()).map(move |index| (step, index)));
@@ -75,7 +76,7 @@ fn write(plan: &Plan) -> Vec<SectionText> {
     written.collect()
 }
 
-/// Rows in the order of the file: the engine first, so that its own options follow it.
+/// Returns the rows in the order of the file. The engine precedes the options that only it has.
 fn ordered_rows() -> Vec<&'static Row> {
     let names: Vec<&str> = LEADING_OPTIONS.split_ascii_whitespace().collect();
     let leading = names.iter().filter_map(|name| table::find(name));
@@ -86,7 +87,7 @@ fn ordered_rows() -> Vec<&'static Row> {
 
 /// Formats the job file. Options that all sections share become global, except those of an engine,
 /// which must follow `ioengine`.
-fn file(sections: &[SectionText]) -> String {
+fn format_job_file(sections: &[SectionText]) -> String {
     let mut file = String::new();
     let mut put = |heading: &str, options: &[&PrintedOption]| {
         let gap = if file.is_empty() { "" } else { "\n" };
@@ -130,8 +131,8 @@ fn arguments(sections: &[SectionText]) -> Vec<String> {
     words.collect()
 }
 
-/// The command line of a single section.
-fn command(sections: &[SectionText]) -> Option<String> {
+/// Formats a command line, if there is only one section.
+fn format_command_line(sections: &[SectionText]) -> Option<String> {
     let quote = |word: String| match word.split_once('=') {
         Some((name, value)) => format!("{name}={}", shell_word(value)),
         None => word,
@@ -140,15 +141,15 @@ fn command(sections: &[SectionText]) -> Option<String> {
     (sections.len() == 1).then(|| format!("fio {}", words.join(" ")))
 }
 
-/// Values that a line of a job file cannot hold.
+/// Reports values that a line of a job file cannot contain.
 fn unwritable_values(plan: &Plan, sections: &[SectionText]) -> Vec<Lost> {
     let of_section = |section: &SectionText| {
         let values = section
             .options
             .iter()
             .filter_map(|(row, value)| Some((row.name, value.as_ref()?)));
-        let held = values.filter(|(_, value)| value.contains(['#', ';', '$', '\n']));
-        let lost = held.map(|(name, value)| Lost {
+        let unwritable = values.filter(|(_, value)| value.contains(['#', ';', '$', '\n']));
+        let lost = unwritable.map(|(name, value)| Lost {
             job: Some(section.name.clone()),
             what: format!("{}: {name}={value}", dialect_name(plan.origin.dialect)),
             why: "in an fio job file `#` and `;` begin a comment, and `$` a variable".into(),
@@ -158,7 +159,8 @@ fn unwritable_values(plan: &Plan, sections: &[SectionText]) -> Vec<Lost> {
     sections.iter().flat_map(of_section).collect()
 }
 
-/// Reports trims of a file: fio trims only devices, and its hole-punching engine cannot write.
+/// Reports trims of a file. fio trims only devices; its `falloc` engine punches holes, but writes
+/// no data.
 fn file_trims(section: &SectionText) -> Option<Lost> {
     let value = |name: &str| {
         let (_, value) = section.options.iter().find(|(row, _)| row.name == name)?;
@@ -173,8 +175,8 @@ fn file_trims(section: &SectionText) -> Option<Lost> {
     })
 }
 
-/// Reports targets that may be directories, where fathom would create a file. Targets are not
-/// examined here.
+/// Reports targets that may be directories, in which fathom would create a file. A conversion opens
+/// no target, so this checks only their paths.
 pub(super) fn possible_directories(plan: &Plan, instead: &str) -> Vec<Lost> {
     let may_be = |target: &&Target| {
         let name = target.path.rsplit(['/', '\\']).next().unwrap_or_default();

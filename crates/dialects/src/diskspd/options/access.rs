@@ -1,6 +1,6 @@
 //! Switches for positions and their order.
 
-use super::{Group, Pass, ROW, Scope, Status, Switch, Value, form, number};
+use super::{EMPTY_ROW, Group, Pass, Scope, Status, Switch, Value, form, number};
 use crate::assign;
 use crate::diskspd::line::{EarlyEnd, Line, ParseResult};
 use crate::diskspd::newer::{Separation, Version};
@@ -8,7 +8,7 @@ use crate::diskspd::{distribution, numbers};
 
 const ACCESS: Switch = Switch {
     group: Group::Access,
-    ..ROW
+    ..EMPTY_ROW
 };
 
 pub(super) const ROWS: &[Switch] = &[BLOCK, RANDOM, SEQUENTIAL, BASE, END, THREAD_STRIDE, PARALLEL, SEED];

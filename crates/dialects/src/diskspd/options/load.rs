@@ -1,6 +1,6 @@
 //! Switches for depth, threads and rates.
 
-use super::{Group, ROW, Scope, Switch, Value, count, form};
+use super::{EMPTY_ROW, Group, Scope, Switch, Value, count, form};
 use crate::assign;
 use crate::diskspd::line::EarlyEnd;
 use crate::diskspd::newer::Version;
@@ -9,7 +9,7 @@ use crate::diskspd::profile::ThroughputUnit;
 
 const LOAD: Switch = Switch {
     group: Group::Load,
-    ..ROW
+    ..EMPTY_ROW
 };
 
 const LOAD_OF_SPAN: Switch = Switch {

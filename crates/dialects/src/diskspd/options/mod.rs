@@ -1,5 +1,4 @@
-//! The table of DiskSpd's switches. The parser, the help and `docs/diskspd.md` follow from its
-//! rows.
+//! The table of DiskSpd's switches. The parser, the help and `docs/diskspd.md` are derived from it.
 
 mod access;
 mod load;
@@ -46,9 +45,9 @@ pub struct Form {
     pub examples: &'static [&'static str],
     /// The first version that has it.
     pub since: Version,
-    /// Its status on Linux.
+    /// Whether it is supported on Linux.
     pub linux: Status,
-    /// Its status on Windows.
+    /// Whether it is supported on Windows.
     pub windows: Status,
 }
 
@@ -66,7 +65,7 @@ pub enum Value {
         /// The maximum.
         max: u32,
     },
-    /// A size above zero, or from zero.
+    /// A size above zero; 0 only if `zero`.
     Size {
         /// 0 is valid.
         zero: bool,
@@ -81,9 +80,9 @@ pub enum Value {
     Word(&'static [&'static str]),
     /// Processors, with group numbers among them.
     Processors,
-    /// The same with ranges of processors, and groups without a list.
+    /// Processors as above, also as ranges; a group number may stand without a list.
     ProcessorRanges,
-    /// A number above zero, with letters around it.
+    /// A number above zero, with an optional `n` before it and an optional `p` after it.
     RingBatch,
     /// Ranges in percent.
     PercentRanges,
@@ -134,9 +133,9 @@ pub enum Group {
     System,
     /// Processors.
     Processors,
-    /// The reported message.
+    /// Reporting.
     Report,
-    /// The rest.
+    /// Profiles, events and others.
     Others,
 }
 
@@ -236,7 +235,7 @@ impl Form {
         self
     }
 
-    /// Whether an argument has this form, judging by its letters and first digit.
+    /// True if an argument has this form. This checks its letters and first digit only.
     pub(super) fn matches(&self, switch: &str) -> bool {
         let rest = switch.strip_prefix(self.head);
         rest.is_some_and(|rest| match self.value {
@@ -250,21 +249,21 @@ impl Form {
         })
     }
 
-    /// Its syntax, with a placeholder for the value.
+    /// Formats its syntax, with a placeholder for the value.
     pub fn written(&self) -> String {
         format!("-{}{}", self.head, self.value.placeholder())
     }
 }
 
 impl Switch {
-    /// Whether a value must follow the letter, so that the next argument after a lone letter is
-    /// probably its value.
+    /// True if the letter requires a value. An argument that follows a lone letter is then probably
+    /// that value.
     pub(super) fn needs_value(&self) -> bool {
-        let of_2_2 = || self.forms.iter().filter(|form| form.since == Version::V2_2);
-        of_2_2().count() > 0 && of_2_2().all(|form| form.head.len() == 1 && form.value != Value::None)
+        let forms_of_2_2 = || self.forms.iter().filter(|form| form.since == Version::V2_2);
+        forms_of_2_2().count() > 0 && forms_of_2_2().all(|form| form.head.len() == 1 && form.value != Value::None)
     }
 
-    /// Whether the switch has no value and ignores what follows the letter.
+    /// True if the switch has no value and ignores what follows the letter.
     pub(super) fn ignores_value(&self) -> bool {
         matches!(self.forms, [form] if form.value == Value::None && form.head.len() == 1)
     }
@@ -286,19 +285,19 @@ pub fn switches() -> impl Iterator<Item = &'static Switch> {
 }
 
 impl Switch {
-    /// Whether this version has it.
+    /// True if this version has the switch.
     pub(super) fn is_in(&self, version: Version) -> bool {
         self.forms.iter().any(|form| form.since <= version)
     }
 }
 
-/// The switch with a letter, case-sensitive.
+/// Finds a switch by its letter, which is case-sensitive.
 pub fn find(letter: char) -> Option<&'static Switch> {
     switches().find(|switch| switch.letter == letter)
 }
 
-/// An empty row, for struct update syntax.
-const ROW: Switch = Switch {
+/// Default fields of a row, for struct update syntax.
+const EMPTY_ROW: Switch = Switch {
     letter: '\0',
     group: Group::Others,
     scope: Scope::Target,
@@ -322,7 +321,7 @@ const fn form(head: &'static str, value: Value, examples: &'static [&'static str
     }
 }
 
-/// A count from 1.
+/// A value of at least 1.
 const fn count(name: &'static str) -> Value {
     Value::Integer {
         name,
@@ -331,7 +330,7 @@ const fn count(name: &'static str) -> Value {
     }
 }
 
-/// A number from 0.
+/// A value of at least 0.
 const fn number(name: &'static str) -> Value {
     Value::Integer {
         name,
@@ -362,6 +361,6 @@ mod tests {
             }
         }
         let letters: std::collections::HashSet<_> = switches().map(|switch| switch.letter).collect();
-        assert_eq!(letters.len(), switches().count(), "a letter has two rows");
+        assert_eq!(letters.len(), switches().count(), "two rows have the same letter");
     }
 }

@@ -1,6 +1,6 @@
 //! Switches for the affinity of threads.
 
-use super::{Group, ROW, Scope, Switch, Value, form};
+use super::{EMPTY_ROW, Group, Scope, Switch, Value, form};
 use crate::assign;
 use crate::diskspd::affinity;
 use crate::diskspd::newer::Version;
@@ -8,7 +8,7 @@ use crate::diskspd::newer::Version;
 const PROCESSORS: Switch = Switch {
     group: Group::Processors,
     scope: Scope::TimeSpan,
-    ..ROW
+    ..EMPTY_ROW
 };
 
 pub(super) const ROWS: &[Switch] = &[AFFINITY, NO_AFFINITY];

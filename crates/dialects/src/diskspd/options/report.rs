@@ -1,6 +1,6 @@
 //! Switches for reports.
 
-use super::{Group, Pass, ROW, Scope, Switch, Value, count, form};
+use super::{EMPTY_ROW, Group, Pass, Scope, Switch, Value, count, form};
 use crate::assign;
 use crate::diskspd::line::EarlyEnd;
 use crate::diskspd::newer::Version;
@@ -10,7 +10,7 @@ use crate::diskspd::profile::ResultFormat;
 const REPORT: Switch = Switch {
     group: Group::Report,
     scope: Scope::Profile,
-    ..ROW
+    ..EMPTY_ROW
 };
 
 pub(super) const ROWS: &[Switch] = &[HELP, FORMAT, LATENCY, BUCKETS, VERBOSE, PROGRESS];

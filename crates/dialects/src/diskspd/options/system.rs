@@ -1,6 +1,6 @@
 //! Switches for caches, flushes, interfaces and priorities.
 
-use super::{Group, ROW, Scope, Status, Switch, Value, form};
+use super::{EMPTY_ROW, Group, Scope, Status, Switch, Value, form};
 use crate::assign;
 use crate::diskspd::line::{EarlyEnd, Line, ParseResult};
 use crate::diskspd::newer::{Ring, Version};
@@ -10,7 +10,7 @@ use model::plan::BypassIo;
 
 const SYSTEM: Switch = Switch {
     group: Group::System,
-    ..ROW
+    ..EMPTY_ROW
 };
 
 pub(super) const ROWS: &[Switch] = &[

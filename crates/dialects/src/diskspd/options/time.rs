@@ -1,14 +1,15 @@
 //! Switches for durations.
 
-use super::{Group, Pass, ROW, Scope, Switch, form, number};
+use super::{EMPTY_ROW, Group, Pass, Scope, Switch, form, number};
 use crate::diskspd::line::{EarlyEnd, Line};
 use crate::diskspd::numbers;
 
+/// Fields that the switches of this group share.
 const TIME: Switch = Switch {
     group: Group::Time,
     scope: Scope::TimeSpan,
     pass: Pass::Composable,
-    ..ROW
+    ..EMPTY_ROW
 };
 
 pub(super) const ROWS: &[Switch] = &[DURATION, WARM_UP, COOL_DOWN];
@@ -19,7 +20,7 @@ const DURATION: Switch = Switch {
     detail: "0 is accepted in profiles; a run with it is refused.",
     forms: &[form("d", number("s"), &["-d60"]).help("Measured seconds.")],
     apply: |line, value| {
-        line.overrides.duration = Some(seconds(line, value, "measured duration time (-d)")?);
+        line.overrides.duration = Some(parse_seconds(line, value, "measured duration time (-d)")?);
         Ok(())
     },
     ..TIME
@@ -31,7 +32,7 @@ const WARM_UP: Switch = Switch {
     detail: "With 0, opening the targets is part of the measured time.",
     forms: &[form("W", number("s"), &["-W30", "-W0"]).help("Seconds of the same load before the measured time.")],
     apply: |line, value| {
-        line.overrides.warm_up = Some(seconds(line, value, "warmup time (-W)")?);
+        line.overrides.warm_up = Some(parse_seconds(line, value, "warmup time (-W)")?);
         Ok(())
     },
     ..TIME
@@ -43,12 +44,13 @@ const COOL_DOWN: Switch = Switch {
     detail: "Keeps up the load while other hosts still measure.",
     forms: &[form("C", number("s"), &["-C5"]).help("Seconds of the same load after the measured time.")],
     apply: |line, value| {
-        line.overrides.cool_down = Some(seconds(line, value, "cooldown time (-C)")?);
+        line.overrides.cool_down = Some(parse_seconds(line, value, "cooldown time (-C)")?);
         Ok(())
     },
     ..TIME
 };
 
-fn seconds(line: &mut Line<'_>, value: &str, what: &str) -> Result<u32, EarlyEnd> {
+/// Parses a number of seconds; `what` names it in the error.
+fn parse_seconds(line: &mut Line<'_>, value: &str, what: &str) -> Result<u32, EarlyEnd> {
     u32::try_from(numbers::integer(value)).map_err(|_| line.refuse(format!("ERROR: invalid {what}: '{value}'")))
 }

@@ -1,13 +1,13 @@
 //! Switches for contents and the creation of targets.
 
-use super::{Group, ROW, Switch, Value, form};
+use super::{EMPTY_ROW, Group, Switch, Value, form};
 use crate::diskspd::line::EarlyEnd;
 use crate::diskspd::numbers;
 use crate::diskspd::profile::Source;
 
 const WRITING: Switch = Switch {
     group: Group::Write,
-    ..ROW
+    ..EMPTY_ROW
 };
 
 pub(super) const ROWS: &[Switch] = &[WRITE, CONTENTS, CREATE];

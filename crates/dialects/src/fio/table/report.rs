@@ -1,4 +1,4 @@
-//! Measurement and reports.
+//! fio options for measurement and reports.
 
 use super::row::*;
 use super::special;
@@ -6,7 +6,7 @@ use crate::fio::lower::{report as lower, system};
 use crate::fio::options::report;
 use crate::fio::print;
 
-/// The rows of these options.
+/// Rows of the option table for measurement and reports.
 pub const ROWS: &[Row] = rows! {
     flag(tier1(2060), field!(report.group_reporting)).help("Report all jobs of a group as one.")
         .shows("group_reporting", lower::merged).prints(print::job::group_reporting)

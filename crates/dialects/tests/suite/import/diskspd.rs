@@ -1,5 +1,5 @@
-//! DiskSpd: the published report of 2.0.20, recorded ones of 2.2 as text and as XML, and ways in
-//! which people alter them.
+//! Imports reports of DiskSpd: the published one of 2.0.20, recorded ones of 2.2 as text and as
+//! XML, and reports that users have edited, truncated or pasted into a page.
 
 use dialects::import::{self, Form, Imported};
 use model::observation::{Flow, Load};
@@ -7,14 +7,14 @@ use model::{Bytes, Direction, Nanos};
 
 use super::{folders, read, rules, text_of};
 
-const PUBLISHED: &str = "diskspd/legacy/report.txt";
+const PUBLISHED_REPORT: &str = "diskspd/legacy/report.txt";
 
 fn in_tolerance(found: Option<f64>, expected: f64, tolerance: f64) -> bool {
     found.is_some_and(|found| (found - expected).abs() <= tolerance)
 }
 
 #[track_caller]
-fn published_figures(imported: &Imported) {
+fn assert_published_figures(imported: &Imported) {
     let [load] = &*imported.loads else {
         panic!("{imported:#?}")
     };
@@ -50,13 +50,13 @@ fn published_figures(imported: &Imported) {
 
 #[test]
 fn the_published_report_is_read_completely() {
-    let imported = read(PUBLISHED);
+    let imported = read(PUBLISHED_REPORT);
     assert_eq!(imported.form, Form::DiskspdText);
-    published_figures(&imported);
+    assert_published_figures(&imported);
     assert_eq!(imported.loads[0].version.as_deref(), Some("2.0.18 to 2.0.21"));
     assert_eq!(imported.processors, Some(8));
     assert_eq!(imported.unread, []);
-    // Its results are for another file than the one in its parameters.
+    // Its results name another file than its parameters do.
     let edited = imported
         .remarks
         .iter()
@@ -64,8 +64,8 @@ fn the_published_report_is_read_completely() {
         .unwrap();
     assert!(edited.what.contains("test_002.dat"), "{}", edited.what);
     assert!(rules(&imported).contains(&"OPTION-DEPRECATED"));
-    // Without -w20 on the line, the 20 % of writes are unexplained.
-    let without = text_of(PUBLISHED).replacen("-w20 ", "", 1);
+    // Without -w20 on its command line, the report contradicts itself: 20 % are writes.
+    let without = text_of(PUBLISHED_REPORT).replacen("-w20 ", "", 1);
     let complaints = format!("{:?}", import::read("x", &without).unwrap().remarks);
     assert!(
         complaints.contains("100 % on the command line but 80 %"),
@@ -75,14 +75,15 @@ fn the_published_report_is_read_completely() {
 
 #[test]
 fn a_report_inside_a_page_is_found() {
-    let report = text_of(PUBLISHED).replace("Results for timespan", "Then come the results:\nResults for timespan");
+    let report =
+        text_of(PUBLISHED_REPORT).replace("Results for timespan", "Then come the results:\nResults for timespan");
     let page = format!(
         "Testing a disk\r\n\r\n.\\diskspd.exe -b64K -d30 -t8 -o8 -L x.dat > y.txt\r\n-08 – outstanding requests | the queue\r\n{}\r\nThe table \
          shows: thread | bytes | latency",
         report.replace('\n', "\r\n")
     );
     let imported = import::read("page", &page).unwrap();
-    published_figures(&imported);
+    assert_published_figures(&imported);
     let typo = imported
         .remarks
         .iter()
@@ -93,18 +94,18 @@ fn a_report_inside_a_page_is_found() {
 
 #[test]
 fn files_from_windows_are_read_in_every_encoding() {
-    let text = text_of(PUBLISHED).replace('\n', "\r\n");
+    let text = text_of(PUBLISHED_REPORT).replace('\n', "\r\n");
     let wide: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
     for bytes in [[&[0xff, 0xfe], &*wide].concat(), wide, text.into_bytes()] {
         let decoded = import::decode(&bytes);
-        published_figures(&import::read("x", &decoded.text).unwrap());
+        assert_published_figures(&import::read("x", &decoded.text).unwrap());
     }
 }
 
 #[test]
 fn decimal_commas_are_read_where_they_cannot_mean_thousands() {
-    let text = text_of(PUBLISHED);
-    // In tables only: the command line and paths have points of their own.
+    let text = text_of(PUBLISHED_REPORT);
+    // Only in tables: dots in the command line and in paths are not decimal points.
     let lines = text
         .lines()
         .map(|line| match line.contains('|') && !line.contains(".dat") {
@@ -112,7 +113,7 @@ fn decimal_commas_are_read_where_they_cannot_mean_thousands() {
             false => line.to_owned(),
         });
     let imported = import::read("x", &lines.collect::<Vec<_>>().join("\n")).unwrap();
-    published_figures(&imported);
+    assert_published_figures(&imported);
     assert!(rules(&imported).contains(&"DECIMAL-COMMA"));
     let thousands = text.replace("| 7177.32 |", "| 7,177.32 |");
     let imported = import::read("x", &thousands);
@@ -130,8 +131,8 @@ fn decimal_commas_are_read_where_they_cannot_mean_thousands() {
 
 #[test]
 fn parts_missing_from_a_truncated_report_are_listed() {
-    let text = text_of(PUBLISHED);
-    let check = |until: &str, lacking: &str| {
+    let text = text_of(PUBLISHED_REPORT);
+    let check = |until: &str, missing: &str| {
         let cut = &text[..text.find(until).unwrap()];
         let imported = import::read("x", cut).unwrap();
         let remark = imported
@@ -139,7 +140,7 @@ fn parts_missing_from_a_truncated_report_are_listed() {
             .iter()
             .find(|remark| remark.rule == "REPORT-TRUNCATED")
             .unwrap();
-        assert!(remark.what.contains(lacking), "{}", remark.what);
+        assert!(remark.what.contains(missing), "{}", remark.what);
         assert_eq!(imported.loads[0].total.operations, Some(215_348));
     };
     check("3-nines", "the percentiles, or their last rows");
@@ -178,7 +179,7 @@ fn every_recorded_run_is_read_as_text_and_as_xml() {
         let xml = read(&format!("diskspd/runs/{case}/result.xml"));
         assert_eq!(xml.form, Form::DiskspdXml);
         assert_eq!(xml.remarks, [], "{case}");
-        // Two runs of one command line: the same load, different figures.
+        // Text and XML are from two runs of one command line: same load, different figures.
         assert_eq!(text.loads.len(), xml.loads.len(), "{case}");
         for (text, xml) in text.loads.iter().zip(&xml.loads) {
             // The text rounds sizes that are not multiples of a unit.
@@ -229,13 +230,13 @@ fn rates_of_the_command_line_are_totals_over_all_threads() {
     let load = &imported.loads[0].load;
     assert_eq!(load.closed_loop, Some(false), "{load:?}");
     assert!(load.rate_iops.is_some());
-    // Before 2.1 the report does not mention it.
-    let silent: String = text_of("diskspd/runs/09-throttled-wait-statistics/result.txt")
+    // Before 2.1, reports do not mention the rate limit.
+    let without_limit: String = text_of("diskspd/runs/09-throttled-wait-statistics/result.txt")
         .lines()
         .filter(|line| !line.contains("rate-limited"))
         .map(|line| format!("{line}\n"))
         .collect();
-    let again = import::read("x", &silent).unwrap();
+    let again = import::read("x", &without_limit).unwrap();
     assert_eq!(again.loads[0].load.rate_iops, load.rate_iops);
 }
 
@@ -255,11 +256,7 @@ fn topology_columns_do_not_shift_the_figures() {
         .iter()
         .map(|core| (core.cpu, core.kernel))
         .collect();
-    assert_eq!(
-        cores,
-        [(0, 0.1025), (1, 0.0225)],
-        "numbers that begin again in each group are distinguished"
-    );
+    assert_eq!(cores, [(0, 0.1025), (1, 0.0225)], "CPU numbers restart in each group");
 }
 
 #[test]
@@ -270,7 +267,7 @@ fn malformed_xml_written_by_diskspd_is_read() {
     assert_ne!(scheme, text);
     let imported = import::read("x", &scheme).unwrap();
     assert_eq!(imported.loads[0].load.targets, ["a & b.dat"]);
-    // Several results one after another, inside a page.
+    // Several results in one page.
     let twice = format!("run 1\n{text}\nrun 2\n{text}\nend");
     assert_eq!(import::read("x", &twice).unwrap().loads.len(), 2);
     let cut = &text[..text.len() / 2];
@@ -295,6 +292,6 @@ fn directions_without_operations_are_absent() {
     assert_eq!(load.directions[Direction::Read], None);
     let write: &Flow = load.directions.write.as_ref().unwrap();
     assert_eq!(write.operations, load.total.operations);
-    assert_eq!(write.latency, None, "without -L there is none");
+    assert_eq!(write.latency, None, "there is no latency without -L");
     assert!(load.total.iops_deviation.is_some());
 }

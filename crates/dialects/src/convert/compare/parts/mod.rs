@@ -17,7 +17,9 @@ use super::rows::Verdict::{self, Differs, Lost};
 use super::{Pair, Place, multiply_rounds};
 use crate::convert::words;
 
-pub(super) use targets::{behaviour, end, file_size, files, paths, preparation, prepared_anew, region};
+pub(super) use targets::{
+    file_choice, file_removal, file_size, paths, preparation, recreation_per_step, region, target_kind,
+};
 
 /// The words of the original and of the converted value.
 type Difference = Option<(String, String)>;

@@ -7,27 +7,27 @@ use super::{Difference, words_if_different, words_of_both};
 use crate::convert::compare::{Pair, Place, is_device, known_size};
 use crate::convert::{native, words};
 
-/// True if all paths occur, in several streams or in one file set.
+/// Compares paths: a stream or file set of the converted worker must have each original path.
 pub(in crate::convert::compare) fn paths(pair: &Pair<'_>) -> Difference {
     let streams = pair.got.worker.streams.iter();
-    let there: Vec<&str> = streams
+    let got_paths: Vec<&str> = streams
         .flat_map(|stream| stream.target.ids())
         .map(|id| pair.got.plan.target(*id).path.as_str())
         .collect();
     let wanted = pair.wanted.paths();
-    // The file of a directory target is inside the directory.
-    let is_there = |path: &&str| {
-        there
+    // The original may be a directory, and the converted target a file in it.
+    let is_present = |path: &&str| {
+        got_paths
             .iter()
             .any(|name| name == path || path.ends_with('/') && name.starts_with(path))
     };
-    match wanted.iter().all(is_there) {
+    match wanted.iter().all(is_present) {
         true => None,
         false => words_of_both(wanted.join(", "), pair.got.paths().join(", ")),
     }
 }
 
-pub(in crate::convert::compare) fn files(pair: &Pair<'_>) -> Difference {
+pub(in crate::convert::compare) fn file_choice(pair: &Pair<'_>) -> Difference {
     let choice = |target: &StreamTarget| match target {
         StreamTarget::Files {
             // Target numbers differ between plans.
@@ -52,7 +52,7 @@ pub(in crate::convert::compare) fn files(pair: &Pair<'_>) -> Difference {
     )
 }
 
-pub(in crate::convert::compare) fn behaviour(at: &Place<'_>, _: &Place<'_>) -> String {
+pub(in crate::convert::compare) fn target_kind(at: &Place<'_>, _: &Place<'_>) -> String {
     match &at.target.kind {
         TargetKind::Path | TargetKind::Template { number: _ } => "a file or device".into(),
         TargetKind::Name { size: _, directory } => if *directory { "a directory" } else { "a name" }.into(),
@@ -62,8 +62,8 @@ pub(in crate::convert::compare) fn behaviour(at: &Place<'_>, _: &Place<'_>) -> S
     }
 }
 
-/// How both plans prepare the file of a target; `None` if the target is not a file.
-fn prepared<'p>(pair: &Pair<'p>) -> Option<(&'p Prepare, &'p Prepare)> {
+/// Returns how both plans prepare the file of a target; `None` if the target is not a file.
+fn file_preparations<'p>(pair: &Pair<'p>) -> Option<(&'p Prepare, &'p Prepare)> {
     let real = !matches!(
         pair.wanted.target.kind,
         TargetKind::Nothing { .. } | TargetKind::Simulated { .. } | TargetKind::Tree { .. }
@@ -74,35 +74,35 @@ fn prepared<'p>(pair: &Pair<'p>) -> Option<(&'p Prepare, &'p Prepare)> {
 }
 
 pub(in crate::convert::compare) fn file_size(pair: &Pair<'_>) -> Difference {
-    let (wanted, got) = prepared(pair)?;
+    let (wanted, got) = file_preparations(pair)?;
     let words = |size: Bytes| format!("a file of {}", words::size(size.0));
     let wanted = wanted.size()?;
     words_if_different(Some(wanted), got.size(), |size| size.map(words).unwrap_or_default())
 }
 
 pub(in crate::convert::compare) fn preparation(pair: &Pair<'_>) -> Difference {
-    let (wanted, got) = prepared(pair)?;
-    let way = |prepare: &Prepare| match prepare {
+    let (wanted, got) = file_preparations(pair)?;
+    let describe = |prepare: &Prepare| match prepare {
         Prepare::Existing => "an existing file",
         Prepare::Filled { .. } => "a file that is filled with random data once, then reused",
         Prepare::Recreate { .. } => "a file that is recreated",
         Prepare::LayOut { .. } => "a file that is laid out if it is too small",
     };
     wanted.size()?;
-    words_if_different(way(wanted), way(got), |way| way)
+    words_if_different(describe(wanted), describe(got), |words| words)
 }
 
-pub(in crate::convert::compare) fn prepared_anew(pair: &Pair<'_>) -> Difference {
-    let anew = |at: &Place<'_>| at.plan.prepare == PrepareWhen::EachStep && at.plan.steps.len() > 1;
+pub(in crate::convert::compare) fn recreation_per_step(pair: &Pair<'_>) -> Difference {
+    let each_step = |at: &Place<'_>| at.plan.prepare == PrepareWhen::EachStep && at.plan.steps.len() > 1;
     let recreated = |at: &Place<'_>| matches!(at.target.prepare, Prepare::Recreate { .. });
-    let differ = recreated(&pair.wanted) && recreated(&pair.got) && anew(&pair.wanted) != anew(&pair.got);
+    let differ = recreated(&pair.wanted) && recreated(&pair.got) && each_step(&pair.wanted) != each_step(&pair.got);
     match differ {
         true => words_of_both("the file is recreated for each step", "it is created once"),
         false => None,
     }
 }
 
-pub(in crate::convert::compare) fn end(pair: &Pair<'_>) -> Difference {
+pub(in crate::convert::compare) fn file_removal(pair: &Pair<'_>) -> Difference {
     if matches!(
         pair.wanted.target.kind,
         TargetKind::Nothing { .. } | TargetKind::Simulated { .. } | TargetKind::Tree { .. }
@@ -113,24 +113,24 @@ pub(in crate::convert::compare) fn end(pair: &Pair<'_>) -> Difference {
     if (pair.from, wanted, got) == (Dialect::Native, AtEndOfJob::Keep, AtEndOfJob::KeepNamed) {
         return words_of_both("the created file is kept", "it is removed");
     }
-    let stays = |at_end: AtEndOfJob| match at_end {
+    let describe = |at_end: AtEndOfJob| match at_end {
         AtEndOfJob::KeepNamed | AtEndOfJob::Keep => "it is kept",
         AtEndOfJob::Remove => "it is removed at the end",
         AtEndOfJob::RemoveEachPass => "it is removed after every pass",
     };
-    words_if_different(stays(wanted), stays(got), |words| words)
+    words_if_different(describe(wanted), describe(got), |words| words)
 }
 
 pub(in crate::convert::compare) fn region(pair: &Pair<'_>) -> Difference {
-    // If the size is unknown, regions are compared at two sizes, of which one percent is a multiple
-    // of any block.
+    // If the size is unknown, compare the regions at two sizes. One percent of each is a multiple
+    // of any block size, so rounding makes no difference.
     let known = known_size(pair.wanted.target).map(|size| vec![size]);
     let sizes = known.unwrap_or_else(|| vec![100 << 48, 300 << 40]);
     let areas = |region: &Region| sizes.iter().map(|size| region.resolve(*size)).collect::<Vec<_>>();
     let (wanted, got) = (&pair.wanted.stream.region, &pair.got.stream.region);
     let in_words = |Region { base, length }: &Region| {
-        let length = length.map_or("everything".to_owned(), |length| extent(&length));
-        format!("{length} from {}", extent(base))
+        let length = length.map_or("everything".to_owned(), |length| format_extent(&length));
+        format!("{length} from {}", format_extent(base))
     };
     match areas(wanted) == areas(got) {
         true => None,
@@ -138,7 +138,7 @@ pub(in crate::convert::compare) fn region(pair: &Pair<'_>) -> Difference {
     }
 }
 
-fn extent(extent: &Extent) -> String {
+fn format_extent(extent: &Extent) -> String {
     match (extent.bytes.0, extent.percent) {
         (bytes, 0.0) => words::size(bytes),
         (0, percent) => format!("{percent} %"),
@@ -146,7 +146,7 @@ fn extent(extent: &Extent) -> String {
     }
 }
 
-/// Properties of a tree that native jobs lack.
+/// Describes properties of a tree that native jobs do not have.
 fn tree_details(tree: &FileTree) -> String {
     let FileTree {
         fills_all_levels,
