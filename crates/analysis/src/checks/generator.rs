@@ -21,7 +21,7 @@ pub(super) const PROCESSOR: Check = Check {
             let stolen: f64 = step.cores.iter().map(|core| core.core.stolen_ns.0 as f64).sum();
             if window > 0.0 && stolen / window > MAX_STOLEN_SHARE {
                 let share = 100.0 * stolen / window;
-                let what = format!("the hypervisor took {share:.1} % of the processor time for others");
+                let what = format!("the hypervisor gave {share:.1} % of the processor time to other virtual machines");
                 let names = plan.jobs.iter().map(|job| job.name.as_str());
                 let job_names = names.collect::<Vec<_>>().join(" and ");
                 let finding = Finding::new("STOLEN-TIME", Severity::Warning, what).at(job_names);

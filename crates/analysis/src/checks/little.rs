@@ -155,7 +155,7 @@ fn judge_job(job: &JobView<'_>) -> Option<Finding> {
         (
             "the queue was not kept full: fathom could not submit fast enough, so the results are \
             lower than the target's capacity at this depth",
-            "use more workers with less depth each (`--workers 4 --depth 8`), and leave `engine` at `auto`",
+            "use more workers, each with a smaller queue depth (`--workers 4 --depth 8`), and leave `engine` at `auto`",
         )
     };
     Some(finding.why(why).help(help))

@@ -282,7 +282,7 @@ fn describe_trend(trend: &Trend, runs: &[RunRecord], last: &Segment) -> Vec<Stri
     ));
     if let Some(entry) = trend.outlier {
         sentences.push(format!(
-            "The latest run, {}, differs with {}: one run is not a level, so repeat it.",
+            "The latest run, {}, is an outlier: {}. One run does not show a trend; repeat the test.",
             run_label(entry),
             figure.words(latest.value)
         ));
@@ -385,7 +385,9 @@ mod tests {
         let (trend, text) = describe(&[100.0, 101.0, 99.0, 100.0, 101.0, 99.0, 60.0]);
         assert_eq!((trend.changes.len(), trend.outlier), (0, Some(16)));
         assert!(
-            text.contains("The latest run, 16 (day 6), differs with 60: one run is not a level, so repeat it."),
+            text.contains(
+                "The latest run, 16 (day 6), is an outlier: 60. One run does not show a trend; repeat the test."
+            ),
             "{text}"
         );
         let (trend, text) = describe(&[100.0, 100.0, 100.0, 50.0, 50.0]);

@@ -85,7 +85,7 @@ fn detect_underfilled_queue(input: &Input<'_>) -> Option<Symptom> {
     Some(
         Symptom::new(sentence)
             .with_evidence(figure_vs("operations in flight", in_flight, "", depth, "the depth"))
-            .with_advice("use more workers with less depth each; check that the engine is asynchronous"),
+            .with_advice("use more workers, each with a smaller queue depth; check that the engine is asynchronous"),
     )
 }
 

@@ -139,7 +139,9 @@ fn describe_undetermined(input: &Input<'_>) -> Symptom {
             three_digits(to)
         );
         let help = match to < from {
-            true => "repeat at half the rate: the time of the step distinguishes burst credits from a write cache",
+            true => {
+                "repeat at half the rate and compare when the rate falls: that distinguishes burst credits from a write cache"
+            }
             false => "warm up longer: a cache was filling, or the device was waking up",
         };
         return Symptom::new(what).with_advice(help);
@@ -156,11 +158,11 @@ fn describe_undetermined(input: &Input<'_>) -> Symptom {
                 what + ": the operations in flight did not grow with the depth, so the comparison shows no limit",
             )
             .with_advice(
-                "use more workers with less depth each, or an asynchronous engine, until the whole depth is in flight",
+                "use more workers, each with a smaller queue depth, or an asynchronous engine, until the whole depth is in flight",
             );
         }
         return Symptom::new(what + ": the rate still grows, but much less than the depth")
-            .with_advice("the knee is near this depth: measure at more depths");
+            .with_advice("the knee is near this depth: find it with `fathom sweep`");
     }
     let symptom = Symptom::new("these figures do not show what limited this load".into());
     if !input.may_repeat_deeper() {

@@ -213,7 +213,7 @@ pub(super) const MIX: Rule = Rule {
         if (found - requested).abs() > MAX_DRIFT_POINTS + chance {
             let what = format!("{found:.1} % of the operations were writes, {requested:.1} % were requested");
             let finding = Finding::new("MIX-DRIFT", Severity::Warning, what).at(&*load.name);
-            let finding = finding.why("the figures belong to a different load than the described one");
+            let finding = finding.why("the figures come from a different load than the one described");
             findings.push(finding.help(
                 "fio: with randrw, rate= or rate_iops= set each direction separately; DiskSpd: check -w; \
                 Vdbench: -v reads blocks before it writes them",

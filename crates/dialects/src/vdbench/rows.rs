@@ -9,7 +9,7 @@ const DEDUP: &str =
     "duplicates are equally likely and do not change; give `dedupratio=`, `dedupunit=` and `dedupsets=` before any SD";
 const CLASS: &str = "it loads Java user code";
 const COMMANDS: &str = "commands named in parameter files are not run; run them before and after";
-const NO_NEED: &str = "it has no effect here";
+const NO_NEED: &str = "not needed in fathom";
 const TWICE: &str = "SD concatenation is not supported; give each SD a workload of its own";
 const LOCAL: &str = "the test runs in one process of this machine";
 
@@ -65,8 +65,8 @@ pub const ROWS: &[Row] = &[
         "5%",
         "number of distinct blocks that duplicates repeat, or a percentage of the duplicates",
     ),
-    row(G, W, "deduphotsets", "", "sets that are used more").refused(DEDUP),
-    row(G, W, "dedupflipflop", "no", "copies that change").refused(DEDUP),
+    row(G, W, "deduphotsets", "", "sets of duplicates used more often").refused(DEDUP),
+    row(G, W, "dedupflipflop", "no", "duplicates that change over time").refused(DEDUP),
     row(G, W, "dedupacross", "no", "sets of all SDs"),
     row(
         G,
@@ -138,7 +138,7 @@ pub const ROWS: &[Row] = &[
     row(H, W, "system", "the label", "name or address; only this machine's"),
     row(H, W, "vdbench", "", "Vdbench's folder on that host").idle(LOCAL),
     row(H, W, "master", "", "address of the master").idle(LOCAL),
-    row(H, W, "shell", "rsh", "how it is reached").idle(LOCAL),
+    row(H, W, "shell", "rsh", "remote shell to that host").idle(LOCAL),
     row(H, W, "user", "", "as whom").idle(LOCAL),
     row(H, N, "jvms", "1", "slaves").idle(LOCAL),
     row(H, N, "clients", "", "hosts `x_cl0`, `x_cl1`, …").idle(LOCAL),
@@ -147,7 +147,7 @@ pub const ROWS: &[Row] = &[
     row(Replay, W, "devices", "", "devices of the trace").idle("it belongs to `rg=`"),
     row(Sd, W, "sd", "", "name, or `default`"),
     row(Sd, W, "lun", "required", "file or block device"),
-    row(Sd, W, "host", "all", "hosts that have it").idle(LOCAL),
+    row(Sd, W, "host", "all", "hosts that can access the SD").idle(LOCAL),
     row(Sd, W, "hd", "all", "the same").alias_of("host").idle(LOCAL),
     row(
         Sd,
@@ -198,7 +198,7 @@ pub const ROWS: &[Row] = &[
         N,
         "sizes",
         "4096",
-        "sizes of files: one, `(size,percent,…)`, or `(size,0)`: from half to one and a half of it",
+        "sizes of files: one, `(size,percent,…)`, or `(size,0)`: between 0.5 and 1.5 times the size",
     ),
     row(
         Fsd,
@@ -259,7 +259,7 @@ pub const ROWS: &[Row] = &[
          100 steps",
     ),
     row(Wd, N, "stride", "", "`(min,max)`: jumps forward; only of one length"),
-    row(Wd, N, "skew", "what others leave", "percent of the operations"),
+    row(Wd, N, "skew", "the rest", "percent of the operations"),
     row(
         Wd,
         N,
@@ -333,7 +333,7 @@ pub const ROWS: &[Row] = &[
         W,
         "fileselect",
         "sequential",
-        "order of files: `sequential`, each thread having its own, `once`, which ends behind the last one, \
+        "order of files: `sequential`, each thread having its own, `once`, which ends after the last file, \
          `random`, or `(poisson,midpoint)`: the first ones most",
     ),
     row(Fwd, N, "xfersizes", "4096", "one size, or `(size,percent,…)`"),
@@ -351,13 +351,13 @@ pub const ROWS: &[Row] = &[
         "the file",
         "blocks until the next file, or a percentage of the file",
     ),
-    row(Fwd, N, "skew", "what others leave", "percent of the operations"),
+    row(Fwd, N, "skew", "the rest", "percent of the operations"),
     row(
         Fwd,
         W,
         "target",
         "",
-        "FSD to which `copy` and `move` go, with the same `depth=`, `width=`, `files=` and `sizes=`",
+        "destination FSD of `copy` and `move`, with the same `depth=`, `width=`, `files=` and `sizes=`",
     ),
     row(Fwd, W, "host", "all", "hosts that run it").idle(LOCAL),
     row(Fwd, W, "hd", "all", "the same").alias_of("host").idle(LOCAL),

@@ -18,15 +18,15 @@ use crate::session::Session;
     long_about = "Translates a test to fio, DiskSpd, Vdbench, Iometer or fathom. Nothing is run, and no target is opened. \
         The text goes to standard output. Standard error lists what the other dialect cannot express, one item per line: \
         `lost: …` where the test changes, `differs: …` where the other tool does the same in its own way.\n\nSOURCE \
-        is flags of `fathom run`, a command line of another dialect after its name (`diskspd -b8K …`, `fio …`), a \
+        is flags of `fathom run`, the name of a dialect and its arguments (`diskspd -b8K …`, `fio …`), a \
         job file (FILE.toml, FILE.fio), a DiskSpd profile (FILE.xml), a parameter file of Vdbench (FILE.parm), a \
-        configuration of Iometer (FILE.icf), or a saved result, which holds its plan.",
+        configuration of Iometer (FILE.icf), or a saved result, which contains its plan.",
     after_help = "Examples:\n  fathom convert --to native diskspd -b8K -d60 -t4 -o32 -r -w30 -Sh -c10G test.dat\n  \
         fathom convert --to fio --target /data/f.dat --size 10g --read 70 --block 8k --depth 32\n  fathom convert \
         --to diskspd nightly.toml"
 )]
 pub struct Args {
-    /// The dialect to translate to [default: the others of fio, diskspd, native]
+    /// The dialect to translate to [default: fio, diskspd and native, except the source's own]
     #[arg(long, value_name = "DIALECT", value_parser = dialect_value_parser())]
     to: Option<String>,
     #[command(flatten)]

@@ -34,7 +34,7 @@ use crate::silenced::{self, SilenceArgs};
         reading to find holes. docs/lint.md lists the rules.\n\nSOURCE is flags of `fathom run`, a \
         command line of another dialect after its name (`diskspd -b8K …`, `fio job.fio`), a job \
         file (.toml, .fio), a DiskSpd profile (.xml), a parameter file of Vdbench (.parm), a \
-        configuration of Iometer (.icf), or a saved result, which holds its plan.",
+        configuration of Iometer (.icf), or a saved result, which contains its plan.",
     after_help = "Examples:\n  fathom lint nightly.toml\n  fathom lint --target /data --size 10g --depth 32\n  fathom lint --intent most-throughput diskspd -b8K -d10 -t4 -o32 -c10G test.dat\n  \
         fathom lint --watch 10s --strict fio job.fio\n  fathom lint --out text,sarif=lint.sarif,junit=lint.xml nightly.toml"
 )]

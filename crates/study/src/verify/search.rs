@@ -239,7 +239,7 @@ impl Search {
             ),
             _ if last.iops > missed.iops * (1.0 + MIN_GROWTH) => format!(
                 "with up to {slots} in flight the storage served only {} IOPS, but {} with {shallower}: a \
-                 deeper queue slows it down, so the verdict is for {shallower}",
+                 deeper queue slows it down, so the verdict applies to {shallower}",
                 show(missed.iops),
                 show(last.iops)
             ),

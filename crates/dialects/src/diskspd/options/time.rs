@@ -17,7 +17,7 @@ pub(super) const ROWS: &[Switch] = &[DURATION, WARM_UP, COOL_DOWN];
 const DURATION: Switch = Switch {
     letter: 'd',
     default: "10",
-    detail: "0 is accepted in profiles; a run with it is refused.",
+    detail: "A profile may contain 0, but it cannot be run.",
     forms: &[form("d", number("s"), &["-d60"]).help("Measured seconds.")],
     apply: |line, value| {
         line.overrides.duration = Some(parse_seconds(line, value, "measured duration time (-d)")?);
@@ -41,7 +41,7 @@ const WARM_UP: Switch = Switch {
 const COOL_DOWN: Switch = Switch {
     letter: 'C',
     default: "0",
-    detail: "Keeps up the load while other hosts still measure.",
+    detail: "Continues the load while other hosts are still measuring.",
     forms: &[form("C", number("s"), &["-C5"]).help("Seconds of the same load after the measured time.")],
     apply: |line, value| {
         line.overrides.cool_down = Some(parse_seconds(line, value, "cooldown time (-C)")?);

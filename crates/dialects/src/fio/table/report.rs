@@ -52,11 +52,11 @@ pub const ROWS: &[Row] = rows! {
         .help("Measure no submission latency.")
         .effects(&[("--disable_slat=1", "shown.disabled.0=slat")]),
     boolean(tier1(2280), field!(report.disable_bw_measurement)).aliases(&["disable_bw"]).default("0").example("1")
-        .help("Measure no bandwidth samples."),
+        .help("Do not sample bandwidth."),
     word(tier1(2410), "kb_base", report::KbBase::WORDS).default("1024").example("1000")
-        .help("Meaning of k in sizes and reports.").shows("kb_base", lower::kilo)
+        .help("Multiplier of `k` in sizes and reports.").shows("kb_base", lower::kilo)
         .effects(&[("--kb_base=1000 --bs=4k", "stream.pattern.sizes.read.size=4000; shown.kb_base.0=1000")]),
-    word(tier1(2420), "unit_base", report::UnitBase::WORDS).default("0").example("8").help("Bytes or bits in reports.")
+    word(tier1(2420), "unit_base", report::UnitBase::WORDS).default("0").example("8").help("Unit of rates in reports: bytes or bits.")
         .shows("unit_base", lower::unit)
         .effects(&[
             ("--unit_base=1", "shown.unit_base.0=1"),
@@ -67,5 +67,5 @@ pub const ROWS: &[Row] = rows! {
         .prints(print::system::block_error_percentiles)
         .effects(&[("--rw=trimwrite --block_error_percentiles=1", "stream.on_error.block_lifetimes=true")]),
     int(tier2(2050), field!(report.job_start_clock_id)).default("0").example("1")
-        .help("Clock id of the start time in reports."),
+        .help("ID of the clock for the job's start time in reports."),
 };

@@ -46,7 +46,7 @@ pub(in crate::convert::compare) fn file_choice(pair: &Pair<'_>) -> Difference {
     words_of_both(
         format!("{count} files, {service:?}, {operations} operations each, {open} open"),
         match pair.to {
-            Dialect::Iometer => "each target has operations in flight",
+            Dialect::Iometer => "each target has its own queue depth",
             _ => "each operation picks a target",
         },
     )
