@@ -166,15 +166,15 @@ fn a_second_depth_that_only_adds_latency_is_saturation() {
         },
     );
     assert_eq!((found.answer, found.confirmed), (Answer::Saturated, Some(true)));
-    for closed_loop in [None, Some(false)] {
+    for is_closed in [None, Some(false)] {
         let mut shallow = closed_loop(32, 7000.0);
-        shallow.load.closed_loop = closed_loop;
+        shallow.load.closed_loop = is_closed;
         let context = Context {
             deeper: Some(&deeper),
             ..Context::default()
         };
         let found = diagnose(&shallow, &[], &context);
-        assert_eq!(found.answer, Answer::Saturated, "{closed_loop:?}: {}", found.sentence);
+        assert_eq!(found.answer, Answer::Saturated, "{is_closed:?}: {}", found.sentence);
     }
 }
 
