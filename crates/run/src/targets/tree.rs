@@ -75,7 +75,7 @@ impl TempTree {
             what,
             help: help.into(),
         };
-        let root = TreeRoot::open(path).map_err(|source| TargetError::Look {
+        let root = TreeRoot::open(path).map_err(|source| TargetError::Examine {
             path: path.display().to_string(),
             source,
         })?;
@@ -166,7 +166,7 @@ pub(super) fn examine_tree(
             let help = "a file tree needs an existing directory; check the spelling".into();
             return Err(TargetError::Missing { path, help });
         }
-        Err(source) => return Err(TargetError::Look { path, source }),
+        Err(source) => return Err(TargetError::Examine { path, source }),
     }
     if tree.kept != Some(KeptTree::Existing) {
         size_in(&folder, Some(max_size(plan, number, tree)), &target.path)?;
@@ -233,7 +233,7 @@ impl Preparation<'_> {
         }
         let temporary = TempTree::create(&one.path, false).map_err(failed(one.path.display().to_string(), 0))?;
         let root = Arc::clone(&temporary.root);
-        ready.cleanup.remove_tree(temporary);
+        ready.cleanup.add_tree(temporary);
         fill(&root, tree, self.plan.seed, self.interrupt)
             .map_err(|(name, written, error)| failed(one.path.join(name).display().to_string(), written)(error))?;
         watcher(Event::Prepared {
@@ -282,7 +282,7 @@ impl Preparation<'_> {
         ready: &mut ReadyTargets,
         watcher: &mut dyn FnMut(Event),
     ) -> Result<ReadyKind, TargetError> {
-        let failed = |source| TargetError::Look {
+        let failed = |source| TargetError::Examine {
             path: path.display().to_string(),
             source,
         };
@@ -295,7 +295,7 @@ impl Preparation<'_> {
         // A tree that was never created has no operations and leaves nothing behind.
         let has_nothing = is_missing && kept == KeptTree::Existing && !makes_directories(self.plan, number);
         opened.is_kept = kept != KeptTree::Removed && !has_nothing;
-        ready.cleanup.remove_tree(opened);
+        ready.cleanup.add_tree(opened);
         refuse_links(path, &root, tree)?;
         if kept == KeptTree::Emptied {
             root.remove_contents(MARKER).map_err(failed)?;

@@ -39,7 +39,7 @@ impl FileSets {
     }
 
     /// True if files are opened and closed during the run.
-    pub(crate) fn exchange_files(&self) -> bool {
+    pub(crate) fn exchanges_files(&self) -> bool {
         self.streams.iter().flatten().any(FileSet::exchanges_files)
     }
 
@@ -84,7 +84,7 @@ pub(crate) struct FileSet {
     /// File slots of the engine for this set, if files are opened and closed; empty if all stay
     /// open.
     places: Vec<Place>,
-    how: OpenOptions,
+    options: OpenOptions,
     priority: u16,
     engine: EngineKind,
     sync: SyncRule,
@@ -147,7 +147,7 @@ impl FileSet {
             files,
             current: 0,
             places,
-            how: opened.how,
+            options: opened.options,
             priority: opened.priority,
             engine,
             sync: stream.sync,
@@ -314,7 +314,7 @@ impl FileSet {
         };
         // Close one file before opening the other, so that the limit always holds.
         exchange(File::nothing(0))?;
-        let mut with = open_target(target, self.how, self.engine)
+        let mut with = open_target(target, self.options, self.engine)
             .map_err(|error| failed(error.to_string(), error.source.raw_os_error()))?;
         with.set_priority(self.priority)
             .map_err(|error| failed(error.to_string(), error.raw_os_error()))?;

@@ -245,7 +245,7 @@ impl Features {
     /// True if files are opened and closed while the worker runs.
     pub(super) fn exchanges_files(&self) -> bool {
         let reopens = self.replay.is_some() || self.reopening.is_some();
-        reopens || self.files.sets.as_ref().is_some_and(FileSets::exchange_files)
+        reopens || self.files.sets.as_ref().is_some_and(FileSets::exchanges_files)
     }
 
     /// Bytes of additional memory of the patterns of file sets.

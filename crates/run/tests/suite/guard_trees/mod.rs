@@ -12,8 +12,8 @@ use engine::probe::System;
 use engine::{FileKind, Identity};
 use run::targets::MarkState;
 use run::targets::guard::{
-    CallerKind, Candidate, Contents, Decision, Guard, Intent, Listed, MayWrite, Permissions, Signature, SignatureKind,
-    list,
+    CallerKind, Candidate, Contents, Decision, Guard, Intent, ListingKind, Permissions, Signature, SignatureKind,
+    WriteAccess, list,
 };
 
 fn tree(name: &str) -> System {
@@ -585,13 +585,15 @@ fn check_list(name: &str, expected: &[&str]) {
         .iter()
         .map(|entry| {
             let write = match &entry.write {
-                MayWrite::Yes => "+".to_owned(),
-                MayWrite::IfNamed(refusal) => format!("? {}", refusal.reasons[0]),
-                MayWrite::No(refusal) => format!("- {}", refusal.reasons[0]),
+                WriteAccess::Yes => "+".to_owned(),
+                WriteAccess::IfNamed(refusal) => format!("? {}", refusal.reasons[0]),
+                WriteAccess::No(refusal) => format!("- {}", refusal.reasons[0]),
             };
-            let what = match &entry.what {
-                Listed::Device(device) => format!("{} {}", device.kind, device.model.as_deref().unwrap_or("no model")),
-                Listed::FileSystem(file_system) => file_system.kind.clone(),
+            let what = match &entry.kind {
+                ListingKind::Device(device) => {
+                    format!("{} {}", device.kind, device.model.as_deref().unwrap_or("no model"))
+                }
+                ListingKind::FileSystem(file_system) => file_system.kind.clone(),
             };
             format!("{} ({what}) at [{}]: {write}", entry.path, entry.mounted_at.join(" "))
         })
@@ -618,9 +620,9 @@ fn the_list_of_targets() {
     assert_eq!(disk.name(), "sdb");
     assert_eq!(disk.size(), model::Bytes::kib(64));
     assert!(matches!(&disk.contents, Contents::Known(found) if found.len() == 1 && found[0].name == "MBR"));
-    assert!(matches!(&disk.write, MayWrite::IfNamed(refusal) if refusal.reasons.len() == 2));
+    assert!(matches!(&disk.write, WriteAccess::IfNamed(refusal) if refusal.reasons.len() == 2));
     let root = listed.iter().find(|entry| entry.path == "/dev/sda2").unwrap();
-    assert!(root.no_reading.is_some(), "the tree holds no image of it");
+    assert!(root.read_error.is_some(), "the tree holds no image of it");
 }
 
 #[test]
