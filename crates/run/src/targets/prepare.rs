@@ -114,7 +114,7 @@ impl Preparation<'_> {
                     (ReadyKind::Path(path), facts_without_file(target, "name", *size), None)
                 }
                 TargetKind::Tree { tree } => {
-                    let made = self.make_tree(number, tree, ready, watcher)?;
+                    let made = self.create_tree(number, tree, ready, watcher)?;
                     (made, super::survey::tree_facts(self.system, &target.path, tree), None)
                 }
                 // The examination has refused templates already.
