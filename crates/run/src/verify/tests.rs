@@ -59,7 +59,7 @@ fn checker(method: VerifyMethod, interval: u32, form: Form) -> Checker {
         form,
         job: 1,
         header_at: 0,
-        thorough: true,
+        checks_all_pieces: true,
     }
 }
 

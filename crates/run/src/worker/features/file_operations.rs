@@ -380,7 +380,7 @@ impl FileOperations {
             let own = self.work.groups.iter().flat_map(|group| &group.operations);
             let own = own.filter(|kind| (kind.is_on_directory(), kind.existence()) == (directories, existence));
             let own = if self.is_active { own.count() as u32 } else { 0 };
-            self.claims.active(directories, existence) > own
+            self.claims.supplier_count(directories, existence) > own
         };
         obstacles.existence && supplies(first.is_on_directory(), lacked)
             || obstacles.missing_directory && supplies(true, Existence::Made)
@@ -417,7 +417,7 @@ impl FileOperations {
         let first = self.work.groups[group].operations[0];
         let count = match &self.working_set {
             Some((_, files)) if !first.is_on_directory() => *files,
-            _ => self.claims.len(first.is_on_directory()),
+            _ => self.claims.count(first.is_on_directory()),
         };
         let mut obstacles = Obstacles::default();
         if self.work.in_order {
@@ -441,7 +441,9 @@ impl FileOperations {
                 }
                 // Wait for the next file in order, which will exist or be free later.
                 let may_appear = obstacles.missing_directory && !first.is_on_directory();
-                if self.work.once && obstacles.in_use || may_appear && self.claims.active(true, Existence::Made) > 0 {
+                if self.work.once && obstacles.in_use
+                    || may_appear && self.claims.supplier_count(true, Existence::Made) > 0
+                {
                     break;
                 }
             }

@@ -643,7 +643,7 @@ impl Features {
             && files.is_done()
         {
             if let Some(keys) = &mut self.key_blocks {
-                keys.leave_file(io);
+                keys.unload_file(io);
             }
             files.release_file();
         }

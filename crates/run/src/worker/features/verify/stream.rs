@@ -109,7 +109,7 @@ impl StreamVerification {
 
     /// The position of the header and its minimum, if the position is invalid.
     pub(crate) fn find_misplaced_header(&self) -> Option<(usize, usize)> {
-        let (place, min) = (self.checker.place(), self.checker.min_header_offset());
+        let (place, min) = (self.checker.header_position(), self.checker.min_header_offset());
         (place > 0 && place < min).then_some((place, min))
     }
 
