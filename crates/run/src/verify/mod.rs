@@ -90,8 +90,8 @@ impl Checker {
         }
     }
 
-    /// Returns the minimum position of a header that is not at the start. It is swapped with the bytes at
-    /// the start, so it must not overlap them.
+    /// Returns the minimum position of a header that is not at the start. The header is swapped
+    /// with the bytes at the start, so it must not overlap them.
     pub(crate) fn min_header_offset(&self) -> usize {
         self.header_bytes(self.form)
     }

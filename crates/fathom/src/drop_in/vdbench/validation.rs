@@ -271,7 +271,7 @@ impl Drive<'_> {
             Storage::Fsd(fsd) => fsd,
         };
         let blocks = TreeKeyBlocks::new(&fsd.tree(), one.length);
-        if !found.is_of_tree(blocks.tree()) {
+        if !found.belongs_to_tree(blocks.tree()) {
             let help = "use the `depth=`, `width=`, `files=`, `sizes=`, `totalsize=` and `distribution=` of the run \
                         that wrote it, or start again with `-j`";
             return Err((format!("{} is the journal of another tree", one.map.display()), help));
