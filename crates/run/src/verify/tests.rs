@@ -121,7 +121,7 @@ fn fio_accepts_blocks_that_fathom_writes() {
             };
             let errors = String::from_utf8_lossy(&output.stderr).into_owned();
             assert!(output.status.success(), "{name} {interval}: {errors}");
-            // fio does check: it finds a wrong byte in the header of the last piece of a block.
+            // fio does check: it finds a wrong byte in the last header or pattern of a block.
             data[4 * BLOCK - interval as usize + 17] ^= 1;
             std::fs::write(directory.path().join("f"), &data).unwrap();
             let Some(output) = fio(directory.path(), &options) else {
