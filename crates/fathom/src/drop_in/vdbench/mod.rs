@@ -1,12 +1,12 @@
 //! `vdbench`: runs parameter files, with Vdbench's console output, files and exit codes.
 
 mod failure;
-mod follow;
 pub mod local_env;
 mod on_files;
 mod output;
 mod parse;
 mod reports;
+mod run_printer;
 mod validation;
 
 use std::fs::{self, File};
@@ -30,10 +30,10 @@ use super::{check_outputs, print_findings, print_stderr, print_stdout};
 use crate::permissions;
 use crate::session::Session;
 use failure::{Failure, failure_from_error};
-use follow::{Follow, Outcome, Style};
 use local_env::{LocalEnv, SELF_TEST};
 use output::{Output, time};
 use reports::{header_time, report_files};
+use run_printer::{Outcome, RowStyle, RunPrinter};
 
 /// The exit code of success.
 const DONE: u8 = 0;
@@ -139,7 +139,7 @@ struct Drive<'a> {
     command: Command,
     env: LocalEnv,
     output: Output,
-    style: Style,
+    style: RowStyle,
     seed: u64,
     /// Number of saved results.
     saved_results: u32,
@@ -197,7 +197,7 @@ impl<'a> Drive<'a> {
             .map_or(1, |time| time.as_nanos() as u64);
         let mut drive = Drive {
             session,
-            style: Style {
+            style: RowStyle {
                 layout,
                 decimal: command.decimal,
                 host: "localhost".into(),
@@ -303,7 +303,7 @@ impl<'a> Drive<'a> {
         parameters: &Parameters,
     ) -> Result<(), Failure> {
         for run in recovery_runs {
-            self.read_known(run, parameters)?;
+            self.read_known_blocks(run, parameters)?;
         }
         if !parameters.recovers_only() {
             if let Some(run) = format_run {
@@ -496,18 +496,18 @@ impl<'a> Drive<'a> {
         self.mark_maps(parameters, false)?;
         let mut style = self.style.clone();
         on_files::set_requested(&mut style, run);
-        let mut follow = Follow::new(run, facts, style, &limits, &mut self.output);
-        follow.write_status("Starting");
+        let mut printer = RunPrinter::new(run, facts, style, &limits, &mut self.output);
+        printer.write_status("Starting");
         let permissions = permissions::from_env();
         let outcome = self
             .session
             .execution(lowered.plan, &permissions)
-            .run(&mut |event| follow.handle_event(&event));
+            .run(&mut |event| printer.handle_event(&event));
         let results = match outcome {
             Ok(results) => results,
             Err(error) => return Err(failure_from_error(&error)),
         };
-        let outcome = follow.end(&results, &lowered.workload_of, has_headers);
+        let outcome = printer.finish(&results, &lowered.workload_of, has_headers);
         self.mark_maps(parameters, true)?;
         self.report_results(run, &results, &outcome, parameters)?;
         self.last_rate = outcome.rate;

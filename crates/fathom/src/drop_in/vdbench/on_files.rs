@@ -8,7 +8,7 @@ use dialects::vdbench::{FileRun, Fsd, OPERATIONS, Parameters, Run, TreeFormat};
 use model::plan::{FileOperationKind, Plan};
 use report::formats::vdbench::{FileColumns, thousands};
 
-use super::follow::Style;
+use super::run_printer::RowStyle;
 use super::{Drive, Failure};
 
 /// Returns the columns of a parameter file's runs. `None` if the runs are on SDs.
@@ -30,7 +30,7 @@ fn requested_operations(files: &FileRun) -> Vec<FileOperationKind> {
 }
 
 /// Sets the operations that count for the rate of a run.
-pub(super) fn set_requested(style: &mut Style, run: &Run) {
+pub(super) fn set_requested(style: &mut RowStyle, run: &Run) {
     if let (Some(columns), Some(files)) = (&mut style.files, &run.files) {
         columns.requested = requested_operations(files);
     }
