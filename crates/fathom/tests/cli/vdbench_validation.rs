@@ -1,5 +1,5 @@
-//! `fathom vdbench` with data validation: what it finds, what it forgives after a kill, and what it
-//! leaves behind.
+//! `fathom vdbench` with data validation: errors that it finds, recovery after a kill, and refused
+//! parameters.
 
 use std::fs::{self, File};
 use std::io::{Seek, SeekFrom, Write};
@@ -27,19 +27,19 @@ pub(crate) fn vdbench(folder: &Path, parameters: &str, arguments: &[&str]) -> Ra
 /// Starts a run and waits until its log has a line.
 pub(crate) fn start(folder: &Path, parameters: &str, arguments: &[&str], line: &str) -> Child {
     let log = folder.join("output/logfile.html");
-    // That of an earlier run may have the line.
+    // The log of an earlier run may have the line.
     let _ = fs::remove_file(&log);
     let mut command = prepare(folder, parameters, arguments);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let until = Instant::now() + Duration::from_secs(60);
+    let deadline = Instant::now() + Duration::from_secs(60);
     while !fs::read_to_string(&log).is_ok_and(|log| log.contains(line)) {
-        assert!(Instant::now() < until, "`{line}` does not come");
+        assert!(Instant::now() < deadline, "`{line}` does not appear");
         sleep(Duration::from_millis(5));
     }
     child
 }
 
-/// Key blocks that each run has compared, and those in error.
+/// Returns the numbers of compared and of corrupted key blocks of each run.
 pub(crate) fn totals(ran: &Ran) -> Vec<(u64, u64)> {
     let lines = ran
         .out
@@ -59,10 +59,9 @@ pub(crate) fn overwrite(path: &Path, offset: u64, bytes: &[u8]) {
     file.write_all(bytes).unwrap();
 }
 
-/// Everything that the first run has written is read and known by the second, and nothing of an
-/// earlier program run is.
+/// Blocks of earlier executions of the program are unknown.
 #[test]
-fn what_one_run_writes_the_next_one_knows() {
+fn a_run_validates_all_blocks_that_the_previous_run_wrote() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("a"), vec![1; 1 << 20]).unwrap();
     fs::write(folder.path().join("b"), vec![2; 1 << 20]).unwrap();
@@ -71,15 +70,15 @@ fn what_one_run_writes_the_next_one_knows() {
                       rd=rd1,wd=fill,iorate=max,elapsed=10\nrd=rd2,wd=read,iorate=max,elapsed=10\n";
     let ran = vdbench(folder.path(), parameters, &["-v"]);
     ran.expect(0, &["completed successfully"]);
-    // Two files of 256 blocks; none was read while it was written first.
+    // Two files of 256 blocks. The first write of a block needs no read before it.
     assert_eq!(totals(&ran), [(0, 0), (512, 0)]);
     assert!(!names(&folder.path().join("output")).contains(&"sd1.map".to_owned()));
-    // With `-vw` a block is not read before it is written, with `-vr` it is after.
+    // With `-vw`, blocks are not read before a write; with `-vr`, they are read after it.
     let twice = parameters.replace("rd=rd2,wd=read", "rd=rd2,wd=fill");
-    let of = |letters: &str| totals(&vdbench(folder.path(), &twice, &[letters]));
-    assert_eq!(of("-v"), [(0, 0), (512, 0)]);
-    assert_eq!(of("-vr"), [(512, 0), (1024, 0)]);
-    assert_eq!(of("-vrw"), [(512, 0), (512, 0)]);
+    let totals_with = |option: &str| totals(&vdbench(folder.path(), &twice, &[option]));
+    assert_eq!(totals_with("-v"), [(0, 0), (512, 0)]);
+    assert_eq!(totals_with("-vr"), [(512, 0), (1024, 0)]);
+    assert_eq!(totals_with("-vrw"), [(512, 0), (512, 0)]);
     let nothing = vdbench(folder.path(), &twice, &["-vw"]);
     nothing.expect(157, &["No read validations done during a Data Validation run."]);
 }
@@ -99,7 +98,7 @@ fn transfers_of_several_sizes_and_threads_raise_no_false_alarm() {
 }
 
 #[test]
-fn what_another_program_writes_between_two_runs_is_found() {
+fn writes_of_another_program_between_two_runs_are_found() {
     let folder = tempfile::tempdir().unwrap();
     let parameters = "sd=sd1,lun=DIR/a,size=1m,threads=2\n\
                       wd=fill,sd=sd1,xfersize=8k,rdpct=0,seekpct=eof\nwd=read,sd=sd1,xfersize=64k,seekpct=eof\n\
@@ -120,7 +119,7 @@ fn what_another_program_writes_between_two_runs_is_found() {
             WRONG,
         ],
     );
-    // The lay-out has written before the first run.
+    // The lay-out wrote the blocks before the first run.
     assert_eq!(totals(&ran), [(0, 0), (128, 0), (128, 3)]);
     let errors = fs::read_to_string(folder.path().join("output/errorlog.html")).unwrap();
     assert!(errors.contains("Key block lba: 0x00012000"), "{errors}");
@@ -134,9 +133,9 @@ const JOURNALED: &str = "sd=sd1,lun=DIR/a,size=2m,threads=8\nsd=sd2,lun=DIR/b,si
                          wd=wd1,sd=sd1,xfersize=(4k,60,16k,40),rdpct=20\nwd=wd2,sd=sd2,xfersize=512k,rdpct=0\n\
                          rd=rd1,wd=wd*,iorate=max,elapsed=60\n";
 
-/// An old version of a block in place of a new one is a lost write.
+/// A lost write leaves the old contents of a block in place of the new.
 #[test]
-fn a_restart_finds_lost_writes_and_only_those() {
+fn a_restart_finds_lost_writes_without_false_alarms() {
     let folder = tempfile::tempdir().unwrap();
     let short = JOURNALED.replace("elapsed=60", "elapsed=2");
     let file = folder.path().join("a");
@@ -147,7 +146,7 @@ fn a_restart_finds_lost_writes_and_only_those() {
         0,
         &["Starting journal recovery for sd2", "Starting RD=journal_recovery; "],
     );
-    // All of both, as the lay-out has written them.
+    // All blocks of both SDs, because the lay-out wrote them.
     assert_eq!(totals(&ran)[0], (512 + 8, 0));
     assert!(folder.path().join("sd2.jnl").exists() && folder.path().join("output/sd1.jnl").exists());
     overwrite(&file, 40960, &old[40960..45056]);
@@ -157,11 +156,11 @@ fn a_restart_finds_lost_writes_and_only_those() {
         &["Key block lba: 0x0000a000: the write number in its header is ", WRONG],
     );
     assert_eq!(totals(&lost), [(520, 1)]);
-    // It was reported; from then on it is unknown.
+    // After the report, the contents of the block are unknown.
     let again = vdbench(folder.path(), &short, &["-jo"]);
     again.expect(0, &["completed successfully"]);
     assert_eq!(totals(&again), [(519, 0)]);
-    // A file that lost its end lost what its journal knows.
+    // A truncated file lacks blocks of its journal.
     File::options()
         .write(true)
         .open(&file)
@@ -187,7 +186,7 @@ fn a_killed_run_leaves_old_or_new_contents() {
     let ran = vdbench(folder.path(), JOURNALED, &["-jo"]);
     ran.expect(0, &["completed successfully"]);
     assert!(totals(&ran)[0].0 > 400, "{ran:#?}");
-    // A map that is written only at the end knows nothing of a run that was killed.
+    // A journal that is written only at the end is unusable after a kill.
     let mut child = start(folder.path(), JOURNALED, &["-jm"], "Starting RD=rd1;");
     sleep(Duration::from_millis(400));
     child.kill().unwrap();
@@ -197,7 +196,7 @@ fn a_killed_run_leaves_old_or_new_contents() {
 }
 
 #[test]
-fn what_cannot_be_validated_is_refused() {
+fn parameters_that_cannot_be_validated_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let sd = "sd=sd1,lun=DIR/a,size=1m\nwd=wd1,sd=sd1\nrd=rd1,wd=wd1,iorate=max,elapsed=2\n";
     for (parameters, arguments, named) in [
@@ -236,7 +235,7 @@ fn what_cannot_be_validated_is_refused() {
         let help = "help: add `r` to restore the journal of an earlier run";
         vdbench(folder.path(), sd, &[letters]).expect(157, &[named, help]);
     }
-    // One file under two names, which may be there or not.
+    // One file with two paths, existing or not.
     let two = |lun: &str| sd.replace("wd=wd1,sd=sd1", &format!("sd=sd2,lun={lun},size=1m\nwd=wd1,sd=sd*"));
     std::os::unix::fs::symlink("new", folder.path().join("dangling")).unwrap();
     fs::write(folder.path().join("old"), vec![1; 1 << 20]).unwrap();
@@ -250,7 +249,7 @@ fn what_cannot_be_validated_is_refused() {
         ran.expect(157, &["one lun in two SDs, sd=sd1 and sd=sd2", "are the same file"]);
     }
     assert!(!folder.path().join("new").exists());
-    // Another file of that name stays.
+    // A foreign file with the name of the journal stays.
     fs::write(folder.path().join("output/sd1.jnl"), "mine").unwrap();
     vdbench(folder.path(), sd, &["-j"]).expect(
         157,
@@ -259,10 +258,10 @@ fn what_cannot_be_validated_is_refused() {
     assert_eq!(fs::read(folder.path().join("output/sd1.jnl")).unwrap(), b"mine");
 }
 
-/// The keys of this SD need 68 KiB. A journal that did not fit ended the run in a panic.
+/// A journal that did not fit once ended the run in a panic.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_full_disk_below_a_journal_ends_the_run_before_it_writes() {
+fn a_full_file_system_of_a_journal_ends_the_run_before_any_write() {
     let Some(small) = testbed::need(testbed::TmpFs::of_size(100 << 10)) else {
         return;
     };
@@ -278,10 +277,13 @@ fn a_full_disk_below_a_journal_ends_the_run_before_it_writes() {
     let ran = vdbench(folder.path(), &parameters, &["-j"]);
     ran.expect(157, &["sd1.jnl", "No space left on device"]);
     assert!(!ran.err.contains("panicked"), "{ran:?}");
-    assert!(fs::read(&data).unwrap().iter().all(|byte| *byte == 7), "it has written");
+    assert!(
+        fs::read(&data).unwrap().iter().all(|byte| *byte == 7),
+        "the run wrote to its SD"
+    );
 }
 
-/// A journal that lost something is refused, rather than taken for one that knows less.
+/// Damage must not look like unknown blocks.
 #[test]
 fn a_damaged_journal_is_refused() {
     let folder = tempfile::tempdir().unwrap();
@@ -329,8 +331,8 @@ fn a_damaged_journal_is_refused() {
             assert!(!ran.out.contains("Corrupted"), "{ran:?}");
         }
     }
-    // A new journal does not need the old one, and another size of the SD only needs the part that
-    // both have.
+    // A new journal replaces a damaged one. If the SD has another size, its common part is
+    // recovered.
     vdbench(folder.path(), parameters, &["-jn"]).expect(0, &["completed successfully"]);
     let larger = parameters.replace("size=1m", "size=2m");
     let ran = vdbench(folder.path(), &larger, &["-jrn"]);
@@ -342,7 +344,7 @@ fn a_damaged_journal_is_refused() {
 
 /// A block torn by a kill has sectors of both writes, whose contents depend on `compratio=`.
 #[test]
-fn a_recovery_may_have_another_compratio() {
+fn a_recovery_may_use_another_compratio() {
     let folder = tempfile::tempdir().unwrap();
     let ratio = |ratio: u32| format!("compratio={ratio}\n{JOURNALED}");
     let mut child = start(folder.path(), &ratio(4), &["-jn"], "Starting RD=rd1;");
@@ -355,10 +357,9 @@ fn a_recovery_may_have_another_compratio() {
     vdbench(folder.path(), &ratio(1), &["-jo"]).expect(0, &["completed successfully"]);
 }
 
-/// What a lay-out that was cut short has written is given up, and so is what the journal knows of
-/// it.
+/// The files of an interrupted lay-out are removed, and their blocks are removed from the journal.
 #[test]
-fn an_interrupted_lay_out_is_no_loss() {
+fn an_interrupted_lay_out_is_not_reported_as_loss() {
     let folder = tempfile::tempdir().unwrap();
     let parameters = JOURNALED
         .replace("size=4m", "size=200g")
@@ -374,7 +375,7 @@ fn an_interrupted_lay_out_is_no_loss() {
 }
 
 #[test]
-fn a_journal_has_one_user() {
+fn a_journal_can_be_used_by_one_process_only() {
     let folder = tempfile::tempdir().unwrap();
     let mut child = start(folder.path(), JOURNALED, &["-jn"], "Starting RD=rd1;");
     for letters in ["-j", "-jr"] {
@@ -386,7 +387,7 @@ fn a_journal_has_one_user() {
     vdbench(folder.path(), JOURNALED, &["-jo"]).expect(0, &["completed successfully"]);
 }
 
-/// Errors of all SDs count together, and the last one ends all at once.
+/// The limit is for the sum of all SDs, and ends all of them immediately.
 #[test]
 fn errors_of_two_sds_end_a_run_together() {
     let folder = tempfile::tempdir().unwrap();
@@ -397,10 +398,10 @@ fn errors_of_two_sds_end_a_run_together() {
     for file in ["a", "b"] {
         overwrite(&folder.path().join(file), 0, &[0; 8192]);
     }
-    let begun = Instant::now();
+    let start = Instant::now();
     let ran = end(child);
     ran.expect(157, &["'data_errors=4' requested. Abort rd=rd2 after last error."]);
-    assert!(begun.elapsed() < Duration::from_secs(15), "it went on");
+    assert!(start.elapsed() < Duration::from_secs(15), "the run continued");
     assert_eq!(totals(&ran).last().unwrap().1, 4);
     for sd in ["sd1", "sd2"] {
         let lines = ran.out.matches(&format!("Corrupted data block for sd={sd},")).count();
@@ -427,9 +428,9 @@ fn io_errors_count_as_data_errors() {
     );
     let run = |errors: &str, rate: u32, elapsed: u32| {
         let parameters = format!("{errors}{sds}rd=rd1,wd=wd*,iorate={rate},elapsed={elapsed},interval=1\n");
-        let begun = Instant::now();
+        let start = Instant::now();
         let ran = vdbench(folder.path(), &parameters, &[]);
-        (ran, begun.elapsed().as_secs())
+        (ran, start.elapsed().as_secs())
     };
     let (ran, seconds) = run("data_errors=3\n", 200, 30);
     ran.expect(
@@ -440,12 +441,16 @@ fn io_errors_count_as_data_errors() {
         ],
     );
     let lines = ran.out.lines().filter(|line| line.contains("op: write")).count();
-    assert!((3..=11).contains(&lines), "with eight in flight: {}", ran.out);
-    assert!(seconds < 20, "sd1 went on for {seconds} s");
-    // Fewer errors fail as well, when the run has ended.
+    assert!(
+        (3..=11).contains(&lines),
+        "with eight operations in flight: {}",
+        ran.out
+    );
+    assert!(seconds < 20, "sd1 continued for {seconds} s");
+    // Fewer errors make the command fail at the end of the run.
     let (ran, _) = run("data_errors=100000\n", 100, 6);
     ran.expect(157, &[WRONG, "avg_2-6"]);
-    // Without a number it takes 50.
+    // The default is 50.
     let (ran, _) = run("", 400, 30);
     ran.expect(157, &["'data_errors=50' requested."]);
 }
