@@ -112,7 +112,7 @@ fn configurations_of_2006_append_results_in_their_layout() {
     assert!(!old.contains("\nDISK,") && old.contains("\nWORKER,Worker 1,"), "{old}");
 }
 
-/// The figures count the transfers of each connection, and the time of its open and close.
+/// The figures include the transfers of each connection, and the time of open and close.
 #[test]
 fn results_include_figures_of_connections() {
     let Some(folder) = need(Directory::fast()) else { return };
@@ -253,8 +253,7 @@ fn other_commands_accept_configurations() {
     fathom(&["lint", "iometer", &cycling, "--map", "D:=/nowhere"]).expect(0, &["SHORT-RUN", "4 threads"]);
 }
 
-/// Fuzzing found that all tests up to the limit were created before the refusal, which took half a
-/// gigabyte.
+/// Fuzzing found that the tests up to the limit were created first. They took half a gigabyte.
 #[test]
 fn too_many_tests_are_refused_before_any_is_created() {
     let Some(folder) = need(Directory::fast()) else { return };

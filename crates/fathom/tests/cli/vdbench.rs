@@ -306,8 +306,8 @@ fn directories_are_created_before_their_files_and_removed_after_them() {
     );
 }
 
-/// `totalsize=` limits the tree, `wss=` limits the files of a run, and `fileselect=once` uses each
-/// file once.
+/// `totalsize=` limits the tree, and `wss=` the files of a run. `fileselect=once` uses each file
+/// once.
 #[cfg(unix)]
 #[test]
 fn a_working_set_is_read_once_and_deleted_files_are_written_again() {
@@ -494,7 +494,7 @@ fn an_interrupted_lay_out_leaves_no_file() {
     assert!(!file.exists());
 }
 
-/// Half of a lay-out's blocks are duplicates of earlier blocks, and half of each block is zeros.
+/// Half of the blocks are duplicates of earlier blocks, and half of each block is zeros.
 #[test]
 fn data_has_the_requested_duplicates_and_compressibility() {
     let folder = tempfile::tempdir().unwrap();
@@ -593,7 +593,7 @@ fn each_metadata_operation_has_its_own_counter() {
     none.expect(0, &["No row of ", "none.csv has only the header."]);
 }
 
-/// Reads with a rate run at the same time as writes without a rate on another SD.
+/// Reads with a rate run while another SD has writes without a rate.
 #[test]
 fn a_workload_keeps_its_rate_while_another_has_no_rate() {
     let folder = tempfile::tempdir().unwrap();

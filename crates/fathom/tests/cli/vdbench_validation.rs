@@ -342,7 +342,7 @@ fn a_damaged_journal_is_refused() {
     vdbench(folder.path(), parameters, &["-jr"]).expect(157, &["help: run with `-j` first"]);
 }
 
-/// A block torn by a kill has sectors of both writes, whose contents depend on `compratio=`.
+/// A block torn by a kill has sectors of two writes. Their contents depend on `compratio=`.
 #[test]
 fn a_recovery_may_use_another_compratio() {
     let folder = tempfile::tempdir().unwrap();
@@ -357,7 +357,7 @@ fn a_recovery_may_use_another_compratio() {
     vdbench(folder.path(), &ratio(1), &["-jo"]).expect(0, &["completed successfully"]);
 }
 
-/// The files of an interrupted lay-out are removed, and their blocks are removed from the journal.
+/// The files of an interrupted lay-out are removed, and the journal forgets their blocks.
 #[test]
 fn an_interrupted_lay_out_is_not_reported_as_loss() {
     let folder = tempfile::tempdir().unwrap();

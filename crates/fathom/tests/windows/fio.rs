@@ -11,7 +11,7 @@ use crate::calling::{self, Ran};
 use crate::environment::{drive, fio, press_program};
 use crate::place;
 
-/// A provider's job file, with comments in Russian and four jobs of 25 GiB and 300 seconds.
+/// A provider's job file: four jobs of 25 GiB and 300 seconds, with comments in Russian.
 const PUBLISHED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/fio/seeds/fio3.ini");
 
 fn read_published() -> String {

@@ -7,7 +7,7 @@ use crate::calling::{PROGRAM, Ran};
 use crate::environment::{diskspd, press_program};
 use crate::place::words;
 
-/// The exit code of `press` if the system has no such key; Wine 8 has no Ctrl-Break.
+/// The exit code of `press` if the system lacks a key. Wine 8 has no Ctrl-Break.
 const NO_KEYS: i32 = 252;
 
 /// Returns the milliseconds after which a run has certainly begun. Measures how slowly programs

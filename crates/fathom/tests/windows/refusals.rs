@@ -137,7 +137,7 @@ fn diskspd_reports_missing_files_and_directories() {
     assert_eq!(place.names(), ["folder"]);
 }
 
-/// If the system has no suitable I/O ring, the run is refused and changes no file.
+/// Without a suitable I/O ring, the run is refused and changes no file.
 #[test]
 fn the_io_ring_is_used_or_refused() {
     let place = diskspd();
@@ -255,7 +255,7 @@ fn a_full_disk_is_reported() {
     assert_eq!(calling::names(&drive), Vec::<String>::new());
 }
 
-/// Without BypassIO, as under Wine, a command line with it fails and reports file and cause.
+/// Without BypassIO, as under Wine, such a command line fails. It reports file and cause.
 #[test]
 fn bypass_io_is_used_or_refused() {
     let place = diskspd();

@@ -57,7 +57,7 @@ const SEEDS: [Seed; 4] = [
 ];
 
 impl Seed {
-    /// Returns the command line with its edits and with its files in a folder, and their paths.
+    /// Returns the edited command line with its files in a folder, and the paths of the files.
     fn edited_line(&self, folder: &DriveFolder) -> (String, Vec<String>) {
         let mut line = self.published.to_owned();
         for (from, to) in self.edits {

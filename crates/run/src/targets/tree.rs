@@ -1,5 +1,5 @@
-//! Creates trees of files in a directory that the user named, and removes them at the end of the
-//! command.
+//! Creates trees of files for a run. A tree is in a directory that the user named, and is removed at
+//! the end of the command.
 //!
 //! A tree has its own root directory, accessible only to this user. A marker file in the root is a
 //! [`TempFile`], which also identifies the tree: an unlocked marker belongs to a killed run. Only
@@ -42,7 +42,7 @@ const KEPT_ROOT: &str = "fathom-kept.tree";
 pub const SHORT_FILES: &str = "SHORT-FILES";
 /// Bytes written at once.
 const CHUNK: usize = 1 << 20;
-/// An empty root is removed only at this age; a younger one may be about to receive its marker.
+/// The minimum age of an empty root to remove. A younger root may not have its marker yet.
 const EMPTY_ROOT_GRACE: Duration = Duration::from_secs(60);
 
 /// A tree on the disk. Dropping it removes it.
@@ -68,7 +68,7 @@ impl TempTree {
         Ok(tree)
     }
 
-    /// Opens the kept tree of an earlier run, which must have an unlocked marker of ours.
+    /// Opens the kept tree of an earlier run. It must have an unlocked marker of fathom.
     fn open_kept(path: &Path) -> Result<TempTree, TargetError> {
         let unfit = |what, help: &str| TargetError::Unfit {
             path: path.display().to_string(),
@@ -258,8 +258,8 @@ impl Preparation<'_> {
     }
 }
 
-/// Refuses a tree with a symbolic link in place of a directory, which operations would follow out
-/// of the tree.
+/// Refuses a tree with a symbolic link in place of a directory. Operations would follow the link
+/// out of the tree.
 fn refuse_links(path: &Path, root: &TreeRoot, tree: &FileTree) -> Result<(), TargetError> {
     let mut name = String::new();
     for directory in 0..tree.directory_count() {
@@ -366,7 +366,7 @@ fn report_short_files(path: &Path, short: usize, all: usize, watcher: &mut dyn F
     });
 }
 
-/// Returns the size of each file of a tree, `None` if the file does not exist.
+/// Returns the size of each file of a tree. `None` if the file does not exist.
 fn existing_sizes(root: &TreeRoot, tree: &FileTree) -> Vec<Option<u64>> {
     let mut name = String::new();
     (0..tree.file_count() as u32)
@@ -391,7 +391,7 @@ fn file_works(plan: &Plan, number: usize) -> impl Iterator<Item = &FileWork> {
     streams_on(plan, number).filter_map(|stream| stream.files.as_ref())
 }
 
-/// Returns the path of a file of a kept tree, in the directory that the user named.
+/// Returns the path of a kept tree's file in the directory that the user named.
 pub fn kept_file_path(folder: &Path, tree: &FileTree, file: u32) -> PathBuf {
     let mut name = String::new();
     tree.write_file_path(file, false, &mut name);

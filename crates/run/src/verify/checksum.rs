@@ -1,6 +1,6 @@
 //! The checksums of fio's verification, byte for byte as fio writes them.
 //!
-//! Some of them differ from the algorithm of the same name, and must be reproduced so that each
+//! Some checksums differ from the algorithm of the same name. They are reproduced so that each
 //! program accepts the other's data. fio's `crc32` is not reflected and begins with 0. `crc32c` is
 //! not inverted at its end. `sha1` has its words in native byte order. `sha256` and `sha512` store
 //! the working buffer instead of the digest. For SHA-256, that is the last padded block, its start
@@ -110,7 +110,7 @@ pub(super) fn crc32c(data: &[u8]) -> u32 {
     !crc32c::crc32c(data)
 }
 
-/// True if fio's checksum misses most errors, so that the record of a block needs another hash.
+/// True if fio's checksum misses most errors. Then the record of a block needs another hash.
 pub(super) fn needs_extra_hash(method: VerifyMethod) -> bool {
     method == VerifyMethod::Sha512
 }

@@ -8,7 +8,7 @@ use model::plan::VerifyMethod;
 use super::checksum::crc32c;
 
 const MAGIC: u16 = 0xacca;
-/// The byte of the new form where the old form has the low half of the kind.
+/// The byte of the new form at the position of the old form's kind.
 const VERSION: u8 = 0x81;
 
 /// The layout of a header.
@@ -80,13 +80,13 @@ fn method_number(method: VerifyMethod) -> u8 {
     }
 }
 
-/// Reads the seed from the header at the start of a piece, if there is a header.
+/// Reads the seed from the header of a piece. `None` if there is no header.
 pub(crate) fn read_seed(piece: &[u8]) -> Option<u64> {
     let seed = piece.get(8..16)?.try_into().ok()?;
     (piece[..2] == MAGIC.to_ne_bytes()).then(|| u64::from_ne_bytes(seed))
 }
 
-/// Reads the write number from the header at the start of a piece, if there is a header.
+/// Reads the write number from the header of a piece. `None` if there is no header.
 pub(super) fn read_write_number(piece: &[u8]) -> Option<u64> {
     let number = piece.get(32..40)?.try_into().ok()?;
     (piece[..2] == MAGIC.to_ne_bytes()).then(|| u64::from_ne_bytes(number))

@@ -525,8 +525,8 @@ impl KeyMapFile {
         file.sync_data()
     }
 
-    /// Returns the files of a tree that have known key blocks, each with the end of its last known
-    /// block in bytes.
+    /// Returns the files of a tree that have known key blocks. Each file has the end of its last
+    /// known block in bytes.
     ///
     /// # Errors
     /// It cannot be read, or is damaged.

@@ -32,8 +32,8 @@ impl From<String> for Failure {
 }
 
 impl Failure {
-    /// Prints the text on the console as Vdbench does, or on stderr if the console fails. Prints
-    /// place and help on stderr.
+    /// Prints the text on the console as Vdbench does, and place and help on stderr. If the console
+    /// fails, the text goes to stderr too.
     pub(super) fn report(&self, output: Option<&mut Output>) {
         let line = format!("{} {}", time(), self.text);
         let printed = print_stdout(&format!("\n{line}\n\n"));

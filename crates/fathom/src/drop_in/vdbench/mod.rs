@@ -314,8 +314,8 @@ impl<'a> Drive<'a> {
         self.end_validation(parameters)
     }
 
-    /// Lowers every run and checks its targets with the guard, so that no run is refused after
-    /// hours of other runs.
+    /// Lowers every run, and checks its targets with the guard. So no run is refused after hours of
+    /// other runs.
     fn check_guard(&self, runs: &[Run], formats: &[Format], parameters: &Parameters) -> Result<(), Failure> {
         let permissions = permissions::from_env();
         let mut checked = Vec::new();
@@ -575,8 +575,8 @@ impl<'a> Drive<'a> {
         Ok(())
     }
 
-    /// Saves the native result and records it in the history, each if its variable is set. The file
-    /// of the first run has the plain name, the files of later runs have a number.
+    /// Saves the native result and records it in the history. Each needs its variable. The file of
+    /// the first run has the plain name, and the files of later runs have a number.
     fn record_results(&mut self, results: &Results) -> Result<(), Failure> {
         self.saved_results += 1;
         let path = std::env::var_os("FATHOM_RESULT")
@@ -644,7 +644,7 @@ fn add_number(path: &Path, number: u32) -> PathBuf {
     }
 }
 
-/// Collects a run's settings for the flat file, if all its workloads have the same value.
+/// Collects a run's settings for the flat file. A setting needs the same value in all workloads.
 fn flat_facts(run: &Run, lun_bytes: u64) -> FlatFacts {
     fn common<T: PartialEq>(mut values: impl Iterator<Item = T>) -> Option<T> {
         let first = values.next()?;

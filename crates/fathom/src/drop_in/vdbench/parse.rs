@@ -84,7 +84,8 @@ fn usage(what: &str) -> Diagnostic {
     Diagnostic::new(what.to_owned()).help("parse -i flatfile.html -o out.csv [-c column …] [-f column value …] [-a]")
 }
 
-/// Formats the header and the selected rows, with commas for a `.csv` output and tabs otherwise.
+/// Formats the header and the selected rows. Cells are separated by commas in a `.csv` file, and by
+/// tabs in other files.
 fn format_table(text: &str, selection: &Selection) -> Result<String, Diagnostic> {
     let mut lines = text
         .lines()

@@ -108,7 +108,8 @@ impl ShortFile {
     }
 }
 
-/// Finds the files with known blocks that are shorter than `end(file, end of its known blocks)`.
+/// Finds files with known blocks that are too short. The minimum length of a file is `end(file, end
+/// of its known blocks)`.
 fn find_short_files(
     fsd: &Fsd,
     map: &Path,
@@ -130,7 +131,7 @@ fn find_short_files(
 }
 
 impl Drive<'_> {
-    /// Determines the SDs and FSDs of these runs to validate, and the paths of their maps.
+    /// Determines the SDs and FSDs to validate, and the paths of their maps.
     pub(super) fn place_maps(&self, runs: &[Run], parameters: &mut Parameters) -> Result<(), Failure> {
         if let Some(mut validation) = parameters.validation.take() {
             validation.place_maps(runs, parameters, &self.output.folder, &self.env)?;
