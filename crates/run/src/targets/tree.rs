@@ -1,5 +1,5 @@
-//! Creates trees of files for a run. A tree is in a directory that the user named, and is removed at
-//! the end of the command.
+//! Creates trees of files for a run. A tree is in a directory that the user named, and is removed
+//! at the end of the command.
 //!
 //! A tree has its own root directory, accessible only to this user. A marker file in the root is a
 //! [`TempFile`], which also identifies the tree: an unlocked marker belongs to a killed run. Only

@@ -23,8 +23,8 @@ pub(crate) struct History {
     issued: u64,
     /// The number of completed writes and trims.
     completed: u64,
-    /// The number of flushed writes, in order of completion. Absent if unflushed writes are verified
-    /// too.
+    /// The number of flushed writes, in order of completion. Absent if unflushed writes are
+    /// verified too.
     flushed: Option<u64>,
     /// Blocks to discard, the oldest first.
     to_trim: VecDeque<Note>,
