@@ -183,7 +183,7 @@ fn an_interrupted_drop_in_of_diskspd_prints_its_report() {
         assert!(ran.out.contains("<IOCount>") && ran.out.ends_with("\n</Results>"));
         // The measurement has not begun.
         let Some(ran) = press("-d60 -W60 f") else { continue };
-        let nothing = "The test was interrupted before the measurements start. No results are displayed.\n";
+        let nothing = "The test was interrupted before the measurements began. No results are displayed.\n";
         assert!(ran.out.ends_with(nothing), "{}", ran.out);
     }
 }
