@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::support::{PROGRAM, command, end, fathom, finish, names, text};
 
-pub fn vdbench(folder: &Path, parameters: &str, arguments: &[&str]) -> crate::support::Ran {
+pub fn run_vdbench(folder: &Path, parameters: &str, arguments: &[&str]) -> crate::support::Ran {
     fs::write(folder.join("parmfile"), parameters).unwrap();
     let words = [&["vdbench", "-f", "parmfile"], arguments].concat();
     finish(command(&words).current_dir(folder))
@@ -44,7 +44,7 @@ fn a_run_writes_the_output_files_of_vdbench() {
         "sd=sd1,lun={},size=4m,threads=2\nwd=wd1,sd=sd1,xfersize=4k,rdpct=50\nrd=rd1,wd=wd1,iorate=200,elapsed=3,interval=1\n",
         text(&file)
     );
-    let ran = vdbench(folder.path(), &parameters, &[]);
+    let ran = run_vdbench(folder.path(), &parameters, &[]);
     let starts = [
         "Starting RD=SD_format; I/O rate: Uncontrolled MAX; elapsed=(none); For loops: threads=2 iorate=max",
         "Starting RD=rd1; I/O rate: 200; elapsed=3; For loops: None",
@@ -94,7 +94,7 @@ fn a_run_writes_the_output_files_of_vdbench() {
     assert_eq!(table.lines().count(), 3);
     // A second run uses the same directory, and keeps a file that is not Vdbench's.
     fs::write(output.join("mine.html"), "<html>").unwrap();
-    vdbench(folder.path(), &parameters, &["-s"])
+    run_vdbench(folder.path(), &parameters, &["-s"])
         .expect(0, &["Simulating RD=rd1; I/O rate: 200; elapsed=3; For loops: None"]);
     assert!(names(&output).contains(&"mine.html".to_owned()));
     assert!(
@@ -119,7 +119,7 @@ fn reports_have_links_skew_tables_includes_and_processor_time() {
          rd=rd1,wd=wd*,iorate=400,elapsed=2,interval=1,forthreads=(1,2),forrdpct=(0,50)\n",
         lun("b")
     );
-    vdbench(folder.path(), &parameters, &["xf=8k"]).expect(0, &["completed successfully"]);
+    run_vdbench(folder.path(), &parameters, &["xf=8k"]).expect(0, &["completed successfully"]);
     let page = |name: &str| fs::read_to_string(folder.path().join("output").join(format!("{name}.html"))).unwrap();
     let lines = |name: &str| page(name).lines().map(str::to_owned).collect::<Vec<_>>();
     // As recorded from Vdbench: a run that differs only in its last loop shows only that loop,
@@ -200,7 +200,7 @@ fn formats_create_and_clean_only_files_of_the_tree() {
         )
     };
     let read = "operation=read,xfersize=4k,fileio=random,stopafter=4";
-    let ran = vdbench(folder.path(), &file("yes", read), &[]);
+    let ran = run_vdbench(folder.path(), &file("yes", read), &[]);
     let starts = [
         "Anchor size: anchor=",
         "dirs:            2; files:           20; bytes:     1.250m (1,310,720)",
@@ -240,10 +240,10 @@ fn formats_create_and_clean_only_files_of_the_tree() {
     for foreign in [anchor.join("mine"), tree.join("d0/mine")] {
         fs::write(foreign, "x").unwrap();
     }
-    vdbench(folder.path(), &file("no", "operation=delete"), &[]).expect(0, &["trying to delete a file"]);
-    vdbench(folder.path(), &file("no", read), &[]).expect(0, &["avg_"]);
-    vdbench(folder.path(), &file("yes", read), &[]).expect(0, &["Starting RD=format_for_rd1"]);
-    vdbench(folder.path(), &file("(clean,only)", read), &[]).expect(0, &["cleanup complete."]);
+    run_vdbench(folder.path(), &file("no", "operation=delete"), &[]).expect(0, &["trying to delete a file"]);
+    run_vdbench(folder.path(), &file("no", read), &[]).expect(0, &["avg_"]);
+    run_vdbench(folder.path(), &file("yes", read), &[]).expect(0, &["Starting RD=format_for_rd1"]);
+    run_vdbench(folder.path(), &file("(clean,only)", read), &[]).expect(0, &["cleanup complete."]);
     assert_eq!(fs::read_to_string(anchor.join("mine")).unwrap(), "x");
     assert_eq!(fs::read_to_string(tree.join("d0/mine")).unwrap(), "x");
     assert!(!tree.join("d1").exists());
@@ -251,10 +251,10 @@ fn formats_create_and_clean_only_files_of_the_tree() {
     fs::remove_dir_all(&tree).unwrap();
     fs::create_dir_all(tree.join("d0")).unwrap();
     fs::write(tree.join("d0/f0"), "x").unwrap();
-    vdbench(folder.path(), &file("yes", read), &[]).expect(157, &["not a tree that fathom created"]);
+    run_vdbench(folder.path(), &file("yes", read), &[]).expect(157, &["not a tree that fathom created"]);
     assert_eq!(fs::read_to_string(tree.join("d0/f0")).unwrap(), "x");
     let missing = file("yes", read).replace("/anchor,", "/none/anchor,");
-    vdbench(folder.path(), &missing, &[]).expect(157, &["Unable to create anchor directory: "]);
+    run_vdbench(folder.path(), &missing, &[]).expect(157, &["Unable to create anchor directory: "]);
 }
 
 /// Directories are created and removed level by level. Files wait for their directory, and a
@@ -271,7 +271,7 @@ fn directories_are_created_before_their_files_and_removed_after_them() {
          rd=times,operations=(access,setattr),elapsed=2\nrd=gone,operations=(rmdir,delete)\n",
         text(&anchor)
     );
-    let ran = vdbench(folder.path(), &parameters, &[]);
+    let ran = run_vdbench(folder.path(), &parameters, &[]);
     ran.expect(
         0,
         &[
@@ -322,7 +322,7 @@ fn a_working_set_is_read_once_and_deleted_files_are_written_again() {
          rd=rd3,fwd=fwd1,fwdrate=max,format=(yes,limited,only),elapsed=2,interval=1\n",
         text(&anchor)
     );
-    let ran = vdbench(folder.path(), &parameters, &[]);
+    let ran = run_vdbench(folder.path(), &parameters, &[]);
     ran.expect(
         0,
         &[
@@ -361,9 +361,9 @@ fn a_working_set_is_read_once_and_deleted_files_are_written_again() {
     shorten(&files[0]);
     let (definitions, _) = parameters.split_once("rd=").unwrap();
     let read = format!("{definitions}rd=rd1,fwd=fwd1,fwdrate=max,format=no,elapsed=2,interval=1\n");
-    vdbench(folder.path(), &read, &[]).expect(0, &["1 of 100 files in ", "are not used"]);
+    run_vdbench(folder.path(), &read, &[]).expect(0, &["1 of 100 files in ", "are not used"]);
     files.iter().for_each(shorten);
-    vdbench(folder.path(), &read, &[]).expect(157, &["not of the size that the tree defines"]);
+    run_vdbench(folder.path(), &read, &[]).expect(157, &["not of the size that the tree defines"]);
 }
 
 /// With a link in place of a directory, operations would change files outside the tree.
@@ -379,7 +379,7 @@ fn a_tree_with_a_link_in_place_of_a_directory_is_refused() {
     );
     let run = |format: &str| {
         let run = format!("{tree}rd=rd1,fwd=fwd1,fwdrate=max,format={format},elapsed=2,interval=1\n");
-        vdbench(folder.path(), &run, &[])
+        run_vdbench(folder.path(), &run, &[])
     };
     run("yes").expect(0, &["completed successfully"]);
     let directory = anchor.join("fathom-kept.tree/d1");
@@ -410,7 +410,7 @@ fn the_lay_out_of_a_short_file_begins_at_its_end() {
             "sd=sd1,lun={},size=8m,threads=2\nwd=wd1,sd=sd1,xfersize=4k,rdpct=100\nrd=rd1,wd=wd1,iorate=100,elapsed=2,interval=1\n",
             text(&file)
         );
-        vdbench(folder.path(), &parameters, validation).expect(0, &["SD_format", "completed successfully"]);
+        run_vdbench(folder.path(), &parameters, validation).expect(0, &["SD_format", "completed successfully"]);
         let now = fs::read(&file).unwrap();
         assert_eq!(now.len(), 8 << 20);
         assert!(now[..own.len()] == own, "the file's own bytes were changed");
@@ -435,7 +435,7 @@ fn queue_depth_never_exceeds_the_threads() {
         "sd=sd1,lun={},size=4m,threads=2\nwd=wd1,sd=sd1,rdpct=0\nrd=rd1,wd=wd1,iorate=5000000,elapsed=3,interval=1\n",
         text(&folder.path().join("data"))
     );
-    vdbench(folder.path(), &parameters, &[]).expect(0, &["avg_2-3"]);
+    run_vdbench(folder.path(), &parameters, &[]).expect(0, &["avg_2-3"]);
     let flat = fs::read_to_string(folder.path().join("output/flatfile.html")).unwrap();
     let rows: Vec<Vec<&str>> = flat
         .lines()
@@ -462,7 +462,7 @@ fn a_foreign_file_is_refused_before_the_first_run() {
         "sd=sd1,lun={}\nwd=wd1,sd=sd1\nwd=wd2,sd=sd1,rdpct=0\nrd=a,wd=wd1,iorate=max,elapsed=2\nrd=b,wd=wd2,iorate=max,elapsed=2\n",
         text(&file)
     );
-    let ran = vdbench(folder.path(), &parameters, &[]);
+    let ran = run_vdbench(folder.path(), &parameters, &[]);
     ran.expect(157, &["must not be written"]);
     assert!(!ran.out.contains("Starting RD=a"), "{ran:#?}");
     assert!(fs::read(&file).unwrap() == database);
@@ -503,7 +503,7 @@ fn data_has_the_requested_duplicates_and_compressibility() {
         "dedupratio=2,dedupunit=4k,compratio=2\nformatxfersize=4k\nsd=sd1,lun={},size=8m\nwd=wd1,sd=sd1\nrd=rd1,wd=wd1,iorate=100,elapsed=2\n",
         text(&file)
     );
-    vdbench(folder.path(), &parameters, &[]).expect(0, &["completed successfully"]);
+    run_vdbench(folder.path(), &parameters, &[]).expect(0, &["completed successfully"]);
     let bytes = fs::read(&file).unwrap();
     let unique: std::collections::HashSet<&[u8]> = bytes.chunks(4096).collect();
     // Of 2048 blocks, 1024 are unique; six standard deviations are 136.
@@ -511,13 +511,13 @@ fn data_has_the_requested_duplicates_and_compressibility() {
     let zeros = bytes.iter().filter(|byte| **byte == 0).count() as f64 / bytes.len() as f64;
     assert!((0.48..0.53).contains(&zeros), "{zeros}");
     let odd = parameters.replace("dedupunit=4k", "dedupunit=8k");
-    vdbench(folder.path(), &odd, &[]).expect(157, &["not multiples of `dedupunit=`"]);
+    run_vdbench(folder.path(), &odd, &[]).expect(157, &["not multiples of `dedupunit=`"]);
 }
 
 #[test]
 fn wrong_input_fails_with_code_157_and_the_cause() {
     let folder = tempfile::tempdir().unwrap();
-    vdbench(folder.path(), "sd=sd1,lun=/x,size=1m\nwd=wd1,sd=sd1,xfresize=4k\n", &[]).expect(
+    run_vdbench(folder.path(), "sd=sd1,lun=/x,size=1m\nwd=wd1,sd=sd1,xfresize=4k\n", &[]).expect(
         157,
         &[
             "Unknown keyword: xfresize",
@@ -525,10 +525,10 @@ fn wrong_input_fails_with_code_157_and_the_cause() {
             "parmfile:2",
         ],
     );
-    vdbench(folder.path(), "", &["-z"]).expect(157, &["Invalid execution parameter: '-z'"]);
+    run_vdbench(folder.path(), "", &["-z"]).expect(157, &["Invalid execution parameter: '-z'"]);
     fathom(&["vdbench"]).expect(157, &["No input parameters specified"]);
     let idle = "sd=sd1,lun=/x,size=1m\nwd=wd1,sd=sd1\nrd=rd1,wd=wd1,iorate=0\n";
-    vdbench(folder.path(), idle, &["-s"]).expect(157, &["iorate= parameter is missing."]);
+    run_vdbench(folder.path(), idle, &["-s"]).expect(157, &["iorate= parameter is missing."]);
     // A comment in Latin-1 is accepted.
     let mut latin = b"* Gr\xf6\xdfe\n".to_vec();
     latin.extend(idle.replace("iorate=0", "iorate=max").bytes());
@@ -538,9 +538,9 @@ fn wrong_input_fails_with_code_157_and_the_cause() {
     let mut piped = std::process::Command::new("bash");
     let piped = piped.args(["-c", script, PROGRAM]).current_dir(folder.path());
     finish(piped).expect(0, &["Simulating RD=rd1"]);
-    vdbench(folder.path(), "", &["-f", "/dev/null"]).expect(157, &["cannot read parameter file /dev/null"]);
+    run_vdbench(folder.path(), "", &["-f", "/dev/null"]).expect(157, &["cannot read parameter file /dev/null"]);
     let traversal = "sd=../x,lun=/tmp/x,size=1m\nwd=wd1,sd=*\nrd=rd1,wd=wd1,iorate=max";
-    vdbench(folder.path(), traversal, &[]).expect(157, &["cannot create a report file named `../x`"]);
+    run_vdbench(folder.path(), traversal, &[]).expect(157, &["cannot create a report file named `../x`"]);
 }
 
 #[test]
@@ -567,7 +567,7 @@ fn each_metadata_operation_has_its_own_counter() {
          rd=rd1,fwd=fwd1,fwdrate=60,format=yes,elapsed=3,operations=(getattr,setattr,access)\n",
         text(&folder.path().join("tree"))
     );
-    let ran = vdbench(folder.path(), &parameters, &[]);
+    let ran = run_vdbench(folder.path(), &parameters, &[]);
     ran.expect(0, &["completed successfully"]);
     for counter in [
         "GET_ATTR            Getattr requests: ",
@@ -603,7 +603,7 @@ fn a_workload_keeps_its_rate_while_another_has_no_rate() {
          wd=wd2,sd=sd2,xfersize=4k,rdpct=0,priority=2\nrd=rd1,wd=wd*,iorate=max,elapsed=5,threads=4\n",
         text(folder.path())
     );
-    let ran = vdbench(folder.path(), &parameters, &[]);
+    let ran = run_vdbench(folder.path(), &parameters, &[]);
     ran.expect(
         0,
         &["Starting RD=rd1; I/O rate: Controlled MAX; elapsed=5; For loops: threads=4"],
@@ -628,7 +628,7 @@ fn files_of_a_tree_have_the_requested_duplicates() {
          fwd=fwd1,fsd=fsd1,operation=getattr\nrd=rd1,fwd=fwd1,fwdrate=10,format=yes,elapsed=2\n",
         text(&anchor)
     );
-    vdbench(folder.path(), &parameters, &[]).expect(0, &["completed successfully"]);
+    run_vdbench(folder.path(), &parameters, &[]).expect(0, &["completed successfully"]);
     let mut blocks = std::collections::HashSet::new();
     let directory = anchor.join("fathom-kept.tree/d0");
     for entry in fs::read_dir(directory).unwrap() {
@@ -639,5 +639,5 @@ fn files_of_a_tree_have_the_requested_duplicates() {
     // Of 2048 blocks, 1024 are unique.
     assert!((880..1170).contains(&blocks.len()), "{}", blocks.len());
     let odd = parameters.replace("fwd=format,threads=2,xfersize=4k", "fwd=format,threads=2,xfersize=2k");
-    vdbench(folder.path(), &odd, &[]).expect(157, &["not multiples of `dedupunit=`"]);
+    run_vdbench(folder.path(), &odd, &[]).expect(157, &["not multiples of `dedupunit=`"]);
 }

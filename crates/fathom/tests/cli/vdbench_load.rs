@@ -6,7 +6,7 @@ use std::path::Path;
 use testbed::{Unavailable, need};
 
 use crate::support::{PROGRAM, finish, text};
-use crate::vdbench::vdbench;
+use crate::vdbench::run_vdbench;
 
 /// Runs Vdbench with a failing system call. `None` if strace cannot run here.
 fn run_with_failing_call(folder: &Path, parameters: &str, inject: &[&str]) -> Option<crate::support::Ran> {
@@ -47,7 +47,7 @@ fn written_data_repeats_the_pattern() {
         text(&pattern),
         text(&data)
     );
-    vdbench(folder.path(), &parameters, &[]).expect(0, &["execution completed successfully"]);
+    run_vdbench(folder.path(), &parameters, &[]).expect(0, &["execution completed successfully"]);
     // Each transfer of the lay-out and of the run begins with the first byte of the pattern.
     let written = fs::read(&data).unwrap();
     let has_pattern = |block: &[u8], skip: usize| {
@@ -75,7 +75,7 @@ fn a_spike_issues_all_operations_of_its_second() {
          rd=rd1,wd=wd1,iorate=(100,1,300,1,0,1),distribution=spike,elapsed=6,interval=1\n",
         text(&folder.path().join("data"))
     );
-    let ran = vdbench(folder.path(), &parameters, &[]);
+    let ran = run_vdbench(folder.path(), &parameters, &[]);
     ran.expect(0, &["Starting RD=rd1; I/O rate: Variable; elapsed=6; For loops: None"]);
     let flat = fs::read_to_string(folder.path().join("output/flatfile.html")).unwrap();
     let rows: Vec<Vec<&str>> = flat.lines().map(|line| line.split_whitespace().collect()).collect();
@@ -172,7 +172,7 @@ fn trees_are_copied_moved_and_removed() {
         )
     };
     let rds = "rd=rd1,fwd=copy1,format=yes\nrd=rd2,fwd=move1";
-    let ran = vdbench(folder.path(), &parameters(rds), &[]);
+    let ran = run_vdbench(folder.path(), &parameters(rds), &[]);
     ran.expect(
         0,
         &["...copy....", "...move....", "trying to move a file, but no files"],
@@ -195,7 +195,7 @@ fn trees_are_copied_moved_and_removed() {
     // Arrivals are random, 30 per second; counting transfers would give 90.
     assert!(0.0 < rate && rate < 60.0 && mean("rate") == rate, "{rate}");
     assert_eq!(mean("Write_rate"), 0.0);
-    let cleaned = vdbench(
+    let cleaned = run_vdbench(
         folder.path(),
         &parameters("rd=rd1,fwd=copy1,format=directories"),
         &["-c"],

@@ -20,7 +20,7 @@ fn prepare(folder: &Path, parameters: &str, arguments: &[&str]) -> Command {
     command
 }
 
-pub(crate) fn vdbench(folder: &Path, parameters: &str, arguments: &[&str]) -> Ran {
+pub(crate) fn run_vdbench(folder: &Path, parameters: &str, arguments: &[&str]) -> Ran {
     finish(&mut prepare(folder, parameters, arguments))
 }
 
@@ -40,7 +40,7 @@ pub(crate) fn start(folder: &Path, parameters: &str, arguments: &[&str], line: &
 }
 
 /// Returns the numbers of compared and of corrupted key blocks of each run.
-pub(crate) fn totals(ran: &Ran) -> Vec<(u64, u64)> {
+pub(crate) fn parse_totals(ran: &Ran) -> Vec<(u64, u64)> {
     let lines = ran
         .out
         .lines()
@@ -68,18 +68,18 @@ fn a_run_validates_all_blocks_that_the_previous_run_wrote() {
     let parameters = "sd=sd1,lun=DIR/a,size=1m\nsd=sd2,lun=DIR/b,size=1m\n\
                       wd=fill,sd=sd*,xfersize=8k,rdpct=0,seekpct=eof\nwd=read,sd=sd*,xfersize=4k,seekpct=eof\n\
                       rd=rd1,wd=fill,iorate=max,elapsed=10\nrd=rd2,wd=read,iorate=max,elapsed=10\n";
-    let ran = vdbench(folder.path(), parameters, &["-v"]);
+    let ran = run_vdbench(folder.path(), parameters, &["-v"]);
     ran.expect(0, &["completed successfully"]);
     // Two files of 256 blocks. The first write of a block needs no read before it.
-    assert_eq!(totals(&ran), [(0, 0), (512, 0)]);
+    assert_eq!(parse_totals(&ran), [(0, 0), (512, 0)]);
     assert!(!names(&folder.path().join("output")).contains(&"sd1.map".to_owned()));
     // With `-vw`, blocks are not read before a write; with `-vr`, they are read after it.
     let twice = parameters.replace("rd=rd2,wd=read", "rd=rd2,wd=fill");
-    let totals_with = |option: &str| totals(&vdbench(folder.path(), &twice, &[option]));
+    let totals_with = |option: &str| parse_totals(&run_vdbench(folder.path(), &twice, &[option]));
     assert_eq!(totals_with("-v"), [(0, 0), (512, 0)]);
     assert_eq!(totals_with("-vr"), [(512, 0), (1024, 0)]);
     assert_eq!(totals_with("-vrw"), [(512, 0), (512, 0)]);
-    let nothing = vdbench(folder.path(), &twice, &["-vw"]);
+    let nothing = run_vdbench(folder.path(), &twice, &["-vw"]);
     nothing.expect(157, &["No read validations done during a Data Validation run."]);
 }
 
@@ -91,9 +91,9 @@ fn transfers_of_several_sizes_and_threads_raise_no_false_alarm() {
                       wd=wd1,sd=sd*,xfersize=(4k,50,6k,20,64k,30),rdpct=40\n\
                       wd=wd2,sd=sd1,xfersize=16k,rdpct=0,seekpct=50\nwd=wd3,sd=sd2,xfersize=8k,rhpct=50\n\
                       rd=rd1,wd=wd*,iorate=max,elapsed=3\n";
-    let ran = vdbench(folder.path(), parameters, &[]);
+    let ran = run_vdbench(folder.path(), parameters, &[]);
     ran.expect(0, &["completed successfully"]);
-    let (compared, wrong) = totals(&ran)[1];
+    let (compared, wrong) = parse_totals(&ran)[1];
     assert!(compared > 1000 && wrong == 0, "{compared} {wrong}");
 }
 
@@ -120,7 +120,7 @@ fn writes_of_another_program_between_two_runs_are_found() {
         ],
     );
     // The lay-out wrote the blocks before the first run.
-    assert_eq!(totals(&ran), [(0, 0), (128, 0), (128, 3)]);
+    assert_eq!(parse_totals(&ran), [(0, 0), (128, 0), (128, 3)]);
     let errors = fs::read_to_string(folder.path().join("output/errorlog.html")).unwrap();
     assert!(errors.contains("Key block lba: 0x00012000"), "{errors}");
     let few = format!("data_errors=2\n{parameters}");
@@ -139,27 +139,27 @@ fn a_restart_finds_lost_writes_without_false_alarms() {
     let folder = tempfile::tempdir().unwrap();
     let short = JOURNALED.replace("elapsed=60", "elapsed=2");
     let file = folder.path().join("a");
-    vdbench(folder.path(), &short, &["-jn"]).expect(0, &["completed successfully"]);
+    run_vdbench(folder.path(), &short, &["-jn"]).expect(0, &["completed successfully"]);
     let old = fs::read(&file).unwrap();
-    let ran = vdbench(folder.path(), &short, &["-jrn"]);
+    let ran = run_vdbench(folder.path(), &short, &["-jrn"]);
     ran.expect(
         0,
         &["Starting journal recovery for sd2", "Starting RD=journal_recovery; "],
     );
     // All blocks of both SDs, because the lay-out wrote them.
-    assert_eq!(totals(&ran)[0], (512 + 8, 0));
+    assert_eq!(parse_totals(&ran)[0], (512 + 8, 0));
     assert!(folder.path().join("sd2.jnl").exists() && folder.path().join("output/sd1.jnl").exists());
     overwrite(&file, 40960, &old[40960..45056]);
-    let lost = vdbench(folder.path(), &short, &["-jr"]);
+    let lost = run_vdbench(folder.path(), &short, &["-jr"]);
     lost.expect(
         157,
         &["Key block lba: 0x0000a000: the write number in its header is ", WRONG],
     );
-    assert_eq!(totals(&lost), [(520, 1)]);
+    assert_eq!(parse_totals(&lost), [(520, 1)]);
     // After the report, the contents of the block are unknown.
-    let again = vdbench(folder.path(), &short, &["-jo"]);
+    let again = run_vdbench(folder.path(), &short, &["-jo"]);
     again.expect(0, &["completed successfully"]);
-    assert_eq!(totals(&again), [(519, 0)]);
+    assert_eq!(parse_totals(&again), [(519, 0)]);
     // A truncated file lacks blocks of its journal.
     File::options()
         .write(true)
@@ -167,9 +167,9 @@ fn a_restart_finds_lost_writes_without_false_alarms() {
         .unwrap()
         .set_len(1 << 20)
         .unwrap();
-    vdbench(folder.path(), &short, &["-jr"]).expect(157, &["has 1048576 bytes, but its journal contains blocks"]);
+    run_vdbench(folder.path(), &short, &["-jr"]).expect(157, &["has 1048576 bytes, but its journal contains blocks"]);
     let other = short.replace("xfersize=(4k,60,16k,40)", "xfersize=8k");
-    vdbench(folder.path(), &other, &["-jr"]).expect(157, &["have 4096 bytes, those of these runs 8192"]);
+    run_vdbench(folder.path(), &other, &["-jr"]).expect(157, &["have 4096 bytes, those of these runs 8192"]);
 }
 
 #[test]
@@ -183,15 +183,15 @@ fn a_killed_run_leaves_old_or_new_contents() {
         let log = fs::read_to_string(folder.path().join("output/logfile.html")).unwrap();
         assert!(!log.contains("Corrupted"), "{log}");
     }
-    let ran = vdbench(folder.path(), JOURNALED, &["-jo"]);
+    let ran = run_vdbench(folder.path(), JOURNALED, &["-jo"]);
     ran.expect(0, &["completed successfully"]);
-    assert!(totals(&ran)[0].0 > 400, "{ran:#?}");
+    assert!(parse_totals(&ran)[0].0 > 400, "{ran:#?}");
     // A journal that is written only at the end is unusable after a kill.
     let mut child = start(folder.path(), JOURNALED, &["-jm"], "Starting RD=rd1;");
     sleep(Duration::from_millis(400));
     child.kill().unwrap();
     end(child);
-    vdbench(folder.path(), JOURNALED, &["-jr"])
+    run_vdbench(folder.path(), JOURNALED, &["-jr"])
         .expect(157, &["did not end, and `-jm` writes the journal only at the end"]);
 }
 
@@ -210,7 +210,7 @@ fn parameters_that_cannot_be_validated_are_refused() {
             "one lun in two SDs, sd=sd1 and sd=sd2",
         ),
     ] {
-        vdbench(folder.path(), parameters, arguments).expect(157, &[named]);
+        run_vdbench(folder.path(), parameters, arguments).expect(157, &[named]);
     }
     for (value, named) in [
         (
@@ -221,7 +221,7 @@ fn parameters_that_cannot_be_validated_are_refused() {
         ("0", "Invalid contents for 'data_errors=': 0"),
         ("(5,60)", "Invalid contents for 'data_errors=': 5,60"),
     ] {
-        let ran = vdbench(folder.path(), &format!("data_errors={value}\n{sd}"), &[]);
+        let ran = run_vdbench(folder.path(), &format!("data_errors={value}\n{sd}"), &[]);
         ran.expect(
             157,
             &[
@@ -233,7 +233,7 @@ fn parameters_that_cannot_be_validated_are_refused() {
     }
     for (letters, named) in [("-js", "`-js` or `journal=skip_read_all`"), ("-ji", "`-ji` or")] {
         let help = "help: add `r` to restore the journal of an earlier run";
-        vdbench(folder.path(), sd, &[letters]).expect(157, &[named, help]);
+        run_vdbench(folder.path(), sd, &[letters]).expect(157, &[named, help]);
     }
     // One file with two paths, existing or not.
     let two = |lun: &str| sd.replace("wd=wd1,sd=sd1", &format!("sd=sd2,lun={lun},size=1m\nwd=wd1,sd=sd*"));
@@ -245,13 +245,13 @@ fn parameters_that_cannot_be_validated_are_refused() {
         ("DIR/new", "DIR/dangling"),
         ("DIR/old", "DIR/hard"),
     ] {
-        let ran = vdbench(folder.path(), &two(other).replacen("DIR/a", one, 1), &["-v"]);
+        let ran = run_vdbench(folder.path(), &two(other).replacen("DIR/a", one, 1), &["-v"]);
         ran.expect(157, &["one lun in two SDs, sd=sd1 and sd=sd2", "are the same file"]);
     }
     assert!(!folder.path().join("new").exists());
     // A foreign file with the name of the journal stays.
     fs::write(folder.path().join("output/sd1.jnl"), "mine").unwrap();
-    vdbench(folder.path(), sd, &["-j"]).expect(
+    run_vdbench(folder.path(), sd, &["-j"]).expect(
         157,
         &["it is not a map of key blocks of fathom", "help: move that file"],
     );
@@ -274,7 +274,7 @@ fn a_full_file_system_of_a_journal_ends_the_run_before_any_write() {
          rd=rd1,wd=wd1,iorate=max,elapsed=3,interval=1\n",
         text(small.path())
     );
-    let ran = vdbench(folder.path(), &parameters, &["-j"]);
+    let ran = run_vdbench(folder.path(), &parameters, &["-j"]);
     ran.expect(157, &["sd1.jnl", "No space left on device"]);
     assert!(!ran.err.contains("panicked"), "{ran:?}");
     assert!(
@@ -289,7 +289,7 @@ fn a_damaged_journal_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let parameters = "sd=sd1,lun=DIR/a,size=1m,journal=DIR\nwd=wd1,sd=sd1,xfersize=4k,rdpct=0\n\
                       rd=rd1,wd=wd1,iorate=max,elapsed=2\n";
-    vdbench(folder.path(), parameters, &["-jn"]).expect(0, &["completed successfully"]);
+    run_vdbench(folder.path(), parameters, &["-jn"]).expect(0, &["completed successfully"]);
     let journal = folder.path().join("sd1.jnl");
     let whole = fs::read(&journal).unwrap();
     assert_eq!(whole.len(), 4096 + 8 * 256);
@@ -319,7 +319,7 @@ fn a_damaged_journal_is_refused() {
     ] {
         fs::write(&journal, damaged).unwrap();
         for letters in ["-jr", "-jo", "-jri"] {
-            let ran = vdbench(folder.path(), parameters, &[letters]);
+            let ran = run_vdbench(folder.path(), parameters, &[letters]);
             ran.expect(
                 157,
                 &[
@@ -333,13 +333,13 @@ fn a_damaged_journal_is_refused() {
     }
     // A new journal replaces a damaged one. If the SD has another size, its common part is
     // recovered.
-    vdbench(folder.path(), parameters, &["-jn"]).expect(0, &["completed successfully"]);
+    run_vdbench(folder.path(), parameters, &["-jn"]).expect(0, &["completed successfully"]);
     let larger = parameters.replace("size=1m", "size=2m");
-    let ran = vdbench(folder.path(), &larger, &["-jrn"]);
+    let ran = run_vdbench(folder.path(), &larger, &["-jrn"]);
     ran.expect(0, &["completed successfully"]);
-    assert_eq!(totals(&ran)[0], (256, 0));
+    assert_eq!(parse_totals(&ran)[0], (256, 0));
     fs::remove_file(&journal).unwrap();
-    vdbench(folder.path(), parameters, &["-jr"]).expect(157, &["help: run with `-j` first"]);
+    run_vdbench(folder.path(), parameters, &["-jr"]).expect(157, &["help: run with `-j` first"]);
 }
 
 /// A block torn by a kill has sectors of two writes. Their contents depend on `compratio=`.
@@ -351,10 +351,10 @@ fn a_recovery_may_use_another_compratio() {
     sleep(Duration::from_millis(600));
     child.kill().unwrap();
     end(child);
-    vdbench(folder.path(), &ratio(1), &["-jrs"]).expect(157, &["`-js` uses compratio=1", "compratio=4"]);
-    let ran = vdbench(folder.path(), &ratio(1).replace("elapsed=60", "elapsed=2"), &["-jrn"]);
+    run_vdbench(folder.path(), &ratio(1), &["-jrs"]).expect(157, &["`-js` uses compratio=1", "compratio=4"]);
+    let ran = run_vdbench(folder.path(), &ratio(1).replace("elapsed=60", "elapsed=2"), &["-jrn"]);
     ran.expect(0, &["completed successfully"]);
-    vdbench(folder.path(), &ratio(1), &["-jo"]).expect(0, &["completed successfully"]);
+    run_vdbench(folder.path(), &ratio(1), &["-jo"]).expect(0, &["completed successfully"]);
 }
 
 /// The files of an interrupted lay-out are removed, and the journal forgets their blocks.
@@ -371,7 +371,7 @@ fn an_interrupted_lay_out_is_not_reported_as_loss() {
     end(child).expect(157, &["interrupted"]);
     assert!(!folder.path().join("b").exists());
     let small = parameters.replace("size=200g", "size=4m");
-    vdbench(folder.path(), &small, &["-jrn"]).expect(0, &["completed successfully"]);
+    run_vdbench(folder.path(), &small, &["-jrn"]).expect(0, &["completed successfully"]);
 }
 
 #[test]
@@ -379,12 +379,12 @@ fn a_journal_can_be_used_by_one_process_only() {
     let folder = tempfile::tempdir().unwrap();
     let mut child = start(folder.path(), JOURNALED, &["-jn"], "Starting RD=rd1;");
     for letters in ["-j", "-jr"] {
-        let ran = vdbench(folder.path(), JOURNALED, &[letters, "-o", "output"]);
+        let ran = run_vdbench(folder.path(), JOURNALED, &[letters, "-o", "output"]);
         ran.expect(157, &["another process is using it", "help: wait for the other run"]);
     }
     child.kill().unwrap();
     end(child);
-    vdbench(folder.path(), JOURNALED, &["-jo"]).expect(0, &["completed successfully"]);
+    run_vdbench(folder.path(), JOURNALED, &["-jo"]).expect(0, &["completed successfully"]);
 }
 
 /// The limit is for the sum of all SDs, and ends all of them immediately.
@@ -402,7 +402,7 @@ fn errors_of_two_sds_end_a_run_together() {
     let ran = end(child);
     ran.expect(157, &["'data_errors=4' requested. Abort rd=rd2 after last error."]);
     assert!(start.elapsed() < Duration::from_secs(15), "the run continued");
-    assert_eq!(totals(&ran).last().unwrap().1, 4);
+    assert_eq!(parse_totals(&ran).last().unwrap().1, 4);
     for sd in ["sd1", "sd2"] {
         let lines = ran.out.matches(&format!("Corrupted data block for sd={sd},")).count();
         assert_eq!(lines, 2, "{sd}: {}", ran.out);
@@ -429,7 +429,7 @@ fn io_errors_count_as_data_errors() {
     let run = |errors: &str, rate: u32, elapsed: u32| {
         let parameters = format!("{errors}{sds}rd=rd1,wd=wd*,iorate={rate},elapsed={elapsed},interval=1\n");
         let start = Instant::now();
-        let ran = vdbench(folder.path(), &parameters, &[]);
+        let ran = run_vdbench(folder.path(), &parameters, &[]);
         (ran, start.elapsed().as_secs())
     };
     let (ran, seconds) = run("data_errors=3\n", 200, 30);

@@ -36,7 +36,8 @@ const UNSUPPORTED_BY_FIO: &str = "pattern_hdr";
 const BLOCK: usize = 8192;
 const BLOCKS: usize = 8;
 
-fn fio(directory: &Path, arguments: &str) -> Option<Output> {
+/// Runs fio on a file `f` in a directory. `None` if fio is not available.
+fn run_fio(directory: &Path, arguments: &str) -> Option<Output> {
     let fixed = "--name=j --filename=f --size=64k --bs=8k --verify_state_save=0 --output=/dev/null";
     let output = Command::new("fio")
         .args(fixed.split(' ').chain(arguments.split(' ')))
@@ -91,7 +92,8 @@ fn check(checker: &Checker, buffer: &[u8], block: &Block) -> Vec<Fault> {
     checker.check(&mut buffer.to_vec(), block)
 }
 
-fn faults(checker: &Checker, data: &[u8]) -> Vec<Fault> {
+/// Checks all blocks, and returns the faults.
+fn check_blocks(checker: &Checker, data: &[u8]) -> Vec<Fault> {
     let pieces = data.chunks(BLOCK).zip(blocks(checker));
     pieces
         .flat_map(|(buffer, block)| check(checker, buffer, &block))
@@ -116,7 +118,7 @@ fn fio_accepts_blocks_that_fathom_writes() {
             let pattern = pattern_option(&checker);
             let options = format!("--rw=read --verify={name} --verify_interval={interval}{pattern}");
             std::fs::write(directory.path().join("f"), &data).unwrap();
-            let Some(output) = fio(directory.path(), &options) else {
+            let Some(output) = run_fio(directory.path(), &options) else {
                 return;
             };
             let errors = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -124,7 +126,7 @@ fn fio_accepts_blocks_that_fathom_writes() {
             // fio does check: it finds a wrong byte in the last header or pattern of a block.
             data[4 * BLOCK - interval as usize + 17] ^= 1;
             std::fs::write(directory.path().join("f"), &data).unwrap();
-            let Some(output) = fio(directory.path(), &options) else {
+            let Some(output) = run_fio(directory.path(), &options) else {
                 return;
             };
             assert!(!output.status.success(), "{name} {interval}");
@@ -142,7 +144,7 @@ fn fathom_accepts_blocks_that_fio_writes() {
                 "--rw=write --do_verify=0 --verify={name} --verify_interval={interval}{}",
                 pattern_option(&checker)
             );
-            let Some(output) = fio(directory.path(), &options) else {
+            let Some(output) = run_fio(directory.path(), &options) else {
                 return;
             };
             assert!(
@@ -151,7 +153,7 @@ fn fathom_accepts_blocks_that_fio_writes() {
                 String::from_utf8_lossy(&output.stderr)
             );
             let data = std::fs::read(directory.path().join("f")).unwrap();
-            assert_eq!(faults(&checker, &data), [], "{name} {interval}");
+            assert_eq!(check_blocks(&checker, &data), [], "{name} {interval}");
         }
     }
 }
@@ -162,7 +164,7 @@ fn every_wrong_byte_is_found_in_its_piece() {
     for (method, name) in METHODS {
         let checker = checker(method, 4096, Form::Current);
         let data = write_blocks(&checker);
-        assert_eq!(faults(&checker, &data), [], "{name}");
+        assert_eq!(check_blocks(&checker, &data), [], "{name}");
         for at in [
             0,
             5,
@@ -180,7 +182,7 @@ fn every_wrong_byte_is_found_in_its_piece() {
         ] {
             let mut wrong = data.clone();
             wrong[at] ^= 0x40;
-            let found = faults(&checker, &wrong);
+            let found = check_blocks(&checker, &wrong);
             let in_piece = at % 4096;
             let may_be_missed = match method {
                 VerifyMethod::Header => in_piece >= 48,
