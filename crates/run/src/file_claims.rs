@@ -1,5 +1,5 @@
 //! Tracks which files and directories of a tree exist, and which ones workers use. The workers of
-//! all jobs on the tree have a common state, so two workers use one file only if both share it.
+//! all jobs on the tree use the same state, so two workers use one file only if both share it.
 
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 
