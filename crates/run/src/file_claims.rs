@@ -1,5 +1,5 @@
-//! Tracks which files and directories of a tree exist and are in use. The workers of all jobs on
-//! the tree share this state, so two workers use the same file only if both share it.
+//! Tracks which files and directories of a tree exist, and which ones workers use. The workers of
+//! all jobs on the tree use the same state, so two workers use one file only if both share it.
 
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 
@@ -15,16 +15,16 @@ pub(crate) enum FileState {
     Renamed,
     /// A worker uses it.
     InUse,
-    /// A failed operation would have changed it, so its state is uncertain. It is not used again.
+    /// Its state is uncertain after a failed operation. It is not used again.
     Lost,
     /// Its parent directory is absent.
     WithoutDirectory,
-    /// It is a directory that is not empty.
+    /// It is a directory with entries.
     NotEmpty,
 }
 
 impl FileState {
-    /// True or false if its existence is certain.
+    /// Returns whether it exists; `None` if that is uncertain.
     pub(crate) fn exists(self) -> Option<bool> {
         match self {
             FileState::Absent => Some(false),
@@ -42,14 +42,14 @@ const STATES: [FileState; 5] = [
     FileState::Lost,
 ];
 
-/// Byte values from here on count the workers that share a present file.
+/// The byte of a present file that one worker shares. Each higher value means one more worker.
 const SHARED_BY_ONE: u8 = STATES.len() as u8;
 
-fn state_from(byte: u8) -> FileState {
+fn state_from_byte(byte: u8) -> FileState {
     STATES.get(usize::from(byte)).copied().unwrap_or(FileState::InUse)
 }
 
-/// The states of all files.
+/// The states of all files and directories of a tree.
 #[derive(Debug)]
 pub(crate) struct FileClaims {
     tree: FileTree,
@@ -60,7 +60,8 @@ pub(crate) struct FileClaims {
     suppliers: [AtomicU32; 4],
 }
 
-/// The state of a directory of `mkdir`: absent, in use, lost, or its number of entries.
+/// The state of a directory that operations may create: absent, in use, lost, or its number of
+/// entries plus one.
 #[derive(Debug)]
 struct DirectoryState(AtomicU32);
 
@@ -85,7 +86,7 @@ impl DirectoryState {
     }
 
     /// Counts a created or removed entry.
-    fn count(&self, added: bool) -> Result<(), FileState> {
+    fn count_entry(&self, added: bool) -> Result<(), FileState> {
         let next = |count: u32| match count {
             Self::ABSENT | Self::IN_USE | Self::LOST => None,
             count => Some(if added { count + 1 } else { count - 1 }),
@@ -98,7 +99,8 @@ impl DirectoryState {
     }
 }
 
-/// The index of workers that create or remove files or directories.
+/// Returns the index in [`FileClaims::suppliers`]; `None` for operations that create and remove
+/// nothing.
 fn supplier_index(directories: bool, existence: Existence) -> Option<usize> {
     let removes = match existence {
         Existence::Stays => return None,
@@ -109,7 +111,7 @@ fn supplier_index(directories: bool, existence: Existence) -> Option<usize> {
 }
 
 impl FileClaims {
-    /// The states of a newly created tree.
+    /// Creates the states of a newly created tree.
     pub(crate) fn new(tree: &FileTree) -> FileClaims {
         let state = |file| match tree.is_prefilled(file) {
             true => FileState::Present,
@@ -118,7 +120,7 @@ impl FileClaims {
         FileClaims::from_existing(tree, state, |_| true)
     }
 
-    /// The states of an existing tree, from the states of its files and its existing directories.
+    /// Creates the states of an existing tree from the states of its files and directories.
     pub(crate) fn from_existing(
         tree: &FileTree,
         state: impl Fn(u32) -> FileState,
@@ -147,8 +149,8 @@ impl FileClaims {
         claims
     }
 
-    /// The number of files or directories.
-    pub(crate) fn len(&self, directories: bool) -> u32 {
+    /// Returns the number of files or of directories.
+    pub(crate) fn count(&self, directories: bool) -> u32 {
         if directories {
             self.directories.len() as u32
         } else {
@@ -158,15 +160,15 @@ impl FileClaims {
 
     /// Counts a file or directory in its parent directory, if directories change.
     fn count_in_parent(&self, number: u32, is_directory: bool, added: bool) -> Result<(), FileState> {
-        let above = match (self.tree.changes_directories, is_directory) {
+        let parent = match (self.tree.changes_directories, is_directory) {
             (false, _) => None,
             (true, false) => self.tree.directory_of(number),
             (true, true) => self.tree.parent_of(u64::from(number)),
         };
-        above.map_or(Ok(()), |above| self.directories[above as usize].count(added))
+        parent.map_or(Ok(()), |parent| self.directories[parent as usize].count_entry(added))
     }
 
-    /// Records that a worker starts or stops performing such operations, for which others may wait.
+    /// Records that a worker starts or stops such operations. Other workers may wait for them.
     pub(crate) fn set_active(&self, kind: FileOperationKind, active: bool) {
         if let Some(place) = supplier_index(kind.is_on_directory(), kind.existence()) {
             match active {
@@ -176,8 +178,8 @@ impl FileClaims {
         }
     }
 
-    /// The number of workers with such operations.
-    pub(crate) fn active(&self, directories: bool, existence: Existence) -> u32 {
+    /// Returns the number of workers that create or remove files or directories.
+    pub(crate) fn supplier_count(&self, directories: bool, existence: Existence) -> u32 {
         supplier_index(directories, existence).map_or(0, |place| self.suppliers[place].load(Ordering::Acquire))
     }
 
@@ -190,8 +192,7 @@ impl FileClaims {
             true => self.claim_directory(&self.directories[number as usize].0, present)?,
             false => self.claim_file(&self.files[number as usize], present)?,
         };
-        // From now on the new entry counts in its parent directory, so that no worker removes the
-        // parent.
+        // Count the new entry in its parent directory now, so that no worker removes the parent.
         if state == FileState::Absent
             && let Err(why) = self.count_in_parent(number, is_directory, true)
         {
@@ -202,7 +203,7 @@ impl FileClaims {
     }
 
     fn claim_file(&self, place: &AtomicU8, present: bool) -> Result<FileState, FileState> {
-        let state = state_from(place.load(Ordering::Relaxed));
+        let state = state_from_byte(place.load(Ordering::Relaxed));
         let fits = match state {
             FileState::Absent => !present,
             FileState::Present | FileState::Renamed => present,
@@ -241,7 +242,7 @@ impl FileClaims {
         }
     }
 
-    /// Claims a present file together with others that share it.
+    /// Claims a present file that other workers may share.
     ///
     /// # Errors
     /// Its actual state.
@@ -254,7 +255,7 @@ impl FileClaims {
         let place = &self.files[file as usize];
         match place.fetch_update(Ordering::Acquire, Ordering::Relaxed, next) {
             Ok(_) => Ok(FileState::Present),
-            Err(byte) => Err(state_from(byte)),
+            Err(byte) => Err(state_from_byte(byte)),
         }
     }
 
@@ -269,17 +270,17 @@ impl FileClaims {
         let _ = place.fetch_update(Ordering::Release, Ordering::Relaxed, next);
     }
 
-    /// Releases a file or directory, in its new state.
+    /// Releases a file or directory and sets its new state.
     pub(crate) fn release(&self, number: u32, is_directory: bool, state: FileState) {
         if state == FileState::Absent {
-            // Its parent exists, because this entry counts there. Until the next lines, some
-            // directory is empty or in use.
+            // This cannot fail: the parent exists, because this entry counts there. A directory
+            // stays in use until the store below, so `has_empty_directory` does not miss it.
             self.count_in_parent(number, is_directory, false).ok();
         }
         self.store(number, is_directory, state);
     }
 
-    /// True if some directory can be removed, or is being created or removed.
+    /// True if a directory is empty, or is being created or removed.
     pub(crate) fn has_empty_directory(&self) -> bool {
         let is_free = |state| matches!(state, FileState::Present | FileState::InUse);
         self.directories.iter().any(|directory| is_free(directory.state()))
@@ -314,7 +315,7 @@ mod tests {
         }
     }
 
-    fn only_first(file: u32) -> FileState {
+    fn first_is_present(file: u32) -> FileState {
         if file == 0 {
             FileState::Present
         } else {
@@ -323,8 +324,8 @@ mod tests {
     }
 
     #[test]
-    fn a_shared_file_is_free_after_its_last_worker() {
-        let claims = FileClaims::from_existing(&tree(2), only_first, |_| true);
+    fn a_shared_file_can_be_claimed_after_its_last_worker_releases_it() {
+        let claims = FileClaims::from_existing(&tree(2), first_is_present, |_| true);
         for _ in 0..2 {
             assert_eq!(claims.share(0), Ok(FileState::Present));
         }
@@ -338,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn workers_wait_if_a_byte_cannot_count_them() {
+    fn a_file_is_in_use_for_workers_beyond_the_maximum_of_its_counter() {
         let claims = FileClaims::new(&tree(1));
         let claimed = (0..300).take_while(|_| claims.share(0).is_ok()).count();
         assert_eq!(claimed, usize::from(u8::MAX - SHARED_BY_ONE) + 1);
@@ -355,24 +356,28 @@ mod tests {
             ..tree(1)
         };
         // Directories 0 and 1, with 2 to 5 inside them; file 0 is in directory 2.
-        let claims = FileClaims::from_existing(&tree, only_first, |directory| directory < 3);
-        assert_eq!((claims.len(true), claims.len(false)), (6, 4));
+        let claims = FileClaims::from_existing(&tree, first_is_present, |directory| directory < 3);
+        assert_eq!((claims.count(true), claims.count(false)), (6, 4));
         for directory in [0, 2] {
             assert_eq!(claims.claim(directory, true, true), Err(FileState::NotEmpty));
         }
         assert_eq!(
             claims.claim(1, false, false),
             Err(FileState::WithoutDirectory),
-            "no directory 3"
+            "directory 3 is absent"
         );
         assert_eq!(claims.claim(3, true, false), Ok(FileState::Absent));
-        assert_eq!(claims.claim(1, false, false), Err(FileState::InUse), "it is being made");
+        assert_eq!(
+            claims.claim(1, false, false),
+            Err(FileState::InUse),
+            "directory 3 is being created"
+        );
         claims.release(3, true, FileState::Present);
         assert_eq!(claims.claim(1, false, false), Ok(FileState::Absent));
         assert_eq!(
             claims.claim(3, true, true),
             Err(FileState::NotEmpty),
-            "a file is being made in it"
+            "file 1 is being created in it"
         );
         claims.release(1, false, FileState::Absent);
         for (number, is_directory) in [(0, false), (3, true), (2, true), (0, true)] {
@@ -386,7 +391,7 @@ mod tests {
         assert_eq!(
             claims.claim(4, true, false),
             Ok(FileState::Absent),
-            "directory 1 is there"
+            "directory 1 exists"
         );
         assert_eq!(claims.claim(2, true, false), Err(FileState::WithoutDirectory));
     }

@@ -1,6 +1,6 @@
 //! `fathom targets`.
 
-use ::run::targets::guard::{Contents, Listed, Listing, MayWrite, list};
+use ::run::targets::guard::{Contents, Listing, ListingKind, WriteAccess, list};
 use engine::probe::System;
 use serde_json::{Value, json};
 
@@ -27,7 +27,7 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     }
     let mut text = String::new();
     let (devices, file_systems): (Vec<&Listing>, Vec<&Listing>) =
-        list.iter().partition(|one| matches!(one.what, Listed::Device(_)));
+        list.iter().partition(|one| matches!(one.kind, ListingKind::Device(_)));
     text += "Disks and partitions\n";
     devices.iter().for_each(|one| text += &describe(one));
     if devices.is_empty() {
@@ -40,7 +40,7 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
 
 fn describe(one: &Listing) -> String {
     let mut text = format!("  {}  {}, {}", one.path, one.size(), describe_kind(one));
-    if let (Listed::Device(_), [first, ..]) = (&one.what, &one.mounted_at[..]) {
+    if let (ListingKind::Device(_), [first, ..]) = (&one.kind, &one.mounted_at[..]) {
         text += &format!(", mounted at {first}");
         if one.mounted_at.len() > 1 {
             text += &format!(" and {} more", one.mounted_at.len() - 1);
@@ -56,8 +56,8 @@ fn describe(one: &Listing) -> String {
 }
 
 fn describe_kind(one: &Listing) -> String {
-    match &one.what {
-        Listed::Device(device) => {
+    match &one.kind {
+        ListingKind::Device(device) => {
             let mut words = vec![device.kind.clone()];
             words.extend(device.model.clone());
             words.extend(device.detail.clone());
@@ -70,13 +70,13 @@ fn describe_kind(one: &Listing) -> String {
             words.retain(|word| !word.is_empty());
             words.join(", ")
         }
-        Listed::FileSystem(file_system) => format!("{}, {} available", file_system.kind, file_system.available),
+        ListingKind::FileSystem(file_system) => format!("{}, {} available", file_system.kind, file_system.available),
     }
 }
 
 /// Describes the permitted tests, and the reasons against the others.
 fn describe_permissions(one: &Listing) -> (String, Vec<String>) {
-    let read = match &one.no_reading {
+    let read = match &one.read_error {
         None => "may be read".to_owned(),
         Some(why) => {
             let why = why.split(" (os error").next().unwrap_or(why);
@@ -84,12 +84,12 @@ fn describe_permissions(one: &Listing) -> (String, Vec<String>) {
         }
     };
     match &one.write {
-        MayWrite::Yes => (format!("{read} and written"), Vec::new()),
-        MayWrite::IfNamed(refusal) => (
+        WriteAccess::Yes => (format!("{read} and written"), Vec::new()),
+        WriteAccess::IfNamed(refusal) => (
             format!("{read}; written only with --allow-destroy {}", one.path),
             refusal.reasons.iter().map(ToString::to_string).collect(),
         ),
-        MayWrite::No(refusal) => (
+        WriteAccess::No(refusal) => (
             format!("{read}; must not be written"),
             refusal.reasons.iter().map(ToString::to_string).collect(),
         ),
@@ -98,13 +98,13 @@ fn describe_permissions(one: &Listing) -> (String, Vec<String>) {
 
 fn to_json(one: &Listing) -> Value {
     let (write, reasons, help) = match &one.write {
-        MayWrite::Yes => ("yes", Vec::new(), None),
-        MayWrite::IfNamed(refusal) => ("if named", refusal.reasons.clone(), Some(refusal.help.clone())),
-        MayWrite::No(refusal) => ("no", refusal.reasons.clone(), Some(refusal.help.clone())),
+        WriteAccess::Yes => ("yes", Vec::new(), None),
+        WriteAccess::IfNamed(refusal) => ("if named", refusal.reasons.clone(), Some(refusal.help.clone())),
+        WriteAccess::No(refusal) => ("no", refusal.reasons.clone(), Some(refusal.help.clone())),
     };
-    let what = match &one.what {
-        Listed::Device(device) => json!({ "device": device }),
-        Listed::FileSystem(file_system) => json!({ "file_system": file_system }),
+    let what = match &one.kind {
+        ListingKind::Device(device) => json!({ "device": device }),
+        ListingKind::FileSystem(file_system) => json!({ "file_system": file_system }),
     };
     let contents = match &one.contents {
         Contents::Known(found) => found.iter().map(ToString::to_string).collect(),
@@ -115,7 +115,7 @@ fn to_json(one: &Listing) -> Value {
         "size": one.size(),
         "mounted_at": one.mounted_at,
         "contents": contents,
-        "read": one.no_reading.is_none(),
+        "read": one.read_error.is_none(),
         "write": write,
         "why_not": reasons.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "help": help,

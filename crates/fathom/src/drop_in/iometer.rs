@@ -20,7 +20,7 @@ use crate::screen::{self, Screen};
 use crate::session::Session;
 use crate::user_file;
 
-/// The run failed, or was refused.
+/// The exit code of failed and refused runs.
 const FAILED: u8 = 1;
 
 /// Runs a command line of Iometer. The first `skip` arguments are the program's name.
@@ -36,7 +36,7 @@ pub fn execute(session: &Session, skip: usize) -> ExitCode {
 
 fn run(session: &Session, skip: usize) -> Result<u8, Faults> {
     let (program, words) = session.process.arguments.split_at(skip);
-    let arguments = match arguments(&program.join(" "), words)? {
+    let arguments = match parse_arguments(&program.join(" "), words)? {
         Ok(arguments) => arguments,
         Err(help) => return Ok(if print_stdout(&help).is_ok() { 0 } else { FAILED }),
     };
@@ -78,12 +78,12 @@ fn run(session: &Session, skip: usize) -> Result<u8, Faults> {
         .execution(plan, &permissions)
         .run(&mut |event| screen.handle_event(&event));
     screen.clear();
-    conclude(&outcome?, results, &mut file)
+    append_results(&outcome?, results, &mut file)
 }
 
-/// Appends the results. A worker that failed ends the tests.
-fn conclude(found: &Results, path: &str, file: &mut File) -> Result<u8, Faults> {
-    let kept = record_results(found, EntryKind::Iometer);
+/// Appends the results to the file, and returns the exit code.
+fn append_results(found: &Results, path: &str, file: &mut File) -> Result<u8, Faults> {
+    let is_recorded = record_results(found, EntryKind::Iometer);
     print_findings(found);
     let mut bytes = Vec::new();
     reports::write(found, &mut bytes)
@@ -99,11 +99,12 @@ fn conclude(found: &Results, path: &str, file: &mut File) -> Result<u8, Faults> 
         .map(|failure| format!("error: {}: {}", failure.at, failure.what))
         .collect();
     print_stderr(&failures);
-    let failed = !failures.is_empty() || found.interrupted || !kept;
+    let failed = !failures.is_empty() || found.interrupted || !is_recorded;
     Ok(if failed { FAILED } else { 0 })
 }
 
-fn arguments(program: &str, words: &[String]) -> Result<Result<Arguments, String>, Faults> {
+/// Parses a command line. The inner error is the text of a requested help.
+fn parse_arguments(program: &str, words: &[String]) -> Result<Result<Arguments, String>, Faults> {
     match iometer::command_line::read(program, words, cfg!(windows)) {
         Reading::Run(arguments) => Ok(Ok(arguments)),
         Reading::Help(text) => Ok(Err(text)),
@@ -111,12 +112,12 @@ fn arguments(program: &str, words: &[String]) -> Result<Result<Arguments, String
     }
 }
 
-/// The plan of a command line, without running it, and notes about differences.
+/// Reads a command line without running it. Returns the plan, and notes about differences.
 ///
 /// # Errors
 /// The arguments or the configuration are wrong.
 pub fn plan_of(words: &[String]) -> Result<Lowered, Faults> {
-    match arguments("iometer", words)? {
+    match parse_arguments("iometer", words)? {
         Ok(arguments) => lower(&arguments, &LocalEnv { reads_only: true }, 1),
         Err(_) => Err(Faults::usage(
             Fault::new("the command line has no configuration").help("give the file: `iometer x.icf`"),
@@ -124,6 +125,7 @@ pub fn plan_of(words: &[String]) -> Result<Lowered, Faults> {
     }
 }
 
+/// Reads the configuration, and lowers it to a plan.
 fn lower(arguments: &Arguments, env: &LocalEnv, seed: u64) -> Result<Lowered, Faults> {
     let path = Path::new(&arguments.config);
     let bytes = user_file::read_bytes(path, user_file::MAX_TEXT).map_err(|error| {
@@ -156,9 +158,9 @@ fn cannot_write(path: &str, error: &std::io::Error) -> Faults {
     Faults::one(fault.help("give a result file in a writable folder"), Exit::Failed)
 }
 
-/// This machine.
+/// The environment of this machine.
 struct LocalEnv {
-    /// The configuration is not run, so targets and managers of other machines are allowed.
+    /// The configuration is not executed, so targets and managers of other machines are allowed.
     reads_only: bool,
 }
 

@@ -1,5 +1,4 @@
-//! Jobs on trees of files, as users run them: reports by kind of operation, and what stays of a
-//! tree.
+//! Jobs on trees of files as users run them: reports by kind of operation, and removal of trees.
 
 use std::fs;
 use std::process::Stdio;
@@ -19,7 +18,7 @@ const TREE: [&str; 6] = [
 ];
 
 #[test]
-fn every_output_has_the_kinds_of_operation() {
+fn every_output_format_lists_the_kinds_of_operation() {
     let Some(folder) = need(Directory::fast()) else { return };
     let run = |more: &[&str]| {
         let target = [
@@ -64,12 +63,12 @@ fn every_output_has_the_kinds_of_operation() {
     assert_eq!(
         names(folder.path()),
         ["a.csv", "a.html", "a.md", "saved.json"],
-        "the trees are gone"
+        "the trees are removed"
     );
 }
 
 #[test]
-fn an_interrupt_while_the_tree_is_made_is_an_interrupt() {
+fn an_interrupt_while_the_tree_is_created_leaves_no_tree() {
     let Some(folder) = need(Directory::fast()) else { return };
     let line = [
         "run",
@@ -90,9 +89,9 @@ fn an_interrupt_while_the_tree_is_made_is_an_interrupt() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let begun = Instant::now();
+    let start = Instant::now();
     while !names(folder.path()).iter().any(|name| name.ends_with(".tree")) {
-        assert!(begun.elapsed() < Duration::from_secs(20), "no tree is made");
+        assert!(start.elapsed() < Duration::from_secs(20), "no tree is created");
         std::thread::sleep(Duration::from_millis(10));
     }
     let sent = std::process::Command::new("kill")
@@ -100,14 +99,14 @@ fn an_interrupt_while_the_tree_is_made_is_an_interrupt() {
         .status();
     assert!(sent.unwrap().success());
     let ended = child.wait_with_output().unwrap();
-    let words = String::from_utf8_lossy(&ended.stderr);
-    assert_eq!(ended.status.code(), Some(130), "{words}");
-    assert!(words.contains("interrupted before the measurement"), "{words}");
+    let errors = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(130), "{errors}");
+    assert!(errors.contains("interrupted before the measurement"), "{errors}");
     assert_eq!(names(folder.path()), Vec::<String>::new());
 }
 
 #[test]
-fn a_tree_of_a_killed_run_goes_with_the_next() {
+fn the_next_run_removes_the_tree_of_a_killed_run() {
     let Some(folder) = need(Directory::fast()) else { return };
     let long = [&["run", "--target", ".", "--mix", "stat", "--time", "60s"][..], &TREE].concat();
     let mut child = command(&long)
@@ -116,30 +115,30 @@ fn a_tree_of_a_killed_run_goes_with_the_next() {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    let tree_of = || names(folder.path()).into_iter().find(|name| name.ends_with(".tree"));
-    let begun = Instant::now();
-    while !tree_of().is_some_and(|name| folder.path().join(name).join("d3").exists()) {
-        assert!(begun.elapsed() < Duration::from_secs(20), "no tree is made");
+    let find_tree = || names(folder.path()).into_iter().find(|name| name.ends_with(".tree"));
+    let start = Instant::now();
+    while !find_tree().is_some_and(|name| folder.path().join(name).join("d3").exists()) {
+        assert!(start.elapsed() < Duration::from_secs(20), "no tree is created");
         std::thread::sleep(Duration::from_millis(10));
     }
-    // While its run lives, the tree belongs to it.
+    // While its run is alive, other runs leave the tree alone.
     let short = [
         &["run", "--target", ".", "--mix", "stat", "--operations", "10"][..],
         &TREE,
     ]
     .concat();
     finish(command(&short).current_dir(folder.path())).expect(0, &["stat"]);
-    let left = tree_of().expect("the tree of a run that lives stays");
+    let left = find_tree().expect("the tree of a live run stays");
     child.kill().unwrap();
     child.wait().unwrap();
-    assert_eq!(tree_of(), Some(left.clone()), "a killed run leaves its tree");
+    assert_eq!(find_tree(), Some(left.clone()), "a killed run leaves its tree");
     let next = finish(command(&short).current_dir(folder.path()));
     next.expect(0, &[&format!("removed ./{left}"), "a file tree left by a killed run"]);
     assert_eq!(names(folder.path()), Vec::<String>::new());
 }
 
 #[test]
-fn what_cannot_be_is_refused_before_anything_is_made() {
+fn impossible_trees_are_refused_before_anything_is_created() {
     let Some(folder) = need(Directory::fast()) else { return };
     fs::write(folder.path().join("file"), "mine").unwrap();
     let run = |more: &[&str]| {

@@ -1,4 +1,4 @@
-//! `fathom iometer`: a configuration in, rows of a result file out, which `explain` reads.
+//! `fathom iometer`: runs configurations and writes result files, which `explain` reads.
 
 use std::fs;
 use std::process::Command;
@@ -9,7 +9,7 @@ use crate::support::{PROGRAM, fathom};
 
 const FILES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/iometer");
 
-/// Columns by which readers find what they look for.
+/// Returns the index of the column with a title, by which readers find it.
 fn column(titles: &[&str], title: &str) -> usize {
     titles
         .iter()
@@ -48,7 +48,7 @@ fn four_workers_cycle_and_explain_reads_their_results() {
     );
     assert!(
         text.contains("\n4096,100,100,100,0,1,4096,0,\n"),
-        "rows of specifications end in a comma"
+        "rows of specifications end with a comma"
     );
     assert_eq!(lines.last(), Some(&"'End Test"));
     let titles: Vec<&str> = lines
@@ -59,20 +59,20 @@ fn four_workers_cycle_and_explain_reads_their_results() {
         .collect();
     assert_eq!(titles.len(), 80);
     let rows: Vec<Vec<&str>> = lines.iter().map(|line| line.split(',').collect::<Vec<_>>()).collect();
-    let of = |kind: &str| rows.iter().filter(|row| row[0] == kind).cloned().collect::<Vec<_>>();
-    assert_eq!(of("ALL").len(), 8);
+    let rows_of = |kind: &str| rows.iter().filter(|row| row[0] == kind).cloned().collect::<Vec<_>>();
+    assert_eq!(rows_of("ALL").len(), 8);
     // Workers: 2 2 4 4, then 2 2 3 3. Disks: 2 3 4 6, then 2 3 3 5.
-    assert_eq!((of("WORKER").len(), of("DISK").len()), (22, 28));
+    assert_eq!((rows_of("WORKER").len(), rows_of("DISK").len()), (22, 28));
     assert!(
-        of("ALL")
+        rows_of("ALL")
             .iter()
-            .chain(&of("WORKER"))
-            .chain(&of("DISK"))
+            .chain(&rows_of("WORKER"))
+            .chain(&rows_of("DISK"))
             .all(|row| row.len() == 80)
     );
-    assert!(of("PROCESSOR").iter().all(|row| row.len() == 59));
+    assert!(rows_of("PROCESSOR").iter().all(|row| row.len() == 59));
     let number = |row: &[&str], title: &str| row[column(&titles, title)].parse::<f64>().unwrap();
-    for row in of("ALL") {
+    for row in rows_of("ALL") {
         let operations = number(&row, "Read I/Os") + number(&row, "Write I/Os");
         let bins: f64 = row[59..].iter().map(|count| count.parse::<f64>().unwrap()).sum();
         assert!(operations > 0.0 && (bins - operations).abs() < 0.5, "{row:?}");
@@ -82,15 +82,15 @@ fn four_workers_cycle_and_explain_reads_their_results() {
             "{row:?}"
         );
     }
-    // Several specifications at once have no name in the row of all.
-    assert_eq!(of("ALL")[2][2], "");
-    assert_eq!(of("ALL")[0][2], "4 KiB; 100% Read; 100% random");
+    // With several specifications at once, the row `ALL` has no name.
+    assert_eq!(rows_of("ALL")[2][2], "");
+    assert_eq!(rows_of("ALL")[0][2], "4 KiB; 100% Read; 100% random");
     assert_eq!(fs::metadata(at("d/iobw.tst")).unwrap().len(), 8192 * 512);
     fathom(&["explain", &results]).expect(0, &["results of Iometer", "File server (result"]);
 }
 
 #[test]
-fn files_of_2006_have_its_layout_and_results_are_appended() {
+fn configurations_of_2006_append_results_in_their_layout() {
     let Some(folder) = need(Directory::fast()) else { return };
     let results = folder.path().join("results.csv").display().to_string();
     fs::write(&results, "before\n").unwrap();
@@ -112,9 +112,9 @@ fn files_of_2006_have_its_layout_and_results_are_appended() {
     assert!(!old.contains("\nDISK,") && old.contains("\nWORKER,Worker 1,"), "{old}");
 }
 
-/// Each transfer of a connection is counted, and the time in which none is possible.
+/// The figures include the transfers of each connection, and the time of open and close.
 #[test]
-fn connections_have_their_figures() {
+fn results_include_figures_of_connections() {
     let Some(folder) = need(Directory::fast()) else { return };
     let at = |name: &str| folder.path().join(name).display().to_string();
     let text = fs::read_to_string(format!("{FILES}/v1.1.0-cycling.icf")).unwrap();
@@ -127,9 +127,9 @@ fn connections_have_their_figures() {
     let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split(',').collect()).collect();
     let titles = rows.iter().find(|row| row[0] == "'Target Type").unwrap();
     let number = |row: &[&str], title: &str| row[column(titles, title)].parse::<f64>().unwrap();
-    let of = |kind: &str| rows.iter().filter(|row| row[0] == kind).collect::<Vec<_>>();
-    // Workers 1 to 4 have one, two, one and two targets; the last one keeps them open.
-    let disks = of("DISK");
+    let rows_of = |kind: &str| rows.iter().filter(|row| row[0] == kind).collect::<Vec<_>>();
+    // Workers 1 to 4 have one, two, one and two targets. The last worker keeps its targets open.
+    let disks = rows_of("DISK");
     for (place, disk) in disks[..6].iter().enumerate() {
         let operations = number(disk, "Read I/Os") + number(disk, "Write I/Os");
         let (connections, tested) = (number(disk, "Connections"), place < 4);
@@ -138,7 +138,7 @@ fn connections_have_their_figures() {
             if tested { 4.0 } else { -1.0 }
         );
         assert_eq!(connections > 0.0, tested, "{disk:?}");
-        // The first began before the recorded time, the last had not ended.
+        // The first connection began before the recorded time, and the last had not ended.
         assert!(!tested || (operations / 4.0 - connections).abs() <= 2.0, "{disk:?}");
         let [mean, max, total] = [
             "Average Connection Time",
@@ -155,16 +155,16 @@ fn connections_have_their_figures() {
         assert_eq!(disk[column(titles, "Processor Speed")], "1000000000.000000");
     }
     let all: f64 = disks[..6].iter().map(|disk| number(disk, "Connections")).sum();
-    assert_eq!(number(of("ALL")[0], "Connections"), all);
-    assert_eq!(of("ALL")[0][column(titles, "Transactions per Connection")], "-1");
+    assert_eq!(number(rows_of("ALL")[0], "Connections"), all);
+    assert_eq!(rows_of("ALL")[0][column(titles, "Transactions per Connection")], "-1");
     for (kind, speed) in [("MANAGER", true), ("PROCESSOR", true), ("WORKER", true), ("ALL", false)] {
         let expected = if speed { "1000000000.000000" } else { "" };
-        assert_eq!(of(kind)[0][column(titles, "Processor Speed")], expected, "{kind}");
+        assert_eq!(rows_of(kind)[0][column(titles, "Processor Speed")], expected, "{kind}");
     }
 }
 
 #[test]
-fn bursts_hold_for_all_targets_of_a_worker() {
+fn bursts_are_shared_by_all_targets_of_a_worker() {
     let Some(folder) = need(Directory::fast()) else { return };
     let at = |name: &str| folder.path().join(name).display().to_string();
     let (config, results) = (format!("{FILES}/v1998.10.08.icf"), at("r.csv"));
@@ -187,7 +187,7 @@ fn bursts_hold_for_all_targets_of_a_worker() {
         .split(',')
         .collect();
     let number = |title: &str| row[column(&titles, title)].parse::<f64>().unwrap();
-    // Half of the bursts are eight reads 5 ms after the one before, half are one write.
+    // Half of the bursts are eight reads, 5 ms after the previous burst. The others are one write.
     let (reads, writes) = (number("Read I/Os"), number("Write I/Os"));
     assert!(
         (4.0..16.0).contains(&(reads / writes)),
@@ -210,7 +210,7 @@ fn bursts_hold_for_all_targets_of_a_worker() {
     let [one, other] = counts[..] else { panic!("{text}") };
     assert!(
         one > 0.6 * other && other > 0.6 * one,
-        "targets take turns: {one} and {other}"
+        "targets alternate: {one} and {other}"
     );
     let copy = at("copy.icf");
     fs::copy(&config, &copy).unwrap();
@@ -219,7 +219,7 @@ fn bursts_hold_for_all_targets_of_a_worker() {
 }
 
 #[test]
-fn wrong_files_and_lines_are_refused_with_one() {
+fn wrong_files_and_command_lines_fail_with_code_1() {
     let Some(folder) = need(Directory::fast()) else { return };
     let results = folder.path().join("r.csv").display().to_string();
     let config = format!("{FILES}/v2006.icf");
@@ -245,7 +245,7 @@ fn wrong_files_and_lines_are_refused_with_one() {
 }
 
 #[test]
-fn other_dialects_say_what_a_file_says() {
+fn other_commands_accept_configurations() {
     let config = format!("{FILES}/v2006.icf");
     let line = fathom(&["convert", "--to", "fio", &config]);
     line.expect(0, &["rw=randrw", "rwmixwrite=33", "iodepth=4", "differs: Iometer"]);
@@ -253,10 +253,9 @@ fn other_dialects_say_what_a_file_says() {
     fathom(&["lint", "iometer", &cycling, "--map", "D:=/nowhere"]).expect(0, &["SHORT-RUN", "4 threads"]);
 }
 
-/// Found by mutated configurations: all tests up to the limit were made before they were refused,
-/// which took half a gigabyte.
+/// Fuzzing found that the tests up to the limit were created first. They took half a gigabyte.
 #[test]
-fn too_many_tests_are_refused_before_any_is_made() {
+fn too_many_tests_are_refused_before_any_is_created() {
     let Some(folder) = need(Directory::fast()) else { return };
     let text = fs::read_to_string(format!("{FILES}/v1.1.0-cycling.icf"))
         .unwrap()

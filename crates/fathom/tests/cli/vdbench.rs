@@ -5,16 +5,16 @@ use std::path::Path;
 
 use crate::support::{PROGRAM, command, end, fathom, finish, names, text};
 
-pub fn vdbench(folder: &Path, parameters: &str, arguments: &[&str]) -> crate::support::Ran {
+pub fn run_vdbench(folder: &Path, parameters: &str, arguments: &[&str]) -> crate::support::Ran {
     fs::write(folder.join("parmfile"), parameters).unwrap();
     let words = [&["vdbench", "-f", "parmfile"], arguments].concat();
     finish(command(&words).current_dir(folder))
 }
 
-/// The run continues, because the files of the output directory have everything as well.
+/// The run continues, because the files of the output directory have all lines too.
 #[test]
 #[cfg(target_os = "linux")]
-fn a_console_that_cannot_be_written_is_a_failure_at_the_end() {
+fn an_unwritable_console_fails_the_command_after_the_run() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("data");
     fs::write(&file, vec![1; 1 << 20]).unwrap();
@@ -37,14 +37,14 @@ fn a_console_that_cannot_be_written_is_a_failure_at_the_end() {
 }
 
 #[test]
-fn a_run_writes_the_files_of_vdbench() {
+fn a_run_writes_the_output_files_of_vdbench() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("data");
     let parameters = format!(
         "sd=sd1,lun={},size=4m,threads=2\nwd=wd1,sd=sd1,xfersize=4k,rdpct=50\nrd=rd1,wd=wd1,iorate=200,elapsed=3,interval=1\n",
         text(&file)
     );
-    let ran = vdbench(folder.path(), &parameters, &[]);
+    let ran = run_vdbench(folder.path(), &parameters, &[]);
     let starts = [
         "Starting RD=SD_format; I/O rate: Uncontrolled MAX; elapsed=(none); For loops: threads=2 iorate=max",
         "Starting RD=rd1; I/O rate: 200; elapsed=3; For loops: None",
@@ -63,8 +63,8 @@ fn a_run_writes_the_files_of_vdbench() {
             "{name}"
         );
     }
-    // The lay-out is 4 MiB in blocks of 128 KiB; rows of the run are three intervals and their
-    // average.
+    // The lay-out writes 4 MiB in blocks of 128 KiB. The run has rows of three intervals and of
+    // their average.
     let flat = fs::read_to_string(output.join("flatfile.html")).unwrap();
     let rows: Vec<Vec<&str>> = flat
         .lines()
@@ -72,18 +72,18 @@ fn a_run_writes_the_files_of_vdbench() {
         .map(|line| line.split_whitespace().collect())
         .collect();
     let column = |name: &str| rows[0].iter().position(|column| *column == name).unwrap();
-    let of = |run: &str, name: &str| -> Vec<&str> {
+    let cells = |run: &str, name: &str| -> Vec<&str> {
         rows.iter()
             .filter(|row| row[column("Run")] == run)
             .map(|row| row[column(name)])
             .collect()
     };
-    assert_eq!(of("SD_format", "rate"), ["32.0000", "32.0000"]);
-    assert_eq!(of("rd1", "Interval"), ["1", "2", "3", "avg_2-3"]);
-    assert_eq!(of("rd1", "reqrate")[0], "200.0000");
-    assert_eq!(of("rd1", "threads")[0], "2");
-    let itself = "vdbench parseflat -i output/flatfile.html -o output/../output/flatfile.html -c Run";
-    let words: Vec<&str> = itself.split(' ').collect();
+    assert_eq!(cells("SD_format", "rate"), ["32.0000", "32.0000"]);
+    assert_eq!(cells("rd1", "Interval"), ["1", "2", "3", "avg_2-3"]);
+    assert_eq!(cells("rd1", "reqrate")[0], "200.0000");
+    assert_eq!(cells("rd1", "threads")[0], "2");
+    let overwriting = "vdbench parseflat -i output/flatfile.html -o output/../output/flatfile.html -c Run";
+    let words: Vec<&str> = overwriting.split(' ').collect();
     finish(command(&words).current_dir(folder.path())).expect(157, &["is the flat file itself"]);
     assert_eq!(fs::read_to_string(output.join("flatfile.html")).unwrap(), flat);
     let parse = "vdbench parseflat -i output/flatfile.html -o out.csv -c Run rate -a";
@@ -92,26 +92,25 @@ fn a_run_writes_the_files_of_vdbench() {
     let table = fs::read_to_string(folder.path().join("out.csv")).unwrap();
     assert!(table.starts_with("Run,rate\nSD_format,32.0000\nrd1,"), "{table}");
     assert_eq!(table.lines().count(), 3);
-    // Two runs take the same directory; a page that is not Vdbench's stays.
+    // A second run uses the same directory, and keeps a file that is not Vdbench's.
     fs::write(output.join("mine.html"), "<html>").unwrap();
-    vdbench(folder.path(), &parameters, &["-s"])
+    run_vdbench(folder.path(), &parameters, &["-s"])
         .expect(0, &["Simulating RD=rd1; I/O rate: 200; elapsed=3; For loops: None"]);
     assert!(names(&output).contains(&"mine.html".to_owned()));
     assert!(
         !names(&output).contains(&"sd1.html".to_owned()),
-        "a simulation has no report of an SD"
+        "a simulation has no SD report"
     );
 }
 
-/// The reports of two runs on two SDs: links, tables of shares, includes in place, CPU beside every
-/// row.
+/// Executes runs with two loops on two SDs.
 #[test]
-fn reports_show_shares_links_and_includes() {
+fn reports_have_links_skew_tables_includes_and_processor_time() {
     let folder = tempfile::tempdir().unwrap();
     let lun = |name: &str| text(&folder.path().join(name)).to_owned();
     fs::write(
         folder.path().join("defs"),
-        format!("* kept apart\nsd=sd1,lun={},size=4m\n", lun("a")),
+        format!("* included\nsd=sd1,lun={},size=4m\n", lun("a")),
     )
     .unwrap();
     let parameters = format!(
@@ -120,11 +119,11 @@ fn reports_show_shares_links_and_includes() {
          rd=rd1,wd=wd*,iorate=400,elapsed=2,interval=1,forthreads=(1,2),forrdpct=(0,50)\n",
         lun("b")
     );
-    vdbench(folder.path(), &parameters, &["xf=8k"]).expect(0, &["completed successfully"]);
+    run_vdbench(folder.path(), &parameters, &["xf=8k"]).expect(0, &["completed successfully"]);
     let page = |name: &str| fs::read_to_string(folder.path().join("output").join(format!("{name}.html"))).unwrap();
     let lines = |name: &str| page(name).lines().map(str::to_owned).collect::<Vec<_>>();
-    // The recorded form: a turn that differs in its last loop only shows that loop, below the same
-    // word.
+    // As recorded from Vdbench: a run that differs only in its last loop shows only that loop,
+    // aligned with the run above.
     let links: Vec<String> = lines("totals")
         .into_iter()
         .filter(|line| line.contains("HREF=\"#"))
@@ -147,7 +146,7 @@ fn reports_show_shares_links_and_includes() {
         "* Contents of parameter file: ",
         "include=defs",
         "* Contents of include file: ",
-        "* kept apart",
+        "* included",
         "* Continuing with original file: parmfile",
         "xfersize=$xf",
         "    variable substitution: wd=wd2,sd=sd2,xfersize=8k",
@@ -174,8 +173,8 @@ fn reports_show_shares_links_and_includes() {
     assert_eq!(skew.iter().filter(|line| line.contains(" SD: ")).count(), 5);
 }
 
-/// The figures of a run on files by column of the flat file, and the run's rows.
-fn flat_rows(folder: &Path, run: &str, column: &str) -> Vec<String> {
+/// Returns a column of the flat file, in the rows of a run.
+fn flat_column(folder: &Path, run: &str, column: &str) -> Vec<String> {
     let flat = fs::read_to_string(folder.join("output/flatfile.html")).unwrap();
     let rows: Vec<Vec<&str>> = flat
         .lines()
@@ -189,7 +188,7 @@ fn flat_rows(folder: &Path, run: &str, column: &str) -> Vec<String> {
 
 #[cfg(unix)]
 #[test]
-fn a_tree_is_made_read_kept_and_cleaned_and_nothing_else_goes() {
+fn formats_create_and_clean_only_files_of_the_tree() {
     let folder = tempfile::tempdir().unwrap();
     let anchor = folder.path().join("anchor");
     let tree = anchor.join("fathom-kept.tree");
@@ -201,7 +200,7 @@ fn a_tree_is_made_read_kept_and_cleaned_and_nothing_else_goes() {
         )
     };
     let read = "operation=read,xfersize=4k,fileio=random,stopafter=4";
-    let ran = vdbench(folder.path(), &file("yes", read), &[]);
+    let ran = run_vdbench(folder.path(), &file("yes", read), &[]);
     let starts = [
         "Anchor size: anchor=",
         "dirs:            2; files:           20; bytes:     1.250m (1,310,720)",
@@ -210,21 +209,24 @@ fn a_tree_is_made_read_kept_and_cleaned_and_nothing_else_goes() {
         "Vdbench execution completed successfully. Output directory: ",
     ];
     ran.expect(0, &starts);
-    // 20 files of 64 KiB in transfers of 128 KiB at most: one write, one creation and one closing
-    // each.
+    // 20 files of 64 KiB in transfers of at most 128 KiB: one create, one write and one close each.
     for (column, count) in [
         ("Mkdir_rate", "2.0000"),
         ("Write_rate", "20.0000"),
         ("Create_rate", "20.0000"),
         ("Close_rate", "20.0000"),
     ] {
-        assert_eq!(flat_rows(folder.path(), "format_for_rd1", column)[0], count, "{column}");
+        assert_eq!(
+            flat_column(folder.path(), "format_for_rd1", column)[0],
+            count,
+            "{column}"
+        );
     }
-    assert_eq!(flat_rows(folder.path(), "rd1", "Interval"), ["1", "2", "avg_2-2"]);
-    let number = |column: &str| -> f64 { flat_rows(folder.path(), "rd1", column)[2].parse().unwrap() };
+    assert_eq!(flat_column(folder.path(), "rd1", "Interval"), ["1", "2", "avg_2-2"]);
+    let number = |column: &str| -> f64 { flat_column(folder.path(), "rd1", column)[2].parse().unwrap() };
     let (reads, opens) = (number("Read_rate"), number("Open_rate"));
     assert!((50.0..150.0).contains(&reads), "{reads}");
-    // Four reads for each opening, but for the sessions at either edge.
+    // Four reads for each open, except in the first and last session.
     assert!((reads / 4.0 - opens).abs() <= 3.0, "{reads} {opens}");
     for name in ["fsd1", "fwd1", "format", "fwd1.histogram", "summary", "totals"] {
         assert!(folder.path().join(format!("output/{name}.html")).exists(), "{name}");
@@ -234,31 +236,32 @@ fn a_tree_is_made_read_kept_and_cleaned_and_nothing_else_goes() {
         .map(|path| fs::metadata(path).unwrap().len())
         .collect();
     assert_eq!(sizes.iter().filter(|size| **size == 65_536).count(), 20);
-    // What is not the tree's stays, in the anchor and in the tree.
+    // Foreign files stay, in the anchor and in the tree.
     for foreign in [anchor.join("mine"), tree.join("d0/mine")] {
         fs::write(foreign, "x").unwrap();
     }
-    vdbench(folder.path(), &file("no", "operation=delete"), &[]).expect(0, &["trying to delete a file"]);
-    vdbench(folder.path(), &file("no", read), &[]).expect(0, &["avg_"]);
-    vdbench(folder.path(), &file("yes", read), &[]).expect(0, &["Starting RD=format_for_rd1"]);
-    vdbench(folder.path(), &file("(clean,only)", read), &[]).expect(0, &["cleanup complete."]);
+    run_vdbench(folder.path(), &file("no", "operation=delete"), &[]).expect(0, &["trying to delete a file"]);
+    run_vdbench(folder.path(), &file("no", read), &[]).expect(0, &["avg_"]);
+    run_vdbench(folder.path(), &file("yes", read), &[]).expect(0, &["Starting RD=format_for_rd1"]);
+    run_vdbench(folder.path(), &file("(clean,only)", read), &[]).expect(0, &["cleanup complete."]);
     assert_eq!(fs::read_to_string(anchor.join("mine")).unwrap(), "x");
     assert_eq!(fs::read_to_string(tree.join("d0/mine")).unwrap(), "x");
     assert!(!tree.join("d1").exists());
-    // A directory of that name that is not fathom's is left as it is.
+    // A foreign directory with the name of the tree stays unchanged.
     fs::remove_dir_all(&tree).unwrap();
     fs::create_dir_all(tree.join("d0")).unwrap();
     fs::write(tree.join("d0/f0"), "x").unwrap();
-    vdbench(folder.path(), &file("yes", read), &[]).expect(157, &["not a tree that fathom created"]);
+    run_vdbench(folder.path(), &file("yes", read), &[]).expect(157, &["not a tree that fathom created"]);
     assert_eq!(fs::read_to_string(tree.join("d0/f0")).unwrap(), "x");
     let missing = file("yes", read).replace("/anchor,", "/none/anchor,");
-    vdbench(folder.path(), &missing, &[]).expect(157, &["Unable to create anchor directory: "]);
+    run_vdbench(folder.path(), &missing, &[]).expect(157, &["Unable to create anchor directory: "]);
 }
 
-/// Directories are made and removed level by level; files wait for theirs, and theirs for them.
+/// Directories are created and removed level by level. Files wait for their directory, and a
+/// directory waits until it is empty.
 #[cfg(unix)]
 #[test]
-fn directories_are_made_and_removed_as_files_allow() {
+fn directories_are_created_before_their_files_and_removed_after_them() {
     let folder = tempfile::tempdir().unwrap();
     let anchor = folder.path().join("anchor");
     let parameters = format!(
@@ -268,7 +271,7 @@ fn directories_are_made_and_removed_as_files_allow() {
          rd=times,operations=(access,setattr),elapsed=2\nrd=gone,operations=(rmdir,delete)\n",
         text(&anchor)
     );
-    let ran = vdbench(folder.path(), &parameters, &[]);
+    let ran = run_vdbench(folder.path(), &parameters, &[]);
     ran.expect(
         0,
         &[
@@ -278,7 +281,7 @@ fn directories_are_made_and_removed_as_files_allow() {
         ],
     );
     let sum = |run: &str, column: &str| -> f64 {
-        let rows = flat_rows(folder.path(), run, column);
+        let rows = flat_column(folder.path(), run, column);
         rows[..rows.len() - 1]
             .iter()
             .map(|row| row.parse::<f64>().unwrap())
@@ -303,10 +306,11 @@ fn directories_are_made_and_removed_as_files_allow() {
     );
 }
 
-/// A tree ends at its sum, a run uses a part of it, and each file once.
+/// `totalsize=` limits the tree, and `wss=` the files of a run. `fileselect=once` uses each file
+/// once.
 #[cfg(unix)]
 #[test]
-fn a_working_set_is_read_once_and_files_are_written_anew() {
+fn a_working_set_is_read_once_and_deleted_files_are_written_again() {
     let folder = tempfile::tempdir().unwrap();
     let anchor = folder.path().join("anchor");
     let parameters = format!(
@@ -318,7 +322,7 @@ fn a_working_set_is_read_once_and_files_are_written_anew() {
          rd=rd3,fwd=fwd1,fwdrate=max,format=(yes,limited,only),elapsed=2,interval=1\n",
         text(&anchor)
     );
-    let ran = vdbench(folder.path(), &parameters, &[]);
+    let ran = run_vdbench(folder.path(), &parameters, &[]);
     ran.expect(
         0,
         &[
@@ -326,7 +330,7 @@ fn a_working_set_is_read_once_and_files_are_written_anew() {
             "Created workingset=200.0k using           25 of          100 files for anchor=",
         ],
     );
-    let first = |run: &str, column: &str| flat_rows(folder.path(), run, column)[0].clone();
+    let first = |run: &str, column: &str| flat_column(folder.path(), run, column)[0].clone();
     let format = |column: &str| first("format_for_rd1", column);
     assert_eq!(
         (format("Mkdir_rate"), format("Create_rate")),
@@ -336,7 +340,7 @@ fn a_working_set_is_read_once_and_files_are_written_anew() {
         (first("rd1", "Open_rate"), first("rd1", "Read_rate")),
         ("25.0000".into(), "25.0000".into())
     );
-    let rate = |column: &str| -> f64 { flat_rows(folder.path(), "rd2", column)[2].parse().unwrap() };
+    let rate = |column: &str| -> f64 { flat_column(folder.path(), "rd2", column)[2].parse().unwrap() };
     let (writes, deletes, creates) = (rate("Write_rate"), rate("Delete_rate"), rate("Create_rate"));
     assert!((50.0..150.0).contains(&writes), "{writes}");
     assert!(
@@ -351,20 +355,18 @@ fn a_working_set_is_read_once_and_files_are_written_anew() {
             .count(),
         100
     );
-    // What a run that was cut short has left is not used, and a tree of other files is refused.
+    // A file that is too short is not used, and a tree with only such files is refused.
     let shorten = |path: &std::path::PathBuf| File::options().write(true).open(path).unwrap().set_len(100).unwrap();
     files.retain(|path| fs::metadata(path).unwrap().len() == 8192);
     shorten(&files[0]);
     let (definitions, _) = parameters.split_once("rd=").unwrap();
     let read = format!("{definitions}rd=rd1,fwd=fwd1,fwdrate=max,format=no,elapsed=2,interval=1\n");
-    vdbench(folder.path(), &read, &[]).expect(0, &["1 of 100 files in ", "are not used"]);
+    run_vdbench(folder.path(), &read, &[]).expect(0, &["1 of 100 files in ", "are not used"]);
     files.iter().for_each(shorten);
-    vdbench(folder.path(), &read, &[]).expect(157, &["not of the size that the tree defines"]);
+    run_vdbench(folder.path(), &read, &[]).expect(157, &["not of the size that the tree defines"]);
 }
 
-/// All files below a directory.
-#[cfg(unix)]
-/// A link in place of a directory would lead the tree's operations to files elsewhere.
+/// With a link in place of a directory, operations would change files outside the tree.
 #[cfg(unix)]
 #[test]
 fn a_tree_with_a_link_in_place_of_a_directory_is_refused() {
@@ -377,7 +379,7 @@ fn a_tree_with_a_link_in_place_of_a_directory_is_refused() {
     );
     let run = |format: &str| {
         let run = format!("{tree}rd=rd1,fwd=fwd1,fwdrate=max,format={format},elapsed=2,interval=1\n");
-        vdbench(folder.path(), &run, &[])
+        run_vdbench(folder.path(), &run, &[])
     };
     run("yes").expect(0, &["completed successfully"]);
     let directory = anchor.join("fathom-kept.tree/d1");
@@ -396,9 +398,9 @@ fn a_tree_with_a_link_in_place_of_a_directory_is_refused() {
     }
 }
 
-/// What a file holds stays when it is made longer for a run that only reads.
+/// A run that only reads extends a short file, and keeps its contents.
 #[test]
-fn the_layout_of_a_short_file_begins_behind_its_end() {
+fn the_lay_out_of_a_short_file_begins_at_its_end() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("data");
     let own: Vec<u8> = (0..3_000_000_u32).map(|number| number as u8 | 1).collect();
@@ -408,23 +410,24 @@ fn the_layout_of_a_short_file_begins_behind_its_end() {
             "sd=sd1,lun={},size=8m,threads=2\nwd=wd1,sd=sd1,xfersize=4k,rdpct=100\nrd=rd1,wd=wd1,iorate=100,elapsed=2,interval=1\n",
             text(&file)
         );
-        vdbench(folder.path(), &parameters, validation).expect(0, &["SD_format", "completed successfully"]);
+        run_vdbench(folder.path(), &parameters, validation).expect(0, &["SD_format", "completed successfully"]);
         let now = fs::read(&file).unwrap();
         assert_eq!(now.len(), 8 << 20);
         assert!(now[..own.len()] == own, "the file's own bytes were changed");
-        // What was missing was written, to the end.
+        // The missing part was written up to the end.
         assert!(now[now.len() - 4096..].iter().any(|byte| *byte != 0));
     }
 }
 
+/// Returns all files below a directory.
 fn walk(at: &Path) -> Vec<std::path::PathBuf> {
     let entries = fs::read_dir(at).unwrap().flatten().map(|entry| entry.path());
     let below = |path: std::path::PathBuf| if path.is_dir() { walk(&path) } else { vec![path] };
     entries.flat_map(below).collect()
 }
 
-/// Under a rate that the target cannot keep, operations wait for a slot. They are not in flight
-/// meanwhile.
+/// At a rate that the target cannot reach, operations wait for a slot. They are not in flight
+/// while they wait.
 #[test]
 fn queue_depth_never_exceeds_the_threads() {
     let folder = tempfile::tempdir().unwrap();
@@ -432,7 +435,7 @@ fn queue_depth_never_exceeds_the_threads() {
         "sd=sd1,lun={},size=4m,threads=2\nwd=wd1,sd=sd1,rdpct=0\nrd=rd1,wd=wd1,iorate=5000000,elapsed=3,interval=1\n",
         text(&folder.path().join("data"))
     );
-    vdbench(folder.path(), &parameters, &[]).expect(0, &["avg_2-3"]);
+    run_vdbench(folder.path(), &parameters, &[]).expect(0, &["avg_2-3"]);
     let flat = fs::read_to_string(folder.path().join("output/flatfile.html")).unwrap();
     let rows: Vec<Vec<&str>> = flat
         .lines()
@@ -442,8 +445,8 @@ fn queue_depth_never_exceeds_the_threads() {
     let column = |name: &str| rows[0].iter().position(|column| *column == name).unwrap();
     for row in rows.iter().filter(|row| row[column("Run")] == "rd1") {
         let number = |name: &str| row[column(name)].parse::<f64>().unwrap();
-        assert!(number("resp") > 10.0, "it waits: {row:?}");
-        // An operation that ends in an interval may have begun in the one before.
+        assert!(number("resp") > 10.0, "operations wait: {row:?}");
+        // An operation that ends in an interval may have begun in the previous interval.
         assert!((0.5..2.2).contains(&number("queue_depth")), "{row:?}");
     }
 }
@@ -459,7 +462,7 @@ fn a_foreign_file_is_refused_before_the_first_run() {
         "sd=sd1,lun={}\nwd=wd1,sd=sd1\nwd=wd2,sd=sd1,rdpct=0\nrd=a,wd=wd1,iorate=max,elapsed=2\nrd=b,wd=wd2,iorate=max,elapsed=2\n",
         text(&file)
     );
-    let ran = vdbench(folder.path(), &parameters, &[]);
+    let ran = run_vdbench(folder.path(), &parameters, &[]);
     ran.expect(157, &["must not be written"]);
     assert!(!ran.out.contains("Starting RD=a"), "{ran:#?}");
     assert!(fs::read(&file).unwrap() == database);
@@ -467,7 +470,7 @@ fn a_foreign_file_is_refused_before_the_first_run() {
 
 #[cfg(unix)]
 #[test]
-fn an_interrupted_layout_leaves_no_file() {
+fn an_interrupted_lay_out_leaves_no_file() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("data");
     let parameters = format!(
@@ -475,11 +478,11 @@ fn an_interrupted_layout_leaves_no_file() {
         text(&file)
     );
     fs::write(folder.path().join("parmfile"), parameters).unwrap();
-    let mut called = command(&["vdbench", "-f", "parmfile"]);
-    let mut child = called.current_dir(folder.path()).spawn().unwrap();
-    let until = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    let mut vdbench = command(&["vdbench", "-f", "parmfile"]);
+    let mut child = vdbench.current_dir(folder.path()).spawn().unwrap();
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
     while fs::metadata(&file).map_or(0, |metadata| metadata.len()) < 1 << 20 {
-        assert!(std::time::Instant::now() < until, "the lay-out never begins");
+        assert!(std::time::Instant::now() < deadline, "the lay-out does not begin");
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
     let pid = child.id().to_string();
@@ -491,30 +494,30 @@ fn an_interrupted_layout_leaves_no_file() {
     assert!(!file.exists());
 }
 
-/// Half of the blocks of a lay-out occur before, and their compressible half is zeros.
+/// Half of the blocks are duplicates of earlier blocks, and half of each block is zeros.
 #[test]
-fn duplicates_are_in_the_data() {
+fn data_has_the_requested_duplicates_and_compressibility() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("data");
     let parameters = format!(
         "dedupratio=2,dedupunit=4k,compratio=2\nformatxfersize=4k\nsd=sd1,lun={},size=8m\nwd=wd1,sd=sd1\nrd=rd1,wd=wd1,iorate=100,elapsed=2\n",
         text(&file)
     );
-    vdbench(folder.path(), &parameters, &[]).expect(0, &["completed successfully"]);
+    run_vdbench(folder.path(), &parameters, &[]).expect(0, &["completed successfully"]);
     let bytes = fs::read(&file).unwrap();
-    let different: std::collections::HashSet<&[u8]> = bytes.chunks(4096).collect();
-    // 2048 blocks, 1024 of them different; six standard deviations are 136.
-    assert!((888..1160).contains(&different.len()), "{}", different.len());
+    let unique: std::collections::HashSet<&[u8]> = bytes.chunks(4096).collect();
+    // Of 2048 blocks, 1024 are unique; six standard deviations are 136.
+    assert!((888..1160).contains(&unique.len()), "{}", unique.len());
     let zeros = bytes.iter().filter(|byte| **byte == 0).count() as f64 / bytes.len() as f64;
     assert!((0.48..0.53).contains(&zeros), "{zeros}");
     let odd = parameters.replace("dedupunit=4k", "dedupunit=8k");
-    vdbench(folder.path(), &odd, &[]).expect(157, &["not multiples of `dedupunit=`"]);
+    run_vdbench(folder.path(), &odd, &[]).expect(157, &["not multiples of `dedupunit=`"]);
 }
 
 #[test]
-fn wrong_input_ends_with_157_and_the_text() {
+fn wrong_input_fails_with_code_157_and_the_cause() {
     let folder = tempfile::tempdir().unwrap();
-    vdbench(folder.path(), "sd=sd1,lun=/x,size=1m\nwd=wd1,sd=sd1,xfresize=4k\n", &[]).expect(
+    run_vdbench(folder.path(), "sd=sd1,lun=/x,size=1m\nwd=wd1,sd=sd1,xfresize=4k\n", &[]).expect(
         157,
         &[
             "Unknown keyword: xfresize",
@@ -522,11 +525,11 @@ fn wrong_input_ends_with_157_and_the_text() {
             "parmfile:2",
         ],
     );
-    vdbench(folder.path(), "", &["-z"]).expect(157, &["Invalid execution parameter: '-z'"]);
+    run_vdbench(folder.path(), "", &["-z"]).expect(157, &["Invalid execution parameter: '-z'"]);
     fathom(&["vdbench"]).expect(157, &["No input parameters specified"]);
     let idle = "sd=sd1,lun=/x,size=1m\nwd=wd1,sd=sd1\nrd=rd1,wd=wd1,iorate=0\n";
-    vdbench(folder.path(), idle, &["-s"]).expect(157, &["iorate= parameter is missing."]);
-    // A comment in Latin-1 is no reason to refuse a file.
+    run_vdbench(folder.path(), idle, &["-s"]).expect(157, &["iorate= parameter is missing."]);
+    // A comment in Latin-1 is accepted.
     let mut latin = b"* Gr\xf6\xdfe\n".to_vec();
     latin.extend(idle.replace("iorate=0", "iorate=max").bytes());
     fs::write(folder.path().join("latin"), latin).unwrap();
@@ -535,13 +538,13 @@ fn wrong_input_ends_with_157_and_the_text() {
     let mut piped = std::process::Command::new("bash");
     let piped = piped.args(["-c", script, PROGRAM]).current_dir(folder.path());
     finish(piped).expect(0, &["Simulating RD=rd1"]);
-    vdbench(folder.path(), "", &["-f", "/dev/null"]).expect(157, &["cannot read parameter file /dev/null"]);
+    run_vdbench(folder.path(), "", &["-f", "/dev/null"]).expect(157, &["cannot read parameter file /dev/null"]);
     let traversal = "sd=../x,lun=/tmp/x,size=1m\nwd=wd1,sd=*\nrd=rd1,wd=wd1,iorate=max";
-    vdbench(folder.path(), traversal, &[]).expect(157, &["cannot create a report file named `../x`"]);
+    run_vdbench(folder.path(), traversal, &[]).expect(157, &["cannot create a report file named `../x`"]);
 }
 
 #[test]
-fn other_commands_take_parameter_files() {
+fn other_commands_accept_parameter_files() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("test.parm");
     fs::write(
@@ -557,14 +560,14 @@ fn other_commands_take_parameter_files() {
 }
 
 #[test]
-fn each_operation_on_names_has_its_own_counter() {
+fn each_metadata_operation_has_its_own_counter() {
     let folder = tempfile::tempdir().unwrap();
     let parameters = format!(
         "fsd=fsd1,anchor={},files=4,sizes=4k\nfwd=fwd1,fsd=fsd1,threads=3\n\
          rd=rd1,fwd=fwd1,fwdrate=60,format=yes,elapsed=3,operations=(getattr,setattr,access)\n",
         text(&folder.path().join("tree"))
     );
-    let ran = vdbench(folder.path(), &parameters, &[]);
+    let ran = run_vdbench(folder.path(), &parameters, &[]);
     ran.expect(0, &["completed successfully"]);
     for counter in [
         "GET_ATTR            Getattr requests: ",
@@ -573,7 +576,7 @@ fn each_operation_on_names_has_its_own_counter() {
     ] {
         let (_, count) = ran.out.split_once(counter).expect(counter);
         let count: u64 = count.split_whitespace().next().unwrap().parse().unwrap();
-        // A third of 180, by a random schedule: five standard deviations.
+        // A third of 180 operations with a random schedule, and five standard deviations.
         assert!((22..98).contains(&count), "{counter}{count}");
     }
     let none = fathom(&[
@@ -590,9 +593,9 @@ fn each_operation_on_names_has_its_own_counter() {
     none.expect(0, &["No row of ", "none.csv has only the header."]);
 }
 
-/// Reads at their rate beside writes that take all of another SD.
+/// Reads with a rate run while another SD has writes without a rate.
 #[test]
-fn a_workload_keeps_its_own_rate_beside_one_without() {
+fn a_workload_keeps_its_rate_while_another_has_no_rate() {
     let folder = tempfile::tempdir().unwrap();
     let parameters = format!(
         "sd=sd1,lun={0}/a,size=4m\nsd=sd2,lun={0}/b,size=4m\n\
@@ -600,7 +603,7 @@ fn a_workload_keeps_its_own_rate_beside_one_without() {
          wd=wd2,sd=sd2,xfersize=4k,rdpct=0,priority=2\nrd=rd1,wd=wd*,iorate=max,elapsed=5,threads=4\n",
         text(folder.path())
     );
-    let ran = vdbench(folder.path(), &parameters, &[]);
+    let ran = run_vdbench(folder.path(), &parameters, &[]);
     ran.expect(
         0,
         &["Starting RD=rd1; I/O rate: Controlled MAX; elapsed=5; For loops: threads=4"],
@@ -610,14 +613,14 @@ fn a_workload_keeps_its_own_rate_beside_one_without() {
         let average = page.lines().rfind(|line| line.contains("avg_2-5")).unwrap();
         average.split_whitespace().nth(2).unwrap().parse().unwrap()
     };
-    // 200 are due in the four seconds that count; six standard deviations are 85.
+    // 200 operations are due in the four measured seconds; six standard deviations are 85.
     assert!((28.0..72.0).contains(&rate("wd1")), "{}", rate("wd1"));
     assert!(rate("wd2") > 200.0, "{}", rate("wd2"));
 }
 
-/// Half of the blocks of a tree occur before.
+/// Half of the blocks of a tree are duplicates of earlier blocks.
 #[test]
-fn files_of_a_tree_may_have_duplicates() {
+fn files_of_a_tree_have_the_requested_duplicates() {
     let folder = tempfile::tempdir().unwrap();
     let anchor = folder.path().join("tree");
     let parameters = format!(
@@ -625,7 +628,7 @@ fn files_of_a_tree_may_have_duplicates() {
          fwd=fwd1,fsd=fsd1,operation=getattr\nrd=rd1,fwd=fwd1,fwdrate=10,format=yes,elapsed=2\n",
         text(&anchor)
     );
-    vdbench(folder.path(), &parameters, &[]).expect(0, &["completed successfully"]);
+    run_vdbench(folder.path(), &parameters, &[]).expect(0, &["completed successfully"]);
     let mut blocks = std::collections::HashSet::new();
     let directory = anchor.join("fathom-kept.tree/d0");
     for entry in fs::read_dir(directory).unwrap() {
@@ -633,8 +636,8 @@ fn files_of_a_tree_may_have_duplicates() {
         assert_eq!(bytes.len(), 128 << 10);
         blocks.extend(bytes.chunks(4096).map(<[u8]>::to_vec));
     }
-    // 2048 blocks, 1024 of them different.
+    // Of 2048 blocks, 1024 are unique.
     assert!((880..1170).contains(&blocks.len()), "{}", blocks.len());
     let odd = parameters.replace("fwd=format,threads=2,xfersize=4k", "fwd=format,threads=2,xfersize=2k");
-    vdbench(folder.path(), &odd, &[]).expect(157, &["not multiples of `dedupunit=`"]);
+    run_vdbench(folder.path(), &odd, &[]).expect(157, &["not multiples of `dedupunit=`"]);
 }

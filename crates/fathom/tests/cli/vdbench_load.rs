@@ -1,4 +1,4 @@
-//! `fathom vdbench`: what is issued and written, and what happens where the system refuses calls.
+//! `fathom vdbench`: issued operations, written data, and behaviour when system calls fail.
 
 use std::fs;
 use std::path::Path;
@@ -6,14 +6,14 @@ use std::path::Path;
 use testbed::{Unavailable, need};
 
 use crate::support::{PROGRAM, finish, text};
-use crate::vdbench::vdbench;
+use crate::vdbench::run_vdbench;
 
-/// Runs with a system call that fails, if strace can do that here.
-fn with_failing_call(folder: &Path, parameters: &str, inject: &[&str]) -> Option<crate::support::Ran> {
-    command_with_failing_call(folder, &["vdbench", "-f", "parmfile"], parameters, inject)
+/// Runs Vdbench with a failing system call. `None` if strace cannot run here.
+fn run_with_failing_call(folder: &Path, parameters: &str, inject: &[&str]) -> Option<crate::support::Ran> {
+    run_command_with_failing_call(folder, &["vdbench", "-f", "parmfile"], parameters, inject)
 }
 
-fn command_with_failing_call(
+fn run_command_with_failing_call(
     folder: &Path,
     command: &[&str],
     parameters: &str,
@@ -37,7 +37,7 @@ fn command_with_failing_call(
 }
 
 #[test]
-fn files_hold_the_bytes_of_the_pattern() {
+fn written_data_repeats_the_pattern() {
     let folder = tempfile::tempdir().unwrap();
     let (data, pattern) = (folder.path().join("data"), folder.path().join("pattern"));
     fs::write(&pattern, [1, 2, 3]).unwrap();
@@ -47,10 +47,10 @@ fn files_hold_the_bytes_of_the_pattern() {
         text(&pattern),
         text(&data)
     );
-    vdbench(folder.path(), &parameters, &[]).expect(0, &["execution completed successfully"]);
-    // Transfers of the lay-out and of the run begin with the first byte.
+    run_vdbench(folder.path(), &parameters, &[]).expect(0, &["execution completed successfully"]);
+    // Each transfer of the lay-out and of the run begins with the first byte of the pattern.
     let written = fs::read(&data).unwrap();
-    let holds = |block: &[u8], skip: usize| {
+    let has_pattern = |block: &[u8], skip: usize| {
         block
             .iter()
             .enumerate()
@@ -58,21 +58,24 @@ fn files_hold_the_bytes_of_the_pattern() {
     };
     for (number, block) in written.chunks(4096).enumerate() {
         let in_lay_out = number % 32 * 4096;
-        assert!(holds(block, 0) || holds(block, in_lay_out), "block {number}");
+        assert!(
+            has_pattern(block, 0) || has_pattern(block, in_lay_out),
+            "block {number}"
+        );
     }
     assert_eq!(written.len(), 1 << 20);
 }
 
-/// The counts are those of a recorded run.
+/// The expected counts are those of a recorded run of Vdbench.
 #[test]
-fn a_spike_has_all_operations_of_a_second() {
+fn a_spike_issues_all_operations_of_its_second() {
     let folder = tempfile::tempdir().unwrap();
     let parameters = format!(
         "sd=sd1,lun={},size=4m\nwd=wd1,sd=sd1,xfersize=4k\n\
          rd=rd1,wd=wd1,iorate=(100,1,300,1,0,1),distribution=spike,elapsed=6,interval=1\n",
         text(&folder.path().join("data"))
     );
-    let ran = vdbench(folder.path(), &parameters, &[]);
+    let ran = run_vdbench(folder.path(), &parameters, &[]);
     ran.expect(0, &["Starting RD=rd1; I/O rate: Variable; elapsed=6; For loops: None"]);
     let flat = fs::read_to_string(folder.path().join("output/flatfile.html")).unwrap();
     let rows: Vec<Vec<&str>> = flat.lines().map(|line| line.split_whitespace().collect()).collect();
@@ -80,14 +83,14 @@ fn a_spike_has_all_operations_of_a_second() {
     let column = |name: &str| titles.iter().position(|title| *title == name).unwrap();
     let rates = rows.iter().filter(|row| row.get(column("Run")) == Some(&"rd1"));
     let rates: Vec<f64> = rates.map(|row| row[column("rate")].parse().unwrap()).collect();
-    // Interval ends are a little off, operations are not.
+    // Intervals do not end exactly on the second, but operations are exact.
     for (rate, expected) in rates.iter().zip([100.0, 300.0, 0.0, 100.0, 300.0, 0.0]) {
         assert!((rate - expected).abs() <= expected * 0.05, "{rates:?}");
     }
     assert_eq!(rates.len(), 7, "{rates:?}");
 }
 
-/// Some sandboxes refuse every call of io_uring, others only its use.
+/// Some sandboxes refuse to set up io_uring, others refuse to use it.
 #[test]
 fn without_io_uring_each_operation_has_a_thread() {
     let folder = tempfile::tempdir().unwrap();
@@ -98,18 +101,22 @@ wd=wd1,sd=sd1,xfersize=4k,rdpct=50
     let parameters = parameters.replace("$PWD", text(folder.path()));
     for call in ["io_uring_setup", "io_uring_enter"] {
         let inject = [format!("--trace={call}"), format!("--inject={call}:error=EPERM")];
-        let Some(ran) = with_failing_call(folder.path(), &parameters, &[&inject[0], &inject[1]]) else {
+        let Some(ran) = run_with_failing_call(folder.path(), &parameters, &[&inject[0], &inject[1]]) else {
             return;
         };
         let note = "note: the engine is psync: io_uring cannot be used: Operation not permitted";
         ran.expect(0, &[note, "Vdbench execution completed successfully."]);
-        assert!(!ran.err.contains("SYNC-ENGINE"), "four are in flight: {}", ran.err);
+        assert!(
+            !ran.err.contains("SYNC-ENGINE"),
+            "four operations are in flight: {}",
+            ran.err
+        );
     }
 }
 
-/// A file that cannot be examined is not one that is missing, which would be laid out.
+/// A file that cannot be examined must not be treated as missing and laid out.
 #[test]
-fn paths_that_cannot_be_examined_are_named() {
+fn paths_that_cannot_be_examined_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("data");
     fs::create_dir(&path).unwrap();
@@ -123,20 +130,20 @@ fwd=w,fsd=f
 rd=r,fwd=w,fwdrate=9,format=yes,elapsed=2",
     ] {
         let parameters = parameters.replace("PATH", text(&path));
-        let Some(ran) = with_failing_call(folder.path(), &parameters, &inject) else {
+        let Some(ran) = run_with_failing_call(folder.path(), &parameters, &inject) else {
             return;
         };
         let what = format!("cannot examine {}: Input/output error", text(&path));
         ran.expect(157, &[&what, "help: make the path accessible"]);
         assert!(!ran.out.contains("does not exist"), "{}", ran.out);
         let lint = ["lint", "vdbench", "-f", "parmfile"];
-        if let Some(linted) = command_with_failing_call(folder.path(), &lint, &parameters, &inject) {
+        if let Some(linted) = run_command_with_failing_call(folder.path(), &lint, &parameters, &inject) {
             linted.expect(4, &[&what]);
         }
     }
 }
 
-/// The second tree gets the files of the first, which `move` leaves empty.
+/// `copy` and `move` take the files of the first tree, and `move` leaves it empty.
 #[test]
 fn trees_are_copied_moved_and_removed() {
     let folder = tempfile::tempdir().unwrap();
@@ -165,7 +172,7 @@ fn trees_are_copied_moved_and_removed() {
         )
     };
     let rds = "rd=rd1,fwd=copy1,format=yes\nrd=rd2,fwd=move1";
-    let ran = vdbench(folder.path(), &parameters(rds), &[]);
+    let ran = run_vdbench(folder.path(), &parameters(rds), &[]);
     ran.expect(
         0,
         &["...copy....", "...move....", "trying to move a file, but no files"],
@@ -179,16 +186,16 @@ fn trees_are_copied_moved_and_removed() {
         .iter()
         .filter(|row| row.get(column("Run")) == Some(&"rd1") && row[column("Interval")].parse::<u32>().is_ok());
     let intervals: Vec<_> = intervals.collect();
-    // An interval catches up with what the one before missed.
+    // An interval may complete operations that were due in the previous interval.
     let mean = |name: &str| -> f64 {
         let rates = intervals.iter().map(|row| row[column(name)].parse::<f64>().unwrap());
         rates.sum::<f64>() / intervals.len() as f64
     };
     let rate = mean("Copy_rate");
-    // The arrivals are drawn, 30 per second; their transfers would be 90.
+    // Arrivals are random, 30 per second; counting transfers would give 90.
     assert!(0.0 < rate && rate < 60.0 && mean("rate") == rate, "{rate}");
     assert_eq!(mean("Write_rate"), 0.0);
-    let cleaned = vdbench(
+    let cleaned = run_vdbench(
         folder.path(),
         &parameters("rd=rd1,fwd=copy1,format=directories"),
         &["-c"],

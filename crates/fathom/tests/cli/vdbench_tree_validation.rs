@@ -1,5 +1,5 @@
-//! `fathom vdbench` with data validation of trees of files: stamps of files that are created,
-//! removed and written again, and journals after a kill.
+//! `fathom vdbench` with data validation of trees: files that are created, removed and rewritten,
+//! and journals after a kill.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -8,9 +8,9 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use crate::support::end;
-use crate::vdbench_validation::{WRONG, overwrite, start, totals, vdbench};
+use crate::vdbench_validation::{WRONG, overwrite, parse_totals, run_vdbench, start};
 
-fn file_of(folder: &Path, name: &str) -> PathBuf {
+fn tree_file(folder: &Path, name: &str) -> PathBuf {
     folder.join("tree/fathom-kept.tree").join(name)
 }
 
@@ -27,8 +27,8 @@ fn corrupt(path: &Path, offset: u64, bytes: u64) {
     assert!(dd.status().unwrap().success());
 }
 
-/// Six files that are created, overwritten and read.
-fn three_runs(size: &str) -> String {
+/// Returns parameters of runs that create, overwrite and read six files.
+fn create_write_read(size: &str) -> String {
     format!(
         "fsd=fsd1,anchor=DIR/tree,width=2,files=3,sizes={size}\nfwd=format,threads=2\n\
          fwd=default,fsd=fsd1,fileselect=once,threads=2\n\
@@ -39,22 +39,22 @@ fn three_runs(size: &str) -> String {
 }
 
 #[test]
-fn every_block_of_every_file_is_known_to_the_next_run() {
+fn each_run_validates_every_block_of_the_previous_run() {
     let folder = tempfile::tempdir().unwrap();
-    let run = |parameters: &str, letters: &str| totals(&vdbench(folder.path(), parameters, &[letters]));
-    let parameters = three_runs("40k").replace(",pause=3", "");
-    // 60 blocks in six files; the format writes them first.
-    let ran = vdbench(folder.path(), &parameters, &["-v"]);
+    let run = |parameters: &str, option: &str| parse_totals(&run_vdbench(folder.path(), parameters, &[option]));
+    let parameters = create_write_read("40k").replace(",pause=3", "");
+    // Six files have 60 blocks, which the format writes first.
+    let ran = run_vdbench(folder.path(), &parameters, &["-v"]);
     ran.expect(0, &["completed successfully"]);
-    assert_eq!(totals(&ran), [(0, 0), (60, 0), (60, 0)]);
+    assert_eq!(parse_totals(&ran), [(0, 0), (60, 0), (60, 0)]);
     assert_eq!(run(&parameters, "-vr"), [(60, 0), (120, 0), (60, 0)]);
     assert_eq!(run(&parameters, "-vrw"), [(60, 0), (60, 0), (60, 0)]);
     // The last block of a file may be shorter, unless it has no room for a header.
-    let short = three_runs("10001").replace(",pause=3", "");
+    let short = create_write_read("10001").replace(",pause=3", "");
     assert_eq!(run(&short, "-vr"), [(18, 0), (36, 0), (18, 0)]);
-    let shorter = three_runs("8200").replace(",pause=3", "");
+    let shorter = create_write_read("8200").replace(",pause=3", "");
     assert_eq!(run(&shorter, "-v"), [(0, 0), (12, 0), (12, 0)]);
-    // What was removed and created again is not compared with its old contents.
+    // Files that were removed and created again are not compared with their old contents.
     let again = parameters.replace("rd=rd2,", "rd=rd3,fwd=rm\nrd=rd4,fwd=fill,format=restart\nrd=rd2,");
     assert_eq!(run(&again, "-v"), [(0, 0), (60, 0), (0, 0), (0, 0), (60, 0), (60, 0)]);
     let first = parameters.replace("operation=write,", "operation=write,fileio=(sequential,delete),");
@@ -62,10 +62,10 @@ fn every_block_of_every_file_is_known_to_the_next_run() {
 }
 
 #[test]
-fn a_wrong_block_is_reported_with_its_file() {
+fn a_corrupted_block_is_reported_with_its_file() {
     let folder = tempfile::tempdir().unwrap();
-    let child = start(folder.path(), &three_runs("40k"), &["-v"], "Waiting 3 seconds");
-    let wrong = file_of(folder.path(), "d1/f4");
+    let child = start(folder.path(), &create_write_read("40k"), &["-v"], "Waiting 3 seconds");
+    let wrong = tree_file(folder.path(), "d1/f4");
     corrupt(&wrong, 12288, 4096);
     let ran = end(child);
     let named = format!("Corrupted data block for fsd=fsd1,file={}", wrong.display());
@@ -79,10 +79,10 @@ fn a_wrong_block_is_reported_with_its_file() {
             WRONG,
         ],
     );
-    assert_eq!(totals(&ran), [(0, 0), (60, 0), (60, 1)]);
+    assert_eq!(parse_totals(&ran), [(0, 0), (60, 0), (60, 1)]);
     assert_eq!(ran.out.matches("Corrupted data block").count(), 1);
-    // A wrong block is not overwritten, and the rest of its file is.
-    let twice = three_runs("40k").replace("rd=rd2,fwd=scan", "rd=rd2,fwd=fill");
+    // A corrupted block is not overwritten, but the rest of its file is.
+    let twice = create_write_read("40k").replace("rd=rd2,fwd=scan", "rd=rd2,fwd=fill");
     let child = start(folder.path(), &twice, &["-v"], "Waiting 3 seconds");
     corrupt(&wrong, 12288, 4096);
     let before = fs::read(&wrong).unwrap();
@@ -95,7 +95,7 @@ fn a_wrong_block_is_reported_with_its_file() {
         .filter(|block| before[block * 8192..][..8192] != after[block * 8192..][..8192])
         .collect();
     assert_eq!(changed, [0, 2, 3, 4]);
-    let child = start(folder.path(), &three_runs("40k"), &["-v"], "Waiting 3 seconds");
+    let child = start(folder.path(), &create_write_read("40k"), &["-v"], "Waiting 3 seconds");
     File::options()
         .write(true)
         .open(&wrong)
@@ -117,19 +117,19 @@ const MIXED: &str = "fsd=fsd1,anchor=DIR/tree,depth=2,width=2,files=10,sizes=(20
                      rd=rd1,fwd=*,fwdrate=max,elapsed=60,format=restart\n";
 
 #[test]
-fn files_that_come_and_go_raise_no_false_alarm() {
+fn files_that_are_created_and_deleted_raise_no_false_alarm() {
     let folder = tempfile::tempdir().unwrap();
     let parameters = MIXED.replace("elapsed=60", "elapsed=4");
-    let ran = vdbench(folder.path(), &parameters, &["-vr"]);
+    let ran = run_vdbench(folder.path(), &parameters, &["-vr"]);
     ran.expect(0, &["completed successfully"]);
-    let (compared, wrong) = totals(&ran)[1];
+    let (compared, wrong) = parse_totals(&ran)[1];
     assert!(compared > 1000 && wrong == 0, "{compared} {wrong}");
 }
 
 #[test]
 fn a_killed_run_leaves_a_journal_of_every_file() {
     let folder = tempfile::tempdir().unwrap();
-    // Without what mainly leaves empty files; one thread still deletes and creates them.
+    // Omit the workloads that mostly leave empty files. One thread still deletes and creates files.
     let parameters = MIXED.replace("fwd=new,operation=create\nfwd=rm,operation=delete\n", "");
     for (number, arguments) in ["-jn", "-jrn", "-jr"].into_iter().enumerate() {
         let mut child = start(folder.path(), &parameters, &[arguments], "Starting RD=rd1;");
@@ -139,48 +139,48 @@ fn a_killed_run_leaves_a_journal_of_every_file() {
         let log = fs::read_to_string(folder.path().join("output/logfile.html")).unwrap();
         assert!(!log.contains("Corrupted"), "{log}");
     }
-    let ran = vdbench(folder.path(), &parameters, &["-jo"]);
+    let ran = run_vdbench(folder.path(), &parameters, &["-jo"]);
     ran.expect(0, &["Starting RD=journal_recovery; ", "completed successfully"]);
-    assert!(totals(&ran)[0].0 > 100, "{ran:#?}");
+    assert!(parse_totals(&ran)[0].0 > 100, "{ran:#?}");
     assert!(folder.path().join("fsd1.jnl").exists());
     let mut child = start(folder.path(), &parameters, &["-jm"], "Starting RD=rd1;");
     sleep(Duration::from_millis(400));
     child.kill().unwrap();
     end(child);
     let unfinished = "did not end, and `-jm` writes the journal only at the end";
-    vdbench(folder.path(), &parameters, &["-jr"]).expect(157, &[unfinished]);
+    run_vdbench(folder.path(), &parameters, &["-jr"]).expect(157, &[unfinished]);
 }
 
-/// An old version of a block in place of a new one is a lost write.
+/// A lost write leaves the old contents of a block in place of the new.
 #[test]
 fn a_restart_finds_lost_writes_in_files() {
     let folder = tempfile::tempdir().unwrap();
-    let first = three_runs("40k").replace(",pause=3", "");
+    let first = create_write_read("40k").replace(",pause=3", "");
     let then = first.replace(",format=yes", "");
-    vdbench(folder.path(), &first, &["-jn"]).expect(0, &["completed successfully"]);
-    let file = file_of(folder.path(), "d0/f1");
+    run_vdbench(folder.path(), &first, &["-jn"]).expect(0, &["completed successfully"]);
+    let file = tree_file(folder.path(), "d0/f1");
     let old = fs::read(&file).unwrap();
-    let ran = vdbench(folder.path(), &then, &["-jrn"]);
+    let ran = run_vdbench(folder.path(), &then, &["-jrn"]);
     ran.expect(0, &["Starting journal recovery for fsd1", "completed successfully"]);
-    assert_eq!(totals(&ran), [(60, 0), (60, 0), (60, 0)]);
-    // The format was the first write, and each run wrote once.
+    assert_eq!(parse_totals(&ran), [(60, 0), (60, 0), (60, 0)]);
+    // The format wrote each block once, and so did each run.
     overwrite(&file, 8192, &old[8192..12288]);
-    let lost = vdbench(folder.path(), &then, &["-jo"]);
+    let lost = run_vdbench(folder.path(), &then, &["-jo"]);
     let named = format!("fsd=fsd1,file={}; lba: 0 (0x00000000) xfersize=40960", file.display());
     let numbers = "Key block lba: 0x00002000: the write number in its header is 2 instead of 3";
     lost.expect(157, &[&named, "1 of 10 key blocks are corrupted.", numbers, WRONG]);
-    assert_eq!(totals(&lost), [(60, 1)]);
-    // It was reported; from then on it is unknown.
-    let again = vdbench(folder.path(), &then, &["-jo"]);
+    assert_eq!(parse_totals(&lost), [(60, 1)]);
+    // After the report, the contents of the block are unknown.
+    let again = run_vdbench(folder.path(), &then, &["-jo"]);
     again.expect(0, &["completed successfully"]);
-    assert_eq!(totals(&again), [(59, 0)]);
+    assert_eq!(parse_totals(&again), [(59, 0)]);
     let other = then.replace("files=3", "files=4");
-    vdbench(folder.path(), &other, &["-jr"]).expect(157, &["is the journal of another tree"]);
+    run_vdbench(folder.path(), &other, &["-jr"]).expect(157, &["is the journal of another tree"]);
     let sizes = then.replace("xfersize=4k", "xfersize=2k");
-    vdbench(folder.path(), &sizes, &["-jr"]).expect(157, &["have 4096 bytes, those of these runs 2048"]);
+    run_vdbench(folder.path(), &sizes, &["-jr"]).expect(157, &["have 4096 bytes, those of these runs 2048"]);
     fs::remove_file(&file).unwrap();
     let missing = "d0/f1 has 0 bytes, but its journal contains blocks up to byte 40960";
-    vdbench(folder.path(), &then, &["-jr"]).expect(157, &[missing]);
+    run_vdbench(folder.path(), &then, &["-jr"]).expect(157, &[missing]);
 }
 
 #[test]
@@ -217,7 +217,7 @@ fn trees_that_cannot_be_validated_are_refused() {
             "an SD and an FSD that are both called `f`",
         ),
     ] {
-        let ran = vdbench(folder.path(), &parameters, &["-v"]);
+        let ran = run_vdbench(folder.path(), &parameters, &["-v"]);
         ran.expect(157, &["data validation is not supported with ", named]);
     }
 }

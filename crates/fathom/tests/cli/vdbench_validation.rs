@@ -1,5 +1,5 @@
-//! `fathom vdbench` with data validation: what it finds, what it forgives after a kill, and what it
-//! leaves behind.
+//! `fathom vdbench` with data validation: errors that it finds, recovery after a kill, and refused
+//! parameters.
 
 use std::fs::{self, File};
 use std::io::{Seek, SeekFrom, Write};
@@ -20,27 +20,27 @@ fn prepare(folder: &Path, parameters: &str, arguments: &[&str]) -> Command {
     command
 }
 
-pub(crate) fn vdbench(folder: &Path, parameters: &str, arguments: &[&str]) -> Ran {
+pub(crate) fn run_vdbench(folder: &Path, parameters: &str, arguments: &[&str]) -> Ran {
     finish(&mut prepare(folder, parameters, arguments))
 }
 
 /// Starts a run and waits until its log has a line.
 pub(crate) fn start(folder: &Path, parameters: &str, arguments: &[&str], line: &str) -> Child {
     let log = folder.join("output/logfile.html");
-    // That of an earlier run may have the line.
+    // The log of an earlier run may have the line.
     let _ = fs::remove_file(&log);
     let mut command = prepare(folder, parameters, arguments);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let until = Instant::now() + Duration::from_secs(60);
+    let deadline = Instant::now() + Duration::from_secs(60);
     while !fs::read_to_string(&log).is_ok_and(|log| log.contains(line)) {
-        assert!(Instant::now() < until, "`{line}` does not come");
+        assert!(Instant::now() < deadline, "`{line}` does not appear");
         sleep(Duration::from_millis(5));
     }
     child
 }
 
-/// Key blocks that each run has compared, and those in error.
-pub(crate) fn totals(ran: &Ran) -> Vec<(u64, u64)> {
+/// Returns the numbers of compared and of corrupted key blocks of each run.
+pub(crate) fn parse_totals(ran: &Ran) -> Vec<(u64, u64)> {
     let lines = ran
         .out
         .lines()
@@ -59,28 +59,27 @@ pub(crate) fn overwrite(path: &Path, offset: u64, bytes: &[u8]) {
     file.write_all(bytes).unwrap();
 }
 
-/// Everything that the first run has written is read and known by the second, and nothing of an
-/// earlier program run is.
+/// Blocks of earlier executions of the program are unknown.
 #[test]
-fn what_one_run_writes_the_next_one_knows() {
+fn a_run_validates_all_blocks_that_the_previous_run_wrote() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("a"), vec![1; 1 << 20]).unwrap();
     fs::write(folder.path().join("b"), vec![2; 1 << 20]).unwrap();
     let parameters = "sd=sd1,lun=DIR/a,size=1m\nsd=sd2,lun=DIR/b,size=1m\n\
                       wd=fill,sd=sd*,xfersize=8k,rdpct=0,seekpct=eof\nwd=read,sd=sd*,xfersize=4k,seekpct=eof\n\
                       rd=rd1,wd=fill,iorate=max,elapsed=10\nrd=rd2,wd=read,iorate=max,elapsed=10\n";
-    let ran = vdbench(folder.path(), parameters, &["-v"]);
+    let ran = run_vdbench(folder.path(), parameters, &["-v"]);
     ran.expect(0, &["completed successfully"]);
-    // Two files of 256 blocks; none was read while it was written first.
-    assert_eq!(totals(&ran), [(0, 0), (512, 0)]);
+    // Two files of 256 blocks. The first write of a block needs no read before it.
+    assert_eq!(parse_totals(&ran), [(0, 0), (512, 0)]);
     assert!(!names(&folder.path().join("output")).contains(&"sd1.map".to_owned()));
-    // With `-vw` a block is not read before it is written, with `-vr` it is after.
+    // With `-vw`, blocks are not read before a write; with `-vr`, they are read after it.
     let twice = parameters.replace("rd=rd2,wd=read", "rd=rd2,wd=fill");
-    let of = |letters: &str| totals(&vdbench(folder.path(), &twice, &[letters]));
-    assert_eq!(of("-v"), [(0, 0), (512, 0)]);
-    assert_eq!(of("-vr"), [(512, 0), (1024, 0)]);
-    assert_eq!(of("-vrw"), [(512, 0), (512, 0)]);
-    let nothing = vdbench(folder.path(), &twice, &["-vw"]);
+    let totals_with = |option: &str| parse_totals(&run_vdbench(folder.path(), &twice, &[option]));
+    assert_eq!(totals_with("-v"), [(0, 0), (512, 0)]);
+    assert_eq!(totals_with("-vr"), [(512, 0), (1024, 0)]);
+    assert_eq!(totals_with("-vrw"), [(512, 0), (512, 0)]);
+    let nothing = run_vdbench(folder.path(), &twice, &["-vw"]);
     nothing.expect(157, &["No read validations done during a Data Validation run."]);
 }
 
@@ -92,14 +91,14 @@ fn transfers_of_several_sizes_and_threads_raise_no_false_alarm() {
                       wd=wd1,sd=sd*,xfersize=(4k,50,6k,20,64k,30),rdpct=40\n\
                       wd=wd2,sd=sd1,xfersize=16k,rdpct=0,seekpct=50\nwd=wd3,sd=sd2,xfersize=8k,rhpct=50\n\
                       rd=rd1,wd=wd*,iorate=max,elapsed=3\n";
-    let ran = vdbench(folder.path(), parameters, &[]);
+    let ran = run_vdbench(folder.path(), parameters, &[]);
     ran.expect(0, &["completed successfully"]);
-    let (compared, wrong) = totals(&ran)[1];
+    let (compared, wrong) = parse_totals(&ran)[1];
     assert!(compared > 1000 && wrong == 0, "{compared} {wrong}");
 }
 
 #[test]
-fn what_another_program_writes_between_two_runs_is_found() {
+fn writes_of_another_program_between_two_runs_are_found() {
     let folder = tempfile::tempdir().unwrap();
     let parameters = "sd=sd1,lun=DIR/a,size=1m,threads=2\n\
                       wd=fill,sd=sd1,xfersize=8k,rdpct=0,seekpct=eof\nwd=read,sd=sd1,xfersize=64k,seekpct=eof\n\
@@ -120,8 +119,8 @@ fn what_another_program_writes_between_two_runs_is_found() {
             WRONG,
         ],
     );
-    // The lay-out has written before the first run.
-    assert_eq!(totals(&ran), [(0, 0), (128, 0), (128, 3)]);
+    // The lay-out wrote the blocks before the first run.
+    assert_eq!(parse_totals(&ran), [(0, 0), (128, 0), (128, 3)]);
     let errors = fs::read_to_string(folder.path().join("output/errorlog.html")).unwrap();
     assert!(errors.contains("Key block lba: 0x00012000"), "{errors}");
     let few = format!("data_errors=2\n{parameters}");
@@ -134,43 +133,43 @@ const JOURNALED: &str = "sd=sd1,lun=DIR/a,size=2m,threads=8\nsd=sd2,lun=DIR/b,si
                          wd=wd1,sd=sd1,xfersize=(4k,60,16k,40),rdpct=20\nwd=wd2,sd=sd2,xfersize=512k,rdpct=0\n\
                          rd=rd1,wd=wd*,iorate=max,elapsed=60\n";
 
-/// An old version of a block in place of a new one is a lost write.
+/// A lost write leaves the old contents of a block in place of the new.
 #[test]
-fn a_restart_finds_lost_writes_and_only_those() {
+fn a_restart_finds_lost_writes_without_false_alarms() {
     let folder = tempfile::tempdir().unwrap();
     let short = JOURNALED.replace("elapsed=60", "elapsed=2");
     let file = folder.path().join("a");
-    vdbench(folder.path(), &short, &["-jn"]).expect(0, &["completed successfully"]);
+    run_vdbench(folder.path(), &short, &["-jn"]).expect(0, &["completed successfully"]);
     let old = fs::read(&file).unwrap();
-    let ran = vdbench(folder.path(), &short, &["-jrn"]);
+    let ran = run_vdbench(folder.path(), &short, &["-jrn"]);
     ran.expect(
         0,
         &["Starting journal recovery for sd2", "Starting RD=journal_recovery; "],
     );
-    // All of both, as the lay-out has written them.
-    assert_eq!(totals(&ran)[0], (512 + 8, 0));
+    // All blocks of both SDs, because the lay-out wrote them.
+    assert_eq!(parse_totals(&ran)[0], (512 + 8, 0));
     assert!(folder.path().join("sd2.jnl").exists() && folder.path().join("output/sd1.jnl").exists());
     overwrite(&file, 40960, &old[40960..45056]);
-    let lost = vdbench(folder.path(), &short, &["-jr"]);
+    let lost = run_vdbench(folder.path(), &short, &["-jr"]);
     lost.expect(
         157,
         &["Key block lba: 0x0000a000: the write number in its header is ", WRONG],
     );
-    assert_eq!(totals(&lost), [(520, 1)]);
-    // It was reported; from then on it is unknown.
-    let again = vdbench(folder.path(), &short, &["-jo"]);
+    assert_eq!(parse_totals(&lost), [(520, 1)]);
+    // After the report, the contents of the block are unknown.
+    let again = run_vdbench(folder.path(), &short, &["-jo"]);
     again.expect(0, &["completed successfully"]);
-    assert_eq!(totals(&again), [(519, 0)]);
-    // A file that lost its end lost what its journal knows.
+    assert_eq!(parse_totals(&again), [(519, 0)]);
+    // A truncated file lacks blocks of its journal.
     File::options()
         .write(true)
         .open(&file)
         .unwrap()
         .set_len(1 << 20)
         .unwrap();
-    vdbench(folder.path(), &short, &["-jr"]).expect(157, &["has 1048576 bytes, but its journal contains blocks"]);
+    run_vdbench(folder.path(), &short, &["-jr"]).expect(157, &["has 1048576 bytes, but its journal contains blocks"]);
     let other = short.replace("xfersize=(4k,60,16k,40)", "xfersize=8k");
-    vdbench(folder.path(), &other, &["-jr"]).expect(157, &["have 4096 bytes, those of these runs 8192"]);
+    run_vdbench(folder.path(), &other, &["-jr"]).expect(157, &["have 4096 bytes, those of these runs 8192"]);
 }
 
 #[test]
@@ -184,20 +183,20 @@ fn a_killed_run_leaves_old_or_new_contents() {
         let log = fs::read_to_string(folder.path().join("output/logfile.html")).unwrap();
         assert!(!log.contains("Corrupted"), "{log}");
     }
-    let ran = vdbench(folder.path(), JOURNALED, &["-jo"]);
+    let ran = run_vdbench(folder.path(), JOURNALED, &["-jo"]);
     ran.expect(0, &["completed successfully"]);
-    assert!(totals(&ran)[0].0 > 400, "{ran:#?}");
-    // A map that is written only at the end knows nothing of a run that was killed.
+    assert!(parse_totals(&ran)[0].0 > 400, "{ran:#?}");
+    // A journal that is written only at the end is unusable after a kill.
     let mut child = start(folder.path(), JOURNALED, &["-jm"], "Starting RD=rd1;");
     sleep(Duration::from_millis(400));
     child.kill().unwrap();
     end(child);
-    vdbench(folder.path(), JOURNALED, &["-jr"])
+    run_vdbench(folder.path(), JOURNALED, &["-jr"])
         .expect(157, &["did not end, and `-jm` writes the journal only at the end"]);
 }
 
 #[test]
-fn what_cannot_be_validated_is_refused() {
+fn parameters_that_cannot_be_validated_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let sd = "sd=sd1,lun=DIR/a,size=1m\nwd=wd1,sd=sd1\nrd=rd1,wd=wd1,iorate=max,elapsed=2\n";
     for (parameters, arguments, named) in [
@@ -211,7 +210,7 @@ fn what_cannot_be_validated_is_refused() {
             "one lun in two SDs, sd=sd1 and sd=sd2",
         ),
     ] {
-        vdbench(folder.path(), parameters, arguments).expect(157, &[named]);
+        run_vdbench(folder.path(), parameters, arguments).expect(157, &[named]);
     }
     for (value, named) in [
         (
@@ -222,7 +221,7 @@ fn what_cannot_be_validated_is_refused() {
         ("0", "Invalid contents for 'data_errors=': 0"),
         ("(5,60)", "Invalid contents for 'data_errors=': 5,60"),
     ] {
-        let ran = vdbench(folder.path(), &format!("data_errors={value}\n{sd}"), &[]);
+        let ran = run_vdbench(folder.path(), &format!("data_errors={value}\n{sd}"), &[]);
         ran.expect(
             157,
             &[
@@ -234,9 +233,9 @@ fn what_cannot_be_validated_is_refused() {
     }
     for (letters, named) in [("-js", "`-js` or `journal=skip_read_all`"), ("-ji", "`-ji` or")] {
         let help = "help: add `r` to restore the journal of an earlier run";
-        vdbench(folder.path(), sd, &[letters]).expect(157, &[named, help]);
+        run_vdbench(folder.path(), sd, &[letters]).expect(157, &[named, help]);
     }
-    // One file under two names, which may be there or not.
+    // One file with two paths, existing or not.
     let two = |lun: &str| sd.replace("wd=wd1,sd=sd1", &format!("sd=sd2,lun={lun},size=1m\nwd=wd1,sd=sd*"));
     std::os::unix::fs::symlink("new", folder.path().join("dangling")).unwrap();
     fs::write(folder.path().join("old"), vec![1; 1 << 20]).unwrap();
@@ -246,23 +245,23 @@ fn what_cannot_be_validated_is_refused() {
         ("DIR/new", "DIR/dangling"),
         ("DIR/old", "DIR/hard"),
     ] {
-        let ran = vdbench(folder.path(), &two(other).replacen("DIR/a", one, 1), &["-v"]);
+        let ran = run_vdbench(folder.path(), &two(other).replacen("DIR/a", one, 1), &["-v"]);
         ran.expect(157, &["one lun in two SDs, sd=sd1 and sd=sd2", "are the same file"]);
     }
     assert!(!folder.path().join("new").exists());
-    // Another file of that name stays.
+    // A foreign file with the name of the journal stays.
     fs::write(folder.path().join("output/sd1.jnl"), "mine").unwrap();
-    vdbench(folder.path(), sd, &["-j"]).expect(
+    run_vdbench(folder.path(), sd, &["-j"]).expect(
         157,
         &["it is not a map of key blocks of fathom", "help: move that file"],
     );
     assert_eq!(fs::read(folder.path().join("output/sd1.jnl")).unwrap(), b"mine");
 }
 
-/// The keys of this SD need 68 KiB. A journal that did not fit ended the run in a panic.
+/// A journal that did not fit once ended the run in a panic.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_full_disk_below_a_journal_ends_the_run_before_it_writes() {
+fn a_full_file_system_of_a_journal_ends_the_run_before_any_write() {
     let Some(small) = testbed::need(testbed::TmpFs::of_size(100 << 10)) else {
         return;
     };
@@ -275,19 +274,22 @@ fn a_full_disk_below_a_journal_ends_the_run_before_it_writes() {
          rd=rd1,wd=wd1,iorate=max,elapsed=3,interval=1\n",
         text(small.path())
     );
-    let ran = vdbench(folder.path(), &parameters, &["-j"]);
+    let ran = run_vdbench(folder.path(), &parameters, &["-j"]);
     ran.expect(157, &["sd1.jnl", "No space left on device"]);
     assert!(!ran.err.contains("panicked"), "{ran:?}");
-    assert!(fs::read(&data).unwrap().iter().all(|byte| *byte == 7), "it has written");
+    assert!(
+        fs::read(&data).unwrap().iter().all(|byte| *byte == 7),
+        "the run wrote to its SD"
+    );
 }
 
-/// A journal that lost something is refused, rather than taken for one that knows less.
+/// Damage must not look like unknown blocks.
 #[test]
 fn a_damaged_journal_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let parameters = "sd=sd1,lun=DIR/a,size=1m,journal=DIR\nwd=wd1,sd=sd1,xfersize=4k,rdpct=0\n\
                       rd=rd1,wd=wd1,iorate=max,elapsed=2\n";
-    vdbench(folder.path(), parameters, &["-jn"]).expect(0, &["completed successfully"]);
+    run_vdbench(folder.path(), parameters, &["-jn"]).expect(0, &["completed successfully"]);
     let journal = folder.path().join("sd1.jnl");
     let whole = fs::read(&journal).unwrap();
     assert_eq!(whole.len(), 4096 + 8 * 256);
@@ -317,7 +319,7 @@ fn a_damaged_journal_is_refused() {
     ] {
         fs::write(&journal, damaged).unwrap();
         for letters in ["-jr", "-jo", "-jri"] {
-            let ran = vdbench(folder.path(), parameters, &[letters]);
+            let ran = run_vdbench(folder.path(), parameters, &[letters]);
             ran.expect(
                 157,
                 &[
@@ -329,36 +331,35 @@ fn a_damaged_journal_is_refused() {
             assert!(!ran.out.contains("Corrupted"), "{ran:?}");
         }
     }
-    // A new journal does not need the old one, and another size of the SD only needs the part that
-    // both have.
-    vdbench(folder.path(), parameters, &["-jn"]).expect(0, &["completed successfully"]);
+    // A new journal replaces a damaged one. If the SD has another size, its common part is
+    // recovered.
+    run_vdbench(folder.path(), parameters, &["-jn"]).expect(0, &["completed successfully"]);
     let larger = parameters.replace("size=1m", "size=2m");
-    let ran = vdbench(folder.path(), &larger, &["-jrn"]);
+    let ran = run_vdbench(folder.path(), &larger, &["-jrn"]);
     ran.expect(0, &["completed successfully"]);
-    assert_eq!(totals(&ran)[0], (256, 0));
+    assert_eq!(parse_totals(&ran)[0], (256, 0));
     fs::remove_file(&journal).unwrap();
-    vdbench(folder.path(), parameters, &["-jr"]).expect(157, &["help: run with `-j` first"]);
+    run_vdbench(folder.path(), parameters, &["-jr"]).expect(157, &["help: run with `-j` first"]);
 }
 
-/// A block torn by a kill has sectors of both writes, whose contents depend on `compratio=`.
+/// A block torn by a kill has sectors of two writes. Their contents depend on `compratio=`.
 #[test]
-fn a_recovery_may_have_another_compratio() {
+fn a_recovery_may_use_another_compratio() {
     let folder = tempfile::tempdir().unwrap();
     let ratio = |ratio: u32| format!("compratio={ratio}\n{JOURNALED}");
     let mut child = start(folder.path(), &ratio(4), &["-jn"], "Starting RD=rd1;");
     sleep(Duration::from_millis(600));
     child.kill().unwrap();
     end(child);
-    vdbench(folder.path(), &ratio(1), &["-jrs"]).expect(157, &["`-js` uses compratio=1", "compratio=4"]);
-    let ran = vdbench(folder.path(), &ratio(1).replace("elapsed=60", "elapsed=2"), &["-jrn"]);
+    run_vdbench(folder.path(), &ratio(1), &["-jrs"]).expect(157, &["`-js` uses compratio=1", "compratio=4"]);
+    let ran = run_vdbench(folder.path(), &ratio(1).replace("elapsed=60", "elapsed=2"), &["-jrn"]);
     ran.expect(0, &["completed successfully"]);
-    vdbench(folder.path(), &ratio(1), &["-jo"]).expect(0, &["completed successfully"]);
+    run_vdbench(folder.path(), &ratio(1), &["-jo"]).expect(0, &["completed successfully"]);
 }
 
-/// What a lay-out that was cut short has written is given up, and so is what the journal knows of
-/// it.
+/// The files of an interrupted lay-out are removed, and the journal forgets their blocks.
 #[test]
-fn an_interrupted_lay_out_is_no_loss() {
+fn an_interrupted_lay_out_is_not_reported_as_loss() {
     let folder = tempfile::tempdir().unwrap();
     let parameters = JOURNALED
         .replace("size=4m", "size=200g")
@@ -370,23 +371,23 @@ fn an_interrupted_lay_out_is_no_loss() {
     end(child).expect(157, &["interrupted"]);
     assert!(!folder.path().join("b").exists());
     let small = parameters.replace("size=200g", "size=4m");
-    vdbench(folder.path(), &small, &["-jrn"]).expect(0, &["completed successfully"]);
+    run_vdbench(folder.path(), &small, &["-jrn"]).expect(0, &["completed successfully"]);
 }
 
 #[test]
-fn a_journal_has_one_user() {
+fn a_journal_can_be_used_by_one_process_only() {
     let folder = tempfile::tempdir().unwrap();
     let mut child = start(folder.path(), JOURNALED, &["-jn"], "Starting RD=rd1;");
     for letters in ["-j", "-jr"] {
-        let ran = vdbench(folder.path(), JOURNALED, &[letters, "-o", "output"]);
+        let ran = run_vdbench(folder.path(), JOURNALED, &[letters, "-o", "output"]);
         ran.expect(157, &["another process is using it", "help: wait for the other run"]);
     }
     child.kill().unwrap();
     end(child);
-    vdbench(folder.path(), JOURNALED, &["-jo"]).expect(0, &["completed successfully"]);
+    run_vdbench(folder.path(), JOURNALED, &["-jo"]).expect(0, &["completed successfully"]);
 }
 
-/// Errors of all SDs count together, and the last one ends all at once.
+/// The limit is for the sum of all SDs, and ends all of them immediately.
 #[test]
 fn errors_of_two_sds_end_a_run_together() {
     let folder = tempfile::tempdir().unwrap();
@@ -397,11 +398,11 @@ fn errors_of_two_sds_end_a_run_together() {
     for file in ["a", "b"] {
         overwrite(&folder.path().join(file), 0, &[0; 8192]);
     }
-    let begun = Instant::now();
+    let start = Instant::now();
     let ran = end(child);
     ran.expect(157, &["'data_errors=4' requested. Abort rd=rd2 after last error."]);
-    assert!(begun.elapsed() < Duration::from_secs(15), "it went on");
-    assert_eq!(totals(&ran).last().unwrap().1, 4);
+    assert!(start.elapsed() < Duration::from_secs(15), "the run continued");
+    assert_eq!(parse_totals(&ran).last().unwrap().1, 4);
     for sd in ["sd1", "sd2"] {
         let lines = ran.out.matches(&format!("Corrupted data block for sd={sd},")).count();
         assert_eq!(lines, 2, "{sd}: {}", ran.out);
@@ -427,9 +428,9 @@ fn io_errors_count_as_data_errors() {
     );
     let run = |errors: &str, rate: u32, elapsed: u32| {
         let parameters = format!("{errors}{sds}rd=rd1,wd=wd*,iorate={rate},elapsed={elapsed},interval=1\n");
-        let begun = Instant::now();
-        let ran = vdbench(folder.path(), &parameters, &[]);
-        (ran, begun.elapsed().as_secs())
+        let start = Instant::now();
+        let ran = run_vdbench(folder.path(), &parameters, &[]);
+        (ran, start.elapsed().as_secs())
     };
     let (ran, seconds) = run("data_errors=3\n", 200, 30);
     ran.expect(
@@ -440,12 +441,16 @@ fn io_errors_count_as_data_errors() {
         ],
     );
     let lines = ran.out.lines().filter(|line| line.contains("op: write")).count();
-    assert!((3..=11).contains(&lines), "with eight in flight: {}", ran.out);
-    assert!(seconds < 20, "sd1 went on for {seconds} s");
-    // Fewer errors fail as well, when the run has ended.
+    assert!(
+        (3..=11).contains(&lines),
+        "with eight operations in flight: {}",
+        ran.out
+    );
+    assert!(seconds < 20, "sd1 continued for {seconds} s");
+    // Fewer errors make the command fail at the end of the run.
     let (ran, _) = run("data_errors=100000\n", 100, 6);
     ran.expect(157, &[WRONG, "avg_2-6"]);
-    // Without a number it takes 50.
+    // The default is 50.
     let (ran, _) = run("", 400, 30);
     ran.expect(157, &["'data_errors=50' requested."]);
 }

@@ -1,18 +1,18 @@
-//! Our own commands, from a test to what is made of its result.
+//! Native commands, from a run to reports of its result.
 
 use std::fs;
 use std::path::Path;
 
 use crate::calling::{Ran, command, fathom, finish, text};
-use crate::reported::diskspd;
+use crate::environment::diskspd;
 
-/// With a history of its own.
-fn kept(history: &Path, words: &[&str]) -> Ran {
+/// Runs a command with its own history.
+fn run_with_history(history: &Path, words: &[&str]) -> Ran {
     finish(command(words).env("FATHOM_HISTORY", history))
 }
 
 #[test]
-fn a_run_and_what_is_made_of_it() {
+fn a_result_is_saved_recorded_and_reported() {
     let place = diskspd();
     let path = |name: &str| text(&place.path().join(name)).to_owned();
     let (target, saved, page) = (path("target.dat"), path("saved.fathom"), path("page.html"));
@@ -22,26 +22,26 @@ fn a_run_and_what_is_made_of_it() {
         "70", "--save", &saved, "--out",
     ];
     let out = format!("text,html={page}");
-    let ran = kept(&history, &[&words[..], &[&out]].concat());
+    let ran = run_with_history(&history, &[&words[..], &[&out]].concat());
     ran.expect(0, &["IOPS", "MiB/s", "recorded as history:1", &target]);
-    assert_eq!(fs::metadata(&target).unwrap().len(), 8 << 20, "what has a name stays");
+    assert_eq!(fs::metadata(&target).unwrap().len(), 8 << 20, "a named target stays");
     let html = fs::read_to_string(&page).unwrap();
     assert!(html.starts_with("<!DOCTYPE html>") && html.contains("target.dat"));
 
     let results = archive::load(Path::new(&saved)).unwrap();
     let operations = results.steps[0].jobs[0].total().operations;
     assert!(operations > 100);
-    let json = kept(&history, &["show", "history:last", "--out", "json"])
+    let json = run_with_history(&history, &["show", "history:last", "--out", "json"])
         .expect(0, &[])
         .json();
     assert_eq!(json["jobs"][0]["total"]["operations"], operations);
     fathom(&["show", &saved]).expect(0, &["IOPS", &target]);
-    kept(&history, &["history"]).expect(0, &["run", "target.dat"]);
+    run_with_history(&history, &["history"]).expect(0, &["run", "target.dat"]);
     fathom(&["explain", &saved]).expect(0, &["target.dat"]);
 }
 
 #[test]
-fn a_quick_look() {
+fn quick_reports_iops() {
     let place = diskspd();
     let target = place.path().join("quick.dat");
     let ran = fathom(&["quick", text(&target), "--size", "16M"]);
@@ -49,7 +49,7 @@ fn a_quick_look() {
 }
 
 #[test]
-fn what_does_not_run_anything() {
+fn commands_without_a_run_print_their_output() {
     let place = diskspd();
     let job = place.path().join("job.toml");
     fs::write(
@@ -64,9 +64,9 @@ fn what_does_not_run_anything() {
     fathom(&["selftest", "--help"]).expect(0, &["Usage:"]);
 }
 
-/// The simulated device has its own clock, so that no machine makes a difference.
+/// The simulated device has its own clock, so results do not depend on the machine.
 #[test]
-fn simulated_results_are_the_same_as_elsewhere() {
+fn simulated_results_are_the_same_as_on_other_systems() {
     let place = diskspd();
     let (job, saved) = (place.path().join("job.toml"), place.path().join("saved.fathom"));
     let words = "[[job]]\ntarget = \"simulated:disk\"\ndepth = 4\ntime = \"2s\"\nwarm-up = \"3s\"\n\
@@ -75,6 +75,6 @@ fn simulated_results_are_the_same_as_elsewhere() {
     fathom(&["run", text(&job), "--quiet", "--save", text(&saved)]).expect(0, &[]);
     let results = archive::load(&saved).unwrap();
     let operations = results.steps[0].jobs[0].total().operations;
-    // 4 at a time, 100 us each, for two seconds.
+    // Four operations at a time, each of 100 us, for two seconds.
     assert!((78_000..=82_000).contains(&operations), "{operations}");
 }

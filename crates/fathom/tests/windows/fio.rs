@@ -1,4 +1,4 @@
-//! fio's job files for Windows: its engine, its paths, the line ends of its editors.
+//! fio's job files for Windows: the engine, paths, and line ends.
 
 use std::fs;
 use std::path::Path;
@@ -8,13 +8,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use serde_json::Value;
 
 use crate::calling::{self, Ran};
+use crate::environment::{drive, fio, press_program};
 use crate::place;
-use crate::reported::{drive, fio, press};
 
-/// A job file of a provider, with comments in Russian, four jobs of 25 GiB and 300 seconds.
+/// A provider's job file: four jobs of 25 GiB and 300 seconds, with comments in Russian.
 const PUBLISHED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/fio/seeds/fio3.ini");
 
-fn published() -> String {
+fn read_published() -> String {
     let text = fs::read_to_string(PUBLISHED).unwrap();
     for line in ["directory=F\\:\\", "ioengine=windowsaio", "size=25g", "runtime=300"] {
         assert!(text.lines().any(|found| found == line), "{line} is missing");
@@ -22,18 +22,18 @@ fn published() -> String {
     text
 }
 
-/// The files of its jobs, where it looks for them: those of one test at a time.
-struct Files<'a> {
+/// The files of the published jobs on the drive. Only one test may use them at a time.
+struct JobFiles<'a> {
     drive: &'a Path,
-    _turn: MutexGuard<'static, ()>,
+    _lock: MutexGuard<'static, ()>,
 }
 
-impl<'a> Files<'a> {
-    fn on(drive: &'a Path) -> Files<'a> {
-        static ONE: Mutex<()> = Mutex::new(());
-        Files {
+impl<'a> JobFiles<'a> {
+    fn on(drive: &'a Path) -> JobFiles<'a> {
+        static LOCK: Mutex<()> = Mutex::new(());
+        JobFiles {
             drive,
-            _turn: ONE.lock().unwrap_or_else(PoisonError::into_inner),
+            _lock: LOCK.lock().unwrap_or_else(PoisonError::into_inner),
         }
     }
 
@@ -42,14 +42,14 @@ impl<'a> Files<'a> {
     }
 }
 
-impl Drop for Files<'_> {
+impl Drop for JobFiles<'_> {
     fn drop(&mut self) {
         self.paths().iter().for_each(|path| _ = fs::remove_file(path));
     }
 }
 
-/// Runs a job file of this text and reads the JSON that it is asked for.
-fn run(text: &str) -> (Ran, Value) {
+/// Runs a job file with this text, and parses its JSON output.
+fn run_job_file(text: &str) -> (Ran, Value) {
     let place = fio();
     fs::write(place.path().join("fio3.ini"), text).unwrap();
     let ran = place.line("fio3.ini --output-format=json");
@@ -61,14 +61,13 @@ fn run(text: &str) -> (Ran, Value) {
 }
 
 #[track_caller]
-fn check(job: &Value) {
+fn check_job(job: &Value) {
     assert_eq!(
         (job["jobname"].as_str(), job["desc"].as_str()),
         (Some("random"), Some("test"))
     );
     assert_eq!(job["error"], 0);
-    // Four clones with 700 reads and 300 writes a second each; a machine with other work may not
-    // keep up.
+    // Four clones, each with 700 reads and 300 writes per second. A busy machine may reach less.
     let iops = |direction: &str| job[direction]["iops"].as_f64().unwrap();
     let (reads, writes) = (iops("read"), iops("write"));
     assert!(
@@ -81,25 +80,25 @@ fn check(job: &Value) {
     );
 }
 
-/// With files that are there and a key that ends it, the file needs no change at all.
+/// With existing files and an interrupt, the job file needs no change.
 #[test]
-fn a_published_job_file_runs_unchanged() {
-    let (Some(drive), Some(press)) = (drive(), press()) else {
+fn a_published_job_file_runs_unchanged_until_an_interrupt() {
+    let (Some(drive), Some(press)) = (drive(), press_program()) else {
         return;
     };
-    let files = Files::on(&drive);
+    let files = JobFiles::on(&drive);
     for path in files.paths() {
         if let Err(error) = fs::File::create(&path).unwrap().set_len(25 << 30) {
             return testbed::skip(format!(
-                "{} has no room for four files of 25 GiB: {error}",
+                "{} has no space for four files of 25 GiB: {error}",
                 drive.display()
             ));
         }
     }
     let place = fio();
-    fs::write(place.path().join("fio3.ini"), published()).unwrap();
+    fs::write(place.path().join("fio3.ini"), read_published()).unwrap();
     let mut command = Command::new(press);
-    let after = crate::keys::after() + 3000;
+    let after = crate::keys::startup_ms() + 3000;
     command
         .arg("c")
         .arg(after.to_string())
@@ -107,7 +106,7 @@ fn a_published_job_file_runs_unchanged() {
         .arg("fio3.ini")
         .current_dir(place.path());
     let ran = place::plain(calling::finish(&mut command));
-    // Interrupted, as fio's own.
+    // The exit code of fio after an interrupt.
     assert_eq!(ran.code, Some(128), "{ran:#?}");
     for part in [
         "random: (g=0): rw=randrw, bs=(R) 32.0KiB-32.0KiB, (W) 32.0KiB-32.0KiB, (T) 32.0KiB-32.0KiB, ioengine=windowsaio, iodepth=1\n...\n",
@@ -120,21 +119,21 @@ fn a_published_job_file_runs_unchanged() {
     }
 }
 
-/// Smaller and shorter, to its end; and with the line ends of an editor of Windows.
+/// With a smaller size and runtime, also with the line ends of Windows.
 #[test]
 fn a_published_job_file_runs_to_its_end() {
     let Some(drive) = drive() else { return };
-    let _files = Files::on(&drive);
+    let _files = JobFiles::on(&drive);
     assert_eq!(drive, Path::new(r"F:\"), "the file names this drive");
-    let shorter = published()
+    let shorter = read_published()
         .replace("size=25g", "size=8m")
         .replace("runtime=300", "runtime=2");
     for text in [shorter.clone(), shorter.replace('\n', "\r\n")] {
-        let (ran, json) = run(&text);
+        let (ran, json) = run_job_file(&text);
         let [job] = &json["jobs"].as_array().unwrap()[..] else {
             panic!("one entry for the group: {ran:#?}");
         };
-        check(job);
+        check_job(job);
         assert_eq!(json["global options"]["ioengine"], "windowsaio");
     }
 }

@@ -1,56 +1,57 @@
-//! Ctrl-C and Ctrl-Break: what was measured until then is reported.
+//! Ctrl-C and Ctrl-Break end a run, which reports its measurements.
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::calling::{PROGRAM, Ran};
+use crate::environment::{diskspd, press_program};
 use crate::place::words;
-use crate::reported::{diskspd, press};
 
-/// What `press` exits with if the system has no such keys, as Wine 8 has no Ctrl-Break.
+/// The exit code of `press` if the system lacks a key. Wine 8 has no Ctrl-Break.
 const NO_KEYS: i32 = 252;
 
-/// Milliseconds after which a run has surely begun: longer where programs are slow to start.
-pub fn after() -> u128 {
-    let began = Instant::now();
+/// Returns the milliseconds after which a run has certainly begun. Measures how slowly programs
+/// start.
+pub fn startup_ms() -> u128 {
+    let start = Instant::now();
     crate::calling::fathom(&["--version"]).expect(0, &[]);
-    3000 + 5 * began.elapsed().as_millis().min(5000)
+    3000 + 5 * start.elapsed().as_millis().min(5000)
 }
 
-/// Has a key pressed once the program has run for a while. `None` if that cannot be done here.
-fn pressed(key: &str, program: &str, line: &str, more: impl FnOnce(&mut Command)) -> Option<Ran> {
-    pressed_at(&after().to_string(), key, program, line, more)
+/// Runs a program, and presses a key after a while. `None` if keys cannot be pressed here.
+fn run_and_press(key: &str, program: &str, line: &str, more: impl FnOnce(&mut Command)) -> Option<Ran> {
+    run_and_press_at(&startup_ms().to_string(), key, program, line, more)
 }
 
-/// The same at other times, as `press` takes them.
-fn pressed_at(when: &str, key: &str, program: &str, line: &str, more: impl FnOnce(&mut Command)) -> Option<Ran> {
-    let mut command = Command::new(press()?);
+/// Runs a program, and presses a key at times in the format of `press`.
+fn run_and_press_at(when: &str, key: &str, program: &str, line: &str, more: impl FnOnce(&mut Command)) -> Option<Ran> {
+    let mut command = Command::new(press_program()?);
     command.args([key, when, program]).args(words(line));
     more(&mut command);
-    let began = Instant::now();
+    let start = Instant::now();
     let ran = crate::calling::finish(&mut command);
     if ran.code == Some(NO_KEYS) {
         testbed::note(format!("this system cannot press {key}: {}", ran.err));
         return None;
     }
-    assert!(began.elapsed() < Duration::from_secs(50), "{line}: {ran:#?}");
+    assert!(start.elapsed() < Duration::from_secs(50), "{line}: {ran:#?}");
     Some(ran)
 }
 
-/// The keys, and the exit code of our own commands: 128 and the signal that they stand for.
+/// The keys, and the exit code of native commands: 128 plus the number of the equivalent signal.
 const KEYS: [(&str, i32); 2] = [("c", 130), ("break", 143)];
 
 #[test]
 fn a_stopped_run_reports_its_results() {
     for (key, code) in KEYS {
         let line = "run --target null --warm-up 0 --time 1m";
-        let Some(ran) = pressed(key, PROGRAM, line, |command| {
+        let Some(ran) = run_and_press(key, PROGRAM, line, |command| {
             command.env("FATHOM_HISTORY", "off");
         }) else {
             continue;
         };
         ran.expect(code, &["INTERRUPTED", "IOPS"]);
-        let Some(ran) = pressed(key, PROGRAM, &format!("{line} --out json"), |command| {
+        let Some(ran) = run_and_press(key, PROGRAM, &format!("{line} --out json"), |command| {
             command.env("FATHOM_HISTORY", "off");
         }) else {
             continue;
@@ -62,16 +63,16 @@ fn a_stopped_run_reports_its_results() {
 }
 
 #[test]
-fn an_interrupted_preparation_leaves_nothing() {
-    // A file with a name, and one of our own in a folder.
+fn an_interrupted_preparation_leaves_no_file() {
+    // A named file, and a temporary file in a directory.
     for (target, file) in [("f.dat", "f.dat"), (".", "fathom-*.dat")] {
         for (key, code) in KEYS {
             let place = diskspd();
             let line = format!("run --target {target} --size 2g --time 1s");
-            let ran = pressed_at(&format!("@{file}"), key, PROGRAM, &line, |command| {
+            let ran = run_and_press_at(&format!("@{file}"), key, PROGRAM, &line, |command| {
                 command.current_dir(place.path()).env("FATHOM_HISTORY", "off");
             });
-            // Where the keys do not work it was killed.
+            // Without working keys, `press` has killed the run.
             let Some(ran) = ran else { continue };
             ran.expect(code, &["files that were being prepared are removed"]);
             assert_eq!(place.names(), Vec::<String>::new(), "{line}");
@@ -79,17 +80,17 @@ fn an_interrupted_preparation_leaves_nothing() {
     }
 }
 
-/// The report is not read, so that the program waits for ever after the first one.
+/// The report is not read, so the program waits forever after the first key.
 #[test]
-fn a_second_one_ends_it_at_once() {
-    let Some(press) = press() else { return };
+fn a_second_ctrl_c_ends_the_program_immediately() {
+    let Some(press) = press_program() else { return };
     let place = diskspd();
     let job = |number: u32| {
         format!("[[job]]\nname = \"job{number}\"\ntarget = \"null\"\nrate = 20\ntime = \"10m\"\nwarm-up = \"0\"\n")
     };
     let jobs: String = (0..40).map(job).collect();
     std::fs::write(place.path().join("jobs.toml"), jobs).unwrap();
-    let [first, second] = [after(), after()];
+    let [first, second] = [startup_ms(), startup_ms()];
     let mut command = Command::new(press);
     command
         .args(["c", &format!("{first},{second}"), PROGRAM])
@@ -97,22 +98,21 @@ fn a_second_one_ends_it_at_once() {
         .current_dir(place.path())
         .env("FATHOM_HISTORY", "off")
         .stdout(Stdio::piped());
-    let began = Instant::now();
+    let start = Instant::now();
     let mut child = command.spawn().unwrap();
     let code = child.wait().unwrap().code();
-    let took = began.elapsed().as_millis();
+    let took = start.elapsed().as_millis();
     let ran = crate::calling::end(child);
     assert_eq!(code, Some(130), "{ran:#?}");
     let report: Result<serde_json::Value, _> = serde_json::from_str(&ran.out);
     assert!(
         took >= first + second && report.is_err(),
-        "{took} ms: it was waiting with its report"
+        "{took} ms: the program must wait with its report"
     );
 }
 
-/// What a killed run leaves is removed by the next one there, and nothing else is.
 #[test]
-fn a_killed_run_is_cleared_up_after() {
+fn the_next_run_removes_only_the_files_of_a_killed_run() {
     let place = diskspd();
     place.file("fathom-1-0.dat", 4096);
     let run = |size: &str, time: &str| {
@@ -125,26 +125,26 @@ fn a_killed_run_is_cleared_up_after() {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    let beginning = format!("fathom-{}-", child.id());
-    let began = Instant::now();
+    let prefix = format!("fathom-{}-", child.id());
+    let start = Instant::now();
     let (own, path) = loop {
         let names = place.names();
-        let own = names.iter().find(|name| name.starts_with(&beginning));
+        let own = names.iter().find(|name| name.starts_with(&prefix));
         let path = own.map(|name| place.path().join(name));
         if let (Some(own), Some(path)) = (own, path)
             && std::fs::metadata(&path).is_ok_and(|meta| meta.len() >= 8 << 20)
         {
             break (own.clone(), path);
         }
-        assert!(began.elapsed() < Duration::from_secs(50), "{names:?}");
+        assert!(start.elapsed() < Duration::from_secs(50), "{names:?}");
         std::thread::sleep(Duration::from_millis(20));
     };
     let message = "), a leftover of a killed run";
-    let beside = crate::calling::finish(&mut run("1m", "300ms"));
-    beside.expect(0, &["IOPS"]);
+    let second = crate::calling::finish(&mut run("1m", "300ms"));
+    second.expect(0, &["IOPS"]);
     assert!(
-        path.exists() && !beside.err.contains(message),
-        "a living one keeps its file: {beside:#?}"
+        path.exists() && !second.err.contains(message),
+        "a live run keeps its file: {second:#?}"
     );
     child.kill().unwrap();
     child.wait().unwrap();
@@ -154,14 +154,14 @@ fn a_killed_run_is_cleared_up_after() {
 }
 
 #[test]
-fn a_run_in_the_place_of_diskspd_ends_with_its_report() {
+fn an_interrupted_drop_in_of_diskspd_prints_its_report() {
     const INTERRUPTED: &str = "\n*** Interrupted by Ctrl-C. Stopping I/O Request Generator. ***\n";
     for (key, _) in KEYS {
         let place = diskspd();
         place.file("f", 1 << 20);
         let program = place.program();
         let press = |line: &str| {
-            let ran = pressed(key, program.to_str().unwrap(), line, |command| {
+            let ran = run_and_press(key, program.to_str().unwrap(), line, |command| {
                 command.current_dir(place.path());
             })?;
             assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{line}: {ran:#?}");
@@ -181,16 +181,16 @@ fn a_run_in_the_place_of_diskspd_ends_with_its_report() {
         };
         assert!(ran.out.starts_with(&format!("{INTERRUPTED}<Results>\n")), "{}", ran.out);
         assert!(ran.out.contains("<IOCount>") && ran.out.ends_with("\n</Results>"));
-        // Nothing was measured yet.
+        // The measurement has not begun.
         let Some(ran) = press("-d60 -W60 f") else { continue };
         let nothing = "The test was interrupted before the measurements began. No results are displayed.\n";
         assert!(ran.out.ends_with(nothing), "{}", ran.out);
     }
 }
 
-/// One run waits for another to set an event, as scripts have it.
+/// As in scripts, a run waits until another process sets an event.
 #[test]
-fn named_events_begin_and_end_runs() {
+fn named_events_start_and_stop_runs() {
     let place = diskspd();
     place.file("f", 1 << 20);
     let [go, stop] = ["go", "stop"].map(|what| format!("fathom-{}-{what}", std::process::id()));
@@ -200,8 +200,8 @@ fn named_events_begin_and_end_runs() {
         (Some(1), format!("Error opening event '{go}'\n"))
     );
     let mut waiting = place.start(&format!("-yr{go} -yp{stop} -d60 -W0 f"));
-    std::thread::sleep(Duration::from_millis(after() as u64));
-    assert!(waiting.try_wait().unwrap().is_none(), "it waits");
+    std::thread::sleep(Duration::from_millis(startup_ms() as u64));
+    assert!(waiting.try_wait().unwrap().is_none(), "the run waits");
     for event in [&go, &stop] {
         let set = place.line(&format!("-ye{event}"));
         set.expect(1, &[&format!("Succesfully set event: '{event}'\nNow exiting...\n")]);

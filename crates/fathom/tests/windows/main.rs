@@ -1,19 +1,20 @@
-//! The program on Windows: drives, names, keys, refusals, in our own words and in those of the
-//! tools that it stands in for.
+//! The program on Windows: drives, names, keys and refusals, with native commands and in drop-in
+//! modes.
 //!
-//! `cargo xtask check wine` runs it under Wine, and `cargo test --test windows` on Windows itself.
-//! There some things have to be named, or their tests are skipped: `FATHOM_TEST_DRIVE` and
-//! `FATHOM_TEST_SMALL_DRIVE`, drives to write to, the second with little room; `FATHOM_TEST_PRESS`,
-//! the program that `tests/wine/press.c` makes; `FATHOM_TEST_DENIED`, a file that this user may
-//! read and not write.
+//! `cargo xtask check wine` runs these tests under Wine, and `cargo test --test windows` runs them
+//! on Windows itself. There, tests are skipped unless these variables are set:
+//! `FATHOM_TEST_DRIVE` to a drive to write to; `FATHOM_TEST_SMALL_DRIVE` to a drive with little
+//! space; `FATHOM_TEST_PRESS` to the program compiled from `tests/wine/press.c`;
+//! `FATHOM_TEST_DENIED` to a file that this user may read but not write.
 
 #![cfg(windows)]
-#![allow(clippy::unwrap_used, reason = "a test that meets the unexpected fails")]
+#![allow(clippy::unwrap_used, reason = "a test fails if something unexpected happens")]
 
 #[path = "../cli/support.rs"]
 #[allow(dead_code, reason = "shared with the tests of our own command line")]
 mod calling;
 mod commands;
+mod environment;
 mod fio;
 mod keys;
 mod names;
@@ -21,5 +22,4 @@ mod names;
 #[allow(dead_code, reason = "shared by the tests of both drop-in modes")]
 mod place;
 mod refusals;
-mod reported;
 mod seeds;

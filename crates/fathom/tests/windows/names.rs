@@ -1,12 +1,12 @@
-//! Names that are not of this alphabet, long, or with blanks.
+//! File names that are long, or have non-Latin letters or spaces.
 
 use crate::calling::{fathom, text};
-use crate::reported::{diskspd, fio};
+use crate::environment::{diskspd, fio};
 
 const NAMES: [&str; 4] = ["тестовый файл.dat", "試験 データ.dat", "größe €.dat", "disk 💾.dat"];
 
 #[test]
-fn our_own_commands_take_them_and_print_them() {
+fn native_commands_accept_and_print_unicode_names() {
     let place = diskspd();
     for name in NAMES {
         let path = place.path().join(name);
@@ -38,7 +38,7 @@ fn our_own_commands_take_them_and_print_them() {
 }
 
 #[test]
-fn diskspd_s_reports_have_them() {
+fn diskspd_reports_contain_unicode_names() {
     for name in NAMES {
         let place = diskspd();
         for format in ["-Rtext", "-Rxml"] {
@@ -51,7 +51,7 @@ fn diskspd_s_reports_have_them() {
 }
 
 #[test]
-fn fio_s_jobs_have_them() {
+fn fio_jobs_accept_unicode_names() {
     let place = fio();
     for name in NAMES {
         let ran = place.run(&[
@@ -65,10 +65,9 @@ fn fio_s_jobs_have_them() {
     }
 }
 
-/// Longer than what Windows calls a path without more ado, and of letters of which some take two
-/// units.
+/// The path exceeds Windows' limit without a prefix, and some letters have two UTF-16 units.
 #[test]
-fn long_paths_can_be_tested() {
+fn files_with_long_paths_can_be_tested() {
     let place = diskspd();
     let deep = (0..8).fold(place.path(), |path, _| {
         path.join("папка с именем длиной в сорок букв 💾 📀 xx")
@@ -101,9 +100,9 @@ fn long_paths_can_be_tested() {
     assert_eq!(std::fs::metadata(&made).unwrap().len(), 1 << 20);
 }
 
-/// Such a word would be taken for another name.
+/// A lossy conversion would lead to another file.
 #[test]
-fn names_that_are_no_text_are_refused() {
+fn names_that_are_not_valid_unicode_are_refused() {
     use std::ffi::{OsStr, OsString};
     use std::os::windows::ffi::OsStringExt;
     let half = OsString::from_wide(&[0x66, 0xd800, 0x66]);

@@ -1,5 +1,5 @@
-//! What cannot be tested is refused with a reason: no such drive, no access, no room. Codes are
-//! those of Windows.
+//! Targets that cannot be tested are refused with a reason: missing, inaccessible or full. Error
+//! codes are those of Windows.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -7,34 +7,35 @@ use std::time::{Duration, Instant};
 use model::plan::EngineKind;
 
 use crate::calling::{self, Ran, fathom, text};
+use crate::environment::{diskspd, fio, read_only_file, small_drive};
 use crate::place::words;
-use crate::reported::{denied, diskspd, fio, small_drive};
 
 const FILE_NOT_FOUND: i32 = 2;
 const PATH_NOT_FOUND: i32 = 3;
 const ACCESS_DENIED: i32 = 5;
 const DISK_FULL: i32 = 112;
 
-/// A letter without a drive.
+/// Returns the root of a drive that does not exist.
 fn missing_drive() -> String {
     let letters = ('D'..='Y').rev().map(|letter| format!(r"{letter}:\"));
     let missing = letters.into_iter().find(|root| fs::metadata(root).is_err());
-    missing.expect("no machine has all drives")
+    missing.expect("some drive letter is free")
 }
 
-/// Runs DiskSpd's line, which must fail with these lines and no measured time, in both forms.
+/// Runs a command line of DiskSpd with both report formats. It must fail with these lines and
+/// without results.
 #[track_caller]
-fn diskspd_fails(line: &str, lines: &[&str]) -> Ran {
+fn check_diskspd_error(line: &str, lines: &[&str]) -> Ran {
     let mut last = None;
     for (format, end) in [("", &[][..]), ("-Rxml ", &[""])] {
         let ran = diskspd().noted(&format!("{format}{line}"));
-        let theirs: Vec<&str> = ran
+        let errors: Vec<&str> = ran
             .err
             .lines()
             .filter(|line| !line.starts_with("hint: ") && !line.starts_with("note: "))
             .collect();
         let expected = [lines, end, &["Error generating I/O requests"]].concat();
-        assert_eq!((ran.code, theirs), (Some(1), expected), "{line}: {ran:#?}");
+        assert_eq!((ran.code, errors), (Some(1), expected), "{line}: {ran:#?}");
         assert!(ran.err.contains("hint: "), "{line}: {ran:#?}");
         assert!(
             !ran.out.contains("Total IO") && !ran.out.contains("<IOCount>"),
@@ -48,14 +49,14 @@ fn diskspd_fails(line: &str, lines: &[&str]) -> Ran {
 const THREADS: &str = "There has been an error during threads execution";
 
 #[test]
-fn a_missing_drive() {
+fn a_missing_drive_is_reported() {
     let path = format!("{}f.dat", missing_drive());
     fathom(&["run", "--target", &path, "--time", "1s"]).expect(3, &[&format!("{path} does not exist"), "help:"]);
-    diskspd_fails(
+    check_diskspd_error(
         &format!("-d60 {path}"),
         &[&format!("Error opening file: {path} [{PATH_NOT_FOUND}]"), THREADS],
     );
-    diskspd_fails(
+    check_diskspd_error(
         &format!("-d60 -c1M {path}"),
         &[&format!("Could not create the file (error code: {PATH_NOT_FOUND})")],
     );
@@ -70,7 +71,7 @@ fn a_missing_drive() {
 }
 
 #[test]
-fn missing_disks_and_volumes() {
+fn missing_disks_and_volumes_are_reported() {
     let root = missing_drive();
     let letter = root.trim_end_matches('\\');
     for path in [r"\\.\PhysicalDrive99", &format!(r"\\.\{letter}")] {
@@ -82,33 +83,32 @@ fn missing_disks_and_volumes() {
     }
     for name in ["#99", letter] {
         let opening = format!("Error opening file: {name} [{FILE_NOT_FOUND}]");
-        diskspd_fails(&format!("-d60 {name}"), &[&opening, THREADS]);
-        diskspd_fails(&format!("-d60 -w100 -c1M {name}"), &[&opening, THREADS]);
+        check_diskspd_error(&format!("-d60 {name}"), &[&opening, THREADS]);
+        check_diskspd_error(&format!("-d60 -w100 -c1M {name}"), &[&opening, THREADS]);
     }
 }
 
-/// What Windows runs from is never written, whatever is allowed.
 #[test]
-fn the_volume_of_the_system() {
+fn the_system_volume_is_never_written() {
     let drive = std::env::var("SystemDrive").unwrap_or("C:".into());
     let volume = format!(r"\\.\{drive}");
     let refused = format!("{volume} must not be written");
-    for (more, said) in [
+    for (more, message) in [
         (&[][..], &*refused),
         (&["--allow-destroy", &volume], &refused),
         (&["--dry-run"], "refused"),
     ] {
         let words = ["run", "--target", &volume, "--read", "0", "--time", "1s"];
-        fathom(&[&words[..], more].concat()).expect(3, &[said, "no option overrides this"]);
+        fathom(&[&words[..], more].concat()).expect(3, &[message, "no option overrides this"]);
     }
     let ran = diskspd().line(&format!("-d60 -w100 {drive}"));
     ran.expect(1, &[&format!("ERROR: {refused}"), "Error generating I/O requests\n"]);
     assert!(!ran.out.contains("Total IO"), "{ran:#?}");
 }
 
-/// The system asks the network for a while; then the error is reported.
+/// The system searches the network for a while before it returns the error.
 #[test]
-fn a_share_of_a_server_that_is_not_there() {
+fn a_share_of_a_missing_server_is_reported() {
     const PATH: &str = r"\\fathom-no-such-server.invalid\share\f.dat";
     let began = Instant::now();
     fathom(&["run", "--target", PATH, "--time", "1s"]).expect(3, &[PATH, "error: "]);
@@ -120,7 +120,7 @@ fn a_share_of_a_server_that_is_not_there() {
 }
 
 #[test]
-fn a_missing_file_and_a_folder() {
+fn diskspd_reports_missing_files_and_directories() {
     let place = diskspd();
     let ran = place.noted("-d60 missing.dat");
     let opening = format!("Error opening file: missing.dat [{FILE_NOT_FOUND}]");
@@ -137,28 +137,27 @@ fn a_missing_file_and_a_folder() {
     assert_eq!(place.names(), ["folder"]);
 }
 
-/// Where the system has no ring for what is asked, nothing is touched; where it has one, it is
-/// used.
+/// Without a suitable I/O ring, the run is refused and changes no file.
 #[test]
-fn the_ring_is_used_or_refused() {
+fn the_io_ring_is_used_or_refused() {
     let place = diskspd();
-    let newer = |line: &str| {
+    let run_as_2_3 = |line: &str| {
         let mut command = place.command(&words(line));
         crate::place::finish(command.env("FATHOM_DISKSPD_VERSION", "2.3").env("FATHOM_NOTES", "1"))
     };
-    let profile = newer("-Rpxml -u -c1M -d1 -W0 -b4K -o4 -w50 f.dat");
+    let profile = run_as_2_3("-Rpxml -u -c1M -d1 -W0 -b4K -o4 -w50 f.dat");
     profile.expect(0, &["<IORing>true</IORing>"]);
     fs::write(place.path().join("p.xml"), &profile.out).unwrap();
-    let there = place.path().join("there.dat");
+    let existing = place.path().join("existing.dat");
     let lines = [
         "-u -c1M -d1 -W0 -b4K -o4 -w50 f.dat",
-        "-u -d1 -W0 -b4K -o1 -w100 there.dat",
+        "-u -d1 -W0 -b4K -o1 -w100 existing.dat",
         "-Xp.xml",
     ];
     let refusal = engine::unsupported_reason(EngineKind::IoRing, true);
     for line in lines {
-        fs::write(&there, [7; 65536]).unwrap();
-        let ran = newer(line);
+        fs::write(&existing, [7; 65536]).unwrap();
+        let ran = run_as_2_3(line);
         match &refusal {
             Some(refusal) => {
                 let message = [&format!("ERROR: {refusal}"), "hint: omit -u to use a completion port"];
@@ -167,13 +166,13 @@ fn the_ring_is_used_or_refused() {
                     "{line}: {ran:#?}"
                 );
                 assert!(ran.err.contains("IoRing") && ran.code == Some(1), "{line}: {ran:#?}");
-                assert_eq!(place.names(), ["p.xml", "there.dat"], "{line}");
-                assert!(fs::read(&there).unwrap() == [7; 65536], "{line}");
+                assert_eq!(place.names(), ["existing.dat", "p.xml"], "{line}");
+                assert!(fs::read(&existing).unwrap() == [7; 65536], "{line}");
             }
             None => assert!(ran.code == Some(0) && ran.out.contains("Total IO"), "{line}: {ran:#?}"),
         }
     }
-    let target = text(&there);
+    let target = text(&existing);
     for more in [&[][..], &["--dry-run"]] {
         let words = [
             "run", "--target", target, "--engine", "ioring", "--depth", "4", "--time", "1s", "--warm-up", "0",
@@ -190,10 +189,10 @@ fn the_ring_is_used_or_refused() {
 }
 
 #[test]
-fn access_denied() {
-    let Some(path) = denied() else { return };
+fn a_file_without_write_permission_is_refused() {
+    let Some(path) = read_only_file() else { return };
     let file = text(&path);
-    diskspd_fails(
+    check_diskspd_error(
         &format!("-d60 -w100 {file}"),
         &[&format!("Error opening file: {file} [{ACCESS_DENIED}]"), THREADS],
     );
@@ -205,11 +204,11 @@ fn access_denied() {
 }
 
 #[test]
-fn a_full_disk() {
+fn a_full_disk_is_reported() {
     let Some(drive) = small_drive() else { return };
     let path = drive.join("f.dat");
     let file = text(&path);
-    let ran = diskspd_fails(
+    let ran = check_diskspd_error(
         &format!("-d60 -c200M {file}"),
         &[&format!("Error setting end of file (error code: {DISK_FULL})")],
     );
@@ -229,10 +228,9 @@ fn a_full_disk() {
     let _ = fs::remove_file(named);
     assert_eq!(ran.code, Some(1), "{ran:#?}");
     assert!(ran.err.to_lowercase().contains("space"), "{ran:#?}");
-    // What is measured is not lost because its file cannot be kept.
+    // The results are reported even if they cannot be saved.
     let ballast = drive.join("ballast");
-    let mut filled = Vec::new();
-    filled.resize(1 << 20, 1);
+    let filled = vec![1; 1 << 20];
     let mut out = fs::File::create(&ballast).unwrap();
     while std::io::Write::write_all(&mut out, &filled).is_ok() {}
     while std::io::Write::write_all(&mut out, &filled[..512]).is_ok() {}
@@ -249,16 +247,15 @@ fn a_full_disk() {
         "--save",
         text(&saved),
     ]);
-    let there = saved.exists();
+    let was_saved = saved.exists();
     fs::remove_file(&ballast).unwrap();
     let _ = fs::remove_file(&saved);
     assert!(ran.code == Some(3) || ran.code == Some(5), "{ran:#?}");
-    assert!(ran.err.contains("cannot write") && !there, "{ran:#?}");
+    assert!(ran.err.contains("cannot write") && !was_saved, "{ran:#?}");
     assert_eq!(calling::names(&drive), Vec::<String>::new());
 }
 
-/// Where BypassIO is not there, as under Wine, a line that asks for it fails and names file and
-/// cause.
+/// Without BypassIO, as under Wine, such a command line fails. It reports file and cause.
 #[test]
 fn bypass_io_is_used_or_refused() {
     let place = diskspd();

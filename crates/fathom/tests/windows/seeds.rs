@@ -1,19 +1,19 @@
-//! Command lines from public documents, on the system that they were written for, with nothing
-//! changed but sizes, times and where their files lie.
+//! Command lines from public documents on Windows, for which they were written. Only sizes, times
+//! and paths are changed.
 
 use roxmltree::{Document, Node};
 
 use crate::calling::Ran;
-use crate::reported::{OnDrive, diskspd};
+use crate::environment::{DriveFolder, diskspd};
 
-/// A published line with its edits, the files that it names, and whether it makes them.
+/// A published command line, with its edits and the expected report.
 struct Seed {
     published: &'static str,
     edits: &'static [(&'static str, &'static str)],
-    /// In the order in which they stand on the line.
+    /// The files in the order of the command line.
     files: &'static [&'static str],
     threads: usize,
-    /// Its columns, from the second on.
+    /// The columns of the report's tables after the first one.
     columns: &'static [&'static str],
 }
 
@@ -28,7 +28,7 @@ const SEEDS: [Seed; 4] = [
             "bytes", "I/Os", "MiB/s", "I/O per s", "AvgLat", "IopsStdDev", "LatStdDev", "file",
         ],
     },
-    // The same, against the file that the first has made.
+    // The same document, on the file that the first command line created.
     Seed {
         published: r"-t4 -o32 -b4k -r4k -w0 -Sh -D -L C:\ClusterStorage\test01\targetfile\IO.dat",
         edits: &[("-w0", "-w0 -d1 -W0 -c8M")],
@@ -57,8 +57,8 @@ const SEEDS: [Seed; 4] = [
 ];
 
 impl Seed {
-    /// The line with its edits, and with its files in a folder; the paths of these.
-    fn line(&self, folder: &OnDrive) -> (String, Vec<String>) {
+    /// Returns the edited command line with its files in a folder, and the paths of the files.
+    fn edited_line(&self, folder: &DriveFolder) -> (String, Vec<String>) {
         let mut line = self.published.to_owned();
         for (from, to) in self.edits {
             assert!(line.contains(from), "{line} has no {from}");
@@ -73,9 +73,9 @@ impl Seed {
         (line, paths)
     }
 
-    fn run(&self, folder: &OnDrive, before: &str) -> (Ran, String, Vec<String>) {
-        let (line, paths) = self.line(folder);
-        let typed = format!("{before}{line}");
+    fn run(&self, folder: &DriveFolder, options: &str) -> (Ran, String, Vec<String>) {
+        let (line, paths) = self.edited_line(folder);
+        let typed = format!("{options}{line}");
         let ran = diskspd().line(&typed);
         assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{typed}: {ran:#?}");
         let names: Vec<&str> = paths.iter().map(|path| path.rsplit('\\').next().unwrap()).collect();
@@ -84,9 +84,9 @@ impl Seed {
     }
 }
 
-/// The lines that must stand in a report, in this order, each as it stands.
+/// Checks that a report contains these whole lines in this order.
 #[track_caller]
-fn in_order(report: &str, expected: &[&str]) {
+fn check_lines_in_order(report: &str, expected: &[&str]) {
     let mut rest = report.lines();
     for line in expected {
         assert!(
@@ -96,8 +96,8 @@ fn in_order(report: &str, expected: &[&str]) {
     }
 }
 
-/// The titles of a table's columns, its rows and its last.
-fn table(report: &str, title: &str) -> (Vec<String>, Vec<Vec<String>>, Vec<String>) {
+/// Parses a table of a report: the titles of its columns, its rows, and the row of totals.
+fn parse_table(report: &str, title: &str) -> (Vec<String>, Vec<Vec<String>>, Vec<String>) {
     let cells = |line: &str| -> Vec<String> { line.split('|').map(|cell| cell.trim().to_owned()).collect() };
     let mut lines = report.lines().skip_while(|line| *line != title).skip(1);
     let titles = cells(lines.next().unwrap());
@@ -109,16 +109,16 @@ fn table(report: &str, title: &str) -> (Vec<String>, Vec<Vec<String>>, Vec<Strin
 }
 
 #[test]
-fn text_reports_have_their_form() {
+fn text_reports_have_the_format_of_diskspd() {
     for seed in &SEEDS {
-        let Some(folder) = OnDrive::new("seeds-text") else {
+        let Some(folder) = DriveFolder::new("seeds-text") else {
             return;
         };
         let (ran, typed, paths) = seed.run(&folder, "");
         let report = &ran.out;
         let echo = format!("\nCommand Line: diskspd.exe {typed}\n\nInput parameters:\n\n\ttimespan:   1\n");
         assert!(report.starts_with(&echo), "{report}");
-        in_order(
+        check_lines_in_order(
             report,
             &[
                 "\tmeasuring latency",
@@ -135,7 +135,7 @@ fn text_reports_have_their_form() {
                 "  %-ile |  Read (ms) | Write (ms) | Total (ms)",
             ],
         );
-        let tables = ["Total IO", "Read IO", "Write IO"].map(|title| table(report, title));
+        let tables = ["Total IO", "Read IO", "Write IO"].map(|title| parse_table(report, title));
         let number = |cell: &String| cell.parse::<f64>().unwrap_or_else(|_| panic!("{cell}: {report}"));
         for (titles, rows, total) in &tables {
             assert_eq!(titles[1..], *seed.columns, "{report}");
@@ -169,9 +169,9 @@ fn text_reports_have_their_form() {
 }
 
 #[test]
-fn documents_have_their_form() {
+fn xml_reports_have_the_format_of_diskspd() {
     for seed in &SEEDS {
-        let Some(folder) = OnDrive::new("seeds-xml") else {
+        let Some(folder) = DriveFolder::new("seeds-xml") else {
             return;
         };
         let (ran, typed, paths) = seed.run(&folder, "-Rxml ");
@@ -206,9 +206,9 @@ fn documents_have_their_form() {
     }
 }
 
-/// With the directory made first, the path of the first document needs no change at all.
+/// In an existing directory, the path of the first document needs no change.
 #[test]
-fn a_path_of_a_cluster_is_a_path() {
+fn a_path_of_cluster_storage_can_be_tested() {
     let folder = std::path::Path::new(r"C:\ClusterStorage\fathom-test01\targetfile");
     std::fs::create_dir_all(folder).unwrap();
     let file = folder.join("IO.dat");

@@ -31,12 +31,14 @@ struct Removal {
 }
 
 impl Cleanup {
-    pub(super) fn remove_temporary(&mut self, file: TempFile) -> &TempFile {
+    /// Adds a temporary file to remove.
+    pub(super) fn add_temporary(&mut self, file: TempFile) -> &TempFile {
         self.temporary.push(file);
         &self.temporary[self.temporary.len() - 1]
     }
 
-    pub(super) fn remove_tree(&mut self, tree: TempTree) {
+    /// Adds a tree to remove, unless it is kept.
+    pub(super) fn add_tree(&mut self, tree: TempTree) {
         self.trees.push(tree);
     }
 
@@ -50,7 +52,8 @@ impl Cleanup {
         self.trees.drain(..).filter_map(|mut tree| tree.remove()).collect()
     }
 
-    pub(super) fn remove_named(&mut self, path: PathBuf, id: Option<FileId>) {
+    /// Adds a file to remove according to the plan.
+    pub(super) fn add_named(&mut self, path: PathBuf, id: Option<FileId>) {
         self.named.retain(|named| named.path != path);
         self.named.push(Removal { path, id });
     }

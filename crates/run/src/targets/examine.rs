@@ -94,7 +94,7 @@ pub(super) fn examine_one(plan: &Plan, number: usize, target: &Target) -> Result
             return Ok(found(path, None, 0, action));
         }
         Err(source) => {
-            return Err(TargetError::Look {
+            return Err(TargetError::Examine {
                 path: target.path.clone(),
                 source,
             });
@@ -163,18 +163,18 @@ pub(super) struct PathFacts {
 /// Determines kind and size of a path from its open file. Opens only storage: a pipe would wait for
 /// its other end, and opening a terminal or a tape has side effects.
 pub(super) fn identify(path: &Path, name: &str) -> Result<PathFacts, TargetError> {
-    let look_error = |source| TargetError::Look {
+    let examine_error = |source| TargetError::Examine {
         path: name.to_owned(),
         source,
     };
     let facts = |kind, size, mark| PathFacts { kind, size, mark };
-    let kind = sys::facts::kind_of(path).map_err(look_error)?;
+    let kind = sys::facts::kind_of(path).map_err(examine_error)?;
     if !matches!(kind, FileKind::Regular | FileKind::BlockDevice) {
         return Ok(facts(kind, 0, MarkState::Unmarked));
     }
     match sys::file::open_without_waiting(path) {
         Ok(file) => {
-            let (kind, _, size) = sys::file::identify(&file).map_err(look_error)?;
+            let (kind, _, size) = sys::file::identify(&file).map_err(examine_error)?;
             let mark = match kind {
                 FileKind::Regular => marker::inspect(&file),
                 _ => MarkState::Unmarked,
@@ -183,7 +183,7 @@ pub(super) fn identify(path: &Path, name: &str) -> Result<PathFacts, TargetError
         }
         // A device that cannot be opened is reported in more detail later.
         Err(_) if kind == FileKind::BlockDevice => Ok(facts(kind, 0, MarkState::Unmarked)),
-        Err(error) => Err(look_error(error)),
+        Err(error) => Err(examine_error(error)),
     }
 }
 
@@ -257,11 +257,11 @@ pub(super) fn broken_rule(total: u64, available: u64) -> &'static str {
 
 /// The size of a file to create in a folder, checked against the free space.
 pub(super) fn size_in(folder: &Path, requested_size: Option<u64>, name: &str) -> Result<u64, TargetError> {
-    let look_error = |source| TargetError::Look {
+    let examine_error = |source| TargetError::Examine {
         path: name.to_owned(),
         source,
     };
-    let (total, available) = sys::file::space(folder).map_err(look_error)?;
+    let (total, available) = sys::file::space(folder).map_err(examine_error)?;
     let fillable = fillable_bytes(total, available);
     let size = match requested_size {
         Some(size) => size,

@@ -113,9 +113,9 @@ pub enum TargetError {
         /// The path.
         path: String,
     },
-    /// The system refuses to examine it.
+    /// The system cannot examine the path.
     #[error("cannot examine {path}: {source}")]
-    Look {
+    Examine {
         /// The path.
         path: String,
         /// The system's error.
@@ -156,14 +156,14 @@ impl TargetError {
                 })
             }
             TargetError::NoSpace { .. } => Some("free some space, or set a smaller size".into()),
-            TargetError::Look { path, source } if source.kind() == std::io::ErrorKind::PermissionDenied => {
+            TargetError::Examine { path, source } if source.kind() == std::io::ErrorKind::PermissionDenied => {
                 let help = match path.starts_with("/dev/") {
                     true => sys::native_facts::PRIVILEGED,
                     false => sys::native_facts::PRIVILEGED_FILE,
                 };
                 Some(help.into())
             }
-            TargetError::Look { .. } | TargetError::Replaced { .. } | TargetError::Refused { .. } => None,
+            TargetError::Examine { .. } | TargetError::Replaced { .. } | TargetError::Refused { .. } => None,
             TargetError::Fill(error) => match error.errno() {
                 Some(sys::file::NO_SPACE) => Some("free some space, or set a smaller size".into()),
                 Some(sys::file::TOO_LARGE) => Some("raise the limit (ulimit -f), or use a smaller size".into()),

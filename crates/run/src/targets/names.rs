@@ -38,7 +38,7 @@ pub(super) fn examine_name(
     directory: bool,
 ) -> Result<Examined, TargetError> {
     let path = PathBuf::from(&target.path);
-    let look_error = |source| TargetError::Look {
+    let examine_error = |source| TargetError::Examine {
         path: target.path.clone(),
         source,
     };
@@ -46,7 +46,7 @@ pub(super) fn examine_name(
         Ok(FileKind::Directory) => (Some(FileKind::Directory), 0),
         Ok(_) => identify(&path, &target.path).map(|seen| (Some(seen.kind), seen.size))?,
         Err(error) if error.kind() == ErrorKind::NotFound => (None, 0),
-        Err(error) => return Err(look_error(error)),
+        Err(error) => return Err(examine_error(error)),
     };
     Ok(Examined {
         number,
@@ -92,7 +92,7 @@ impl Preparation<'_> {
             // Two jobs may need the same directory.
             && source.kind() != ErrorKind::AlreadyExists
         {
-            return Err(TargetError::Look {
+            return Err(TargetError::Examine {
                 path: examined.path.display().to_string(),
                 source,
             });

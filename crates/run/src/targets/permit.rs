@@ -206,7 +206,7 @@ fn request_one(plan: &Plan, guard: &Guard<'_>, examined: Examined) -> Result<Ans
         Err(ClaimError::Refused(refusal)) => Ok((target_decision(examined, Decision::Refused(refusal)), None)),
         Err(ClaimError::Open(error)) => match guard.decide_unopened(&examined.path, intent) {
             Decision::Refused(refusal) => Ok((target_decision(examined, Decision::Refused(refusal)), None)),
-            Decision::Allowed { .. } => Err(TargetError::Look {
+            Decision::Allowed { .. } => Err(TargetError::Examine {
                 path: error.path.display().to_string(),
                 source: error.source,
             }),

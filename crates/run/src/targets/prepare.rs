@@ -114,7 +114,7 @@ impl Preparation<'_> {
                     (ReadyKind::Path(path), facts_without_file(target, "name", *size), None)
                 }
                 TargetKind::Tree { tree } => {
-                    let made = self.make_tree(number, tree, ready, watcher)?;
+                    let made = self.create_tree(number, tree, ready, watcher)?;
                     (made, super::survey::tree_facts(self.system, &target.path, tree), None)
                 }
                 // The examination has refused templates already.
@@ -267,7 +267,7 @@ fn facts_without_file(target: &Target, kind: &str, size: Bytes) -> TargetFacts {
 
 /// Opens a prepared target for examination.
 fn reopen(examined: &Examined, expected: Option<Identity>) -> Result<File, TargetError> {
-    let file = File::open(&examined.path, OpenOptions::to_inspect(false)).map_err(|error| TargetError::Look {
+    let file = File::open(&examined.path, OpenOptions::to_inspect(false)).map_err(|error| TargetError::Examine {
         path: examined.path.display().to_string(),
         source: error.source,
     })?;
@@ -426,7 +426,7 @@ fn create_temporary(
         errno: error.raw_os_error(),
         written: Bytes(0),
     })?;
-    let identity = ready.cleanup.remove_temporary(file).identity();
+    let identity = ready.cleanup.add_temporary(file).identity();
     temp_file::remove_leftovers(&examined.path, watcher);
     Ok(identity)
 }
@@ -434,7 +434,7 @@ fn create_temporary(
 /// Schedules the removal of a file according to the plan.
 pub(super) fn schedule_removal(target: &Target, examined: &Examined, id: Option<FileId>, cleanup: &mut Cleanup) {
     if is_removed(target) && !matches!(examined.kind, Some(FileKind::BlockDevice | FileKind::CharacterDevice)) {
-        cleanup.remove_named(examined.path.clone(), id);
+        cleanup.add_named(examined.path.clone(), id);
     }
 }
 

@@ -1,9 +1,9 @@
-//! Trees of files: created in a directory that the user named, and removed at the end of the
-//! command.
+//! Creates trees of files for a run. A tree is in a directory that the user named, and is removed
+//! at the end of the command.
 //!
 //! A tree has its own root directory, accessible only to this user. A marker file in the root is a
 //! [`TempFile`], which also identifies the tree: an unlocked marker belongs to a killed run. Only
-//! files and directories with names of a tree are removed; if there are others, the root stays.
+//! files and directories with the names of a tree are removed. If there are others, the root stays.
 
 use std::fs;
 use std::io::Write;
@@ -31,18 +31,18 @@ use super::{Action, Examined, FillError, TargetError};
 use crate::file_claims::{FileClaims, FileState};
 use crate::worker::ReadyKind;
 
-/// The name of the marker, in the form of temporary files, so that its mark is read in the same
-/// way.
+/// The name of the marker. It has the form of temporary files, so that its mark is read in the
+/// same way.
 const MARKER: &str = "fathom-0-0.dat";
 /// The suffix of a root's name.
 const SUFFIX: &str = ".tree";
 /// The name of the root of a kept tree, different from those of temporary trees.
 const KEPT_ROOT: &str = "fathom-kept.tree";
-/// Rule of a finding: some files are not used.
+/// The rule of the finding that some files are not used.
 pub const SHORT_FILES: &str = "SHORT-FILES";
 /// Bytes written at once.
 const CHUNK: usize = 1 << 20;
-/// An empty root is removed only at this age; a younger one may be about to receive its marker.
+/// The minimum age of an empty root to remove. A younger root may not have its marker yet.
 const EMPTY_ROOT_GRACE: Duration = Duration::from_secs(60);
 
 /// A tree on the disk. Dropping it removes it.
@@ -68,14 +68,14 @@ impl TempTree {
         Ok(tree)
     }
 
-    /// Opens the kept tree of an earlier run, which must have an unlocked marker of ours.
+    /// Opens the kept tree of an earlier run. It must have an unlocked marker of fathom.
     fn open_kept(path: &Path) -> Result<TempTree, TargetError> {
         let unfit = |what, help: &str| TargetError::Unfit {
             path: path.display().to_string(),
             what,
             help: help.into(),
         };
-        let root = TreeRoot::open(path).map_err(|source| TargetError::Look {
+        let root = TreeRoot::open(path).map_err(|source| TargetError::Examine {
             path: path.display().to_string(),
             source,
         })?;
@@ -93,7 +93,7 @@ impl TempTree {
         })
     }
 
-    /// Removes it unless it is kept. Returns a finding if foreign files remain.
+    /// Removes the tree unless it is kept. Returns a finding if foreign files remain.
     pub(super) fn remove(&mut self) -> Option<Finding> {
         if self.is_kept {
             if let Some(marker) = self.marker.take() {
@@ -101,7 +101,7 @@ impl TempTree {
             }
             return None;
         }
-        let kept = remove(&self.root, &self.path, self.marker.take())?;
+        let kept = remove_root(&self.root, &self.path, self.marker.take())?;
         Some(Finding::new("LEFTOVER", Severity::Warning, kept))
     }
 }
@@ -114,8 +114,8 @@ impl Drop for TempTree {
     }
 }
 
-/// Removes a tree with its marker. Returns what remains, in a sentence.
-fn remove(root: &TreeRoot, path: &Path, marker: Option<TempFile>) -> Option<String> {
+/// Removes a tree with its marker. Returns a sentence about what remains, if anything.
+fn remove_root(root: &TreeRoot, path: &Path, marker: Option<TempFile>) -> Option<String> {
     let name = path.display();
     match root.remove_contents(MARKER) {
         Ok(0) => {
@@ -138,8 +138,8 @@ fn remove(root: &TreeRoot, path: &Path, marker: Option<TempFile>) -> Option<Stri
     }
 }
 
-/// An unused path for the root; that of an earlier run of this process may still exist.
-fn free_path(folder: &Path, number: usize) -> PathBuf {
+/// Returns an unused path for a root. The root of an earlier run of this process may still exist.
+fn unused_root_path(folder: &Path, number: usize) -> PathBuf {
     let path = |round: usize| temp_file::path_in(folder, number + (round << 16)).with_extension(&SUFFIX[1..]);
     (0..).map(path).find(|path| !path.exists()).unwrap_or_else(|| path(0))
 }
@@ -166,16 +166,16 @@ pub(super) fn examine_tree(
             let help = "a file tree needs an existing directory; check the spelling".into();
             return Err(TargetError::Missing { path, help });
         }
-        Err(source) => return Err(TargetError::Look { path, source }),
+        Err(source) => return Err(TargetError::Examine { path, source }),
     }
     if tree.kept != Some(KeptTree::Existing) {
-        size_in(&folder, Some(max_size(plan, number, tree)), &target.path)?;
+        size_in(&folder, Some(max_tree_size(plan, number, tree)), &target.path)?;
     }
     Ok(Examined {
         number,
         path: match tree.kept {
             Some(_) => folder.join(KEPT_ROOT),
-            None => free_path(&folder, number),
+            None => unused_root_path(&folder, number),
         },
         kind: None,
         size: 0,
@@ -188,10 +188,11 @@ pub(super) fn examine_tree(
     })
 }
 
-/// The maximum size of a tree's files, with the growth by `append`, see [`OpenTree::append_limit`].
-fn max_size(plan: &Plan, number: usize, tree: &FileTree) -> u64 {
+/// Returns the maximum size of a tree's files. It includes the growth by `append`, see
+/// [`OpenTree::append_limit`].
+fn max_tree_size(plan: &Plan, number: usize, tree: &FileTree) -> u64 {
     let bytes = tree.total_size().0;
-    let block = works(plan, number).filter_map(|work| {
+    let block = file_works(plan, number).filter_map(|work| {
         let appends = |group: &FileGroup| group.operations.contains(&FileOperationKind::Append);
         work.groups.iter().any(appends).then_some(work.block.0)
     });
@@ -202,23 +203,23 @@ fn max_size(plan: &Plan, number: usize, tree: &FileTree) -> u64 {
 
 impl Preparation<'_> {
     /// Creates a tree, and removes leftovers of killed runs in the same directory.
-    pub(super) fn make_tree(
+    pub(super) fn create_tree(
         &self,
         number: usize,
         tree: &FileTree,
         ready: &mut ReadyTargets,
         watcher: &mut dyn FnMut(Event),
     ) -> Result<ReadyKind, TargetError> {
-        let Some((one, _)) = self.permitted_target(number) else {
+        let Some((examined, _)) = self.permitted_target(number) else {
             return Err(TargetError::Missing {
                 path: self.plan.targets[number].path.clone(),
                 help: "it was not examined before".into(),
             });
         };
-        remove_leftover_trees(&one.path, watcher);
+        remove_leftover_trees(&examined.path, watcher);
         let failed = |path: String, written: u64| {
             move |error: std::io::Error| match error.kind() {
-                std::io::ErrorKind::Interrupted => FillError::Interrupted(one.path.display().to_string()),
+                std::io::ErrorKind::Interrupted => FillError::Interrupted(examined.path.display().to_string()),
                 _ => FillError::File {
                     what: "cannot create",
                     path,
@@ -229,15 +230,16 @@ impl Preparation<'_> {
         };
         let start = self.clock.now();
         if let Some(kept) = tree.kept {
-            return self.open_kept_tree(&one.path, (number, tree, kept), ready, watcher);
+            return self.open_kept_tree(&examined.path, (number, tree, kept), ready, watcher);
         }
-        let temporary = TempTree::create(&one.path, false).map_err(failed(one.path.display().to_string(), 0))?;
+        let temporary =
+            TempTree::create(&examined.path, false).map_err(failed(examined.path.display().to_string(), 0))?;
         let root = Arc::clone(&temporary.root);
-        ready.cleanup.remove_tree(temporary);
-        fill(&root, tree, self.plan.seed, self.interrupt)
-            .map_err(|(name, written, error)| failed(one.path.join(name).display().to_string(), written)(error))?;
+        ready.cleanup.add_tree(temporary);
+        fill_tree(&root, tree, self.plan.seed, self.interrupt)
+            .map_err(|(name, written, error)| failed(examined.path.join(name).display().to_string(), written)(error))?;
         watcher(Event::Prepared {
-            target: one.path.display().to_string(),
+            target: examined.path.display().to_string(),
             how: format!(
                 "{} files in {} directories created for this run",
                 tree.prefilled_count(),
@@ -246,7 +248,7 @@ impl Preparation<'_> {
             took_ns: Nanos(self.clock.now().0 - start.0),
         });
         Ok(ReadyKind::Tree {
-            path: one.path.clone(),
+            path: examined.path.clone(),
             tree: OpenTree {
                 root,
                 shape: tree.clone(),
@@ -256,8 +258,8 @@ impl Preparation<'_> {
     }
 }
 
-/// Refuses a tree with a symbolic link in place of a directory, which operations would follow out
-/// of the tree.
+/// Refuses a tree with a symbolic link in place of a directory. Operations would follow the link
+/// out of the tree.
 fn refuse_links(path: &Path, root: &TreeRoot, tree: &FileTree) -> Result<(), TargetError> {
     let mut name = String::new();
     for directory in 0..tree.directory_count() {
@@ -282,7 +284,7 @@ impl Preparation<'_> {
         ready: &mut ReadyTargets,
         watcher: &mut dyn FnMut(Event),
     ) -> Result<ReadyKind, TargetError> {
-        let failed = |source| TargetError::Look {
+        let failed = |source| TargetError::Examine {
             path: path.display().to_string(),
             source,
         };
@@ -293,9 +295,9 @@ impl Preparation<'_> {
         };
         let root = Arc::clone(&opened.root);
         // A tree that was never created has no operations and leaves nothing behind.
-        let has_nothing = is_missing && kept == KeptTree::Existing && !makes_directories(self.plan, number);
+        let has_nothing = is_missing && kept == KeptTree::Existing && !creates_directories(self.plan, number);
         opened.is_kept = kept != KeptTree::Removed && !has_nothing;
-        ready.cleanup.remove_tree(opened);
+        ready.cleanup.add_tree(opened);
         refuse_links(path, &root, tree)?;
         if kept == KeptTree::Emptied {
             root.remove_contents(MARKER).map_err(failed)?;
@@ -353,7 +355,7 @@ impl Preparation<'_> {
     }
 }
 
-/// Reports files that are not used.
+/// Reports files that are too short to be used.
 fn report_short_files(path: &Path, short: usize, all: usize, watcher: &mut dyn FnMut(Event)) {
     let what = format!(
         "{short} of {all} files in {} are shorter than the tree defines, so they are not used",
@@ -364,7 +366,7 @@ fn report_short_files(path: &Path, short: usize, all: usize, watcher: &mut dyn F
     });
 }
 
-/// The size of each existing file of a tree.
+/// Returns the size of each file of a tree. `None` if the file does not exist.
 fn existing_sizes(root: &TreeRoot, tree: &FileTree) -> Vec<Option<u64>> {
     let mut name = String::new();
     (0..tree.file_count() as u32)
@@ -375,7 +377,7 @@ fn existing_sizes(root: &TreeRoot, tree: &FileTree) -> Vec<Option<u64>> {
         .collect()
 }
 
-/// All streams on this tree.
+/// Returns all streams on this tree.
 fn streams_on(plan: &Plan, number: usize) -> impl Iterator<Item = &Stream> {
     let streams = plan
         .jobs()
@@ -384,12 +386,12 @@ fn streams_on(plan: &Plan, number: usize) -> impl Iterator<Item = &Stream> {
     streams.filter(move |stream| stream.target.ids().iter().any(|id| id.0 as usize == number))
 }
 
-/// The operations of all streams on this tree.
-fn works(plan: &Plan, number: usize) -> impl Iterator<Item = &FileWork> {
+/// Returns the file operations of all streams on this tree.
+fn file_works(plan: &Plan, number: usize) -> impl Iterator<Item = &FileWork> {
     streams_on(plan, number).filter_map(|stream| stream.files.as_ref())
 }
 
-/// The path of a file of a kept tree, below the directory that the user named.
+/// Returns the path of a kept tree's file in the directory that the user named.
 pub fn kept_file_path(folder: &Path, tree: &FileTree, file: u32) -> PathBuf {
     let mut name = String::new();
     tree.write_file_path(file, false, &mut name);
@@ -410,12 +412,12 @@ fn needs_whole_files(plan: &Plan, number: usize) -> bool {
 }
 
 /// True if a job creates directories of this tree.
-fn makes_directories(plan: &Plan, number: usize) -> bool {
-    works(plan, number).any(|work| work.kinds().contains(&FileOperationKind::Mkdir))
+fn creates_directories(plan: &Plan, number: usize) -> bool {
+    file_works(plan, number).any(|work| work.kinds().contains(&FileOperationKind::Mkdir))
 }
 
-/// Creates the directories, and the files that exist at first.
-fn fill(
+/// Creates the directories, and the files that exist when the run starts.
+fn fill_tree(
     root: &TreeRoot,
     tree: &FileTree,
     seed: u64,
@@ -474,8 +476,8 @@ fn create_directories(
 }
 
 /// Removes trees of killed runs in the same directory, and reports each.
-fn remove_leftover_trees(near: &Path, watcher: &mut dyn FnMut(Event)) {
-    let Ok(entries) = fs::read_dir(super::parent_folder(near)) else {
+fn remove_leftover_trees(new_root: &Path, watcher: &mut dyn FnMut(Event)) {
+    let Ok(entries) = fs::read_dir(super::parent_folder(new_root)) else {
         return;
     };
     for path in entries.flatten().map(|entry| entry.path()) {
@@ -494,7 +496,7 @@ fn remove_leftover_trees(near: &Path, watcher: &mut dyn FnMut(Event)) {
         let Some(marker) = temp_file::open_leftover(&path.join(MARKER)) else {
             continue;
         };
-        let what = remove(&root, &path, Some(marker))
+        let what = remove_root(&root, &path, Some(marker))
             .unwrap_or_else(|| format!("removed {}, a file tree left by a killed run", path.display()));
         watcher(Event::Notice {
             finding: Finding::new("LEFTOVER", Severity::Note, what),

@@ -1,6 +1,6 @@
 //! The checksums of fio's verification, byte for byte as fio writes them.
 //!
-//! Some of them differ from the algorithm of the same name, and must be reproduced so that each
+//! Some checksums differ from the algorithm of the same name. They are reproduced so that each
 //! program accepts the other's data. fio's `crc32` is not reflected and begins with 0. `crc32c` is
 //! not inverted at its end. `sha1` has its words in native byte order. `sha256` and `sha512` store
 //! the working buffer instead of the digest. For SHA-256, that is the last padded block, its start
@@ -12,7 +12,7 @@ use model::plan::VerifyMethod;
 use sha2::block_api::compress256;
 use sha3::{Sha3_224, Sha3_256, Sha3_384, Sha3_512};
 
-/// A CRC with tables for sixteen bytes at a time.
+/// A CRC that processes sixteen bytes at a time with tables.
 type Crc<W> = crc::Crc<W, crc::Table<16>>;
 
 static CRC64: Crc<u64> = Crc::<u64>::new(&crc::CRC_64_REDIS);
@@ -77,7 +77,7 @@ impl Checksum {
     }
 }
 
-/// Computes a checksum to measure its speed. SHA-256 and SHA-512 are the full digests here.
+/// Computes a checksum to measure its speed. Computes the full digests of SHA-256 and SHA-512.
 pub fn compute(method: VerifyMethod, data: &[u8]) {
     match method {
         VerifyMethod::Sha256 => drop(std::hint::black_box(sha2::Sha256::digest(data))),
@@ -86,7 +86,7 @@ pub fn compute(method: VerifyMethod, data: &[u8]) {
     }
 }
 
-/// Bytes of the field that holds the checksum.
+/// Returns the length in bytes of the checksum's field.
 pub(super) fn width(method: VerifyMethod) -> usize {
     match method {
         VerifyMethod::Md5 => 16,
@@ -105,13 +105,12 @@ pub(super) fn width(method: VerifyMethod) -> usize {
     }
 }
 
-/// CRC-32C without the inversion at its end.
+/// Computes CRC-32C without the inversion at its end.
 pub(super) fn crc32c(data: &[u8]) -> u32 {
     !crc32c::crc32c(data)
 }
 
-/// True if fio's field misses most errors, so that the record of the block must hold another
-/// hash.
+/// True if fio's checksum misses most errors. Then the record of a block needs another hash.
 pub(super) fn needs_extra_hash(method: VerifyMethod) -> bool {
     method == VerifyMethod::Sha512
 }

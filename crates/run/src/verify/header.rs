@@ -8,7 +8,7 @@ use model::plan::VerifyMethod;
 use super::checksum::crc32c;
 
 const MAGIC: u16 = 0xacca;
-/// The byte of the new form at the position of the old form's low half of the kind.
+/// The byte of the new form at the position of the old form's kind.
 const VERSION: u8 = 0x81;
 
 /// The layout of a header.
@@ -31,7 +31,7 @@ pub(super) struct Header {
     pub(super) job: u16,
 }
 
-/// The expected fields of a header; an absent one is not checked.
+/// The expected fields of a header. An absent field is not checked.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Expected {
     pub(super) length: u32,
@@ -41,7 +41,7 @@ pub(super) struct Expected {
 }
 
 impl Form {
-    /// Bytes of the header, without the checksum that follows it.
+    /// Returns the length of the header in bytes, without the checksum that follows it.
     pub(super) fn bytes(self) -> usize {
         match self {
             Form::Current => 48,
@@ -49,15 +49,15 @@ impl Form {
         }
     }
 
-    /// The form of a header; the new one unless it is clearly old.
-    pub(super) fn recognise(piece: &[u8]) -> Form {
+    /// Detects the form of a header. Returns the new form unless the header is clearly old.
+    pub(super) fn detect(piece: &[u8]) -> Form {
         let old = piece[2] != VERSION && piece[3] == 0;
         if old { Form::Old } else { Form::Current }
     }
 }
 
-/// fio's number of a method.
-fn kind(method: VerifyMethod) -> u8 {
+/// Returns fio's number of a method.
+fn method_number(method: VerifyMethod) -> u8 {
     match method {
         VerifyMethod::Header => 1,
         VerifyMethod::Md5 => 2,
@@ -80,14 +80,14 @@ fn kind(method: VerifyMethod) -> u8 {
     }
 }
 
-/// The seed in the header at the beginning of a piece, if there is one.
-pub(crate) fn seed_in(piece: &[u8]) -> Option<u64> {
+/// Reads the seed from the header of a piece. `None` if there is no header.
+pub(crate) fn read_seed(piece: &[u8]) -> Option<u64> {
     let seed = piece.get(8..16)?.try_into().ok()?;
     (piece[..2] == MAGIC.to_ne_bytes()).then(|| u64::from_ne_bytes(seed))
 }
 
-/// The write number in such a header.
-pub(super) fn number_in(piece: &[u8]) -> Option<u64> {
+/// Reads the write number from the header of a piece. `None` if there is no header.
+pub(super) fn read_write_number(piece: &[u8]) -> Option<u64> {
     let number = piece.get(32..40)?.try_into().ok()?;
     (piece[..2] == MAGIC.to_ne_bytes()).then(|| u64::from_ne_bytes(number))
 }
@@ -102,8 +102,8 @@ impl Header {
         };
         put(&MAGIC.to_ne_bytes());
         match form {
-            Form::Current => put(&[VERSION, kind(method)]),
-            Form::Old => put(&u16::from(kind(method)).to_ne_bytes()),
+            Form::Current => put(&[VERSION, method_number(method)]),
+            Form::Old => put(&u16::from(method_number(method)).to_ne_bytes()),
         }
         put(&self.length.to_ne_bytes());
         put(&self.seed.to_ne_bytes());
@@ -132,31 +132,31 @@ impl Header {
         if found != MAGIC {
             return Err(BlockFault::Magic { found, expected: MAGIC });
         }
-        let form = Form::recognise(piece);
+        let form = Form::detect(piece);
         let word = |at: usize| u64::from(u32::from_ne_bytes(std::array::from_fn(|index| piece[at + index])));
         let long = |at: usize| u64::from_ne_bytes(std::array::from_fn(|index| piece[at + index]));
-        let must = |field: HeaderField, found: u64, expected: u64| {
+        let require = |field: HeaderField, found: u64, expected: u64| {
             if found == expected {
                 return Ok(());
             }
             Err(BlockFault::Header { field, found, expected })
         };
-        must(HeaderField::Length, word(4), u64::from(expected_fields.length))?;
+        require(HeaderField::Length, word(4), u64::from(expected_fields.length))?;
         if let Some(seed) = expected_fields.seed {
-            must(HeaderField::Seed, long(8), seed)?;
+            require(HeaderField::Seed, long(8), seed)?;
         }
-        must(HeaderField::Offset, long(16), expected_fields.offset)?;
+        require(HeaderField::Offset, long(16), expected_fields.offset)?;
         if let Some(number) = expected_fields.number {
             match form {
-                Form::Current => must(HeaderField::Number, long(32), number)?,
+                Form::Current => require(HeaderField::Number, long(32), number)?,
                 Form::Old => {
                     let found = u16::from_ne_bytes([piece[34], piece[35]]);
-                    must(HeaderField::Number, u64::from(found), number & 0xffff)?;
+                    require(HeaderField::Number, u64::from(found), number & 0xffff)?;
                 }
             }
         }
         let end = form.bytes() - 4;
-        must(HeaderField::Checksum, word(end), u64::from(crc32c(&piece[..end])))?;
+        require(HeaderField::Checksum, word(end), u64::from(crc32c(&piece[..end])))?;
         Ok(form)
     }
 }

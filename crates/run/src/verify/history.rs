@@ -1,7 +1,7 @@
 //! The writes of a stream that are not verified yet. Blocks are verified in the order of their
 //! writes. If blocks may be rewritten, a later write replaces all blocks that it overlaps, and
-//! blocks are verified by position, as in fio. Some blocks may be discarded before verification,
-//! and unflushed ones excluded.
+//! blocks are verified by position, as in fio. Blocks may be discarded before verification, and
+//! unflushed blocks may be excluded.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -9,7 +9,7 @@ use super::Block;
 
 /// A written block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Written {
+pub(crate) struct WrittenBlock {
     /// The file, counted within the stream.
     pub(crate) file: u32,
     pub(crate) block: Block,
@@ -19,11 +19,12 @@ pub(crate) struct Written {
 #[derive(Debug)]
 pub(crate) struct History {
     entries: Entries,
-    /// The number of writes so far.
-    noted: u64,
-    /// How many of them have completed.
-    ended: u64,
-    /// Number of the first completed writes that were flushed; absent if irrelevant.
+    /// The number of submitted writes.
+    issued: u64,
+    /// The number of completed writes and trims.
+    completed: u64,
+    /// The number of flushed writes, in order of completion. Absent if unflushed writes are
+    /// verified too.
     flushed: Option<u64>,
     /// Blocks to discard, the oldest first.
     to_trim: VecDeque<Note>,
@@ -31,8 +32,9 @@ pub(crate) struct History {
 
 #[derive(Debug)]
 enum Entries {
-    /// No block is rewritten: ordered by age.
+    /// In the order of submission, because no block is rewritten.
     InOrder(Queue),
+    /// By file and offset.
     ByPosition(BTreeMap<(u32, u64), Entry>),
 }
 
@@ -40,15 +42,15 @@ enum Entries {
 #[derive(Debug, Default)]
 struct Queue {
     entries: VecDeque<Entry>,
-    /// The number of the first one.
+    /// The number of the first entry.
     first: u64,
-    /// How many of them are removed.
-    gone: usize,
+    /// The number of entries in the state `Removed`.
+    removed: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {
-    written: Written,
+    written: WrittenBlock,
     id: u64,
     state: State,
 }
@@ -57,13 +59,13 @@ struct Entry {
 enum State {
     /// Its write or trim is in flight.
     InFlight,
-    /// Completed, after this many other writes.
+    /// It has completed, after this many other operations.
     Done(u64),
-    /// It failed, or needs no verification any more.
-    Gone,
+    /// It failed, or no longer needs verification.
+    Removed,
 }
 
-/// Identifies a write until it has completed.
+/// Identifies a write in the history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Note {
     file: u32,
@@ -76,39 +78,39 @@ pub(crate) struct Note {
 pub(crate) struct FlushMark(u64);
 
 impl History {
-    /// An empty history. `repeats`: blocks may be rewritten; `flushed_only`: only flushed blocks
-    /// are verified.
-    pub(crate) fn new(repeats: bool, flushed_only: bool) -> History {
-        let entries = match repeats {
+    /// Creates an empty history. `rewrites`: blocks may be rewritten. `flushed_only`: only flushed
+    /// blocks are verified.
+    pub(crate) fn new(rewrites: bool, flushed_only: bool) -> History {
+        let entries = match rewrites {
             false => Entries::InOrder(Queue::default()),
             true => Entries::ByPosition(BTreeMap::new()),
         };
         History {
             entries,
-            noted: 0,
-            ended: 0,
+            issued: 0,
+            completed: 0,
             flushed: flushed_only.then_some(0),
             to_trim: VecDeque::new(),
         }
     }
 
-    /// The number of blocks to verify.
+    /// Returns the number of blocks to verify.
     pub(crate) fn len(&self) -> usize {
         match &self.entries {
-            Entries::InOrder(queue) => queue.entries.len() - queue.gone,
+            Entries::InOrder(queue) => queue.entries.len() - queue.removed,
             Entries::ByPosition(entries) => entries.len(),
         }
     }
 
     /// True if blocks may be rewritten.
-    pub(crate) fn repeats(&self) -> bool {
+    pub(crate) fn has_rewrites(&self) -> bool {
         matches!(self.entries, Entries::ByPosition(_))
     }
 
-    /// Records a submitted write. `trim`: its block will be discarded later.
-    pub(crate) fn record_issued(&mut self, written: Written, trim: bool) -> Note {
-        let id = self.noted;
-        self.noted += 1;
+    /// Records a submitted write. `trim`: its block will be discarded before verification.
+    pub(crate) fn record_issued(&mut self, written: WrittenBlock, trim: bool) -> Note {
+        let id = self.issued;
+        self.issued += 1;
         let entry = Entry {
             written,
             id,
@@ -129,48 +131,52 @@ impl History {
         note
     }
 
-    /// Records a completed write; a failed one needs no verification.
+    /// Records a completed write. A failed write needs no verification.
     pub(crate) fn record_completed(&mut self, note: Note, success: bool) {
-        let state = if success { State::Done(self.ended) } else { State::Gone };
-        self.ended += 1;
+        let state = if success {
+            State::Done(self.completed)
+        } else {
+            State::Removed
+        };
+        self.completed += 1;
         self.entries.change(note, |entry| entry.state = state);
     }
 
-    /// The writes that a flush submitted now will cover.
+    /// Returns a mark for a flush that is submitted now.
     pub(crate) fn flush_mark(&self) -> FlushMark {
-        FlushMark(self.ended)
+        FlushMark(self.completed)
     }
 
-    /// Records the completion of such a flush.
+    /// Records the completion of a flush.
     pub(crate) fn record_flush(&mut self, mark: FlushMark) {
         if let Some(flushed) = &mut self.flushed {
             *flushed = mark.0.max(*flushed);
         }
     }
 
-    /// Drops unflushed writes, since no more flush will follow.
+    /// Drops unflushed writes when no more flushes follow.
     pub(crate) fn drop_unflushed(&mut self) {
         let Some(flushed) = self.flushed else { return };
         let is_kept = |entry: &Entry| matches!(entry.state, State::Done(order) if order < flushed);
         match &mut self.entries {
             Entries::InOrder(queue) => {
                 for entry in queue.entries.iter_mut().filter(|entry| !is_kept(entry)) {
-                    queue.gone += usize::from(entry.state != State::Gone);
-                    entry.state = State::Gone;
+                    queue.removed += usize::from(entry.state != State::Removed);
+                    entry.state = State::Removed;
                 }
             }
             Entries::ByPosition(entries) => entries.retain(|_, entry| is_kept(entry)),
         }
     }
 
-    /// The file of the oldest block to discard, if its write has completed.
+    /// Returns the file of the oldest block to discard, if its write has completed.
     pub(crate) fn next_file_to_trim(&mut self) -> Option<u32> {
         while let Some(note) = self.to_trim.front().copied() {
             match self.entries.find(note).map(|entry| entry.state) {
                 Some(State::Done(_)) => return Some(note.file),
                 Some(State::InFlight) => return None,
                 // It was rewritten or verified in the meantime, or its write failed.
-                Some(State::Gone) | None => drop(self.to_trim.pop_front()),
+                Some(State::Removed) | None => drop(self.to_trim.pop_front()),
             }
         }
         None
@@ -192,23 +198,23 @@ impl History {
 
     /// Records a completed trim. A discarded block is verified only if it must read as zeros.
     pub(crate) fn record_trim(&mut self, note: Note, reads_as_zeros: bool) {
-        let order = self.ended;
-        self.ended += 1;
+        let order = self.completed;
+        self.completed += 1;
         self.entries.change(note, |entry| {
             entry.written.block.zeros = true;
             entry.state = match reads_as_zeros {
                 true => State::Done(order),
-                false => State::Gone,
+                false => State::Removed,
             };
         });
     }
 
-    /// The file of the next block to verify, if its write has completed.
+    /// Returns the file of the next block to verify, if its write has completed.
     pub(crate) fn next_file(&mut self) -> Option<u32> {
         let flushed = self.flushed.unwrap_or(u64::MAX);
         match &mut self.entries {
             Entries::InOrder(queue) => {
-                queue.drop_gone();
+                queue.drop_removed();
                 let entry = queue.entries.front().filter(|entry| entry.is_ready(flushed))?;
                 Some(entry.written.file)
             }
@@ -219,8 +225,8 @@ impl History {
         }
     }
 
-    /// Takes the block of [`History::next_file`].
-    pub(crate) fn take_next(&mut self) -> Option<Written> {
+    /// Takes the next block to verify, see [`History::next_file`].
+    pub(crate) fn take_next(&mut self) -> Option<WrittenBlock> {
         let flushed = self.flushed.unwrap_or(u64::MAX);
         match &mut self.entries {
             Entries::InOrder(queue) => {
@@ -238,28 +244,32 @@ impl History {
 }
 
 impl Entry {
-    /// True if it can be verified, if this many of the first completed writes were flushed.
+    /// True if the block can be verified after the first `flushed` completions were flushed.
     fn is_ready(&self, flushed: u64) -> bool {
         matches!(self.state, State::Done(order) if order < flushed)
     }
 }
 
 impl Queue {
-    fn drop_gone(&mut self) {
-        while self.entries.pop_front_if(|entry| entry.state == State::Gone).is_some() {
+    fn drop_removed(&mut self) {
+        while self
+            .entries
+            .pop_front_if(|entry| entry.state == State::Removed)
+            .is_some()
+        {
             self.first += 1;
-            self.gone -= 1;
+            self.removed -= 1;
         }
     }
 
-    /// The index of a write, if it is still there.
+    /// Returns the index of a write. Its entry may no longer exist.
     fn index_of(&self, note: Note) -> Option<usize> {
         note.id.checked_sub(self.first).map(|index| index as usize)
     }
 }
 
 impl Entries {
-    /// A write that was not taken, dropped or replaced.
+    /// Returns a write unless it was taken, dropped or replaced.
     fn find(&self, note: Note) -> Option<&Entry> {
         match self {
             Entries::InOrder(queue) => queue.entries.get(queue.index_of(note)?),
@@ -269,7 +279,7 @@ impl Entries {
         }
     }
 
-    /// Changes such a write, and removes it if it is gone.
+    /// Changes a write unless it was taken, dropped or replaced. Drops it if it is now `Removed`.
     fn change(&mut self, note: Note, change: impl FnOnce(&mut Entry)) {
         match self {
             Entries::InOrder(queue) => {
@@ -277,9 +287,9 @@ impl Entries {
                 let Some(entry) = queue.entries.get_mut(index) else {
                     return;
                 };
-                let was_gone = entry.state == State::Gone;
+                let was_removed = entry.state == State::Removed;
                 change(entry);
-                queue.gone += usize::from(entry.state == State::Gone && !was_gone);
+                queue.removed += usize::from(entry.state == State::Removed && !was_removed);
             }
             Entries::ByPosition(entries) => {
                 let key = (note.file, note.offset);
@@ -287,7 +297,7 @@ impl Entries {
                     return;
                 };
                 change(entry);
-                if entry.state == State::Gone {
+                if entry.state == State::Removed {
                     entries.remove(&key);
                 }
             }
@@ -296,7 +306,7 @@ impl Entries {
 }
 
 /// Removes blocks that a write overlaps, even partly, as in fio.
-fn remove_overlapping(entries: &mut BTreeMap<(u32, u64), Entry>, written: &Written) {
+fn remove_overlapping(entries: &mut BTreeMap<(u32, u64), Entry>, written: &WrittenBlock) {
     let Block { offset, length, .. } = written.block;
     let end = (written.file, offset + u64::from(length));
     while let Some((key, entry)) = entries.range(..end).next_back() {

@@ -3,17 +3,17 @@
 use model::content::Filler;
 use model::mismatch::{BlockFault, HeaderField};
 
-use super::header::number_in;
+use super::header::read_write_number;
 use super::key_map::{Key, KeyMap, KeyState};
 use super::{Block, Checker, Fault};
 
-/// Minimum sector size; disks write whole sectors.
+/// Minimum size of the sectors that a disk writes as a whole.
 const SECTOR: u64 = 512;
 
-/// The result of a check.
+/// The result of the check of a key block.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Finding {
-    /// The new knowledge about the block.
+pub(crate) struct KeyCheck {
+    /// The updated key of the block.
     pub(crate) key: Key,
     /// True if the contents were compared.
     pub(crate) compared: bool,
@@ -22,51 +22,51 @@ pub(crate) struct Finding {
 
 /// Compares the data of a read with the map. A write that was in flight may have taken effect
 /// completely, not at all, or only in some sectors.
-pub(crate) fn check_key(map: &KeyMap, index: usize, checker: &Checker, filler: &Filler, data: &mut [u8]) -> Finding {
+pub(crate) fn check_key(map: &KeyMap, index: usize, checker: &Checker, filler: &Filler, data: &mut [u8]) -> KeyCheck {
     let key = map.key(index);
     let (new, old) = (
         map.block(index, key.generation()),
         map.block(index, key.previous_generation()),
     );
-    let found = |key: Key, compared: bool| Finding {
+    let without_fault = |key: Key, compared: bool| KeyCheck {
         key,
         compared,
         fault: None,
     };
     if key.state() == KeyState::Unknown {
-        return found(key, false);
+        return without_fault(key, false);
     }
-    let Some(fault) = fault_in(map, index, checker, &new, data) else {
-        return found(Key::new(key.generation(), KeyState::Written), true);
+    let Some(fault) = find_fault(map, index, checker, &new, data) else {
+        return without_fault(Key::new(key.generation(), KeyState::Written), true);
     };
     let unknown = Key::new(key.generation(), KeyState::Unknown);
     match key.state() {
-        KeyState::Writing => return found(unknown, false),
+        KeyState::Writing => return without_fault(unknown, false),
         KeyState::Overwriting if checker.check(data, &old).is_empty() => {
-            return found(Key::new(key.previous_generation(), KeyState::Written), true);
+            return without_fault(Key::new(key.previous_generation(), KeyState::Written), true);
         }
-        KeyState::Overwriting if is_mixture(checker, filler, data, [new, old]) => return found(unknown, true),
+        KeyState::Overwriting if is_mixture(checker, filler, data, [new, old]) => return without_fault(unknown, true),
         KeyState::Unknown | KeyState::Written | KeyState::Overwriting => {}
     }
-    Finding {
+    KeyCheck {
         key: unknown,
         compared: true,
         fault: Some(fault),
     }
 }
 
-/// Describes a mismatch. Contents of another write of the same block are reported as such.
-fn fault_in(map: &KeyMap, index: usize, checker: &Checker, block: &Block, data: &mut [u8]) -> Option<Fault> {
+/// Finds a mismatch. Reports the contents of another write of the same block as such.
+fn find_fault(map: &KeyMap, index: usize, checker: &Checker, block: &Block, data: &mut [u8]) -> Option<Fault> {
     let (offset, length, fault) = checker.check(data, block).pop()?;
-    let is_of_seed = matches!(
+    let is_seed_fault = matches!(
         fault,
         BlockFault::Header {
             field: HeaderField::Seed,
             ..
         }
     );
-    let other = number_in(data).and_then(|number| u32::try_from(number).ok());
-    let other = other.filter(|other| is_of_seed && checker.check(data, &map.block(index, *other)).is_empty());
+    let other = read_write_number(data).and_then(|number| u32::try_from(number).ok());
+    let other = other.filter(|other| is_seed_fault && checker.check(data, &map.block(index, *other)).is_empty());
     let fault = match other {
         Some(other) => BlockFault::Header {
             field: HeaderField::Number,
@@ -108,7 +108,7 @@ mod tests {
 
     const LENGTH: usize = 2048;
 
-    /// Checks the second block after some steps on its key.
+    /// A map with four key blocks, of which the tests use the second.
     struct Fixture {
         map: KeyMap,
         checker: Checker,
@@ -162,17 +162,17 @@ mod tests {
         assert_eq!(fixture.check(&[7; LENGTH]), (KeyState::Unknown, 0, false, None));
         (0..3).for_each(|_| fixture.write());
         assert_eq!(fixture.check(&fixture.contents(3)), (KeyState::Written, 3, true, None));
-        let lost = BlockFault::Header {
+        let lost_write = BlockFault::Header {
             field: HeaderField::Number,
             found: 2,
             expected: 3,
         };
-        assert_eq!(fixture.check(&fixture.contents(2)).3, Some(lost));
+        assert_eq!(fixture.check(&fixture.contents(2)).3, Some(lost_write));
         let mut changed = fixture.contents(3);
         changed[LENGTH - 1] ^= 1;
         assert!(matches!(fixture.check(&changed).3, Some(BlockFault::Checksum { .. })));
         assert!(matches!(fixture.check(&[0; LENGTH]).3, Some(BlockFault::Magic { .. })));
-        // Another map has different contents for the same write.
+        // The same write has different contents in another map.
         let other = Fixture::new();
         assert!(fixture.check(&other.contents(3)).3.is_some());
     }
@@ -182,7 +182,7 @@ mod tests {
         let mut fixture = Fixture::new();
         fixture.write();
         fixture.map.begin_write(1..2).unwrap();
-        // A process killed now leaves this state to the next.
+        // Reopen the map, as after a kill of the process.
         fixture.map = KeyMap::open_part(&fixture.plan, 0..4 * LENGTH as u64).unwrap();
         let (old, new) = (fixture.contents(1), fixture.contents(2));
         assert_eq!(fixture.check(&old), (KeyState::Written, 1, true, None));
@@ -191,7 +191,7 @@ mod tests {
         assert_eq!(fixture.check(&torn), (KeyState::Unknown, 2, true, None));
         torn[700] ^= 1;
         assert!(fixture.check(&torn).3.is_some());
-        // After a failed write, the contents are one of three.
+        // After a failed write, the block may have the contents of any of three writes.
         fixture.write();
         fixture.map.begin_write(1..2).unwrap();
         fixture.map.begin_write(1..2).unwrap();

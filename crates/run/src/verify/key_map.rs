@@ -1,22 +1,22 @@
-//! Maps of key blocks: how often each block was written, so that reads can be checked.
+//! Maps of key blocks. A map counts the writes of each block, so that reads can be checked.
 //!
-//! A map is a file. A worker loads its part at the start, and saves changes at the end or around
-//! each write, for the next run, even after a kill. A tree of files has one map, of which a worker
-//! loads the part of the file that it uses.
+//! A map is a file. A worker loads its part at the start. It saves changes at the end, or before
+//! and after each write, so that the next run knows the blocks even after a kill. A tree of files
+//! has one map, of which a worker loads the part of the file that it uses.
 //!
-//! | bytes | what |
+//! | bytes | contents |
 //! | --- | --- |
 //! | 0 | `fathom key map 2` |
-//! | 16 | bytes of a key block; number of the map, which is part of all contents; number of key
-//! blocks |
-//! | 40 | state: [`MakingState`]; compression ratio of the written data |
-//! | 56 | checksum of all this |
-//! | 4096 … | eight bytes for each key block: its generation above two bits of state, and a checksum |
+//! | 16 | bytes of a key block; number of the map; number of key blocks |
+//! | 40 | [`MapState`]; compression ratio of the written data |
+//! | 56 | checksum of the header |
+//! | 4096 … | eight bytes per key block: generation above two bits of state; checksum |
 //!
-//! The low half of the number of a tree's map is the checksum of the tree's shape, because another
-//! shape has other files at the same key blocks. All numbers are little-endian. The eight bytes of
-//! a key block change atomically, so a kill leaves the old or the new ones, both with a valid
-//! checksum. Unwritten blocks have a checksum too, so zeros mean damage.
+//! The number of the map is part of the contents of all blocks. On a tree, its low half is the
+//! checksum of the tree's shape, because another shape has other files at the same key blocks. All
+//! numbers are little-endian. The eight bytes of a key block change atomically. So a kill leaves
+//! the old bytes or the new bytes, both with a valid checksum. Unwritten blocks have a checksum
+//! too, so zeros mean damage.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -30,17 +30,17 @@ use model::plan::{FileTree, KeyBlocks, KeyJournal, TreeKeyBlocks};
 use super::Block;
 
 const MAGIC: &[u8; 16] = b"fathom key map 2";
-/// The common start of the maps of all versions.
+/// The first bytes of maps of any version.
 const ANY_MAGIC: &[u8] = b"fathom key map ";
-/// Number of header words that its checksum covers.
+/// Number of words in the header before its checksum.
 const WORDS: usize = 5;
 const HEADER: u64 = 4096;
 /// Bytes of a key in the file.
 const ENTRY: u64 = 8;
-/// Keys that are read or written at a time.
+/// Number of keys that are read or written at a time.
 const CHUNK: usize = 16 * 1024;
 
-/// Knowledge about the contents of a key block.
+/// The state of a key block's contents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum KeyState {
     Unknown,
@@ -79,13 +79,13 @@ impl Key {
         matches!(self.state(), KeyState::Written | KeyState::Overwriting)
     }
 
-    /// The previous generation. Generations are only compared for equality, so they may wrap
-    /// around.
+    /// Returns the previous generation. Generations are only compared for equality, so they may
+    /// wrap around.
     pub(crate) fn previous_generation(self) -> u32 {
         self.generation().wrapping_sub(1) & (u32::MAX >> 2)
     }
 
-    fn overwritten(self) -> Key {
+    fn with_write_begun(self) -> Key {
         let state = match self.state() {
             KeyState::Written => KeyState::Overwriting,
             KeyState::Unknown | KeyState::Overwriting | KeyState::Writing => KeyState::Writing,
@@ -93,7 +93,7 @@ impl Key {
         Key::new(self.generation().wrapping_add(1), state)
     }
 
-    fn with(self, state: KeyState) -> Key {
+    fn with_state(self, state: KeyState) -> Key {
         Key::new(self.generation(), state)
     }
 }
@@ -109,31 +109,31 @@ pub(crate) struct KeyMap {
     end: u64,
     keys: Vec<Key>,
     journal: KeyJournal,
-    /// Changed keys that are not in the file.
+    /// Changed keys that are not saved.
     unsaved: Option<Range<usize>>,
-    /// Something in the file is not flushed.
+    /// Some saved keys are not flushed.
     unflushed: bool,
 }
 
-/// Encodes a key for the file. The checksum includes map and position.
-fn entry_from_key(number: u64, index: u64, key: Key) -> [u8; ENTRY as usize] {
+/// Encodes a key for the file. Its checksum covers the map's number and the key's index too.
+fn encode_key(number: u64, index: u64, key: Key) -> [u8; ENTRY as usize] {
     let words = [number, index, u64::from(key.0)].map(u64::to_le_bytes);
     let checksum = xxhash_rust::xxh64::xxh64(words.as_flattened(), 0);
     (checksum & !u64::from(u32::MAX) | u64::from(key.0)).to_le_bytes()
 }
 
-fn key_from_entry(number: u64, index: u64, entry: [u8; ENTRY as usize]) -> io::Result<Key> {
+fn decode_key(number: u64, index: u64, entry: [u8; ENTRY as usize]) -> io::Result<Key> {
     let key = Key(u64::from_le_bytes(entry) as u32);
-    match entry == entry_from_key(number, index, key) {
+    match entry == encode_key(number, index, key) {
         true => Ok(key),
-        false => Err(damage(format!(
+        false => Err(invalid_data(format!(
             "it is damaged at byte {}: the entry of key block {index} does not match its checksum",
             HEADER + ENTRY * index
         ))),
     }
 }
 
-fn damage(what: String) -> io::Error {
+fn invalid_data(what: String) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what)
 }
 
@@ -147,7 +147,7 @@ impl KeyMap {
         let length = u64::from(plan.length.max(1));
         let header = KeyMapFile::read_header(&mut open_without_waiting(path)?)?;
         if header.length != length {
-            return Err(damage(format!(
+            return Err(invalid_data(format!(
                 "its key blocks have {} bytes instead of {length}",
                 header.length
             )));
@@ -175,14 +175,14 @@ impl KeyMap {
         Ok(map)
     }
 
-    /// Loads other keys, up to the byte `end`, after saving the present ones.
+    /// Loads other keys, up to the byte `end`, after saving the loaded ones.
     ///
     /// # Errors
     /// The file cannot be read or written, or is too short.
     pub(crate) fn load(&mut self, indexes: Range<u64>, end: u64) -> io::Result<()> {
         self.save()?;
         if indexes.end > self.header.count {
-            return Err(damage(format!(
+            return Err(invalid_data(format!(
                 "it has {} key blocks, but {} are needed",
                 self.header.count, indexes.end
             )));
@@ -193,22 +193,23 @@ impl KeyMap {
             .map_err(|_| io::ErrorKind::OutOfMemory)?;
         (self.first, self.end) = (indexes.start, end);
         let header = self.header;
-        header.each_key(&mut self.file, indexes, |_, key| {
+        header.visit_keys(&mut self.file, indexes, |_, key| {
             keys.push(key);
             None
         })
     }
 
-    /// The keys of an operation, by number; `None` unless it covers whole key blocks of this part.
+    /// Returns the indexes of an operation's keys. `None` unless the operation covers whole key
+    /// blocks of the loaded part.
     pub(crate) fn keys_of(&self, offset: u64, length: u32) -> Option<Range<usize>> {
-        let of_key = self.header.length;
+        let block_length = self.header.length;
         let end = offset + u64::from(length);
-        let start = (offset / of_key).checked_sub(self.first)? as usize;
+        let start = (offset / block_length).checked_sub(self.first)? as usize;
         let last = match end == self.end {
             true => self.keys.len(),
-            false => (end / of_key).checked_sub(self.first)? as usize,
+            false => (end / block_length).checked_sub(self.first)? as usize,
         };
-        let whole = offset.is_multiple_of(of_key) && (end.is_multiple_of(of_key) || end == self.end);
+        let whole = offset.is_multiple_of(block_length) && (end.is_multiple_of(block_length) || end == self.end);
         (whole && last <= self.keys.len()).then_some(start.min(last)..last)
     }
 
@@ -216,21 +217,22 @@ impl KeyMap {
         self.keys[index]
     }
 
+    /// True if some contents of these key blocks can be checked.
     pub(crate) fn knows_any(&self, keys: Range<usize>) -> bool {
         self.keys[keys].iter().any(|key| key.is_known())
     }
 
-    /// Called before writes of these keys are issued.
+    /// Marks the keys of a write before it is issued.
     pub(crate) fn begin_write(&mut self, keys: Range<usize>) -> io::Result<()> {
-        self.change(keys, Key::overwritten)
+        self.change(keys, Key::with_write_begun)
     }
 
-    /// Called after writes of these keys have completed.
+    /// Marks the keys of a write after it has completed.
     pub(crate) fn end_write(&mut self, keys: Range<usize>) -> io::Result<()> {
-        self.change(keys, |key| key.with(KeyState::Written))
+        self.change(keys, |key| key.with_state(KeyState::Written))
     }
 
-    /// Stores what a read has shown about a key.
+    /// Replaces a key after a read was checked.
     pub(crate) fn set(&mut self, index: usize, key: Key) -> io::Result<()> {
         match self.keys[index] == key {
             true => Ok(()),
@@ -241,7 +243,7 @@ impl KeyMap {
     /// Forgets the contents of all loaded key blocks.
     pub(crate) fn forget(&mut self) -> io::Result<()> {
         match self.keys.iter().any(|key| key.state() != KeyState::Unknown) {
-            true => self.change(0..self.keys.len(), |key| key.with(KeyState::Unknown)),
+            true => self.change(0..self.keys.len(), |key| key.with_state(KeyState::Unknown)),
             false => Ok(()),
         }
     }
@@ -261,13 +263,14 @@ impl KeyMap {
         }
     }
 
+    /// Writes keys to the file.
     fn store(&mut self, keys: Range<usize>) -> io::Result<()> {
-        let place = HEADER + ENTRY * (self.first + keys.start as u64);
+        let position = HEADER + ENTRY * (self.first + keys.start as u64);
         let number = self.header.number;
-        let entries = keys.map(|at| entry_from_key(number, self.first + at as u64, self.keys[at]));
+        let entries = keys.map(|at| encode_key(number, self.first + at as u64, self.keys[at]));
         let bytes: Vec<u8> = entries.flatten().collect();
         self.unflushed = true;
-        self.file.seek(SeekFrom::Start(place))?;
+        self.file.seek(SeekFrom::Start(position))?;
         self.file.write_all(&bytes)
     }
 
@@ -289,7 +292,7 @@ impl KeyMap {
         self.flush()
     }
 
-    /// A key block with the contents of a generation.
+    /// Returns a key block with the contents of a generation.
     pub(crate) fn block(&self, index: usize, generation: u32) -> Block {
         let length = self.header.length;
         let offset = (self.first + index as u64) * length;
@@ -305,6 +308,7 @@ impl KeyMap {
     }
 }
 
+/// Reads until the buffer is full or the file ends. Returns the number of bytes.
 fn read_up_to(file: &mut File, buffer: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
     while filled < buffer.len() {
@@ -321,11 +325,11 @@ fn read_up_to(file: &mut File, buffer: &mut [u8]) -> io::Result<usize> {
 pub struct KeyMapFile {
     /// Bytes of a key block.
     pub length: u64,
-    /// Key blocks with checkable contents.
+    /// Number of key blocks with known contents.
     pub known: u64,
-    /// End of the last of them.
+    /// End of the last known key block in bytes.
     pub known_end: u64,
-    /// The run that wrote it has ended.
+    /// The last run that wrote the map has ended.
     pub complete: bool,
     /// The compression ratio of the written data.
     pub compratio: f64,
@@ -334,23 +338,23 @@ pub struct KeyMapFile {
     count: u64,
 }
 
-/// Progress of a map.
+/// The state of a map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum MakingState {
-    /// Its entries are being written for the first time.
-    Begun,
-    /// The run that will write it has not ended.
+enum MapState {
+    /// Its entries are not all written yet.
+    Incomplete,
+    /// A run that saves its keys only at the end has not ended.
     Stale,
     Complete,
 }
 
-/// A checksum of the shape of a tree, which decides the file of each key block.
+/// Returns the checksum of a tree's shape, which determines the file of each key block.
 fn shape_checksum(tree: &FileTree) -> u64 {
     let shape = FileTree {
         kept: None,
         ..tree.clone()
     };
-    // A tree has no values that cannot be serialized.
+    // A tree has only values that can be serialized.
     let text = serde_json::to_vec(&shape).unwrap_or_default();
     xxhash_rust::xxh64::xxh64(&text, 0) & SHAPE_BITS
 }
@@ -359,7 +363,7 @@ fn shape_checksum(tree: &FileTree) -> u64 {
 const SHAPE_BITS: u64 = u32::MAX as u64;
 
 impl KeyMapFile {
-    /// Creates a map without knowledge about its `count` key blocks, or clears one. The lock of the
+    /// Creates or clears a map of `count` key blocks with unknown contents. The lock of the
     /// returned file excludes other processes.
     ///
     /// # Errors
@@ -379,8 +383,8 @@ impl KeyMapFile {
         })
     }
 
-    /// True if it is a map of the files of this tree.
-    pub fn is_of_tree(&self, tree: &FileTree) -> bool {
+    /// True if this is the map of the files of a tree.
+    pub fn belongs_to_tree(&self, tree: &FileTree) -> bool {
         self.number & SHAPE_BITS == shape_checksum(tree)
     }
 
@@ -389,7 +393,7 @@ impl KeyMapFile {
         length: u64,
         count: u64,
         compratio: f64,
-        number: impl Fn(u64) -> u64,
+        set_shape: impl Fn(u64) -> u64,
     ) -> io::Result<File> {
         let is_new = match open_without_waiting(path) {
             Ok(mut file) => {
@@ -398,7 +402,7 @@ impl KeyMapFile {
                     .take(ANY_MAGIC.len() as u64)
                     .read_to_end(&mut start)?;
                 if !start.is_empty() && start != ANY_MAGIC {
-                    return Err(damage("it is not a map of key blocks of fathom".into()));
+                    return Err(invalid_data("it is not a map of key blocks of fathom".into()));
                 }
                 false
             }
@@ -416,34 +420,34 @@ impl KeyMapFile {
             known_end: 0,
             complete: true,
             compratio,
-            number: number(xxhash_rust::xxh64::xxh64(path.as_os_str().as_encoded_bytes(), seed)),
+            number: set_shape(xxhash_rust::xxh64::xxh64(path.as_os_str().as_encoded_bytes(), seed)),
             count,
         };
-        let made = found.write_entries(&mut file, 0..count);
-        if made.is_err() && is_new {
+        let written = found.write_entries(&mut file, 0..count);
+        if written.is_err() && is_new {
             // Remove the incomplete file.
             let _ = std::fs::remove_file(path);
         }
-        made.map(|()| file)
+        written.map(|()| file)
     }
 
-    /// Writes entries of unknown blocks after the existing ones, and then the header.
+    /// Writes entries of unknown blocks after the existing entries, and then the header.
     fn write_entries(&self, file: &mut File, indexes: Range<u64>) -> io::Result<()> {
         if indexes.start == 0 {
             file.set_len(0)?;
-            self.write_header(file, MakingState::Begun)?;
+            self.write_header(file, MapState::Incomplete)?;
         }
         file.seek(SeekFrom::Start(HEADER + ENTRY * indexes.start))?;
         let mut bytes = Vec::with_capacity(ENTRY as usize * CHUNK);
         for start in indexes.clone().step_by(CHUNK) {
             bytes.clear();
             let chunk = start..indexes.end.min(start + CHUNK as u64);
-            chunk.for_each(|index| bytes.extend(entry_from_key(self.number, index, Key::default())));
+            chunk.for_each(|index| bytes.extend(encode_key(self.number, index, Key::default())));
             file.write_all(&bytes)?;
         }
         file.set_len(HEADER + ENTRY * self.count)?;
         file.sync_all()?;
-        self.write_header(file, MakingState::Complete)?;
+        self.write_header(file, MapState::Complete)?;
         file.sync_data()
     }
 
@@ -456,7 +460,7 @@ impl KeyMapFile {
         lock(&file).map(|()| file)
     }
 
-    /// Reads the header of a map.
+    /// Reads a map, and counts its known key blocks.
     ///
     /// # Errors
     /// It cannot be read, is damaged, or is not a map.
@@ -465,7 +469,7 @@ impl KeyMapFile {
         let mut found = KeyMapFile::read_header(&mut file)?;
         let (length, all) = (found.length, 0..found.count);
         let (mut known, mut known_end) = (0, 0);
-        found.each_key(&mut file, all, |index, key| {
+        found.visit_keys(&mut file, all, |index, key| {
             if key.is_known() {
                 known += 1;
                 known_end = (index + 1) * length;
@@ -476,7 +480,7 @@ impl KeyMapFile {
         Ok(found)
     }
 
-    /// Extends a map to this many key blocks, if it has fewer.
+    /// Extends a map to `count` key blocks, if it has fewer.
     ///
     /// # Errors
     /// It cannot be read or written, or is damaged.
@@ -489,7 +493,7 @@ impl KeyMapFile {
         }
     }
 
-    /// Forgets blocks whose writes were in flight.
+    /// Forgets the contents of blocks with writes in flight.
     ///
     /// # Errors
     /// It cannot be read or written, or is damaged.
@@ -499,7 +503,7 @@ impl KeyMapFile {
         })
     }
 
-    /// Forgets blocks that end after a position.
+    /// Forgets the contents of blocks that end after a position.
     ///
     /// # Errors
     /// It cannot be read or written, or is damaged.
@@ -508,7 +512,7 @@ impl KeyMapFile {
         KeyMapFile::forget(path, |index, _| (index + 1) * length > offset)
     }
 
-    /// Forgets the contents of these files of a tree.
+    /// Forgets the contents of some files of a tree.
     ///
     /// # Errors
     /// It cannot be read or written, or is damaged.
@@ -521,7 +525,8 @@ impl KeyMapFile {
         file.sync_data()
     }
 
-    /// The files of a tree with known key blocks, each with the end of the last one in bytes.
+    /// Returns the files of a tree that have known key blocks. Each file has the end of its last
+    /// known block in bytes.
     ///
     /// # Errors
     /// It cannot be read, or is damaged.
@@ -530,7 +535,7 @@ impl KeyMapFile {
         let found = KeyMapFile::read_header(&mut opened)?;
         let mut ends: Vec<(u32, u64)> = Vec::new();
         let (mut file, mut start, mut end) = (0, 0, blocks.count_in(0));
-        found.each_key(&mut opened, 0..found.count.min(blocks.count()), |index, key| {
+        found.visit_keys(&mut opened, 0..found.count.min(blocks.count()), |index, key| {
             while index >= end {
                 file += 1;
                 (start, end) = (end, end + blocks.count_in(file));
@@ -547,21 +552,22 @@ impl KeyMapFile {
         Ok(ends)
     }
 
-    fn forget(path: &Path, is_lost: impl Fn(u64, Key) -> bool) -> io::Result<()> {
+    fn forget(path: &Path, forgets: impl Fn(u64, Key) -> bool) -> io::Result<()> {
         let mut file = File::options().read(true).write(true).open(path)?;
         let found = KeyMapFile::read_header(&mut file)?;
-        found.forget_in(&mut file, 0..found.count, is_lost)?;
+        found.forget_in(&mut file, 0..found.count, forgets)?;
         file.sync_data()
     }
 
-    fn forget_in(&self, file: &mut File, indexes: Range<u64>, is_lost: impl Fn(u64, Key) -> bool) -> io::Result<()> {
-        self.each_key(file, indexes, |index, key| {
-            let forgets = key.state() != KeyState::Unknown && is_lost(index, key);
-            forgets.then(|| key.with(KeyState::Unknown))
+    fn forget_in(&self, file: &mut File, indexes: Range<u64>, forgets: impl Fn(u64, Key) -> bool) -> io::Result<()> {
+        self.visit_keys(file, indexes, |index, key| {
+            let is_forgotten = key.state() != KeyState::Unknown && forgets(index, key);
+            is_forgotten.then(|| key.with_state(KeyState::Unknown))
         })
     }
 
-    /// Records whether the run that writes it has ended, and the compression ratio of its data.
+    /// Records whether the run that writes the map has ended, and the compression ratio of its
+    /// data.
     ///
     /// # Errors
     /// It cannot be read or written.
@@ -571,16 +577,12 @@ impl KeyMapFile {
         if (found.complete, found.compratio) == (complete, compratio) {
             return Ok(());
         }
-        let state = if complete {
-            MakingState::Complete
-        } else {
-            MakingState::Stale
-        };
+        let state = if complete { MapState::Complete } else { MapState::Stale };
         KeyMapFile { compratio, ..found }.write_header(&mut file, state)?;
         file.sync_data()
     }
 
-    fn write_header(&self, file: &mut File, state: MakingState) -> io::Result<()> {
+    fn write_header(&self, file: &mut File, state: MapState) -> io::Result<()> {
         let words = [
             self.length,
             self.number,
@@ -614,7 +616,7 @@ impl KeyMapFile {
             _ if checksum != xxhash_rust::xxh64::xxh64(&header[..header.len() - 8], 0) || length == 0 => {
                 "its header is damaged: it does not match its checksum".into()
             }
-            _ if state == MakingState::Begun as u64 => {
+            _ if state == MapState::Incomplete as u64 => {
                 "the run that created it was stopped before it was complete".into()
             }
             Some(needed) if present >= needed => {
@@ -622,7 +624,7 @@ impl KeyMapFile {
                     length,
                     known: 0,
                     known_end: 0,
-                    complete: state == MakingState::Complete as u64,
+                    complete: state == MapState::Complete as u64,
                     compratio: f64::from_bits(compratio),
                     number,
                     count,
@@ -633,31 +635,31 @@ impl KeyMapFile {
                 needed.unwrap_or(u64::MAX)
             ),
         };
-        Err(damage(what))
+        Err(invalid_data(what))
     }
 
-    /// Visits these keys, and writes back those that change.
-    fn each_key(
+    /// Visits keys, and saves the changed ones that `visit` returns.
+    fn visit_keys(
         &self,
         file: &mut File,
         indexes: Range<u64>,
         mut visit: impl FnMut(u64, Key) -> Option<Key>,
     ) -> io::Result<()> {
-        let most = (indexes.end.saturating_sub(indexes.start)).min(CHUNK as u64);
-        let mut bytes = vec![0; (ENTRY * most) as usize];
+        let chunk_keys = (indexes.end.saturating_sub(indexes.start)).min(CHUNK as u64);
+        let mut bytes = vec![0; (ENTRY * chunk_keys) as usize];
         for start in indexes.clone().step_by(CHUNK) {
-            let place = HEADER + ENTRY * start;
+            let position = HEADER + ENTRY * start;
             let chunk = &mut bytes[..(ENTRY * (indexes.end - start).min(CHUNK as u64)) as usize];
-            file.seek(SeekFrom::Start(place))?;
+            file.seek(SeekFrom::Start(position))?;
             file.read_exact(chunk)?;
             let mut changed = false;
             for (index, entry) in (start..).zip(chunk.as_chunks_mut().0) {
-                if let Some(other) = visit(index, key_from_entry(self.number, index, *entry)?) {
-                    (*entry, changed) = (entry_from_key(self.number, index, other), true);
+                if let Some(new_key) = visit(index, decode_key(self.number, index, *entry)?) {
+                    (*entry, changed) = (encode_key(self.number, index, new_key), true);
                 }
             }
             if changed {
-                file.seek(SeekFrom::Start(place))?;
+                file.seek(SeekFrom::Start(position))?;
                 file.write_all(chunk)?;
             }
         }

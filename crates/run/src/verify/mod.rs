@@ -1,5 +1,5 @@
-//! Verification: generates the data of writes, and checks the data of reads. It works only on
-//! buffers. [`history`] knows the blocks to verify; the worker decides when to read them.
+//! Verification: generates the data of writes and checks the data of reads. It works only on
+//! buffers. [`history`] records the blocks to verify, and the worker decides when to read them.
 
 mod checksum;
 mod header;
@@ -21,7 +21,7 @@ use model::plan::{Verify, VerifyMethod};
 
 use checksum::Checksum;
 pub use checksum::compute as compute_checksum;
-pub(crate) use header::seed_in;
+pub(crate) use header::read_seed;
 use header::{Expected, Form, Header};
 pub use key_map::KeyMapFile;
 
@@ -32,17 +32,17 @@ pub(crate) struct Checker {
     /// Bytes between headers; 0 for one per block.
     interval: usize,
     pattern: Vec<u8>,
-    /// The positions of offsets in it.
+    /// The positions in the pattern at which a block's offset is written.
     pattern_offsets: Vec<u32>,
-    /// Bytes after which it restarts; 0 for never.
+    /// Bytes after which the pattern restarts; 0 for never.
     pattern_interval: usize,
     form: Form,
-    /// Number of the worker in headers.
+    /// Number of the worker, written to headers.
     job: u16,
     /// The position of the header in an interval.
     header_at: usize,
-    /// Check the rest of a block even after a mismatch.
-    thorough: bool,
+    /// Whether to check the rest of a block after a mismatch.
+    checks_all_pieces: bool,
 }
 
 /// A block to write or check.
@@ -54,9 +54,9 @@ pub(crate) struct Block {
     pub(crate) seed: Option<u64>,
     /// The write number, if known.
     pub(crate) number: Option<u64>,
-    /// A hash of all its bytes, if the method is weak.
+    /// A hash of all its bytes, if fio's checksum misses most errors.
     pub(crate) hash: Option<u64>,
-    /// It was discarded, and must read as zeros.
+    /// The block was discarded, and must read as zeros.
     pub(crate) zeros: bool,
 }
 
@@ -77,11 +77,11 @@ impl Checker {
                 VerifyMethod::Pattern | VerifyMethod::None => 0,
                 _ => verify.header_at as usize,
             },
-            thorough: !verify.fatal,
+            checks_all_pieces: !verify.fatal,
         }
     }
 
-    /// The minimum length of blocks and intervals with a header.
+    /// Returns the minimum length of blocks and intervals.
     pub(crate) fn min_length(&self) -> usize {
         match (self.has_header(), self.header_at) {
             (true, 0) => self.header_bytes(self.form) + 1,
@@ -90,18 +90,18 @@ impl Checker {
         }
     }
 
-    /// The minimum position of a header that is not at the start, because it is swapped with as
-    /// many bytes.
+    /// Returns the minimum position of a header that is not at the start. The header is swapped
+    /// with the bytes at the start, so it must not overlap them.
     pub(crate) fn min_header_offset(&self) -> usize {
         self.header_bytes(self.form)
     }
 
-    /// The position of the header in an interval.
-    pub(crate) fn place(&self) -> usize {
+    /// Returns the position of the header in an interval.
+    pub(crate) fn header_position(&self) -> usize {
         self.header_at
     }
 
-    /// Bytes of a header with the checksum that follows it.
+    /// Returns the length of a header with the checksum that follows it.
     fn header_bytes(&self, form: Form) -> usize {
         form.bytes() + checksum::width(self.method)
     }
@@ -115,7 +115,7 @@ impl Checker {
         self.pattern.is_empty()
     }
 
-    /// The seed of the next block, as fio draws it: two numbers, multiplied.
+    /// Draws the seed of the next block as fio does: the product of two random numbers.
     pub(crate) fn draw_seed(&self, draws: &mut Draws) -> u64 {
         match self.needs_seed() {
             true => u64::from(draws.half(Purpose::Verify)).wrapping_mul(u64::from(draws.half(Purpose::Verify))),
@@ -127,10 +127,10 @@ impl Checker {
     pub(crate) fn fill(&self, buffer: &mut [u8], block: &mut Block, time_ns: u64, filler: &Filler) {
         match self.needs_seed() {
             true => filler.fill_from_seed(buffer, block.seed.unwrap_or(0)),
-            false => self.put_pattern(buffer, block.offset),
+            false => self.write_pattern(buffer, block.offset),
         }
         if self.has_header() {
-            self.put_headers(buffer, block, time_ns);
+            self.write_headers(buffer, block, time_ns);
         }
         if checksum::needs_extra_hash(self.method) {
             block.hash = Some(xxhash_rust::xxh64::xxh64(buffer, 0));
@@ -147,7 +147,7 @@ impl Checker {
         self.fill(buffer, &mut block.clone(), 0, filler.unwrap_or(&random));
     }
 
-    fn put_pattern(&self, buffer: &mut [u8], offset: u64) {
+    fn write_pattern(&self, buffer: &mut [u8], offset: u64) {
         if self.pattern_offsets.is_empty() && self.pattern_interval == 0 {
             return repeat(&self.pattern, buffer);
         }
@@ -156,21 +156,21 @@ impl Checker {
         }
     }
 
-    /// The byte of the pattern at a position in the block at `offset`.
+    /// Returns the byte of the pattern at a position in the block at `offset`.
     fn pattern_byte(&self, at: usize, offset: u64) -> u8 {
-        let begin = match self.pattern_interval {
+        let start = match self.pattern_interval {
             0 => 0,
             interval => at - at % interval,
         };
-        let place = (at - begin) % self.pattern.len();
-        let within = |start: &&u32| (**start as usize..**start as usize + 8).contains(&place);
-        match self.pattern_offsets.iter().find(within) {
-            Some(start) => (offset + begin as u64).to_ne_bytes()[place - *start as usize],
+        let place = (at - start) % self.pattern.len();
+        let contains = |field: &&u32| (**field as usize..**field as usize + 8).contains(&place);
+        match self.pattern_offsets.iter().find(contains) {
+            Some(field) => (offset + start as u64).to_ne_bytes()[place - *field as usize],
             None => self.pattern[place],
         }
     }
 
-    fn put_headers(&self, buffer: &mut [u8], block: &Block, time_ns: u64) {
+    fn write_headers(&self, buffer: &mut [u8], block: &Block, time_ns: u64) {
         let begin = self.form.bytes();
         let data = begin + checksum::width(self.method);
         let interval = self.interval_of(buffer.len());
@@ -194,7 +194,7 @@ impl Checker {
         }
     }
 
-    /// Bytes between headers in a block of this length.
+    /// Returns the bytes between headers in a block of this length.
     fn interval_of(&self, length: usize) -> usize {
         match self.interval {
             0 => length,
@@ -248,14 +248,14 @@ impl Checker {
             let offset = block.offset + at as u64;
             let moved = match self.header_at {
                 0 => 0,
-                place => self.header_bytes(Form::recognise(&piece[place..])),
+                place => self.header_bytes(Form::detect(&piece[place..])),
             };
             swap_bytes(piece, self.header_at, moved);
             let checked = self.check_piece(piece, at, offset, block);
             swap_bytes(piece, self.header_at, moved);
             if let Err(fault) = checked {
                 faults.push((offset, piece.len() as u32, fault));
-                if !self.thorough {
+                if !self.checks_all_pieces {
                     break;
                 }
             }
@@ -312,16 +312,16 @@ impl Checker {
     }
 }
 
-/// Swaps the first `length` bytes with those from `place` on; does nothing if `place` is 0.
-fn swap_bytes(piece: &mut [u8], place: usize, length: usize) {
-    if place > 0 {
-        let (front, back) = piece.split_at_mut(place);
+/// Swaps the first `length` bytes with those at `position`. Does nothing if `position` is 0.
+fn swap_bytes(piece: &mut [u8], position: usize, length: usize) {
+    if position > 0 {
+        let (front, back) = piece.split_at_mut(position);
         front[..length].swap_with_slice(&mut back[..length]);
     }
 }
 
-/// The report of a mismatch.
-pub(crate) fn mismatch(stream: u32, path: &str, block: &Block, (offset, length, fault): Fault) -> Mismatch {
+/// Creates the report of a mismatch.
+pub(crate) fn report_mismatch(stream: u32, path: &str, block: &Block, (offset, length, fault): Fault) -> Mismatch {
     Mismatch {
         stream,
         path: path.to_owned(),

@@ -1,5 +1,5 @@
-//! Threads that check the reads of a worker, so that the worker can continue. The worker copies a
-//! block into a buffer and submits it. A thread checks it and returns it with the mismatches. The
+//! Threads that check the reads of a worker while the worker continues. The worker copies a block
+//! into a buffer and submits it. A thread checks the block and returns it with the mismatches. The
 //! number of buffers is fixed, so the queue is bounded: without a free buffer, the worker waits.
 
 use std::io;
@@ -11,7 +11,7 @@ use engine::sys;
 
 use super::{Block, Checker, Fault};
 
-/// A block in a pool, with the owner's data.
+/// A block to check, with data of the worker that submitted it.
 #[derive(Debug)]
 pub(crate) struct CheckedBlock<T> {
     pub(crate) owner_data: T,
@@ -21,25 +21,25 @@ pub(crate) struct CheckedBlock<T> {
     pub(crate) faults: Vec<Fault>,
 }
 
-/// Threads that check blocks.
+/// Threads that check blocks, with their buffers.
 #[derive(Debug)]
-pub(crate) struct Pool<T> {
-    /// `None` while the threads end.
+pub(crate) struct CheckerPool<T> {
+    /// `None` while the pool is dropped, so that the threads end.
     work: Option<SyncSender<CheckedBlock<T>>>,
     checked: Receiver<CheckedBlock<T>>,
     threads: Vec<JoinHandle<()>>,
-    spare: Vec<Vec<u8>>,
-    /// Blocks submitted and not returned.
-    open: usize,
+    free_buffers: Vec<Vec<u8>>,
+    /// Number of submitted blocks that were not returned yet.
+    pending: usize,
 }
 
-/// The threads have ended although there was work for them.
+/// The threads have ended although blocks were pending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ThreadsEnded;
 
-impl<T: Send + 'static> Pool<T> {
-    /// A pool of threads, bound to these processors if there are any, with buffers for blocks of up
-    /// to `length` bytes.
+impl<T: Send + 'static> CheckerPool<T> {
+    /// Starts the threads, with buffers for blocks of up to `length` bytes. Binds them to
+    /// `processors` unless that is empty.
     ///
     /// # Errors
     /// The system cannot start a thread, or cannot bind it.
@@ -49,46 +49,45 @@ impl<T: Send + 'static> Pool<T> {
         processors: &[u32],
         buffers: usize,
         length: usize,
-    ) -> io::Result<Pool<T>> {
+    ) -> io::Result<CheckerPool<T>> {
         let (work, to_check) = sync_channel::<CheckedBlock<T>>(buffers);
         let (done, checked) = sync_channel(buffers);
-        let (placed, places) = sync_channel(threads);
+        let (pinned_tx, pinned_rx) = sync_channel(threads);
         let to_check = Arc::new(Mutex::new(to_check));
-        let mut pool = Pool {
+        let mut pool = CheckerPool {
             work: Some(work),
             checked,
             threads: Vec::new(),
-            spare: (0..buffers).map(|_| Vec::with_capacity(length)).collect(),
-            open: 0,
+            free_buffers: (0..buffers).map(|_| Vec::with_capacity(length)).collect(),
+            pending: 0,
         };
         for _ in 0..threads {
             let (checker, to_check, done) = (checker.clone(), Arc::clone(&to_check), done.clone());
-            let (processors, placed) = (processors.to_vec(), placed.clone());
+            let (processors, pinned_tx) = (processors.to_vec(), pinned_tx.clone());
             let thread = Builder::new().name("verify".into()).spawn(move || {
-                let place = match processors.is_empty() {
+                let pinned = match processors.is_empty() {
                     true => Ok(()),
                     false => sys::thread::pin_to(&processors),
                 };
-                if placed.send(place).is_ok() {
+                if pinned_tx.send(pinned).is_ok() {
                     check_all(&checker, &to_check, &done);
                 }
             })?;
             pool.threads.push(thread);
         }
-        let answers = places.iter().take(threads);
-        answers.into_iter().collect::<io::Result<()>>()?;
+        pinned_rx.iter().take(threads).collect::<io::Result<()>>()?;
         Ok(pool)
     }
 
     /// True if there is a free buffer.
     pub(crate) fn has_room(&self) -> bool {
-        !self.spare.is_empty()
+        !self.free_buffers.is_empty()
     }
 
     /// Submits a block for checking. There must be a free buffer.
     pub(crate) fn submit(&mut self, owner_data: T, block: Block, data: &[u8]) -> Result<(), ThreadsEnded> {
         debug_assert!(self.has_room(), "the caller checks for room first");
-        let mut buffer = self.spare.pop().unwrap_or_default();
+        let mut buffer = self.free_buffers.pop().unwrap_or_default();
         buffer.clear();
         buffer.extend_from_slice(data);
         let work = CheckedBlock {
@@ -97,41 +96,41 @@ impl<T: Send + 'static> Pool<T> {
             data: buffer,
             faults: Vec::new(),
         };
-        self.open += 1;
+        self.pending += 1;
         let sender = self.work.as_ref().ok_or(ThreadsEnded)?;
         sender.send(work).map_err(|_| ThreadsEnded)
     }
 
-    /// A checked block, if there is one.
+    /// Returns a checked block, if one is ready.
     pub(crate) fn try_take(&mut self) -> Result<Option<CheckedBlock<T>>, ThreadsEnded> {
         match self.checked.try_recv() {
             Ok(checked) => {
-                self.open -= 1;
+                self.pending -= 1;
                 Ok(Some(checked))
             }
             Err(TryRecvError::Empty) => Ok(None),
-            Err(TryRecvError::Disconnected) if self.open == 0 => Ok(None),
+            Err(TryRecvError::Disconnected) if self.pending == 0 => Ok(None),
             Err(TryRecvError::Disconnected) => Err(ThreadsEnded),
         }
     }
 
-    /// Waits for the next checked block; `None` if there is nothing to wait for.
+    /// Waits for the next checked block. `None` if no block is pending.
     pub(crate) fn wait(&mut self) -> Result<Option<CheckedBlock<T>>, ThreadsEnded> {
-        if self.open == 0 {
+        if self.pending == 0 {
             return Ok(None);
         }
         let checked = self.checked.recv().map_err(|_| ThreadsEnded)?;
-        self.open -= 1;
+        self.pending -= 1;
         Ok(Some(checked))
     }
 
     /// Returns the buffer of a block to the pool.
     pub(crate) fn return_buffer(&mut self, data: Vec<u8>) {
-        self.spare.push(data);
+        self.free_buffers.push(data);
     }
 }
 
-impl<T> Drop for Pool<T> {
+impl<T> Drop for CheckerPool<T> {
     fn drop(&mut self) {
         self.work = None;
         for thread in self.threads.drain(..) {
@@ -141,7 +140,7 @@ impl<T> Drop for Pool<T> {
     }
 }
 
-/// Checks blocks until no more will come.
+/// Checks blocks until the pool is dropped.
 fn check_all<T>(checker: &Checker, to_check: &Mutex<Receiver<CheckedBlock<T>>>, done: &SyncSender<CheckedBlock<T>>) {
     loop {
         // One thread waits for work and holds the lock; the others wait for the lock.

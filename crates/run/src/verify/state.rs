@@ -1,17 +1,17 @@
-//! The verify state of a job for a later check: the progress of its writes, in the file format of
-//! fio 3.33 (version 3).
+//! The verify state of a job for a later check. It records the progress of the job's writes, in the
+//! file format of fio 3.33 (version 3).
 //!
-//! | bytes | what |
+//! | bytes | contents |
 //! | --- | --- |
 //! | 0, 8, 16 | version, length and CRC-32C of the data after this header of 24 bytes |
 //! | 24, 32, 36 | number of last completed writes; queue depth; files |
 //! | 40, 48 | writes that were issued; index, 0 |
 //! | 56, 64 | kind of the offset generator, its state |
 //! | 112 | name of the job, 64 bytes |
-//! | 176 … | file and offset of each of those writes, the last first |
+//! | 176 … | file and offset of each completed write, the last first |
 //!
-//! All numbers are little-endian. The last issued writes, up to the queue depth, may have been in
-//! flight; they are checked only if the list contains them.
+//! All numbers are little-endian. As many of the last issued writes as the queue depth may have
+//! been in flight. They are checked only if the list contains them.
 
 use std::collections::VecDeque;
 use std::io;
@@ -21,31 +21,31 @@ use super::checksum::crc32c;
 /// The supported version.
 const VERSION: u64 = 3;
 const HEADER: usize = 24;
-/// The bytes before the list of completed writes.
+/// Bytes after the header and before the list of completed writes.
 const FIXED: usize = 152;
 const NAME: usize = 64;
 /// The maximum queue depth; a larger value means a damaged state file.
 const MAX_DEPTH: usize = 1 << 20;
 
-/// A write that completed: the file, counted within the stream, and its offset.
+/// A completed write: the index of the file within the stream, and the offset.
 pub(crate) type Completed = (u32, u64);
 
 /// The progress of a stream's writes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Progress {
-    /// Writes that were issued.
+    /// Number of issued writes.
     pub(crate) issued: u64,
     /// Queue depth.
     pub(crate) depth: u32,
     pub(crate) files: u32,
-    /// The last completed writes, the last first, at most as many as the queue depth.
+    /// The last completed writes, latest first. At most as many as the queue depth.
     pub(crate) completed: VecDeque<Completed>,
     /// State of the generator of offsets.
     pub(crate) generator: [u32; 3],
 }
 
 impl Progress {
-    /// The progress before the first write.
+    /// Creates the progress before the first write.
     pub(crate) fn new(depth: u32, files: u32) -> Progress {
         Progress {
             depth,
@@ -56,20 +56,20 @@ impl Progress {
     }
 
     /// Records a completed write.
-    pub(crate) fn complete(&mut self, write: Completed) {
+    pub(crate) fn record_completed(&mut self, write: Completed) {
         if self.completed.len() >= self.depth as usize {
             self.completed.pop_back();
         }
         self.completed.push_front(write);
     }
 
-    /// True if it recorded this write, counted from 0, as completed.
+    /// True if a write is recorded as completed. `number` counts writes from 0.
     pub(crate) fn includes(&self, number: u64, write: Completed) -> bool {
-        let surely_done = self.issued.saturating_sub(u64::from(self.depth));
-        number < surely_done || number < self.issued && self.completed.contains(&write)
+        let certainly_done = self.issued.saturating_sub(u64::from(self.depth));
+        number < certainly_done || number < self.issued && self.completed.contains(&write)
     }
 
-    /// The state file of a job with this name.
+    /// Returns the bytes of the state file of a job with this name.
     pub(crate) fn to_bytes(&self, name: &str) -> Vec<u8> {
         let mut state = Vec::with_capacity(FIXED + 16 * self.completed.len());
         state.extend((self.completed.len() as u64).to_le_bytes());
@@ -146,11 +146,11 @@ impl Progress {
 mod tests {
     use super::*;
 
-    /// What fio 3.33 saved after five random writes, one after another: `--name=j/x --randseed=7
-    /// --number_ios=5`.
-    fn of_fio() -> Vec<u8> {
+    /// The file that fio 3.33 saved after five random writes at queue depth 1: `--name=j/x
+    /// --randseed=7 --number_ios=5`.
+    fn saved_by_fio() -> Vec<u8> {
         let mut bytes = vec![0; 192];
-        let mut put = |at: usize, these: &[u8]| bytes[at..at + these.len()].copy_from_slice(these);
+        let mut put = |at: usize, part: &[u8]| bytes[at..at + part.len()].copy_from_slice(part);
         put(0, &[3]);
         put(8, &[0xa8]);
         put(16, &[0xca, 0xf2, 0x52, 0x9d]);
@@ -167,8 +167,8 @@ mod tests {
     }
 
     #[test]
-    fn state_files_match_fios() {
-        let bytes = of_fio();
+    fn state_files_have_the_bytes_of_fio() {
+        let bytes = saved_by_fio();
         let progress = Progress::from_bytes(&bytes).unwrap();
         let expected = Progress {
             issued: 5,
@@ -182,21 +182,21 @@ mod tests {
     }
 
     #[test]
-    fn other_files_are_refused() {
-        let right = of_fio();
+    fn damaged_and_unknown_state_files_are_refused() {
+        let valid = saved_by_fio();
         let change = |at: usize| {
-            let mut wrong = right.clone();
+            let mut wrong = valid.clone();
             wrong[at] ^= 7;
             wrong
         };
-        for (wrong, says) in [
-            (right[..10].to_vec(), "too short"),
+        for (wrong, message) in [
+            (valid[..10].to_vec(), "too short"),
             (change(0), "version 4"),
-            (right[..180].to_vec(), "168 bytes"),
+            (valid[..180].to_vec(), "168 bytes"),
             (change(100), "checksum"),
         ] {
             let error = Progress::from_bytes(&wrong).unwrap_err().to_string();
-            assert!(error.contains(says), "{error}");
+            assert!(error.contains(message), "{error}");
         }
     }
 
@@ -204,11 +204,12 @@ mod tests {
     fn only_completed_writes_are_included() {
         let mut progress = Progress::new(2, 1);
         for offset in [0, 4, 8, 12] {
-            progress.complete((0, offset));
+            progress.record_completed((0, offset));
         }
         progress.issued = 5;
         assert_eq!(progress.completed, [(0, 12), (0, 8)]);
-        // Three are certainly done, the fourth is recorded as done, and the fifth was in flight.
+        // Three writes are certainly done, the fourth is recorded as done, and the fifth was in
+        // flight.
         let included = (0..7).map(|number| progress.includes(number, (0, number * 4)));
         assert_eq!(
             included.collect::<Vec<_>>(),

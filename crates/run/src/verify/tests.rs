@@ -1,4 +1,4 @@
-//! The format on disk, held against fio itself, which writes the old form of the header.
+//! Compares the format on disk with fio itself, which writes the old form of the header.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "all of this is test code")]
@@ -11,7 +11,7 @@ use testbed::{Unavailable, need};
 
 use super::*;
 
-/// Every method that both know, with fio's name for it.
+/// Every method that both programs support, with fio's name.
 const METHODS: [(VerifyMethod, &str); 17] = [
     (VerifyMethod::Md5, "md5"),
     (VerifyMethod::Crc64, "crc64"),
@@ -31,12 +31,13 @@ const METHODS: [(VerifyMethod, &str); 17] = [
     (VerifyMethod::Pattern, "pattern"),
     (VerifyMethod::PatternWithHeader, "pattern_hdr"),
 ];
-/// fio 3.33 does not know this one yet.
-const NEW: &str = "pattern_hdr";
+/// A method that fio 3.33 does not support.
+const UNSUPPORTED_BY_FIO: &str = "pattern_hdr";
 const BLOCK: usize = 8192;
 const BLOCKS: usize = 8;
 
-fn fio(directory: &Path, arguments: &str) -> Option<Output> {
+/// Runs fio on a file `f` in a directory. `None` if fio is not available.
+fn run_fio(directory: &Path, arguments: &str) -> Option<Output> {
     let fixed = "--name=j --filename=f --size=64k --bs=8k --verify_state_save=0 --output=/dev/null";
     let output = Command::new("fio")
         .args(fixed.split(' ').chain(arguments.split(' ')))
@@ -59,11 +60,11 @@ fn checker(method: VerifyMethod, interval: u32, form: Form) -> Checker {
         form,
         job: 1,
         header_at: 0,
-        thorough: true,
+        checks_all_pieces: true,
     }
 }
 
-/// The blocks of fio's first clone: a seed is the product of two draws.
+/// Returns the blocks of fio's first clone. A seed is the product of two draws.
 fn blocks(checker: &Checker) -> Vec<Block> {
     let mut draws = DrawsForm::per_purpose(0x89, 1).start();
     (0..BLOCKS as u64)
@@ -78,7 +79,7 @@ fn blocks(checker: &Checker) -> Vec<Block> {
         .collect()
 }
 
-fn written(checker: &Checker) -> Vec<u8> {
+fn write_blocks(checker: &Checker) -> Vec<u8> {
     let filler = Filler::new(&Content::Fresh, 0, engine::fill::random_fill(), Arc::default(), 1);
     let mut data = vec![0; BLOCK * BLOCKS];
     for (buffer, mut block) in data.chunks_mut(BLOCK).zip(blocks(checker)) {
@@ -91,14 +92,15 @@ fn check(checker: &Checker, buffer: &[u8], block: &Block) -> Vec<Fault> {
     checker.check(&mut buffer.to_vec(), block)
 }
 
-fn faults(checker: &Checker, data: &[u8]) -> Vec<Fault> {
+/// Checks all blocks, and returns the faults.
+fn check_blocks(checker: &Checker, data: &[u8]) -> Vec<Fault> {
     let pieces = data.chunks(BLOCK).zip(blocks(checker));
     pieces
         .flat_map(|(buffer, block)| check(checker, buffer, &block))
         .collect()
 }
 
-/// `verify_pattern` as fio's command line has it.
+/// Returns fio's option for the pattern of a checker.
 fn pattern_option(checker: &Checker) -> String {
     match checker.pattern.is_empty() {
         true => String::new(),
@@ -107,25 +109,24 @@ fn pattern_option(checker: &Checker) -> String {
 }
 
 #[test]
-fn fio_accepts_what_is_written_here() {
-    for (method, name) in METHODS.into_iter().filter(|(_, name)| *name != NEW) {
+fn fio_accepts_blocks_that_fathom_writes() {
+    for (method, name) in METHODS.into_iter().filter(|(_, name)| *name != UNSUPPORTED_BY_FIO) {
         for interval in [8192u32, 4096] {
             let directory = tempfile::tempdir().unwrap();
             let checker = checker(method, interval, Form::Old);
-            let mut data = written(&checker);
+            let mut data = write_blocks(&checker);
             let pattern = pattern_option(&checker);
             let options = format!("--rw=read --verify={name} --verify_interval={interval}{pattern}");
             std::fs::write(directory.path().join("f"), &data).unwrap();
-            let Some(output) = fio(directory.path(), &options) else {
+            let Some(output) = run_fio(directory.path(), &options) else {
                 return;
             };
-            let words = String::from_utf8_lossy(&output.stderr).into_owned();
-            assert!(output.status.success(), "{name} {interval}: {words}");
-            // And it does look: a wrong header or pattern is found, in the last piece of a block at
-            // least.
+            let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert!(output.status.success(), "{name} {interval}: {errors}");
+            // fio does check: it finds a wrong byte in the last header or pattern of a block.
             data[4 * BLOCK - interval as usize + 17] ^= 1;
             std::fs::write(directory.path().join("f"), &data).unwrap();
-            let Some(output) = fio(directory.path(), &options) else {
+            let Some(output) = run_fio(directory.path(), &options) else {
                 return;
             };
             assert!(!output.status.success(), "{name} {interval}");
@@ -134,8 +135,8 @@ fn fio_accepts_what_is_written_here() {
 }
 
 #[test]
-fn what_fio_writes_is_accepted_here() {
-    for (method, name) in METHODS.into_iter().filter(|(_, name)| *name != NEW) {
+fn fathom_accepts_blocks_that_fio_writes() {
+    for (method, name) in METHODS.into_iter().filter(|(_, name)| *name != UNSUPPORTED_BY_FIO) {
         for interval in [8192u32, 4096] {
             let directory = tempfile::tempdir().unwrap();
             let checker = checker(method, interval, Form::Current);
@@ -143,7 +144,7 @@ fn what_fio_writes_is_accepted_here() {
                 "--rw=write --do_verify=0 --verify={name} --verify_interval={interval}{}",
                 pattern_option(&checker)
             );
-            let Some(output) = fio(directory.path(), &options) else {
+            let Some(output) = run_fio(directory.path(), &options) else {
                 return;
             };
             assert!(
@@ -152,19 +153,18 @@ fn what_fio_writes_is_accepted_here() {
                 String::from_utf8_lossy(&output.stderr)
             );
             let data = std::fs::read(directory.path().join("f")).unwrap();
-            assert_eq!(faults(&checker, &data), [], "{name} {interval}");
+            assert_eq!(check_blocks(&checker, &data), [], "{name} {interval}");
         }
     }
 }
 
-/// A wrong byte anywhere is found, in the piece where it is. What fio's SHA-512 leaves out is known
-/// only where the block was written by the same worker.
+/// Bytes that fio's SHA-512 does not cover are checked only if the same worker wrote the block.
 #[test]
-fn every_wrong_byte_is_found_where_it_is() {
+fn every_wrong_byte_is_found_in_its_piece() {
     for (method, name) in METHODS {
         let checker = checker(method, 4096, Form::Current);
-        let data = written(&checker);
-        assert_eq!(faults(&checker, &data), [], "{name}");
+        let data = write_blocks(&checker);
+        assert_eq!(check_blocks(&checker, &data), [], "{name}");
         for at in [
             0,
             5,
@@ -182,15 +182,15 @@ fn every_wrong_byte_is_found_where_it_is() {
         ] {
             let mut wrong = data.clone();
             wrong[at] ^= 0x40;
-            let found = faults(&checker, &wrong);
+            let found = check_blocks(&checker, &wrong);
             let in_piece = at % 4096;
-            let beyond = match method {
+            let may_be_missed = match method {
                 VerifyMethod::Header => in_piece >= 48,
-                // Padding, time and what no checksum covers.
+                // fio's checksum does not cover all data.
                 _ if checksum::needs_extra_hash(method) => in_piece >= 48,
                 _ => false,
             };
-            if beyond && found.is_empty() {
+            if may_be_missed && found.is_empty() {
                 continue;
             }
             assert_eq!(found.len(), 1, "{name} at {at}: {found:?}");
@@ -201,7 +201,7 @@ fn every_wrong_byte_is_found_where_it_is() {
 }
 
 #[test]
-fn blocks_of_the_same_worker_are_known_by_all_their_bytes() {
+fn an_extra_hash_finds_errors_that_a_weak_checksum_misses() {
     let filler = Filler::new(&Content::Fresh, 0, engine::fill::random_fill(), Arc::default(), 1);
     let checker = checker(VerifyMethod::Sha512, 0, Form::Current);
     let mut block = blocks(&checker)[0];
@@ -213,10 +213,10 @@ fn blocks_of_the_same_worker_are_known_by_all_their_bytes() {
 }
 
 #[test]
-fn each_number_of_a_header_is_checked_unless_it_is_not_known() {
+fn each_header_field_is_checked_unless_its_value_is_unknown() {
     let checker = checker(VerifyMethod::Crc32c, 0, Form::Current);
-    let data = written(&checker);
-    let right = blocks(&checker)[2];
+    let data = write_blocks(&checker);
+    let block = blocks(&checker)[2];
     let buffer = &data[2 * BLOCK..3 * BLOCK];
     let field = |block: Block| match check(&checker, buffer, &block).first() {
         Some((_, _, BlockFault::Header { field, .. })) => Some(*field),
@@ -224,16 +224,16 @@ fn each_number_of_a_header_is_checked_unless_it_is_not_known() {
         None => None,
     };
     use model::mismatch::HeaderField;
-    assert_eq!(field(right), None);
+    assert_eq!(field(block), None);
     let seed = Some(7);
-    assert_eq!(field(Block { seed, ..right }), Some(HeaderField::Seed));
-    assert_eq!(field(Block { seed: None, ..right }), None);
+    assert_eq!(field(Block { seed, ..block }), Some(HeaderField::Seed));
+    assert_eq!(field(Block { seed: None, ..block }), None);
     let number = Some(7);
-    assert_eq!(field(Block { number, ..right }), Some(HeaderField::Number));
-    assert_eq!(field(Block { number: None, ..right }), None);
+    assert_eq!(field(Block { number, ..block }), Some(HeaderField::Number));
+    assert_eq!(field(Block { number: None, ..block }), None);
     let offset = 0;
-    assert_eq!(field(Block { offset, ..right }), Some(HeaderField::Offset));
-    let half = check(&checker, &buffer[..BLOCK / 2], &right);
+    assert_eq!(field(Block { offset, ..block }), Some(HeaderField::Offset));
+    let half = check(&checker, &buffer[..BLOCK / 2], &block);
     assert!(matches!(
         half[0].2,
         BlockFault::Header {
@@ -244,7 +244,7 @@ fn each_number_of_a_header_is_checked_unless_it_is_not_known() {
 }
 
 #[test]
-fn the_header_has_the_bytes_that_fio_documents() {
+fn a_header_has_the_bytes_of_fio() {
     let header = Header {
         length: 4096,
         seed: 0x0102_0304_0506_0708,
@@ -265,9 +265,9 @@ fn the_header_has_the_bytes_that_fio_documents() {
 }
 
 #[test]
-fn histories_keep_order_or_place() {
-    use super::history::{History, Written};
-    let write = |offset: u64, length: u32| Written {
+fn a_history_is_ordered_by_write_or_by_position() {
+    use super::history::{History, WrittenBlock};
+    let write = |offset: u64, length: u32| WrittenBlock {
         file: 0,
         block: Block {
             offset,
@@ -292,22 +292,22 @@ fn histories_keep_order_or_place() {
     assert_eq!(in_order.next_file(), None, "the oldest is in flight");
     in_order.record_completed(notes[0], false);
     in_order.record_completed(notes[2], true);
-    assert_eq!(drain(&mut in_order), [10, 20], "what failed is not read back");
+    assert_eq!(drain(&mut in_order), [10, 20], "failed writes are not verified");
 
-    let mut by_place = History::new(true, false);
+    let mut by_position = History::new(true, false);
     for (offset, length) in [(30, 10), (0, 10), (10, 10), (25, 10), (0, 10)] {
-        let note = by_place.record_issued(write(offset, length), false);
-        by_place.record_completed(note, true);
+        let note = by_position.record_issued(write(offset, length), false);
+        by_position.record_completed(note, true);
     }
     assert_eq!(
-        drain(&mut by_place),
+        drain(&mut by_position),
         [0, 10, 25],
-        "later writes replace what they touch"
+        "later writes replace blocks that they overlap"
     );
 }
 
 #[test]
-fn offsets_stand_in_the_pattern_of_each_block_or_interval() {
+fn the_pattern_contains_the_offset_of_its_block_or_interval() {
     let filler = Filler::new(&Content::Fresh, 0, engine::fill::random_fill(), Arc::default(), 1);
     let block = Block {
         offset: 0x1_0000,
@@ -328,21 +328,21 @@ fn offsets_stand_in_the_pattern_of_each_block_or_interval() {
         checker.fill(&mut buffer, &mut block.clone(), 0, &filler);
         assert_eq!(buffer[0], 0xab);
         assert_eq!(buffer[1..9], 0x1_0000_u64.to_ne_bytes());
-        // The pattern begins anew at the interval, or with its next whole repetition.
+        // The pattern restarts at the interval; without one, its next repetition begins at 1026.
         let next = if pattern_interval > 0 { 1024 } else { 1026 };
         assert_eq!(buffer[next], 0xab);
         assert_eq!(buffer[next + 1..next + 9], second.to_ne_bytes());
         assert!(check(&checker, &buffer, &block).is_empty());
-        let elsewhere = Block {
+        let other_block = Block {
             offset: block.offset + 4096,
             ..block
         };
-        assert!(!check(&checker, &buffer, &elsewhere).is_empty(), "{pattern_interval}");
+        assert!(!check(&checker, &buffer, &other_block).is_empty(), "{pattern_interval}");
     }
 }
 
 #[test]
-fn what_was_discarded_has_to_read_as_zeros() {
+fn discarded_blocks_must_read_as_zeros() {
     let checker = checker(VerifyMethod::None, 0, Form::Current);
     let discarded = Block {
         zeros: true,
@@ -359,9 +359,9 @@ fn what_was_discarded_has_to_read_as_zeros() {
 }
 
 #[test]
-fn histories_know_what_was_flushed_and_what_is_to_be_discarded() {
-    use super::history::{History, Written};
-    let write = |offset: u64| Written {
+fn a_history_tracks_flushed_blocks_and_blocks_to_discard() {
+    use super::history::{History, WrittenBlock};
+    let write = |offset: u64| WrittenBlock {
         file: 0,
         block: Block {
             offset,
@@ -383,7 +383,11 @@ fn histories_know_what_was_flushed_and_what_is_to_be_discarded() {
         history.record_completed(notes[2], true);
         history.record_flush(mark);
         assert_eq!(history.take_next().map(|written| written.block.offset), Some(0));
-        assert_eq!(history.next_file(), None, "these ended after the flush went out");
+        assert_eq!(
+            history.next_file(),
+            None,
+            "these completed after the flush was submitted"
+        );
         assert_eq!(history.next_file_to_trim(), Some(0));
         let (note, block) = history.take_to_trim().unwrap();
         assert_eq!(block.offset, 10);
@@ -391,7 +395,7 @@ fn histories_know_what_was_flushed_and_what_is_to_be_discarded() {
         history.record_flush(history.flush_mark());
         assert!(history.take_next().is_some_and(|written| written.block.zeros));
         history.drop_unflushed();
-        assert_eq!(history.len(), 1, "the third was flushed in the end");
+        assert_eq!(history.len(), 1, "the last flush covered the third write");
         let late = history.record_issued(write(30), false);
         history.record_completed(late, true);
         history.drop_unflushed();

@@ -1,4 +1,4 @@
-//! Streams that go to a set of files: which file is next, how many are open, when a pass is over.
+//! Streams on sets of files: the order of files, the number of open files, and the end of a pass.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -19,8 +19,8 @@ use model::{Bytes, PerDirection};
 
 const BLOCK: usize = 4096;
 
-/// Four files of four blocks, each written once.
-fn set(open_at_once: u32, service: FileService, operations: u64) -> Stream {
+/// Returns a stream that writes four files of four blocks once.
+fn set_stream(open_at_once: u32, service: FileService, operations: u64) -> Stream {
     let sequential = Access::Sequential(Sequential {
         at_end: AtEnd::Finish,
         positions: Positions::PerDirection,
@@ -35,14 +35,15 @@ fn set(open_at_once: u32, service: FileService, operations: u64) -> Stream {
     }
 }
 
-fn pass() -> Stop {
+fn one_pass() -> Stop {
     Stop::after_passes(1)
 }
 
-fn files_in(directory: &Path, engine: EngineKind, stop: Stop, stream: Stream) -> Plan {
+/// Returns a plan for a stream on four files in a directory.
+fn plan_on_files(directory: &Path, engine: EngineKind, stop: Stop, stream: Stream) -> Plan {
     let mut one = worker(vec![stream]);
     one.engine.kind = engine;
-    // The seed of fio's first clone, so that random orders are those that fio logs.
+    // Use the seed of fio's first clone, so that random orders are those of fio's logs.
     one.draws = DrawsForm::per_purpose(0x89, 1);
     let mut plan = plan(device(), stop, vec![one]);
     plan.targets = (0..4)
@@ -52,17 +53,13 @@ fn files_in(directory: &Path, engine: EngineKind, stop: Stop, stream: Stream) ->
             testing::file(&path.display().to_string())
         })
         .collect();
-    allowed(plan)
-}
-
-/// Files that are there already may be overwritten.
-fn allowed(mut plan: Plan) -> Plan {
+    // Permit writes to the existing files.
     plan.target_rules.consent = model::plan::Consent::Implied;
     plan
 }
 
-/// The files in the order in which their blocks were written: each block says when.
-fn order(directory: &Path) -> Vec<usize> {
+/// Returns the files in the order in which their blocks were written, according to their stamps.
+fn write_order(directory: &Path) -> Vec<usize> {
     let mut stamps: Vec<(u64, usize)> = Vec::new();
     for number in 0..4 {
         for block in std::fs::read(directory.join(number.to_string())).unwrap().chunks(BLOCK) {
@@ -75,11 +72,12 @@ fn order(directory: &Path) -> Vec<usize> {
     stamps.into_iter().map(|(_, number)| number).collect()
 }
 
-fn digits(text: &str) -> Vec<usize> {
+/// Returns the digits of a text as numbers.
+fn parse_digits(text: &str) -> Vec<usize> {
     text.bytes().map(|digit| usize::from(digit - b'0')).collect()
 }
 
-/// The orders are those that fio 3.33 logged for the same job.
+/// fio 3.33 logged these orders for the same job.
 #[test]
 fn every_service_has_the_order_of_fio() {
     let cases: [(FileService, u64, u32, &str); 7] = [
@@ -94,10 +92,10 @@ fn every_service_has_the_order_of_fio() {
     for engine in [EngineKind::Psync, EngineKind::IoUring, EngineKind::Pvsync2] {
         for (service, operations, open, expected) in cases {
             let directory = tempfile::tempdir().unwrap();
-            let one = set(open, service, operations);
-            let job = run_job(files_in(directory.path(), engine, pass(), one));
+            let one = set_stream(open, service, operations);
+            let job = run_job(plan_on_files(directory.path(), engine, one_pass(), one));
             let what = format!("{engine:?} {service:?}:{operations} with {open} open");
-            assert_eq!(order(directory.path()), digits(expected), "{what}");
+            assert_eq!(write_order(directory.path()), parse_digits(expected), "{what}");
             assert_eq!(job.total().operations, 16, "{what}");
             assert_eq!(job.workers[0].streams[0].targets, [0, 1, 2, 3]);
             assert!(job.workers[0].failure.is_none());
@@ -114,50 +112,50 @@ fn deep_queues_write_every_block_once() {
         (EngineKind::IoUring, 3),
     ] {
         let directory = tempfile::tempdir().unwrap();
-        let mut one = set(open, FileService::RoundRobin, 1);
+        let mut one = set_stream(open, FileService::RoundRobin, 1);
         one.depth = 8;
-        let job = run_job(files_in(directory.path(), engine, pass(), one));
-        assert_eq!(order(directory.path()).len(), 16);
+        let job = run_job(plan_on_files(directory.path(), engine, one_pass(), one));
+        assert_eq!(write_order(directory.path()).len(), 16);
         assert_eq!((job.total().operations, job.total().bytes), (16, Bytes(16 * 4096)));
     }
 }
 
-/// How many descriptors of files in a directory this process has at most while a plan is carried
-/// out.
-fn most_open(directory: &Path, plan: Plan) -> (usize, JobResults) {
-    let (over, most) = (AtomicBool::new(false), AtomicUsize::new(0));
+/// Executes a plan. Returns the maximum number of descriptors that this process had of files in a
+/// directory.
+fn max_open(directory: &Path, plan: Plan) -> (usize, JobResults) {
+    let (has_ended, max) = (AtomicBool::new(false), AtomicUsize::new(0));
     let count = || {
         let open = std::fs::read_dir("/proc/self/fd").unwrap().flatten();
         let open = open.filter_map(|entry| std::fs::read_link(entry.path()).ok());
         open.filter(|path| path.starts_with(directory)).count()
     };
-    let look = || {
-        while !over.load(Ordering::Relaxed) {
-            // A look takes time, in which one may be closed and another opened; only what two looks
-            // see is certain.
-            most.fetch_max(count().min(count()), Ordering::Relaxed);
+    let watch = || {
+        while !has_ended.load(Ordering::Relaxed) {
+            // While descriptors are counted, one file may be closed and another opened. So take the
+            // smaller of two counts.
+            max.fetch_max(count().min(count()), Ordering::Relaxed);
         }
     };
     let job = std::thread::scope(|scope| {
-        scope.spawn(look);
+        scope.spawn(watch);
         let job = run_job(plan);
-        over.store(true, Ordering::Relaxed);
+        has_ended.store(true, Ordering::Relaxed);
         job
     });
-    (most.load(Ordering::Relaxed), job)
+    (max.load(Ordering::Relaxed), job)
 }
 
 #[test]
-fn no_more_files_are_open_than_may_be() {
+fn the_limit_of_open_files_holds() {
     for open in [1, 2, 4] {
         let directory = tempfile::tempdir().unwrap();
-        let mut one = set(open, FileService::RoundRobin, 1);
+        let mut one = set_stream(open, FileService::RoundRobin, 1);
         one.pacing = Pacing::Together { rate: Rate::iops(200) };
-        let plan = files_in(directory.path(), EngineKind::Psync, pass(), one);
-        let (most, job) = most_open(directory.path(), plan);
+        let plan = plan_on_files(directory.path(), EngineKind::Psync, one_pass(), one);
+        let (max, job) = max_open(directory.path(), plan);
         assert_eq!(job.total().operations, 16);
-        // The guard holds each of the four to the end.
-        assert_eq!(most, 4 + open as usize, "{open} may be open");
+        // The guard keeps each of the four files open until the end.
+        assert_eq!(max, 4 + open as usize, "{open} may be open");
     }
 }
 
@@ -166,21 +164,21 @@ fn passes_and_bytes_count_over_all_files() {
     let directory = tempfile::tempdir().unwrap();
     let twice = Stop::after_passes(2);
     for open in [4, 1] {
-        let one = set(open, FileService::Sequential, 1);
-        let job = run_job(files_in(directory.path(), EngineKind::Psync, twice, one));
+        let one = set_stream(open, FileService::Sequential, 1);
+        let job = run_job(plan_on_files(directory.path(), EngineKind::Psync, twice, one));
         assert_eq!(job.total().operations, 32, "two passes with {open} open");
     }
     let half = Stop {
         region_percent: Some(50),
         ..Stop::default()
     };
-    let one = set(4, FileService::RoundRobin, 1);
-    let job = run_job(files_in(directory.path(), EngineKind::Psync, half, one));
-    assert_eq!(job.total().operations, 8, "half of all files together");
+    let one = set_stream(4, FileService::RoundRobin, 1);
+    let job = run_job(plan_on_files(directory.path(), EngineKind::Psync, half, one));
+    assert_eq!(job.total().operations, 8, "half of the sum of all files");
 }
 
 #[test]
-fn skewed_sets_go_on_until_their_bytes_are_done() {
+fn skewed_sets_continue_until_their_bytes_are_written() {
     let directory = tempfile::tempdir().unwrap();
     let stop = Stop::after_bytes(Bytes(400 * 4096));
     for service in [
@@ -190,18 +188,17 @@ fn skewed_sets_go_on_until_their_bytes_are_done() {
             deviation_percent: 20.0,
         },
     ] {
-        let one = set(4, service, 1);
-        let job = run_job(files_in(directory.path(), EngineKind::Psync, stop, one));
+        let one = set_stream(4, service, 1);
+        let job = run_job(plan_on_files(directory.path(), EngineKind::Psync, stop, one));
         assert_eq!(job.total().operations, 400, "{service:?}");
     }
 }
 
-/// A set whose files differ in size: small ones are done first and passed over. The device is a
-/// simulated one.
+/// Files of different sizes on a simulated device: the small files finish first.
 #[test]
-fn finished_files_are_passed_over() {
+fn finished_files_are_skipped() {
     let sizes = [8u64, 2, 4, 1];
-    let mut one = set(4, FileService::RoundRobin, 1);
+    let mut one = set_stream(4, FileService::RoundRobin, 1);
     one.pattern.sizes = PerDirection::all(BlockSizes::Fixed { size: Bytes(4096) });
     one.depth = 3;
     one.sync = SyncRule {
@@ -209,7 +206,7 @@ fn finished_files_are_passed_over() {
         at_end: true,
         ..SyncRule::default()
     };
-    let mut plan = plan(device(), pass(), vec![worker(vec![one])]);
+    let mut plan = plan(device(), one_pass(), vec![worker(vec![one])]);
     plan.targets = sizes
         .map(|blocks| {
             let device = SimulatedDevice {

@@ -1,4 +1,4 @@
-//! Operations on trees of files: what is counted is what was done, and only what was made is
+//! Operations on trees of files: counts match the files on the disk, and only created files are
 //! removed.
 
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ use run::RunContext;
 use run::targets::guard::Permissions;
 
 fn folder() -> tempfile::TempDir {
-    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("cargo has made it")
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("cargo creates this directory")
 }
 
 fn tree(prefill: u8) -> FileTree {
@@ -40,8 +40,8 @@ fn group(operations: &[FileOperationKind]) -> FileGroup {
     }
 }
 
-/// A job on such a tree; without `operations` it runs until there is nothing left to do.
-fn on_tree(
+/// Returns a plan of a job on a tree. Without `operations`, it runs until no operation is possible.
+fn plan_on_tree(
     folder: &Path,
     tree: FileTree,
     groups: &[&[FileOperationKind]],
@@ -66,7 +66,7 @@ fn on_tree(
     one.files = Some(work);
     let stop = Stop {
         operations,
-        // What ends by its amount does so on a slow disk too.
+        // Without a time limit, a job with a number of operations also completes on a slow disk.
         after_ns: operations.is_none().then_some(model::Nanos::secs(20)),
         ..Stop::default()
     };
@@ -76,12 +76,12 @@ fn on_tree(
     plan
 }
 
-/// The files and bytes below a directory, without the marker of the tree.
-fn found(at: &Path) -> Vec<(PathBuf, u64)> {
+/// Returns the files below a directory with their sizes, without the marker of a tree.
+fn list_files(at: &Path) -> Vec<(PathBuf, u64)> {
     let mut all = Vec::new();
     for entry in fs::read_dir(at).unwrap().flatten() {
         match entry.file_type().unwrap().is_dir() {
-            true => all.extend(found(&entry.path())),
+            true => all.extend(list_files(&entry.path())),
             false => all.push((entry.path(), entry.metadata().unwrap().len())),
         }
     }
@@ -89,74 +89,75 @@ fn found(at: &Path) -> Vec<(PathBuf, u64)> {
     all
 }
 
-/// The root of the tree in a directory.
-fn root(folder: &Path) -> PathBuf {
+/// Returns the root of the tree in a directory.
+fn find_root(folder: &Path) -> PathBuf {
     let mut entries = fs::read_dir(folder).unwrap().flatten().map(|entry| entry.path());
     entries
         .find(|path| path.extension().is_some_and(|end| end == "tree"))
         .unwrap()
 }
 
-/// Runs a plan, and looks at the disk as soon as its job has ended, before anything is removed.
-fn run_and_look(plan: Plan, mut look: impl FnMut()) -> (Results, Vec<String>) {
+/// Executes a plan. Calls `inspect` after each job, before anything is removed.
+fn run_and_inspect(plan: Plan, mut inspect: impl FnMut()) -> (Results, Vec<String>) {
     let (interrupt, permissions) = (AtomicBool::new(false), Permissions::default());
     let context = RunContext::new(ClockStart::now().calibrate(), &interrupt, &permissions);
     let mut notices = Vec::new();
     let results = run::execute(plan, context, &mut |event| match event {
-        Event::JobEnded { .. } => look(),
+        Event::JobEnded { .. } => inspect(),
         Event::Notice { finding } => notices.push(finding.what),
         _ => {}
     });
     (results.expect("the plan can run"), notices)
 }
 
-fn counts(results: &Results) -> BTreeMap<&'static str, (u64, u64)> {
+/// Returns the operations and bytes of each kind of operation.
+fn count_by_kind(results: &Results) -> BTreeMap<&'static str, (u64, u64)> {
     let operations = results.steps[0].jobs[0].file_operations();
-    let one = |found: &model::results::FileOperationResults| {
+    let count = |found: &model::results::FileOperationResults| {
         let results = &found.results;
         assert_eq!(results.total.n(), results.operations, "each has a latency");
         (found.kind.name(), (results.operations, results.bytes.0))
     };
-    operations.iter().map(one).collect()
+    operations.iter().map(count).collect()
 }
 
 #[test]
-fn as_many_files_are_on_the_disk_as_were_created() {
+fn every_created_file_is_on_the_disk() {
     let folder = folder();
     let mut seen = Vec::new();
-    let plan = on_tree(folder.path(), tree(0), &[&[FileOperationKind::Create]], 3, None);
-    let (results, _) = run_and_look(plan, || seen = found(folder.path()));
-    assert_eq!(counts(&results)["create"], (90, 90 * 5000));
+    let plan = plan_on_tree(folder.path(), tree(0), &[&[FileOperationKind::Create]], 3, None);
+    let (results, _) = run_and_inspect(plan, || seen = list_files(folder.path()));
+    assert_eq!(count_by_kind(&results)["create"], (90, 90 * 5000));
     assert_eq!((seen.len(), seen.iter().map(|one| one.1).sum::<u64>()), (90, 90 * 5000));
     let job = &results.steps[0].jobs[0];
     assert_eq!(job.ended, Some(EndReason::Done), "there was nothing left to create");
     assert_eq!((job.total().operations, job.total().bytes), (90, Bytes(90 * 5000)));
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "the tree is gone");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "the tree is removed");
 }
 
-/// The share of a group that finds no file goes to the others by their shares.
+/// The other groups take the operations of a group without a file, in proportion to their shares.
 #[test]
-fn a_group_without_a_file_leaves_the_shares_of_the_others() {
+fn a_group_without_a_file_does_not_change_the_proportion_of_the_others() {
     let folder = folder();
     let groups: &[&[FileOperationKind]] = &[
         &[FileOperationKind::Create],
         &[FileOperationKind::Append],
         &[FileOperationKind::Stat],
     ];
-    let mut plan = on_tree(folder.path(), tree(100), groups, 1, Some(3000));
+    let mut plan = plan_on_tree(folder.path(), tree(100), groups, 1, Some(3000));
     let work = plan.steps[0].jobs[0].workers[0].streams[0].files.as_mut().unwrap();
     for (group, share) in work.groups.iter_mut().zip([50, 1, 49]) {
         group.share = share;
     }
-    let (results, _) = run_and_look(plan, || {});
-    let counts = counts(&results);
+    let (results, _) = run_and_inspect(plan, || {});
+    let counts = count_by_kind(&results);
     let appended = counts["append"].0;
     assert_eq!(appended + counts["stat"].0, 3000);
     assert!((20..150).contains(&appended), "2 % of 3000 are 60, not {appended}");
 }
 
 #[test]
-fn what_is_left_is_what_was_created_less_what_was_deleted() {
+fn remaining_files_match_the_counts_of_creates_and_deletes() {
     use FileOperationKind::{
         Append, Create, Delete, Fsync, Mkdir, Open, Read, ReadBlock, Readdir, Rename, Rmdir, Stat,
     };
@@ -174,9 +175,9 @@ fn what_is_left_is_what_was_created_less_what_was_deleted() {
         &[FileOperationKind::Write, FileOperationKind::WriteBlock],
     ];
     let (mut files, mut directories) = (Vec::new(), 0);
-    let plan = on_tree(folder.path(), tree(50), groups, 4, Some(1000));
-    let (results, _) = run_and_look(plan, || {
-        files = found(folder.path());
+    let plan = plan_on_tree(folder.path(), tree(50), groups, 4, Some(1000));
+    let (results, _) = run_and_inspect(plan, || {
+        files = list_files(folder.path());
         let listed = std::process::Command::new("find")
             .args([
                 folder.path().as_os_str(),
@@ -188,7 +189,7 @@ fn what_is_left_is_what_was_created_less_what_was_deleted() {
             .output();
         directories = listed.unwrap().stdout.split(|byte| *byte == b'\n').count() as u64 - 1;
     });
-    let counts = counts(&results);
+    let counts = count_by_kind(&results);
     assert_eq!(counts.values().map(|count| count.0).sum::<u64>(), 4000);
     assert_eq!(files.len() as u64, 45 + counts["create"].0 - counts["delete"].0);
     assert_eq!(directories, counts["mkdir"].0 - counts["rmdir"].0);
@@ -197,37 +198,37 @@ fn what_is_left_is_what_was_created_less_what_was_deleted() {
     assert_eq!(counts["stat"].1 + counts["rename"].1 + counts["fsync"].1, 0);
     assert!(counts["fsync"].0 <= counts["create"].0 && counts["create"].0 - counts["fsync"].0 <= 4);
     assert_eq!(results.findings, []);
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "the tree is gone");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "the tree is removed");
 }
 
 #[test]
 fn steps_share_a_tree_and_its_states() {
     let folder = folder();
-    let mut plan = on_tree(folder.path(), tree(0), &[&[FileOperationKind::Create]], 2, None);
+    let mut plan = plan_on_tree(folder.path(), tree(0), &[&[FileOperationKind::Create]], 2, None);
     for kind in [FileOperationKind::Stat, FileOperationKind::Delete] {
         let operations = (kind == FileOperationKind::Stat).then_some(45);
-        let mut later = on_tree(folder.path(), tree(0), &[&[kind]], 2, operations);
+        let mut later = plan_on_tree(folder.path(), tree(0), &[&[kind]], 2, operations);
         for worker in &mut later.steps[0].jobs[0].workers {
             worker.streams[0].files.as_mut().unwrap().in_order = true;
         }
         plan.steps.push(later.steps.remove(0));
     }
     let mut left = Vec::new();
-    let (results, _) = run_and_look(plan, || left.push(found(folder.path()).len()));
+    let (results, _) = run_and_inspect(plan, || left.push(list_files(folder.path()).len()));
     assert_eq!(left, [90, 90, 0]);
     let operations: Vec<u64> = results.steps.iter().map(|step| step.jobs[0].operations()).collect();
     assert_eq!(operations, [90, 90, 90]);
 }
 
 #[test]
-fn only_what_was_made_is_removed() {
+fn only_created_files_are_removed() {
     let (folder, elsewhere) = (folder(), folder());
     let precious = elsewhere.path().join("f1");
     fs::write(&precious, "precious").unwrap();
     let mut roots = Vec::new();
-    let plan = on_tree(folder.path(), tree(100), &[&[FileOperationKind::Stat]], 1, Some(10));
-    let (results, _) = run_and_look(plan, || {
-        let root = root(folder.path());
+    let plan = plan_on_tree(folder.path(), tree(100), &[&[FileOperationKind::Stat]], 1, Some(10));
+    let (results, _) = run_and_inspect(plan, || {
+        let root = find_root(folder.path());
         assert_eq!(fs::metadata(&root).unwrap().permissions().mode() & 0o777, 0o700);
         assert_eq!(fs::metadata(root.join("d0")).unwrap().mode() & 0o777, 0o700);
         fs::write(root.join("d0/notes.txt"), "mine").unwrap();
@@ -239,23 +240,23 @@ fn only_what_was_made_is_removed() {
     assert_eq!(fs::read_to_string(&precious).unwrap(), "precious");
     assert_eq!(fs::read_to_string(root.join("d0/notes.txt")).unwrap(), "mine");
     assert!(root.join("d1/f99").is_symlink() && root.join("d9").is_symlink());
-    assert!(!root.join("d2").exists() && found(&root.join("d0")).len() == 1);
+    assert!(!root.join("d2").exists() && list_files(&root.join("d0")).len() == 1);
     let what: Vec<&str> = results.findings.iter().map(|finding| &*finding.what).collect();
     assert!(what.iter().any(|what| what.contains("3 of its entries")), "{what:?}");
-    // The next run reports it again, and still removes nothing of it.
-    let again = on_tree(folder.path(), tree(100), &[&[FileOperationKind::Stat]], 1, Some(10));
-    let (_, notices) = run_and_look(again, || {});
+    // The next run reports the tree again, and removes none of its foreign entries.
+    let again = plan_on_tree(folder.path(), tree(100), &[&[FileOperationKind::Stat]], 1, Some(10));
+    let (_, notices) = run_and_inspect(again, || {});
     assert!(
         notices.iter().any(|what| what.contains("3 of its entries")),
         "{notices:?}"
     );
-    assert_eq!(found(root).len(), 3);
-    // Once what is foreign is gone, so is the rest.
+    assert_eq!(list_files(root).len(), 3);
+    // Without foreign entries, the next run removes the tree.
     for name in ["d0/notes.txt", "d1/f99", "d9"] {
         fs::remove_file(root.join(name)).unwrap();
     }
-    let last = on_tree(folder.path(), tree(100), &[&[FileOperationKind::Stat]], 1, Some(10));
-    let (_, notices) = run_and_look(last, || {});
+    let last = plan_on_tree(folder.path(), tree(100), &[&[FileOperationKind::Stat]], 1, Some(10));
+    let (_, notices) = run_and_inspect(last, || {});
     assert!(notices.iter().any(|what| what.starts_with("removed ")), "{notices:?}");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
@@ -263,19 +264,19 @@ fn only_what_was_made_is_removed() {
 #[test]
 fn a_directory_with_the_name_of_a_tree_but_without_its_mark_stays() {
     let folder = folder();
-    let strangers = folder.path().join("fathom-1-2-3.tree");
-    fs::create_dir_all(strangers.join("d0")).unwrap();
-    fs::write(strangers.join("d0/f0"), "precious").unwrap();
-    fs::write(strangers.join("fathom-0-0.dat"), "").unwrap();
-    let plan = on_tree(folder.path(), tree(100), &[&[FileOperationKind::Stat]], 1, Some(10));
-    run_and_look(plan, || {});
-    assert_eq!(fs::read_to_string(strangers.join("d0/f0")).unwrap(), "precious");
+    let foreign = folder.path().join("fathom-1-2-3.tree");
+    fs::create_dir_all(foreign.join("d0")).unwrap();
+    fs::write(foreign.join("d0/f0"), "precious").unwrap();
+    fs::write(foreign.join("fathom-0-0.dat"), "").unwrap();
+    let plan = plan_on_tree(folder.path(), tree(100), &[&[FileOperationKind::Stat]], 1, Some(10));
+    run_and_inspect(plan, || {});
+    assert_eq!(fs::read_to_string(foreign.join("d0/f0")).unwrap(), "precious");
 }
 
 #[test]
 fn a_failed_operation_names_its_file() {
     let folder = folder();
-    let plan = on_tree(
+    let plan = plan_on_tree(
         folder.path(),
         tree(100),
         &[&[FileOperationKind::Read]],
@@ -286,10 +287,10 @@ fn a_failed_operation_names_its_file() {
     let context = RunContext::new(ClockStart::now().calibrate(), &interrupt, &permissions);
     let results = run::execute(plan, context, &mut |event| {
         if matches!(event, Event::Ready { .. }) {
-            fs::remove_dir_all(root(folder.path()).join("d0")).unwrap();
+            fs::remove_dir_all(find_root(folder.path()).join("d0")).unwrap();
         }
     });
-    let results = results.expect("it fails only while it runs");
+    let results = results.expect("the run itself does not fail");
     let failure = results.steps[0].jobs[0].workers[0]
         .failure
         .clone()
@@ -306,7 +307,7 @@ fn operations_that_change_names_cannot_share_files() {
         (FileOperationKind::Delete, true),
         (FileOperationKind::Rename, true),
     ] {
-        let mut plan = on_tree(folder.path(), tree(100), &[&[kind]], 2, Some(20));
+        let mut plan = plan_on_tree(folder.path(), tree(100), &[&[kind]], 2, Some(20));
         for worker in &mut plan.steps[0].jobs[0].workers {
             worker.streams[0].files.as_mut().unwrap().shares_files = true;
         }

@@ -253,7 +253,7 @@ fn add_target_error(error: &TargetError, plan: &Plan, messages: &mut Messages) -
             true
         }
         TargetError::Unfit { path, .. } => opening(path, error_codes::NOT_A_DEVICE),
-        TargetError::Look { path, source } => opening(path, source.raw_os_error().unwrap_or(0)),
+        TargetError::Examine { path, source } => opening(path, source.raw_os_error().unwrap_or(0)),
         TargetError::Fill(FillError::File { what, errno, .. }) => {
             let code = errno.unwrap_or(0);
             messages.line(match *what {

@@ -6,11 +6,11 @@ use dialects::Diagnostic;
 use super::super::{print_stderr, print_stdout};
 use super::output::{Output, time};
 
-/// A failure that ends everything.
+/// A failure that ends the command.
 #[derive(Debug)]
 pub(super) struct Failure {
     pub(super) text: String,
-    /// Place and help, for stderr.
+    /// The place of the error and the help, for stderr.
     pub(super) more: Vec<String>,
 }
 
@@ -32,8 +32,8 @@ impl From<String> for Failure {
 }
 
 impl Failure {
-    /// Prints the text on the console as Vdbench does, or on stderr if the console fails; place and
-    /// help on stderr.
+    /// Prints the text on the console as Vdbench does, and place and help on stderr. If the console
+    /// fails, the text goes to stderr too.
     pub(super) fn report(&self, output: Option<&mut Output>) {
         let line = format!("{} {}", time(), self.text);
         let printed = print_stdout(&format!("\n{line}\n\n"));
@@ -48,8 +48,8 @@ impl Failure {
     }
 }
 
-/// A failure of a run, with its further lines as help.
-pub(super) fn failure_of(error: &RunError) -> Failure {
+/// Converts an error of a run. All lines after the first become help.
+pub(super) fn failure_from_error(error: &RunError) -> Failure {
     let text = error.to_string();
     let mut lines = text.lines();
     let first = lines.next().unwrap_or_default().to_owned();

@@ -1,4 +1,4 @@
-//! The environment for parsing parameter files: files, sizes, names of this machine.
+//! The environment for parsing parameter files: files, sizes and names of this machine.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -15,19 +15,19 @@ use crate::user_file;
 /// The name of the built-in test's parameter file.
 pub const SELF_TEST: &str = "parmfile";
 
-/// This machine.
+/// The environment of this machine.
 #[derive(Debug, Default)]
 pub struct LocalEnv {
     /// The text of the built-in test, which has no file.
     pub self_test: Option<String>,
     /// Nothing is run, so hosts may be other machines.
     pub reads_only: bool,
-    /// Texts of files: a pipe can be read only once.
+    /// Texts of files that were read, because a pipe can be read only once.
     texts: HashMap<String, String>,
 }
 
 impl LocalEnv {
-    /// The parameter files, which no output may replace.
+    /// Returns the parameter files, which no output may replace.
     pub fn inputs(&self) -> Vec<PathBuf> {
         self.texts.keys().map(PathBuf::from).collect()
     }
@@ -58,7 +58,7 @@ impl VdbenchEnv for LocalEnv {
         if metadata.is_file() {
             return Some(metadata.len());
         }
-        // The size of a block device is its end. Other types are refused when they are used.
+        // The size of a block device is the position of its end. Other types are refused when used.
         match path.starts_with("/dev/") {
             true => File::open(path).ok()?.seek(SeekFrom::End(0)).ok(),
             false => None,
@@ -69,7 +69,7 @@ impl VdbenchEnv for LocalEnv {
         let identity = |path: &str| System::live().identity(path);
         match (identity(one), identity(other)) {
             (Some(one), Some(other)) => one == other,
-            (None, None) => place_of(Path::new(one)) == place_of(Path::new(other)),
+            (None, None) => resolve_path(Path::new(one)) == resolve_path(Path::new(other)),
             _ => false,
         }
     }
@@ -80,10 +80,10 @@ impl VdbenchEnv for LocalEnv {
 }
 
 /// Refuses paths that cannot be examined, because they would look like missing files. Plans that
-/// are not run may contain files of other users.
+/// are not executed may contain files of other users.
 ///
 /// # Errors
-/// The first of them, with the cause.
+/// The first such path, with the cause.
 pub fn check_paths(runs: &[Run], is_executed: bool) -> Result<(), Diagnostic> {
     let luns = runs.iter().flat_map(|run| &run.sds).map(|sd| &*sd.lun);
     let files = runs.iter().filter_map(|run| run.files.as_ref());
@@ -101,8 +101,8 @@ pub fn check_paths(runs: &[Run], is_executed: bool) -> Result<(), Diagnostic> {
     fault.map_or(Ok(()), Err)
 }
 
-/// The canonical path of a file that may not exist yet: resolves links and its directory.
-fn place_of(path: &Path) -> PathBuf {
+/// Returns the canonical path of a file that may not exist yet. Resolves links and the directory.
+fn resolve_path(path: &Path) -> PathBuf {
     const MAX_LINKS: usize = 40;
     let mut path = path.to_owned();
     for _ in 0..MAX_LINKS {

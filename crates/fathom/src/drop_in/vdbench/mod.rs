@@ -1,12 +1,12 @@
-//! `vdbench`: parameter files in, Vdbench's console, output files and exit codes out.
+//! `vdbench`: runs parameter files, with Vdbench's console output, files and exit codes.
 
 mod failure;
-mod follow;
 pub mod local_env;
 mod on_files;
 mod output;
 mod parse;
 mod reports;
+mod run_printer;
 mod validation;
 
 use std::fs::{self, File};
@@ -29,26 +29,26 @@ use report::formats::vdbench::{FlatFacts, Layout};
 use super::{check_outputs, print_findings, print_stderr, print_stdout};
 use crate::permissions;
 use crate::session::Session;
-use failure::{Failure, failure_of};
-use follow::{Follow, Outcome, Style};
+use failure::{Failure, failure_from_error};
 use local_env::{LocalEnv, SELF_TEST};
 use output::{Output, time};
-use reports::{files_of, head_time};
+use reports::{header_time, report_files};
+use run_printer::{Outcome, RowStyle, RunPrinter};
 
-/// Success.
+/// The exit code of success.
 const DONE: u8 = 0;
-/// Wrong input, or a run that failed.
+/// The exit code of wrong input and of failed runs.
 const FAILED: u8 = 157;
 
-/// The variable that selects the columns of an older release.
+/// The environment variable that selects the columns of an older release.
 const LAYOUT: &str = "FATHOM_VDBENCH_LAYOUT";
-/// The variable with the seed of random decisions.
+/// The environment variable with the seed of random decisions.
 const SEED: &str = "FATHOM_VDBENCH_SEED";
 
 /// Runs a command line of Vdbench. The first `skip` arguments are the program's name.
 pub fn execute(session: &Session, skip: usize) -> ExitCode {
     let arguments = session.process.arguments.get(skip..).unwrap_or_default();
-    banner();
+    print_banner();
     let function = arguments
         .split_first()
         .filter(|(first, _)| parse::NAMES.contains(&&***first));
@@ -57,7 +57,7 @@ pub fn execute(session: &Session, skip: usize) -> ExitCode {
     }
     let done = read_command(arguments, &std::env::temp_dir().display().to_string())
         .map_err(Failure::from)
-        .and_then(|command| Drive::begin(session, command)?.all());
+        .and_then(|command| Drive::begin(session, command)?.run_and_report());
     ExitCode::from(match done {
         Ok(()) => DONE,
         Err(failure) => {
@@ -69,6 +69,7 @@ pub fn execute(session: &Session, skip: usize) -> ExitCode {
     })
 }
 
+/// Reports an error of a function, and returns the exit code.
 fn finish_function(done: Result<(), Diagnostic>) -> u8 {
     match done {
         Ok(()) => DONE,
@@ -79,7 +80,7 @@ fn finish_function(done: Result<(), Diagnostic>) -> u8 {
     }
 }
 
-/// Reads a command line without running it: returns the plan of all its runs, and the omitted
+/// Reads a command line without running it. Returns the plan of all its runs, and the omitted
 /// settings.
 ///
 /// # Errors
@@ -98,20 +99,21 @@ pub fn plan_of(arguments: &[String]) -> Result<(Plan, Vec<String>), Diagnostic> 
     let runs = expand(&parameters, command.start_at.as_deref())?;
     local_env::check_paths(&runs, false)?;
     if let Some(validation) = &validation {
-        // For what it refuses.
+        // Report refused settings.
         validation
             .clone()
             .place_maps(&runs, &parameters, Path::new("."), &env)?;
     }
-    let (plan, mut left_out) = vdbench::lower_all(&runs, &parameters, &env, seed().unwrap_or(1))?;
+    let (plan, mut omitted) = vdbench::lower_all(&runs, &parameters, &env, seed().unwrap_or(1))?;
     if let [_, _, ..] = &*parameters.hosts {
-        left_out.push(format!("hd={}: the test of one host", parameters.hosts.join(", ")));
+        omitted.push(format!("hd={}: the test of one host", parameters.hosts.join(", ")));
     }
-    left_out.extend(data_errors.map(|count| format!("data_errors={count}: the first failed operation ends it")));
-    left_out.extend(validation.map(|_| "data validation, which only `fathom vdbench` does".to_owned()));
-    Ok((plan, left_out))
+    omitted.extend(data_errors.map(|count| format!("data_errors={count}: the first failed operation ends it")));
+    omitted.extend(validation.map(|_| "data validation, which only `fathom vdbench` does".to_owned()));
+    Ok((plan, omitted))
 }
 
+/// Replaces the parameter files by the built-in test, if the command requests it.
 fn take_self_test(command: &mut Command, env: &mut LocalEnv) {
     if let Some((text, _)) = &command.self_test {
         env.self_test = Some(text.clone());
@@ -119,7 +121,7 @@ fn take_self_test(command: &mut Command, env: &mut LocalEnv) {
     }
 }
 
-fn banner() {
+fn print_banner() {
     let version = env!("CARGO_PKG_VERSION");
     let text = format!(
         "\n\nVdbench distribution: vdbench50407 (run by fathom {version})\nFor documentation, see docs/vdbench.md of fathom.\n\n"
@@ -137,14 +139,15 @@ struct Drive<'a> {
     command: Command,
     env: LocalEnv,
     output: Output,
-    style: Style,
+    style: RowStyle,
     seed: u64,
     /// Number of saved results.
-    kept: u32,
+    saved_results: u32,
     /// Number of printed runs.
-    shown: u32,
+    printed_runs: u32,
+    /// Rate of the last run in operations per second.
     last_rate: f64,
-    /// Key blocks that data validation has compared.
+    /// Number of key blocks that data validation has compared.
     compared: u64,
     /// Locks of the maps of data validation.
     map_locks: Vec<File>,
@@ -194,7 +197,7 @@ impl<'a> Drive<'a> {
             .map_or(1, |time| time.as_nanos() as u64);
         let mut drive = Drive {
             session,
-            style: Style {
+            style: RowStyle {
                 layout,
                 decimal: command.decimal,
                 host: "localhost".into(),
@@ -204,8 +207,8 @@ impl<'a> Drive<'a> {
             env,
             output,
             seed: seed().unwrap_or(clock),
-            kept: 0,
-            shown: 0,
+            saved_results: 0,
+            printed_runs: 0,
             last_rate: 0.0,
             compared: 0,
             map_locks: Vec::new(),
@@ -234,9 +237,9 @@ impl<'a> Drive<'a> {
         Ok(drive)
     }
 
-    /// Runs everything, and writes a failure to the files as well.
-    fn all(mut self) -> Result<(), Failure> {
-        match self.parameters_and_runs() {
+    /// Runs everything. Reports a failure on the console and in the output files.
+    fn run_and_report(mut self) -> Result<(), Failure> {
+        match self.run_command() {
             Ok(()) => Ok(()),
             Err(failure) => {
                 failure.report(Some(&mut self.output));
@@ -249,8 +252,8 @@ impl<'a> Drive<'a> {
         }
     }
 
-    fn parameters_and_runs(&mut self) -> Result<(), Failure> {
-        let head = format!("Vdbench error log, created {} ", head_time());
+    fn run_command(&mut self) -> Result<(), Failure> {
+        let head = format!("Vdbench error log, created {} ", header_time());
         self.output.create(
             "errorlog",
             &[head, "Error log. If there are no error messages beyond this line then there were no Data Validation or I/O errors.".into(), String::new()],
@@ -258,7 +261,7 @@ impl<'a> Drive<'a> {
         let mut parameters = read_parameters(&self.command, &mut self.env)?;
         self.write_parmfile(&parameters)?;
         let runs = expand(&parameters, self.command.start_at.as_deref())?;
-        self.style.files = on_files::columns_of(&runs);
+        self.style.files = on_files::file_columns(&runs);
         if self.command.simulate {
             return self.simulate(&runs);
         }
@@ -274,7 +277,7 @@ impl<'a> Drive<'a> {
         let formats = needs_format(&runs, &parameters, &self.env);
         self.prepare_anchors(&runs, &parameters)?;
         let runs = vdbench::with_tree_formats(&runs, &parameters);
-        self.ask_guard(&runs, &formats, &parameters)?;
+        self.check_guard(&runs, &formats, &parameters)?;
         let format_run = (!formats.is_empty()).then(|| {
             let block = format_plan(&formats, &parameters, 0).plan.steps[0].jobs[0].workers[0].streams[0]
                 .pattern
@@ -300,26 +303,26 @@ impl<'a> Drive<'a> {
         parameters: &Parameters,
     ) -> Result<(), Failure> {
         for run in recovery_runs {
-            self.read_known(run, parameters)?;
+            self.read_known_blocks(run, parameters)?;
         }
         if !parameters.recovers_only() {
             if let Some(run) = format_run {
-                self.lay_out(run, formats, parameters)?;
+                self.lay_out_files(run, formats, parameters)?;
             }
             self.repeat(runs, parameters)?;
         }
         self.end_validation(parameters)
     }
 
-    /// Lowers every run and checks its targets with the guard, so that no run is refused after
-    /// hours of other runs.
-    fn ask_guard(&self, runs: &[Run], formats: &[Format], parameters: &Parameters) -> Result<(), Failure> {
+    /// Lowers every run, and checks its targets with the guard. So no run is refused after hours of
+    /// other runs.
+    fn check_guard(&self, runs: &[Run], formats: &[Format], parameters: &Parameters) -> Result<(), Failure> {
         let permissions = permissions::from_env();
-        let mut asked = Vec::new();
+        let mut checked = Vec::new();
         let mut refusals = Vec::new();
-        let mut ask = |plan: &Plan| {
+        let mut check = |plan: &Plan| {
             let judged = ::run::targets::judge(plan, &permissions).map_err(RunError::Targets)?;
-            let refused = judged.iter().filter_map(|one| one.decision.refusal().cloned());
+            let refused = judged.iter().filter_map(|target| target.decision.refusal().cloned());
             for refusal in refused {
                 if !refusals.contains(&refusal) {
                     refusals.push(refusal);
@@ -328,36 +331,37 @@ impl<'a> Drive<'a> {
             Ok::<(), RunError>(())
         };
         if !formats.is_empty() {
-            ask(&format_plan(formats, parameters, self.seed).plan).map_err(|error| failure_of(&error))?;
+            check(&format_plan(formats, parameters, self.seed).plan).map_err(|error| failure_from_error(&error))?;
         }
         for run in runs {
             let plan = lower(run, parameters, &self.env, self.seed)?.plan;
             check_outputs(&[], &self.env.inputs(), &plan)?;
             let luns: Vec<&str> = run.sds.iter().map(|sd| &*sd.lun).collect();
             if run.files.is_some() {
-                ask(&plan).map_err(|error| failure_of(&error))?;
+                check(&plan).map_err(|error| failure_from_error(&error))?;
                 continue;
             }
             let key = (luns, run.workloads.iter().any(|(wd, _)| wd.rdpct < 100));
-            if !asked.contains(&key) {
-                ask(&plan).map_err(|error| failure_of(&error))?;
-                asked.push(key);
+            if !checked.contains(&key) {
+                check(&plan).map_err(|error| failure_from_error(&error))?;
+                checked.push(key);
             }
         }
         match refusals.is_empty() {
             true => Ok(()),
-            false => Err(failure_of(&RunError::Refused(refusals))),
+            false => Err(failure_from_error(&RunError::Refused(refusals))),
         }
     }
 
+    /// Executes all runs as often as requested.
     fn repeat(&mut self, runs: &[Run], parameters: &Parameters) -> Result<(), Failure> {
-        let began = Instant::now();
+        let start = Instant::now();
         let limit = match (self.command.repeat, parameters.general.repeat_seconds) {
             (Some(limit), _) => Some(limit),
             (None, Some(seconds)) => Some(Some(seconds)),
             (None, None) => None,
         };
-        let mut turn = 1;
+        let mut round = 1;
         loop {
             for run in runs {
                 if !self.run_with_curve(run, parameters)? {
@@ -366,17 +370,17 @@ impl<'a> Drive<'a> {
             }
             let continues = match limit {
                 Some(None) => true,
-                Some(Some(seconds)) => began.elapsed() < Duration::from_secs(seconds),
-                None => turn < parameters.general.repeats.unwrap_or(1),
+                Some(Some(seconds)) => start.elapsed() < Duration::from_secs(seconds),
+                None => round < parameters.general.repeats.unwrap_or(1),
             };
             if !continues {
                 return Ok(());
             }
-            turn += 1;
+            round += 1;
         }
     }
 
-    /// Runs the points of a curve. False if the execution ends here.
+    /// Executes a run and the points of its curve. Returns false if no other run may follow.
     fn run_with_curve(&mut self, run: &Run, parameters: &Parameters) -> Result<bool, Failure> {
         let mut run = run.clone();
         if let RunRate::OfLast(percent) = run.rate {
@@ -420,14 +424,14 @@ impl<'a> Drive<'a> {
             run,
             parameters,
             &self.env,
-            self.seed.wrapping_add(u64::from(self.shown)),
+            self.seed.wrapping_add(u64::from(self.printed_runs)),
         )?;
         self.execute(run, lowered, parameters)
     }
 
-    /// Lays out files. An incomplete one gets its old length back, so that it does not look
-    /// complete; a new one is removed.
-    fn lay_out(&mut self, run: &Run, formats: &[Format], parameters: &Parameters) -> Result<(), Failure> {
+    /// Lays out files. After a failure, removes new files and restores the length of the others, so
+    /// that they do not look complete.
+    fn lay_out_files(&mut self, run: &Run, formats: &[Format], parameters: &Parameters) -> Result<(), Failure> {
         self.output.print_stamped(
             "Vdbench will attempt to expand a disk file if the requested file size is a multiple of 1mb",
         );
@@ -474,39 +478,44 @@ impl<'a> Drive<'a> {
         self.report_sizes(run, &lowered.plan);
         let started = format!("Starting RD={}", run.start_text(false));
         self.output.print_stamped(&started);
-        let heading = format!("<a name=\"_{}\"></a><i><b>{} {started}</b></i>", self.shown, time());
-        for file in files_of(run, &self.style.host) {
+        let heading = format!(
+            "<a name=\"_{}\"></a><i><b>{} {started}</b></i>",
+            self.printed_runs,
+            time()
+        );
+        for file in report_files(run, &self.style.host) {
             self.output.write(&file, "");
             self.output.write(&file, &heading);
             self.output.write(&file, "");
         }
-        let has_headers = self.shown.is_multiple_of(10);
-        self.shown += 1;
-        let facts = facts_of(run, lowered.lun_bytes);
+        let has_headers = self.printed_runs.is_multiple_of(10);
+        self.printed_runs += 1;
+        let facts = flat_facts(run, lowered.lun_bytes);
         let limits = parameters.general.histogram.clone();
         self.prepare_tree_maps(run, parameters)?;
         self.mark_maps(parameters, false)?;
         let mut style = self.style.clone();
         on_files::set_requested(&mut style, run);
-        let mut follow = Follow::new(run, facts, style, &limits, &mut self.output);
-        follow.write_status("Starting");
+        let mut printer = RunPrinter::new(run, facts, style, &limits, &mut self.output);
+        printer.write_status("Starting");
         let permissions = permissions::from_env();
         let outcome = self
             .session
             .execution(lowered.plan, &permissions)
-            .run(&mut |event| follow.handle_event(&event));
+            .run(&mut |event| printer.handle_event(&event));
         let results = match outcome {
             Ok(results) => results,
-            Err(error) => return Err(failure_of(&error)),
+            Err(error) => return Err(failure_from_error(&error)),
         };
-        let outcome = follow.end(&results, &lowered.workload_of, has_headers);
+        let outcome = printer.finish(&results, &lowered.workload_of, has_headers);
         self.mark_maps(parameters, true)?;
-        self.conclude(run, &results, &outcome, parameters)?;
+        self.report_results(run, &results, &outcome, parameters)?;
         self.last_rate = outcome.rate;
         Ok(outcome)
     }
 
-    fn conclude(
+    /// Records and reports the results of a run. Fails if the run has failed.
+    fn report_results(
         &mut self,
         run: &Run,
         results: &Results,
@@ -529,8 +538,8 @@ impl<'a> Drive<'a> {
         if errors > 0 || !failures.is_empty() {
             let help = failures.iter().find_map(|failure| failure.help.as_ref());
             let max = parameters.general.errors_max();
-            // Below the limit a failed operation ends no worker. Errors of the warm-up are not in
-            // the results.
+            // Below the limit, a failed operation does not end a worker. The results do not include
+            // errors of the warm-up, so check the failures of workers too.
             let ends = failures
                 .iter()
                 .any(|failure| failure.operation.is_some() && failure.errno.is_some());
@@ -566,15 +575,15 @@ impl<'a> Drive<'a> {
         Ok(())
     }
 
-    /// Saves the native result and records it in the history, each if its variable is set. The
-    /// first run has the plain file name, later ones a number.
+    /// Saves the native result and records it in the history. Each needs its variable. The file of
+    /// the first run has the plain name, and the files of later runs have a number.
     fn record_results(&mut self, results: &Results) -> Result<(), Failure> {
-        self.kept += 1;
+        self.saved_results += 1;
         let path = std::env::var_os("FATHOM_RESULT")
             .map(PathBuf::from)
-            .map(|path| match self.kept {
+            .map(|path| match self.saved_results {
                 1 => path,
-                number => numbered(&path, number),
+                number => add_number(&path, number),
             });
         if let Some(path) = &path {
             archive::save(results, path).map_err(|error| format!("FATHOM_RESULT: {error}"))?;
@@ -593,6 +602,7 @@ impl<'a> Drive<'a> {
         Ok(())
     }
 
+    /// Prints the runs without executing them.
     fn simulate(&mut self, runs: &[Run]) -> Result<(), Failure> {
         // The rate of a curve in a simulation.
         const BASE: f64 = 10_000.0;
@@ -609,6 +619,7 @@ impl<'a> Drive<'a> {
         self.finish("simulation")
     }
 
+    /// Prints the last lines of a successful command.
     fn finish(&mut self, what: &str) -> Result<(), Failure> {
         if let Some(what) = self.output.take_error() {
             return Err(what.into());
@@ -624,8 +635,8 @@ impl<'a> Drive<'a> {
     }
 }
 
-/// `result.json` with a number: `result.2.json`.
-fn numbered(path: &Path, number: u32) -> PathBuf {
+/// Adds a number to a file name: `result.json` becomes `result.2.json`.
+fn add_number(path: &Path, number: u32) -> PathBuf {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     match path.extension() {
         Some(extension) => path.with_file_name(format!("{stem}.{number}.{}", extension.to_string_lossy())),
@@ -633,13 +644,13 @@ fn numbered(path: &Path, number: u32) -> PathBuf {
     }
 }
 
-/// Settings of a run for the flat file: values that all its workloads share.
-fn facts_of(run: &Run, lun_bytes: u64) -> FlatFacts {
+/// Collects a run's settings for the flat file. A setting needs the same value in all workloads.
+fn flat_facts(run: &Run, lun_bytes: u64) -> FlatFacts {
     fn common<T: PartialEq>(mut values: impl Iterator<Item = T>) -> Option<T> {
         let first = values.next()?;
         values.all(|value| value == first).then_some(first)
     }
-    let of = |value: fn(&vdbench::Wd) -> f64| common(run.workloads.iter().map(|(wd, _)| value(wd)));
+    let common_value = |value: fn(&vdbench::Wd) -> f64| common(run.workloads.iter().map(|(wd, _)| value(wd)));
     let size = |wd: &vdbench::Wd| match wd.xfersize {
         Transfer::One(size) => Some(size),
         Transfer::Shares(_) | Transfer::Steps(..) => None,
@@ -650,10 +661,10 @@ fn facts_of(run: &Run, lun_bytes: u64) -> FlatFacts {
         xfersize: common(run.workloads.iter().map(|(wd, _)| size(wd))).flatten(),
         threads: common(run.sds.iter().map(|sd| sd.threads)),
         threads_of_run: run.has_threads_loop,
-        rdpct: of(|wd| f64::from(wd.rdpct)),
-        rhpct: of(|wd| wd.hits.0),
-        whpct: of(|wd| wd.hits.1),
-        seekpct: of(|wd| f64::from(wd.seekpct)),
+        rdpct: common_value(|wd| f64::from(wd.rdpct)),
+        rhpct: common_value(|wd| wd.hits.0),
+        whpct: common_value(|wd| wd.hits.1),
+        seekpct: common_value(|wd| f64::from(wd.seekpct)),
         lun_bytes,
         compratio: run.compratio,
     }

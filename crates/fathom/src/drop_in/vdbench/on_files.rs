@@ -8,20 +8,21 @@ use dialects::vdbench::{FileRun, Fsd, OPERATIONS, Parameters, Run, TreeFormat};
 use model::plan::{FileOperationKind, Plan};
 use report::formats::vdbench::{FileColumns, thousands};
 
-use super::follow::Style;
+use super::run_printer::RowStyle;
 use super::{Drive, Failure};
 
-/// The columns of a parameter file's runs; `None` if they are on SDs.
-pub(super) fn columns_of(runs: &[Run]) -> Option<FileColumns> {
+/// Returns the columns of a parameter file's runs. `None` if the runs are on SDs.
+pub(super) fn file_columns(runs: &[Run]) -> Option<FileColumns> {
     let mut on_files = runs.iter().filter_map(|run| run.files.as_ref()).peekable();
     on_files.peek()?;
     Some(FileColumns {
-        extra: on_files.flat_map(requested_of).collect(),
+        extra: on_files.flat_map(requested_operations).collect(),
         requested: Vec::new(),
     })
 }
 
-fn requested_of(files: &FileRun) -> Vec<FileOperationKind> {
+/// Returns the operations that count for the rate of a run on files.
+fn requested_operations(files: &FileRun) -> Vec<FileOperationKind> {
     match files.makes {
         Some(_) => vec![FileOperationKind::WriteBlock],
         None => files.loads().iter().flat_map(|load| load.requested()).collect(),
@@ -29,14 +30,14 @@ fn requested_of(files: &FileRun) -> Vec<FileOperationKind> {
 }
 
 /// Sets the operations that count for the rate of a run.
-pub(super) fn set_requested(style: &mut Style, run: &Run) {
+pub(super) fn set_requested(style: &mut RowStyle, run: &Run) {
     if let (Some(columns), Some(files)) = (&mut style.files, &run.files) {
-        columns.requested = requested_of(files);
+        columns.requested = requested_operations(files);
     }
 }
 
 /// Formats bytes in the largest unit with one decimal.
-fn short_size(bytes: u64) -> String {
+fn format_short_size(bytes: u64) -> String {
     let (mut rest, mut units) = (bytes as f64, ["k", "m", "g", "t"].iter());
     let mut unit = "";
     while rest >= 1024.0
@@ -47,7 +48,8 @@ fn short_size(bytes: u64) -> String {
     format!("{rest:.1}{unit}")
 }
 
-fn anchor_size(fsd: &Fsd) -> String {
+/// Formats the line with the size of an anchor.
+fn format_anchor_size(fsd: &Fsd) -> String {
     let tree = fsd.whole_tree();
     let bytes = tree.total_size().0;
     let short = match loop_text(bytes as f64) {
@@ -80,7 +82,7 @@ impl Drive<'_> {
             }
         }
         for fsd in &known {
-            self.output.print_stamped(&anchor_size(fsd));
+            self.output.print_stamped(&format_anchor_size(fsd));
         }
         for fsd in &known {
             let path = Path::new(&fsd.anchor);
@@ -105,7 +107,7 @@ impl Drive<'_> {
         Ok(())
     }
 
-    /// Prints which part of its trees a run uses.
+    /// Prints the part of its trees that a run uses.
     pub(super) fn report_sizes(&mut self, run: &Run, plan: &Plan) {
         let Some(files) = &run.files else { return };
         for fsd in &files.fsds {
@@ -130,7 +132,7 @@ impl Drive<'_> {
                 self.output.print_stamped(&format!(
                     "{}-0: Created {what}={} using {:>12} of {:>12} files for anchor={}",
                     self.style.host,
-                    short_size(bytes),
+                    format_short_size(bytes),
                     thousands(used),
                     thousands(all),
                     fsd.anchor

@@ -22,31 +22,32 @@ pub const STANDARD: &[&str] = &[
 pub struct Output {
     /// Its absolute path.
     pub folder: PathBuf,
-    shown: String,
+    /// Its path in titles.
+    title_path: String,
     files: BTreeMap<String, File>,
-    /// The first file that could not be written, and why.
+    /// The first error of writing a file.
     pub failed: Option<String>,
-    /// Why a line is missing on the console. The run continues: the files have the line too.
+    /// The first error of printing a line. The run continues, because the files have the line too.
     console_error: Option<String>,
 }
 
-/// The current time in Vdbench's format.
+/// Returns the current time in Vdbench's format.
 pub fn time() -> String {
     Zoned::now().strftime("%H:%M:%S.%3f").to_string()
 }
 
-/// The date in column headers.
+/// Returns the date for column headers.
 pub fn date() -> String {
     Zoned::now().strftime("%b %d, %Y").to_string()
 }
 
-/// The current time in the format of the flat file and the status file.
+/// Returns the current time in the format of the flat file and the status file.
 pub fn timestamp() -> String {
     Zoned::now().strftime("%m/%d/%Y-%H:%M:%S-%Z").to_string()
 }
 
-/// The directory of `-o`: `+` at its end is replaced by the next free number, `.tod` by the time.
-fn resolve(name: &str) -> PathBuf {
+/// Resolves the directory of `-o`: a final `+` becomes the next free number, `.tod` the time.
+fn resolve_folder(name: &str) -> PathBuf {
     if let Some(stem) = name.strip_suffix('+') {
         let free = (1..=999)
             .map(|number| PathBuf::from(format!("{stem}{number:03}")))
@@ -60,13 +61,13 @@ fn resolve(name: &str) -> PathBuf {
 }
 
 impl Output {
-    /// Creates the directory, or removes Vdbench's own files from an existing one. The second value
-    /// is true if it is new.
+    /// Creates the directory, or removes Vdbench's files from an existing one. The second value is
+    /// true if the directory is new.
     ///
     /// # Errors
     /// It cannot be created or cleaned.
     pub fn open(name: &str) -> Result<(Output, bool), String> {
-        let path = resolve(name);
+        let path = resolve_folder(name);
         let fail = |error: io::Error| format!("cannot use the output directory {}: {error}", path.display());
         let is_new = match fs::create_dir(&path) {
             Ok(()) => true,
@@ -77,16 +78,16 @@ impl Output {
         if !is_new {
             for entry in fs::read_dir(&folder).map_err(fail)?.flatten() {
                 let path = entry.path();
-                if path.extension().is_some_and(|extension| extension == "html") && is_ours(&path) {
+                if path.extension().is_some_and(|extension| extension == "html") && is_vdbench_file(&path) {
                     fs::remove_file(&path).map_err(fail)?;
                 }
             }
         }
-        let shown = path.display().to_string();
+        let title_path = path.display().to_string();
         Ok((
             Output {
                 folder,
-                shown,
+                title_path,
                 files: BTreeMap::new(),
                 failed: None,
                 console_error: None,
@@ -95,7 +96,7 @@ impl Output {
         ))
     }
 
-    /// Creates a file; `name` lacks the `.html`.
+    /// Creates a file. `name` is without `.html`.
     ///
     /// # Errors
     /// A file of this name exists that Vdbench did not write, or it cannot be created.
@@ -104,7 +105,10 @@ impl Output {
         let made = File::options().write(true).create_new(true).open(&path);
         let file = made.map_err(|error| format!("cannot write {}: {error}", path.display()))?;
         self.files.insert(name.to_owned(), file);
-        self.write(name, &format!("{MARK}{}/{name}.html</title><pre>", self.shown.clone()));
+        self.write(
+            name,
+            &format!("{MARK}{}/{name}.html</title><pre>", self.title_path.clone()),
+        );
         lines.iter().for_each(|line| self.write(name, line));
         Ok(())
     }
@@ -133,14 +137,14 @@ impl Output {
         self.failed.take().or_else(|| self.console_error.take())
     }
 
-    /// Prints a line with the time in front.
+    /// Prints a line that begins with the time.
     pub fn print_stamped(&mut self, text: &str) {
         self.print_line(&format!("{} {text}", time()));
     }
 }
 
 /// True if a file begins like Vdbench's files. Other files are not removed.
-fn is_ours(path: &Path) -> bool {
+fn is_vdbench_file(path: &Path) -> bool {
     let mut start = vec![0; MARK.len()];
     let read = File::open(path).and_then(|mut file| file.read_exact(&mut start));
     read.is_ok() && start == MARK.as_bytes()

@@ -1,4 +1,4 @@
-//! `parse` and `parseflat`: columns and rows of a flat file as a table.
+//! `parse` and `parseflat`: write columns and rows of a flat file as a table.
 
 use std::fs;
 
@@ -9,16 +9,16 @@ use crate::drop_in::print_stdout;
 /// The names of the function.
 pub const NAMES: [&str; 2] = ["parse", "parseflat"];
 
-/// The arguments: which columns and rows of a flat file.
+/// The files, and the columns and rows to copy.
 #[derive(Debug, Default)]
 struct Selection {
     input: String,
     output: String,
-    /// Columns in order; empty: all.
+    /// Columns in order; empty for all.
     columns: Vec<String>,
     /// Columns with the value that a row must have.
     filters: Vec<(String, String)>,
-    /// Only averages.
+    /// Only rows with averages.
     averages: bool,
 }
 
@@ -31,9 +31,9 @@ pub fn execute(arguments: &[String]) -> Result<(), Diagnostic> {
     let failed =
         |what: &str, path: &str, error: &std::io::Error| Diagnostic::new(format!("cannot {what} {path}: {error}"));
     let text = fs::read_to_string(&selection.input).map_err(|error| failed("read", &selection.input, &error))?;
-    let table = select(&text, &selection)?;
+    let table = format_table(&text, &selection)?;
     if table.lines().count() == 1 {
-        // No failure: a script may look for rows that not every run has.
+        // Not a failure: a script may select rows that not every run has.
         let _ = print_stdout(&format!(
             "No row of {} matches: {} has only the header.\n",
             selection.input, selection.output
@@ -84,8 +84,9 @@ fn usage(what: &str) -> Diagnostic {
     Diagnostic::new(what.to_owned()).help("parse -i flatfile.html -o out.csv [-c column …] [-f column value …] [-a]")
 }
 
-/// The header and the selected rows, separated by tabs, or commas if the output is a `.csv`.
-fn select(text: &str, selection: &Selection) -> Result<String, Diagnostic> {
+/// Formats the header and the selected rows. Cells are separated by commas in a `.csv` file, and by
+/// tabs in other files.
+fn format_table(text: &str, selection: &Selection) -> Result<String, Diagnostic> {
     let mut lines = text
         .lines()
         .filter(|line| !line.starts_with(['*', '<']) && !line.trim().is_empty());
@@ -116,7 +117,7 @@ fn select(text: &str, selection: &Selection) -> Result<String, Diagnostic> {
         .filter(|row| {
             let has_all = filters
                 .iter()
-                .all(|(column, value)| row.get(*column).is_some_and(|cell| is_same(cell, value)));
+                .all(|(column, value)| row.get(*column).is_some_and(|cell| is_same_value(cell, value)));
             has_all && (!selection.averages || row.get(interval).is_some_and(|label| label.starts_with("avg")))
         });
     let mut table = String::new();
@@ -131,8 +132,8 @@ fn select(text: &str, selection: &Selection) -> Result<String, Diagnostic> {
     Ok(table)
 }
 
-/// Compares a cell; numbers are equal independent of decimals.
-fn is_same(cell: &str, wanted: &str) -> bool {
+/// Compares a cell with a value. Numbers may have different decimals.
+fn is_same_value(cell: &str, wanted: &str) -> bool {
     match (cell.parse::<f64>(), wanted.parse::<f64>()) {
         (Ok(cell), Ok(wanted)) => cell == wanted,
         _ => cell == wanted,
@@ -149,24 +150,24 @@ mod tests {
                         21:51:24.057 rd1   avg_2-5  87.8000  100.0000\n\
                         21:51:34.057 rd2   avg_2-5  90.0000   50.0000\n";
 
-    fn parsed(arguments: &str) -> Result<String, String> {
+    fn parse(arguments: &str) -> Result<String, String> {
         let words: Vec<String> = arguments.split_whitespace().map(str::to_owned).collect();
-        let table = read_arguments(&words).and_then(|selection| select(FLAT, &selection));
+        let table = read_arguments(&words).and_then(|selection| format_table(FLAT, &selection));
         table.map_err(|error| error.what)
     }
 
     #[test]
-    fn columns_and_rows_are_those_that_are_asked_for() {
+    fn the_table_has_the_requested_columns_and_rows() {
         assert_eq!(
-            parsed("-i flat -o out.csv -c run rate -a").unwrap(),
+            parse("-i flat -o out.csv -c run rate -a").unwrap(),
             "Run,rate\nrd1,87.8000\nrd2,90.0000\n"
         );
         assert_eq!(
-            parsed("-a -o out -i flat -c rate -f rdpct 100 run rd1").unwrap(),
+            parse("-a -o out -i flat -c rate -f rdpct 100 run rd1").unwrap(),
             "rate\n87.8000\n"
         );
-        assert_eq!(parsed("-i flat -o out").unwrap().lines().count(), 4);
-        assert_eq!(parsed("-i flat -o out -f rate -1").unwrap().lines().count(), 1);
+        assert_eq!(parse("-i flat -o out").unwrap().lines().count(), 4);
+        assert_eq!(parse("-i flat -o out -f rate -1").unwrap().lines().count(), 1);
         for (wrong, what) in [
             ("-o out.csv", "no flat file given"),
             ("-i flat", "no output file given"),
@@ -174,7 +175,7 @@ mod tests {
             ("-i flat -o out -f rate", "a column and its value"),
             ("-i flat -o out -x", "'-x'"),
         ] {
-            assert!(parsed(wrong).unwrap_err().contains(what), "{wrong}");
+            assert!(parse(wrong).unwrap_err().contains(what), "{wrong}");
         }
     }
 }

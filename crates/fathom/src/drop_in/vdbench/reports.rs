@@ -1,4 +1,4 @@
-//! The files of an output directory: their list, their headers and their links.
+//! The files of an output directory, with their headers and links.
 
 use std::fs;
 
@@ -12,6 +12,7 @@ use super::{Drive, Failure};
 const LINK: usize = 33;
 
 impl Drive<'_> {
+    /// Writes the copy of the parameter files.
     pub(super) fn write_parmfile(&mut self, parameters: &Parameters) -> Result<(), Failure> {
         self.output.create("parmfile", &[])?;
         for CopiedLines { heading, file, lines } in &parameters.copies {
@@ -43,19 +44,18 @@ impl Drive<'_> {
         Ok(self.output.create(name, &head)?)
     }
 
-    /// Creates the files that a simulation has too. `items` are links of the summary to other
-    /// files.
+    /// Creates the files of runs and simulations. `items` are links of the summary to other files.
     pub(super) fn create_common(&mut self, items: &[String]) -> Result<(), Failure> {
         let mut links = vec![
-            link("Link to logfile:", "logfile"),
-            link("Run totals:", "totals"),
-            link("Vdbench status:", "status"),
-            link("Copy of input parameter files:", "parmfile"),
-            link("Link to errorlog:", "errorlog"),
-            link("Link to flatfile:", "flatfile"),
+            format_link("Link to logfile:", "logfile"),
+            format_link("Run totals:", "totals"),
+            format_link("Vdbench status:", "status"),
+            format_link("Copy of input parameter files:", "parmfile"),
+            format_link("Link to errorlog:", "errorlog"),
+            format_link("Link to flatfile:", "flatfile"),
         ];
         links.extend_from_slice(items);
-        let title = format!("\nVdbench summary report, created {}", head_time());
+        let title = format!("\nVdbench summary report, created {}", header_time());
         self.create_linked("summary", &title, &links)?;
         self.create_linked("totals", "Run totals", &[])?;
         self.output.create(
@@ -75,6 +75,7 @@ impl Drive<'_> {
         Ok(())
     }
 
+    /// Creates the files of runs.
     pub(super) fn create_reports(&mut self, runs: &[&Run]) -> Result<(), Failure> {
         let on_files = runs.iter().any(|run| run.files.is_some());
         let sds = distinct(runs.iter().flat_map(|run| storage_names(run)));
@@ -82,14 +83,15 @@ impl Drive<'_> {
         self.check_names(&sds, &wds)?;
         let host = self.style.host.clone();
         let slave = format!("{host}-0");
-        let links = |title: &str, names: &[String]| names.iter().map(|name| link(title, name)).collect::<Vec<_>>();
+        let links =
+            |title: &str, names: &[String]| names.iter().map(|name| format_link(title, name)).collect::<Vec<_>>();
         let mut items = vec![
             String::new(),
-            link("Link to HOST reports:", &host),
-            link("Link to response time histogram:", "histogram"),
-            link("Link to workload skew report:", "skew"),
+            format_link("Link to HOST reports:", &host),
+            format_link("Link to response time histogram:", "histogram"),
+            format_link("Link to workload skew report:", "skew"),
         ];
-        let sd_links: Vec<String> = sds.iter().map(|sd| anchor(&format!("{sd}.html"), sd)).collect();
+        let sd_links: Vec<String> = sds.iter().map(|sd| html_anchor(&format!("{sd}.html"), sd)).collect();
         let (of_storage, of_workloads) = match on_files {
             true => ("Link to FSD reports:", "Link to FWD reports:"),
             false => ("Link to SD reports:", "Link to workload report:"),
@@ -97,14 +99,14 @@ impl Drive<'_> {
         items.push(format!("{of_storage:<LINK$}{}", sd_links.join("      ")));
         items.push(String::new());
         items.extend(links(of_workloads, &wds));
-        self.run_links = links_to_runs(runs);
+        self.run_links = format_run_links(runs);
         self.create_common(&items)?;
         self.create_linked("histogram", "Total response time histogram.", &[])?;
         let rules = "Workload skew report: where a run has several SDs or several workloads.\n\
                      Counts reported below are for non-warmup intervals.";
         self.create_linked("skew", rules, &[])?;
         let of_host = format!("Host summary report(s) for host={host}");
-        self.create_linked(&host, &of_host, &[link("Link to slave summary report:", &slave)])?;
+        self.create_linked(&host, &of_host, &[format_link("Link to slave summary report:", &slave)])?;
         self.create_linked(&slave, &format!("Slave summary report for slave={slave}"), &[])?;
         let titles = match on_files {
             true => ["Report for fsd ", "Report for fwd "],
@@ -116,7 +118,7 @@ impl Drive<'_> {
                 let to_histogram = format!(
                     "{:<LINK$}{}",
                     "Link to response time histogram:",
-                    anchor(&format!("{file}.html"), "histogram")
+                    html_anchor(&format!("{file}.html"), "histogram")
                 );
                 self.create_linked(name, &format!("{title}{name}"), &[to_histogram])?;
                 self.create_linked(&file, &format!("Response time histogram of {name}"), &[])?;
@@ -150,22 +152,23 @@ impl Drive<'_> {
     }
 }
 
-fn anchor(to: &str, text: &str) -> String {
+fn html_anchor(to: &str, text: &str) -> String {
     format!("<A HREF=\"{to}\">{text}</A>")
 }
 
-fn link(title: &str, name: &str) -> String {
-    format!("{title:<LINK$}{}", anchor(&format!("{name}.html"), name))
+/// Formats a title with a link to a file.
+fn format_link(title: &str, name: &str) -> String {
+    format!("{title:<LINK$}{}", html_anchor(&format!("{name}.html"), name))
 }
 
-/// `Link to Run Definitions:` with links to all runs in order. A run that differs from the previous
-/// one in its last loop only shows only that loop.
-fn links_to_runs(runs: &[&Run]) -> Vec<String> {
+/// Formats `Link to Run Definitions:` with links to all runs in order. A run that differs from the
+/// previous run only in its last loop shows only that loop.
+fn format_run_links(runs: &[&Run]) -> Vec<String> {
     let mut lines = Vec::new();
-    let mut before: Option<&Run> = None;
+    let mut previous: Option<&Run> = None;
     for run in runs {
         let points = run.points.iter().map(|percent| run.point(*percent, 0.0).name);
-        for (turn, name) in std::iter::once(run.name.clone()).chain(points).enumerate() {
+        for (index, name) in std::iter::once(run.name.clone()).chain(points).enumerate() {
             let title = if lines.is_empty() {
                 "Link to Run Definitions:"
             } else {
@@ -175,9 +178,9 @@ fn links_to_runs(runs: &[&Run]) -> Vec<String> {
             let last = run
                 .loops
                 .split_last()
-                .filter(|(_, others)| turn == 0 && !others.is_empty());
+                .filter(|(_, others)| index == 0 && !others.is_empty());
             let shared = last.filter(|(_, others)| {
-                before.is_some_and(|before| before.name == run.name && before.loops.starts_with(others))
+                previous.is_some_and(|previous| previous.name == run.name && previous.loops.starts_with(others))
             });
             let (indent, text) = match shared {
                 Some(((name, value), _)) => {
@@ -186,18 +189,20 @@ fn links_to_runs(runs: &[&Run]) -> Vec<String> {
                 }
                 None => (0, text),
             };
-            let to = anchor(&format!("#_{}", lines.len()), &text);
+            let to = html_anchor(&format!("#_{}", lines.len()), &text);
             lines.push(format!("{title:<width$}{to}", width = LINK + indent));
         }
-        before = Some(run);
+        previous = Some(run);
     }
     lines
 }
 
-pub(super) fn head_time() -> String {
+/// Returns the current time for headers.
+pub(super) fn header_time() -> String {
     jiff::Zoned::now().strftime("%H:%M:%S %b %d %Y %Z").to_string()
 }
 
+/// Returns names in order without duplicates.
 fn distinct(names: impl Iterator<Item = String>) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for name in names {
@@ -208,7 +213,7 @@ fn distinct(names: impl Iterator<Item = String>) -> Vec<String> {
     found
 }
 
-/// The SDs or FSDs of a run.
+/// Returns the names of a run's SDs or FSDs.
 fn storage_names(run: &Run) -> Vec<String> {
     match &run.files {
         Some(files) => files.fsds.iter().map(|fsd| fsd.name.clone()).collect(),
@@ -216,7 +221,7 @@ fn storage_names(run: &Run) -> Vec<String> {
     }
 }
 
-/// The WDs or FWDs of a run.
+/// Returns the names of a run's WDs or FWDs.
 fn workload_names(run: &Run) -> Vec<String> {
     match &run.files {
         Some(files) => files.fwds.iter().map(|(fwd, _)| fwd.name.clone()).collect(),
@@ -224,8 +229,8 @@ fn workload_names(run: &Run) -> Vec<String> {
     }
 }
 
-/// The files with rows of a run.
-pub(super) fn files_of(run: &Run, host: &str) -> Vec<String> {
+/// Returns the names of the files with rows of a run.
+pub(super) fn report_files(run: &Run, host: &str) -> Vec<String> {
     let standard = ["summary", "totals", "histogram", "skew", "logfile", host].map(str::to_owned);
     let items = storage_names(run).into_iter().chain(workload_names(run));
     let items = items.flat_map(|name| [name.clone(), format!("{name}.histogram")]);

@@ -1,4 +1,4 @@
-//! Data validation: the maps of key blocks, and mismatches of the runs.
+//! Data validation: manages the maps of key blocks, and reports mismatches of the runs.
 
 use std::fs;
 use std::io;
@@ -20,7 +20,7 @@ const MISMATCH: u32 = 60003;
 
 /// An SD or FSD that has a map.
 #[derive(Clone, Copy)]
-struct Mapped<'a> {
+struct MappedStorage<'a> {
     storage: Storage<'a>,
     map: &'a Path,
     /// Bytes of its key blocks.
@@ -41,7 +41,7 @@ pub(super) struct KnownStorage {
 }
 
 impl KnownStorage {
-    /// The runs that read all known blocks.
+    /// Creates the runs that read all known blocks.
     pub(super) fn recovery_runs(&self, parameters: &Parameters) -> Vec<Run> {
         let on_sds = (!self.sds.is_empty()).then(|| Run::recovery(&self.sds));
         let on_fsds = (!self.fsds.is_empty()).then(|| Run::tree_recovery(&self.fsds, parameters));
@@ -49,7 +49,7 @@ impl KnownStorage {
     }
 }
 
-impl Mapped<'_> {
+impl MappedStorage<'_> {
     fn name(&self) -> &str {
         match self.storage {
             Storage::Sd(sd) => &sd.name,
@@ -57,7 +57,7 @@ impl Mapped<'_> {
         }
     }
 
-    /// Its name with its keyword.
+    /// Returns its keyword and name.
     fn title(&self) -> String {
         let keyword = match self.storage {
             Storage::Sd(_) => "sd",
@@ -67,7 +67,8 @@ impl Mapped<'_> {
     }
 }
 
-fn mapped<'a>(parameters: &'a Parameters, validation: &'a Validation) -> Vec<Mapped<'a>> {
+/// Returns the SDs and FSDs that have a map.
+fn mapped_storage<'a>(parameters: &'a Parameters, validation: &'a Validation) -> Vec<MappedStorage<'a>> {
     let sds = parameters.sds.iter().map(Storage::Sd);
     let fsds = parameters.fsds.iter().map(Storage::Fsd);
     let with_map = |storage: Storage<'a>| {
@@ -76,7 +77,7 @@ fn mapped<'a>(parameters: &'a Parameters, validation: &'a Validation) -> Vec<Map
             Storage::Fsd(fsd) => &fsd.name,
         };
         let (map, length) = validation.maps.get(name)?;
-        Some(Mapped {
+        Some(MappedStorage {
             storage,
             map: Path::new(map),
             length: *length,
@@ -85,7 +86,7 @@ fn mapped<'a>(parameters: &'a Parameters, validation: &'a Validation) -> Vec<Map
     sds.chain(fsds).filter_map(with_map).collect()
 }
 
-/// A file of a tree that is shorter than its known blocks, or missing.
+/// A file of a tree that is missing or lacks some of its known blocks.
 struct ShortFile {
     number: u32,
     path: String,
@@ -107,8 +108,9 @@ impl ShortFile {
     }
 }
 
-/// The files of an FSD that do not reach `end(file, end of its known blocks)`.
-fn short_files(
+/// Finds files with known blocks that are too short. The minimum length of a file is `end(file, end
+/// of its known blocks)`.
+fn find_short_files(
     fsd: &Fsd,
     map: &Path,
     blocks: &TreeKeyBlocks,
@@ -129,7 +131,7 @@ fn short_files(
 }
 
 impl Drive<'_> {
-    /// Decides which SDs and FSDs of these runs are validated.
+    /// Determines the SDs and FSDs to validate, and the paths of their maps.
     pub(super) fn place_maps(&self, runs: &[Run], parameters: &mut Parameters) -> Result<(), Failure> {
         if let Some(mut validation) = parameters.validation.take() {
             validation.place_maps(runs, parameters, &self.output.folder, &self.env)?;
@@ -138,19 +140,19 @@ impl Drive<'_> {
         Ok(())
     }
 
-    /// Creates the maps, or restores those of an earlier run. Returns what to read first.
+    /// Creates the maps, or restores those of an earlier run. Returns the storage to read first.
     pub(super) fn open_maps(&mut self, parameters: &Parameters) -> Result<KnownStorage, Failure> {
         let mut to_read = KnownStorage::default();
         let Some(validation) = &parameters.validation else {
             return Ok(to_read);
         };
         let journal = validation.journal.unwrap_or_default();
-        for one in mapped(parameters, validation) {
+        for mapped in mapped_storage(parameters, validation) {
             if journal.recover {
-                let lock = KeyMapFile::lock(one.map).map_err(|error| cannot_recover(&one, &error))?;
+                let lock = KeyMapFile::lock(mapped.map).map_err(|error| cannot_recover(&mapped, &error))?;
                 self.map_locks.push(lock);
-                let known_end = self.restore_map(&one, parameters)?;
-                match one.storage {
+                let known_end = self.restore_map(&mapped, parameters)?;
+                match mapped.storage {
                     _ if known_end == 0 => {}
                     Storage::Sd(sd) => to_read.sds.push(Sd {
                         size: Some(known_end),
@@ -161,13 +163,16 @@ impl Drive<'_> {
                 continue;
             }
             let ratio = parameters.general.compratio;
-            let made = match one.storage {
-                Storage::Sd(sd) => KeyMapFile::create(one.map, one.length, self.block_count(sd, one.length), ratio),
+            let created = match mapped.storage {
+                Storage::Sd(sd) => {
+                    KeyMapFile::create(mapped.map, mapped.length, self.block_count(sd, mapped.length), ratio)
+                }
                 Storage::Fsd(fsd) => {
-                    KeyMapFile::create_for_tree(one.map, &TreeKeyBlocks::new(&fsd.tree(), one.length), ratio)
+                    KeyMapFile::create_for_tree(mapped.map, &TreeKeyBlocks::new(&fsd.tree(), mapped.length), ratio)
                 }
             };
-            self.map_locks.push(made.map_err(|error| cannot_make(one.map, &error))?);
+            self.map_locks
+                .push(created.map_err(|error| cannot_create(mapped.map, &error))?);
         }
         Ok(match journal.skip_reads {
             true => KnownStorage::default(),
@@ -175,29 +180,29 @@ impl Drive<'_> {
         })
     }
 
-    /// Key blocks of an SD.
+    /// Returns the number of key blocks of an SD.
     fn block_count(&self, sd: &Sd, length: u64) -> u64 {
         let size = sd.size.or_else(|| self.env.size_of(&sd.lun)).unwrap_or(0);
         size.div_ceil(length)
     }
 
     /// Restores the map of an earlier run. Returns the end of the last known block.
-    fn restore_map(&mut self, one: &Mapped<'_>, parameters: &Parameters) -> Result<u64, Failure> {
-        let (name, file, map) = (one.name(), one.map.display(), one.map);
+    fn restore_map(&mut self, mapped: &MappedStorage<'_>, parameters: &Parameters) -> Result<u64, Failure> {
+        let (name, file, map) = (mapped.name(), mapped.map.display(), mapped.map);
         self.print_slave_line(&format!("Starting journal recovery for {name}"));
-        let title = one.title();
+        let title = mapped.title();
         let fail = |what: String, help: &str| Failure {
             text: format!("cannot recover {title}: {what}"),
             more: vec![format!("help: {help}")],
         };
         let journal = parameters.validation.as_ref().and_then(|validation| validation.journal);
         let journal = journal.unwrap_or_default();
-        let found = KeyMapFile::read(map).map_err(|error| cannot_recover(one, &error))?;
-        if found.length != one.length {
+        let found = KeyMapFile::read(map).map_err(|error| cannot_recover(mapped, &error))?;
+        if found.length != mapped.length {
             let help = "use the transfer sizes of the run that wrote the journal, or start again with `-j`";
             let what = format!(
                 "key blocks of {file} have {} bytes, those of these runs {}",
-                found.length, one.length
+                found.length, mapped.length
             );
             return Err(fail(what, help));
         }
@@ -226,19 +231,19 @@ impl Drive<'_> {
             ));
         }
         self.compratio_before = Some(found.compratio);
-        self.compare_sizes(one, &found)
+        self.check_sizes(mapped, &found)
             .map_err(|(what, help)| fail(what, help))?;
         let forgotten = match journal.ignore_pending {
             true => KeyMapFile::forget_pending(map),
             false => Ok(()),
         };
-        let extended = forgotten.and_then(|()| match one.storage {
-            Storage::Sd(sd) => KeyMapFile::extend(map, self.block_count(sd, one.length)),
+        let extended = forgotten.and_then(|()| match mapped.storage {
+            Storage::Sd(sd) => KeyMapFile::extend(map, self.block_count(sd, mapped.length)),
             Storage::Fsd(_) => Ok(()),
         });
         let found = extended
             .and_then(|()| KeyMapFile::read(map))
-            .map_err(|error| cannot_recover(one, &error))?;
+            .map_err(|error| cannot_recover(mapped, &error))?;
         let restored = format!(
             "Data Validation map restored for {}. Map contains {:>16} known blocks.",
             map.file_name().unwrap_or_default().to_string_lossy(),
@@ -254,13 +259,13 @@ impl Drive<'_> {
 
     /// Checks that an SD, or each file of an FSD, still has all known blocks. Fails with the cause
     /// and help.
-    fn compare_sizes(&self, one: &Mapped<'_>, found: &KeyMapFile) -> Result<(), (String, &'static str)> {
+    fn check_sizes(&self, mapped: &MappedStorage<'_>, found: &KeyMapFile) -> Result<(), (String, &'static str)> {
         let missing = |what: String, present: u64, known_end: u64| {
             let what = format!("{what} has {present} bytes, but its journal contains blocks up to byte {known_end}");
             let help = "restore the missing part and recover again, or start again with `-j`";
             Err((what, help))
         };
-        let fsd = match one.storage {
+        let fsd = match mapped.storage {
             Storage::Sd(sd) => {
                 let present = self.env.size_of(&sd.lun).unwrap_or(0);
                 return match found.known_end > present {
@@ -270,15 +275,15 @@ impl Drive<'_> {
             }
             Storage::Fsd(fsd) => fsd,
         };
-        let blocks = TreeKeyBlocks::new(&fsd.tree(), one.length);
-        if !found.is_of_tree(blocks.tree()) {
+        let blocks = TreeKeyBlocks::new(&fsd.tree(), mapped.length);
+        if !found.belongs_to_tree(blocks.tree()) {
             let help = "use the `depth=`, `width=`, `files=`, `sizes=`, `totalsize=` and `distribution=` of the run \
                         that wrote it, or start again with `-j`";
-            return Err((format!("{} is the journal of another tree", one.map.display()), help));
+            return Err((format!("{} is the journal of another tree", mapped.map.display()), help));
         }
-        match short_files(fsd, one.map, &blocks, |_, known_end| known_end) {
+        match find_short_files(fsd, mapped.map, &blocks, |_, known_end| known_end) {
             Err(error) => Err((
-                format!("cannot read {}: {error}", one.map.display()),
+                format!("cannot read {}: {error}", mapped.map.display()),
                 "make it readable",
             )),
             Ok(short) => match short.first() {
@@ -288,8 +293,8 @@ impl Drive<'_> {
         }
     }
 
-    /// Forgets files that a format is about to remove. Before other runs on trees, checks that each
-    /// file still has all known blocks, because reads would skip a file that is too short.
+    /// Forgets the blocks of files that a format will remove. Before other runs on trees, checks
+    /// that each file still has all known blocks, because reads skip a file that is too short.
     pub(super) fn prepare_tree_maps(&self, run: &Run, parameters: &Parameters) -> Result<(), Failure> {
         let (Some(files), Some(validation)) = (&run.files, &parameters.validation) else {
             return Ok(());
@@ -301,14 +306,14 @@ impl Drive<'_> {
             let map = Path::new(map);
             let cannot_use = |error: io::Error| format!("cannot use the map of key blocks {}: {error}", map.display());
             if matches!(files.makes, None | Some(TreeFormat::Restart)) {
-                let short = short_files(fsd, map, &blocks, |_, known_end| known_end).map_err(cannot_use)?;
+                let short = find_short_files(fsd, map, &blocks, |_, known_end| known_end).map_err(cannot_use)?;
                 short.first().map_or(Ok(()), |file| Err(file.failure(fsd)))?;
             }
             match files.makes {
                 None => {}
                 Some(TreeFormat::Restart) => {
                     let whole = |file: u32, _| blocks.tree().file_size(file);
-                    let short = short_files(fsd, map, &blocks, whole).map_err(cannot_use)?;
+                    let short = find_short_files(fsd, map, &blocks, whole).map_err(cannot_use)?;
                     let numbers: Vec<u32> = short.iter().map(|file| file.number).collect();
                     KeyMapFile::forget_files(map, &blocks, &numbers).map_err(cannot_use)?;
                 }
@@ -320,42 +325,42 @@ impl Drive<'_> {
         Ok(())
     }
 
-    /// Reads all known blocks.
-    pub(super) fn read_known(&mut self, run: &Run, parameters: &Parameters) -> Result<(), Failure> {
-        let mut before = parameters.clone();
-        before.general.compratio = self.compratio_before.unwrap_or(parameters.general.compratio);
+    /// Executes a run that reads all known blocks.
+    pub(super) fn read_known_blocks(&mut self, run: &Run, parameters: &Parameters) -> Result<(), Failure> {
+        let mut earlier = parameters.clone();
+        earlier.general.compratio = self.compratio_before.unwrap_or(parameters.general.compratio);
         let lowered = match run.files {
-            Some(_) => lower(run, &before, &self.env, self.seed)?,
-            None => recovery_plan(&run.sds, &before, &self.env, self.seed),
+            Some(_) => lower(run, &earlier, &self.env, self.seed)?,
+            None => recovery_plan(&run.sds, &earlier, &self.env, self.seed),
         };
-        self.execute(run, lowered, &before).map(|_| ())
+        self.execute(run, lowered, &earlier).map(|_| ())
     }
 
-    /// Marks in each map whether it is complete: maps that are written only at the end of a run are
-    /// incomplete before.
+    /// Records in each map whether it is complete. A map that is saved only at the end of a run is
+    /// incomplete until then.
     pub(super) fn mark_maps(&self, parameters: &Parameters, has_ended: bool) -> Result<(), Failure> {
         let Some(validation) = &parameters.validation else {
             return Ok(());
         };
         let is_stale = !has_ended && validation.journal.is_some_and(|journal| journal.map_only);
-        for Mapped { map, .. } in mapped(parameters, validation) {
+        for MappedStorage { map, .. } in mapped_storage(parameters, validation) {
             let marked = KeyMapFile::mark(map, !is_stale, parameters.general.compratio);
             marked.map_err(|error| format!("cannot write the map of key blocks {}: {error}", map.display()))?;
         }
         Ok(())
     }
 
-    /// Removes blocks beyond the end of an SD from the map, after an interrupted lay-out.
+    /// Forgets the blocks after the end of an SD, after an interrupted lay-out.
     pub(super) fn forget_from(&self, sd: &Sd, end: u64, parameters: &Parameters) {
         let validation = parameters.validation.as_ref();
         if let Some((map, _)) = validation.and_then(|validation| validation.maps.get(&sd.name)) {
-            // If this fails, a recovery correctly reports missing blocks.
+            // Ignore errors: a recovery would then report the missing blocks.
             let _ = KeyMapFile::forget_from(Path::new(map), end);
         }
     }
 
-    /// Prints the numbers of validated and corrupted key blocks. Returns the number of corrupted
-    /// ones.
+    /// Prints the numbers of validated and corrupted key blocks. Returns the number of
+    /// corrupted key blocks.
     pub(super) fn report_validation(&mut self, results: &Results, parameters: &Parameters) -> Result<u64, Failure> {
         if parameters.validation.is_none() {
             return Ok(0);
@@ -416,13 +421,13 @@ impl Drive<'_> {
         all
     }
 
-    /// Prints each transfer with corrupted blocks.
+    /// Prints each transfer that has corrupted key blocks.
     fn report_mismatches(&mut self, job: &JobResults, parameters: &Parameters) {
         let mismatches: Vec<&Mismatch> = job.workers.iter().flat_map(|worker| &worker.mismatches).collect();
         let is_same =
             |one: &&Mismatch, other: &&Mismatch| (&one.path, one.block_offset) == (&other.path, other.block_offset);
-        for of_transfer in mismatches.chunk_by(is_same) {
-            let first = of_transfer[0];
+        for transfer in mismatches.chunk_by(is_same) {
+            let first = transfer[0];
             let (lun, lba, size) = (&first.path, first.block_offset.0, first.block_length);
             let mut fsds = parameters.fsds.iter();
             let place = match fsds.find(|fsd| Path::new(lun).starts_with(&fsd.anchor)) {
@@ -435,10 +440,10 @@ impl Drive<'_> {
             ));
             self.print_slave_line(&format!(
                 "{} of {} key blocks are corrupted.",
-                of_transfer.len(),
+                transfer.len(),
                 size.div_ceil(first.length.max(1))
             ));
-            for mismatch in of_transfer {
+            for mismatch in transfer {
                 let names_write = matches!(
                     mismatch.fault,
                     BlockFault::Header {
@@ -480,16 +485,16 @@ impl Drive<'_> {
     pub(super) fn remove_maps(&self, parameters: &Parameters) {
         let validation = parameters.validation.as_ref();
         let validation = validation.filter(|validation| validation.journal.is_none());
-        for Mapped { map, .. } in validation
+        for MappedStorage { map, .. } in validation
             .into_iter()
-            .flat_map(|validation| mapped(parameters, validation))
+            .flat_map(|validation| mapped_storage(parameters, validation))
         {
-            // The next run clears a remaining map.
+            // Ignore errors: the next run clears the map.
             let _ = fs::remove_file(map);
         }
     }
 
-    /// Prints a line of the slave, which has a second time stamp in Vdbench.
+    /// Prints a line of the slave, which has two time stamps as in Vdbench.
     fn print_slave_line(&mut self, text: &str) {
         let (now, host) = (time(), &self.style.host);
         let line = format!("{now} {host}-0: {now} {text}");
@@ -498,7 +503,8 @@ impl Drive<'_> {
     }
 }
 
-fn cannot_make(map: &Path, error: &io::Error) -> Failure {
+/// Describes a map that cannot be created.
+fn cannot_create(map: &Path, error: &io::Error) -> Failure {
     let help = match error.kind() {
         io::ErrorKind::WouldBlock => "wait for the other run, or set another `-o` or `journal=`",
         io::ErrorKind::InvalidData => "move that file, or set another `-o` or `journal=`",
@@ -510,7 +516,8 @@ fn cannot_make(map: &Path, error: &io::Error) -> Failure {
     }
 }
 
-fn cannot_recover(one: &Mapped<'_>, error: &io::Error) -> Failure {
+/// Describes a map that cannot be restored.
+fn cannot_recover(mapped: &MappedStorage<'_>, error: &io::Error) -> Failure {
     let help = match error.kind() {
         io::ErrorKind::NotFound => "run with `-j` first, or set the `journal=` or `-o` of the run that wrote it",
         io::ErrorKind::WouldBlock => "wait for the other run to end",
@@ -520,8 +527,8 @@ fn cannot_recover(one: &Mapped<'_>, error: &io::Error) -> Failure {
     Failure {
         text: format!(
             "cannot recover {}: its journal {} cannot be used: {error}",
-            one.title(),
-            one.map.display()
+            mapped.title(),
+            mapped.map.display()
         ),
         more: vec![format!("help: {help}")],
     }

@@ -1,4 +1,4 @@
-//! Lists what could be tested on this machine, with the guard's decisions.
+//! Lists the devices and file systems of this machine, with the guard's decisions.
 
 use engine::probe::{BlockDevice, Inventory, Mount, System, device_chain};
 use engine::{FileKind, Identity, sys};
@@ -9,40 +9,40 @@ use crate::targets::MarkState;
 
 use super::{CallerKind, Candidate, Contents, Decision, Guard, Intent, Permissions, Reason, Refusal, signature};
 
-/// Something that could be tested.
+/// A device or file system that could be tested.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Listing {
     /// Path of the device, or mount point of the file system.
     pub path: String,
-    /// What it is, with its name, size and model.
-    pub what: Listed,
+    /// A device or a file system, with its name and size.
+    pub kind: ListingKind,
     /// Mount points of the device, or of file systems on it.
     pub mounted_at: Vec<String>,
     /// Its contents.
     pub contents: Contents,
-    /// Why it cannot be read; absent if it can.
-    pub no_reading: Option<String>,
-    /// Whether it may be written to.
-    pub write: MayWrite,
+    /// The error of opening it for reading, if any.
+    pub read_error: Option<String>,
+    /// The guard's decision about writes.
+    pub write: WriteAccess,
 }
 
-/// The subject of a listing.
+/// The device or file system of a listing.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Listed {
+pub enum ListingKind {
     /// A disk, a partition or another block device.
     Device(Box<Device>),
     /// A mounted file system, on which files can be created.
     FileSystem(FileSystem),
 }
 
-/// Whether a native command may write to something.
+/// The guard's decision about writes of a native command.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum MayWrite {
-    /// Without further permission.
+pub enum WriteAccess {
+    /// Allowed without further permission.
     Yes,
-    /// If the user names it again.
+    /// Allowed if the user names the target again.
     IfNamed(Refusal),
-    /// Not for this reason.
+    /// Refused, with the reasons.
     No(Refusal),
 }
 
@@ -63,7 +63,7 @@ pub fn list(system: &System) -> Vec<Listing> {
 fn list_device(system: &System, guard: &Guard<'_>, device: &BlockDevice) -> Listing {
     let path = device.path();
     let opened = system.open(&path);
-    let no_reading = opened.as_ref().err().map(ToString::to_string);
+    let read_error = opened.as_ref().err().map(ToString::to_string);
     let contents = Contents::from_reading(opened.and_then(|mut file| signature::find(&mut file, device.size)));
     let subject = Candidate {
         path: path.clone().into(),
@@ -75,18 +75,18 @@ fn list_device(system: &System, guard: &Guard<'_>, device: &BlockDevice) -> List
         claimed: false,
     };
     let write = match guard.decide(&subject, Intent::WRITE) {
-        _ if device.read_only => MayWrite::No(read_only_refusal(&path)),
-        Decision::Allowed { .. } => MayWrite::Yes,
-        Decision::Refused(refusal) if refusal.can_be_lifted() => MayWrite::IfNamed(refusal),
-        Decision::Refused(refusal) => MayWrite::No(refusal),
+        _ if device.read_only => WriteAccess::No(read_only_refusal(&path)),
+        Decision::Allowed { .. } => WriteAccess::Yes,
+        Decision::Refused(refusal) if refusal.can_be_lifted() => WriteAccess::IfNamed(refusal),
+        Decision::Refused(refusal) => WriteAccess::No(refusal),
     };
     let facts = device_chain(system, &[device.number]).into_iter().next();
     Listing {
         path,
-        what: Listed::Device(Box::new(facts.unwrap_or_default())),
+        kind: ListingKind::Device(Box::new(facts.unwrap_or_default())),
         mounted_at: mount_points(guard.inventory(), device),
         contents,
-        no_reading,
+        read_error,
         write,
     }
 }
@@ -150,7 +150,7 @@ fn list_mount(system: &System, mount: &Mount) -> Listing {
     let (size, available) = space.unwrap_or((0, 0));
     Listing {
         path: mount.at.clone(),
-        what: Listed::FileSystem(FileSystem {
+        kind: ListingKind::FileSystem(FileSystem {
             kind: mount.kind.clone(),
             mount_point: mount.at.clone(),
             options: mount.options.clone(),
@@ -159,11 +159,11 @@ fn list_mount(system: &System, mount: &Mount) -> Listing {
         }),
         mounted_at: vec![mount.at.clone()],
         contents: Contents::Known(Vec::new()),
-        no_reading: None,
+        read_error: None,
         write: if mount.is_read_only() {
-            MayWrite::No(read_only_refusal(&mount.at))
+            WriteAccess::No(read_only_refusal(&mount.at))
         } else {
-            MayWrite::Yes
+            WriteAccess::Yes
         },
     }
 }
@@ -171,17 +171,17 @@ fn list_mount(system: &System, mount: &Mount) -> Listing {
 impl Listing {
     /// The kernel's name of the device, or the type of the file system.
     pub fn name(&self) -> &str {
-        match &self.what {
-            Listed::Device(device) => &device.name,
-            Listed::FileSystem(file_system) => &file_system.kind,
+        match &self.kind {
+            ListingKind::Device(device) => &device.name,
+            ListingKind::FileSystem(file_system) => &file_system.kind,
         }
     }
 
     /// Its size.
     pub fn size(&self) -> Bytes {
-        match &self.what {
-            Listed::Device(device) => device.size,
-            Listed::FileSystem(file_system) => file_system.size,
+        match &self.kind {
+            ListingKind::Device(device) => device.size,
+            ListingKind::FileSystem(file_system) => file_system.size,
         }
     }
 }

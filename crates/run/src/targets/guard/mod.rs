@@ -25,7 +25,7 @@ use engine::{DeviceNumber, FileKind, Identity};
 
 pub use claims::{Claim, ClaimError};
 pub use intent::{Existing, Intent};
-pub use list::{Listed, Listing, MayWrite, list};
+pub use list::{Listing, ListingKind, WriteAccess, list};
 pub use permissions::Permissions;
 pub use reason::{Note, Reason, Refusal, Relation};
 pub use signature::{Signature, SignatureKind, find as find_signatures};

@@ -1,4 +1,5 @@
-//! Operations on the files of a tree: selects the next operation and its file, and counts it.
+//! Operations on the files of a tree. Selects the next operation and its file, and counts
+//! completed operations.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +17,7 @@ use crate::worker::io_loop::{IoLoop, action_for};
 use crate::worker::recorder::{CellKey, CellKind};
 use crate::worker::setup::Assignment;
 
-/// Number of files tried at random before all are tried in order.
+/// Maximum number of random draws before all files are tried in order.
 const MAX_RANDOM_TRIES: u32 = 32;
 /// The pause of a worker that waits for others to create or remove files.
 const SUPPLY_PAUSE: Duration = Duration::from_micros(100);
@@ -27,13 +28,13 @@ pub(crate) struct FileOperations {
     work: FileWork,
     tree: FileTree,
     claims: Arc<FileClaims>,
-    /// The files of the tree that they are copied or moved to.
+    /// The files of the tree to which files are copied or moved.
     destination: Option<Arc<FileClaims>>,
-    /// The permutation of its working set.
+    /// The permutation that selects the working set, and the number of files in the set.
     working_set: Option<(Bijection, u32)>,
-    /// True if others may wait for its operations.
+    /// True while other workers may wait for files that this worker creates or removes.
     is_active: bool,
-    /// Bytes of the buffer.
+    /// Size of the buffer in bytes.
     buffer: u64,
     /// The cell of each kind of operation.
     cells: Vec<(FileOperationKind, u32)>,
@@ -60,7 +61,7 @@ struct OpenFile {
     next: usize,
     file: u32,
     state: FileState,
-    /// The state of the file that it is copied or moved to.
+    /// The state of the file to which it is copied or moved.
     destination: Option<FileState>,
     /// Progress of its session.
     stage: Stage,
@@ -71,45 +72,49 @@ struct OpenFile {
 enum Stage {
     /// The file is not open.
     Closed,
-    /// It is open, with transfers left to do.
+    /// The file is open, and transfers remain.
     Open {
-        /// The position of the next one, if sequential.
+        /// The position of the next transfer, if transfers are sequential.
         position: u64,
         transfers_left: u64,
         bytes_left: u64,
     },
-    /// It is open, and only the close is left.
+    /// The file is open, and only the close remains.
     Done,
 }
 
-/// Whether a file was claimed.
+/// The result of an attempt to claim a file.
 enum ClaimResult {
+    /// The file, its state, and the state of its destination.
     File(u32, FileState, Option<FileState>),
     /// Every suitable file is in use.
     InUse,
-    Nothing(Obstacles),
+    /// No suitable file exists.
+    NotFound(Obstacles),
 }
 
 /// Why files or directories are not suitable.
 #[derive(Clone, Copy, Debug, Default)]
 struct Obstacles {
     in_use: bool,
-    /// Whether it exists.
+    /// It exists although it must be created, or the other way around.
     existence: bool,
     missing_directory: bool,
-    contents: bool,
+    /// The directory is not empty.
+    not_empty: bool,
 }
 
-/// A random file: with a midpoint exponentially distributed over the files, from the first one on.
+/// Draws a random file. A `midpoint` distributes the draws exponentially, most to the first files.
 fn draw_file(word: u64, count: u32, midpoint: Option<f64>) -> u32 {
     let Some(midpoint) = midpoint else {
         return (word % u64::from(count)) as u32;
     };
-    // From above 0 to 1.
-    let part = ((word >> 11) + 1) as f64 / (1u64 << 53) as f64;
-    ((-part.ln() * f64::from(count) / midpoint) as u64 % u64::from(count)) as u32
+    // Above 0 and up to 1.
+    let uniform = ((word >> 11) + 1) as f64 / (1u64 << 53) as f64;
+    ((-uniform.ln() * f64::from(count) / midpoint) as u64 % u64::from(count)) as u32
 }
 
+/// Returns the index of a worker in its job, and the number of workers.
 fn worker_position(assignment: &Assignment<'_>) -> (u32, u32) {
     let workers = &assignment.job.workers;
     let own = workers
@@ -157,7 +162,7 @@ impl FileOperations {
         }
     }
 
-    /// The next operation. Its file is claimed for this worker.
+    /// Returns the next operation, after claiming its file for this worker.
     pub(super) fn next_operation(&mut self, io: &mut IoLoop) -> NextOperation {
         let held = match self.held {
             Some(held) => held,
@@ -169,7 +174,7 @@ impl FileOperations {
         if let Some(transfers) = self.transfers() {
             return match held.stage {
                 Stage::Open { position, .. } => self.next_transfer(io, &transfers.clone(), held, position),
-                // Open and close follow no schedule; `issue_instead` queues them.
+                // Open and close follow no schedule; `issue_open_or_close` queues them.
                 Stage::Closed | Stage::Done => NextOperation::Wait,
             };
         }
@@ -208,7 +213,7 @@ impl FileOperations {
         self.work.session.as_ref()?.transfers.as_ref()
     }
 
-    /// The next transfer of a session whose file is open.
+    /// Returns the next transfer of a session whose file is open.
     fn next_transfer(
         &self,
         io: &mut IoLoop,
@@ -241,8 +246,9 @@ impl FileOperations {
         })
     }
 
-    /// Queues the open or close of a session's file, which pacing ignores. Returns whether it did.
-    pub(super) fn issue_instead(
+    /// Queues the open or close of a session's file, which pacing ignores. Returns false if none is
+    /// due.
+    pub(super) fn issue_open_or_close(
         &mut self,
         io: &mut IoLoop,
         (pool, number, slot): (usize, usize, Slot),
@@ -289,7 +295,7 @@ impl FileOperations {
         true
     }
 
-    /// The progress of a session after one of its operations.
+    /// Returns the progress of a session after one of its operations.
     fn stage_after(&self, held: &OpenFile, kind: FileOperationKind, done: u64) -> Stage {
         let size = self.tree.file_size(held.file);
         match (held.stage, self.transfers()) {
@@ -322,11 +328,11 @@ impl FileOperations {
         }
     }
 
-    /// Claims a file for the next group that finds one.
+    /// Claims a file for the next group that has a suitable one.
     fn claim_next_file(&mut self, draws: &mut Draws) -> Result<OpenFile, NextOperation> {
         let groups = self.work.groups.len();
         self.exhausted.fill(false);
-        let mut may_come = false;
+        let mut may_be_supplied = false;
         while let Some(group) = self.pending_group.take().or_else(|| self.next_group(draws)) {
             match self.claim_file(group, draws) {
                 ClaimResult::File(file, state, destination) => {
@@ -347,13 +353,13 @@ impl FileOperations {
                     std::thread::yield_now();
                     return Err(NextOperation::Wait);
                 }
-                ClaimResult::Nothing(obstacles) => {
+                ClaimResult::NotFound(obstacles) => {
                     self.exhausted[group] = true;
-                    may_come |= self.may_be_supplied(group, obstacles);
+                    may_be_supplied |= self.is_supplied_by_others(group, obstacles);
                 }
             }
         }
-        if may_come {
+        if may_be_supplied {
             std::thread::sleep(SUPPLY_PAUSE);
             return Err(NextOperation::Wait);
         }
@@ -361,9 +367,9 @@ impl FileOperations {
         Err(NextOperation::EndOfPass)
     }
 
-    /// True if another worker creates or removes what a group lacks. Workers that find all files
-    /// and workers that find none never both wait.
-    fn may_be_supplied(&self, group: usize, obstacles: Obstacles) -> bool {
+    /// True if another worker creates or removes the files or directories that a group lacks.
+    /// Workers that find all files and workers that find none never wait for each other.
+    fn is_supplied_by_others(&self, group: usize, obstacles: Obstacles) -> bool {
         let first = self.work.groups[group].operations[0];
         let lacked = match first.existence() {
             _ if self.work.once => return false,
@@ -374,16 +380,16 @@ impl FileOperations {
             let own = self.work.groups.iter().flat_map(|group| &group.operations);
             let own = own.filter(|kind| (kind.is_on_directory(), kind.existence()) == (directories, existence));
             let own = if self.is_active { own.count() as u32 } else { 0 };
-            self.claims.active(directories, existence) > own
+            self.claims.supplier_count(directories, existence) > own
         };
         obstacles.existence && supplies(first.is_on_directory(), lacked)
             || obstacles.missing_directory && supplies(true, Existence::Made)
-            || obstacles.contents
+            || obstacles.not_empty
                 && (supplies(false, Existence::Removed)
                     || supplies(true, Existence::Removed) && self.claims.has_empty_directory())
     }
 
-    /// The next group that is not exhausted; `None` if all are.
+    /// Returns the next group that is not exhausted, or `None` if all are.
     fn next_group(&self, draws: &mut Draws) -> Option<usize> {
         let groups = self.work.groups.len();
         if self.work.in_sequence {
@@ -406,11 +412,12 @@ impl FileOperations {
         })
     }
 
+    /// Claims a file for a group, in order or at random.
     fn claim_file(&mut self, group: usize, draws: &mut Draws) -> ClaimResult {
         let first = self.work.groups[group].operations[0];
         let count = match &self.working_set {
             Some((_, files)) if !first.is_on_directory() => *files,
-            _ => self.claims.len(first.is_on_directory()),
+            _ => self.claims.count(first.is_on_directory()),
         };
         let mut obstacles = Obstacles::default();
         if self.work.in_order {
@@ -432,9 +439,11 @@ impl FileOperations {
                     self.cursors[group] = if self.work.once { number + 1 } else { (number + 1) % own };
                     return found;
                 }
-                // The next file in order will exist or be free later.
-                let will_come = obstacles.missing_directory && !first.is_on_directory();
-                if self.work.once && obstacles.in_use || will_come && self.claims.active(true, Existence::Made) > 0 {
+                // Wait for the next file in order, which will exist or be free later.
+                let may_appear = obstacles.missing_directory && !first.is_on_directory();
+                if self.work.once && obstacles.in_use
+                    || may_appear && self.claims.supplier_count(true, Existence::Made) > 0
+                {
                     break;
                 }
             }
@@ -455,7 +464,7 @@ impl FileOperations {
         if obstacles.in_use {
             ClaimResult::InUse
         } else {
-            ClaimResult::Nothing(obstacles)
+            ClaimResult::NotFound(obstacles)
         }
     }
 
@@ -485,12 +494,12 @@ impl FileOperations {
         obstacles.in_use |= state == FileState::InUse;
         obstacles.existence |= state.exists() == Some(!present);
         obstacles.missing_directory |= state == FileState::WithoutDirectory;
-        obstacles.contents |= state == FileState::NotEmpty && present;
+        obstacles.not_empty |= state == FileState::NotEmpty && present;
         None
     }
 
-    /// Continues a session after a transfer that will not take place.
-    pub(super) fn skip(&mut self, length: u32) {
+    /// Continues a session after a transfer that is not issued.
+    pub(super) fn skip_transfer(&mut self, length: u32) {
         let after = self
             .held
             .map(|held| self.stage_after(&held, FileOperationKind::ReadBlock, u64::from(length)));
@@ -504,8 +513,8 @@ impl FileOperations {
         self.is_done
     }
 
-    /// Counts an operation. After the last one of its group, its file is done. A read that is
-    /// `extra` does not continue the session.
+    /// Counts a completed operation. After the last operation of its group, the file can be
+    /// released. An extra read does not continue the session.
     pub(super) fn on_completed(&mut self, io: &mut IoLoop, ended: &EndedOperation, is_extra: bool) {
         let kind = FileOperation::unpack(ended.record.offset).kind;
         let cell = self.cells.iter().find(|cell| cell.0 == kind).map(|cell| cell.1);
@@ -539,7 +548,7 @@ impl FileOperations {
             return;
         }
         if self.work.session.is_some() && ended.result >= 0 && kind != FileOperationKind::Close {
-            // A read that ends early has found the end of a file that is too short.
+            // Use the requested length: a short read has reached the end of a truncated file.
             let length = u64::from(ended.record.length);
             let after = self.held.map(|held| self.stage_after(&held, kind, length));
             if let (Some(held), Some(stage)) = (&mut self.held, after) {

@@ -1,7 +1,6 @@
-//! Streams on sets of files: each file has its own sequence, and the number of open files is
-//! limited. The stream itself holds the sequence and the engine's file of the current file, where
-//! the loop expects them; a change of file swaps them. So a stream with a single file has no
-//! overhead.
+//! Streams on sets of files. Each file has its own sequence, and the number of open files is
+//! limited. The stream holds the sequence and the engine's file of the current file, where the loop
+//! expects them, and a change of file swaps them. So a stream with a single file has no overhead.
 
 use engine::{File, OpenOptions};
 use model::Direction;
@@ -18,14 +17,14 @@ use crate::worker::io_loop::IoLoop;
 use crate::worker::setup::{OpenedStream, open_target};
 use crate::worker::stream::LiveStream;
 
-/// The sets of a worker's streams.
+/// The file sets of a worker's streams.
 #[derive(Debug)]
 pub(crate) struct FileSets {
     streams: Vec<Option<FileSet>>,
 }
 
 impl FileSets {
-    /// The sets of those streams that have one.
+    /// Returns `None` if no stream has a set.
     pub(crate) fn from_streams(streams: Vec<Option<FileSet>>) -> Option<FileSets> {
         streams.iter().any(Option::is_some).then_some(FileSets { streams })
     }
@@ -34,27 +33,27 @@ impl FileSets {
         self.streams[number].as_ref()
     }
 
-    pub(super) fn set(&mut self, number: usize) -> Option<&mut FileSet> {
+    pub(super) fn get_mut(&mut self, number: usize) -> Option<&mut FileSet> {
         self.streams[number].as_mut()
     }
 
     /// True if files are opened and closed during the run.
-    pub(crate) fn exchange_files(&self) -> bool {
+    pub(crate) fn exchanges_files(&self) -> bool {
         self.streams.iter().flatten().any(FileSet::exchanges_files)
     }
 
-    /// Bytes of memory of the patterns of all files but the current ones.
+    /// Returns the memory in bytes of the patterns of all files except the current ones.
     pub(crate) fn extra_bytes(&self) -> u64 {
-        self.others().map(Sequence::extra_bytes).sum()
+        self.other_sequences().map(Sequence::extra_bytes).sum()
     }
 
-    /// Zone resets of all files but the current ones.
+    /// Returns the zone resets of all files except the current ones.
     pub(crate) fn zone_resets(&self) -> u64 {
-        self.others().map(Sequence::zone_resets).sum()
+        self.other_sequences().map(Sequence::zone_resets).sum()
     }
 
-    /// The sequences of all files but the current ones.
-    fn others(&self) -> impl Iterator<Item = &Sequence> {
+    /// Returns the sequences of all files except the current ones.
+    fn other_sequences(&self) -> impl Iterator<Item = &Sequence> {
         let files = self.streams.iter().flatten().flat_map(|set| &set.files);
         files.flat_map(|file| &file.sequence)
     }
@@ -66,7 +65,7 @@ impl FileSets {
             let record = io.slots.get(completion.slot);
             // Flushes are not counted as in flight.
             if record.length > 0
-                && let Some(set) = self.set(record.stream as usize)
+                && let Some(set) = self.get_mut(record.stream as usize)
             {
                 set.on_completed(record.file);
             }
@@ -79,12 +78,12 @@ impl FileSets {
 pub(crate) struct FileSet {
     choice: FileChoice,
     files: Vec<SetFile>,
-    /// The current one.
+    /// Index of the current file.
     current: usize,
     /// File slots of the engine for this set, if files are opened and closed; empty if all stay
     /// open.
-    places: Vec<Place>,
-    how: OpenOptions,
+    slots: Vec<FileSlot>,
+    options: OpenOptions,
     priority: u16,
     engine: EngineKind,
     sync: SyncRule,
@@ -93,26 +92,29 @@ pub(crate) struct FileSet {
 /// One file of a set.
 #[derive(Debug)]
 struct SetFile {
-    /// Number of the target.
+    /// The number of its target.
     id: u32,
     target: ReadyTarget,
-    /// Its operations; moved to the stream while it is the current one.
+    /// Its operations. The stream has them while this is the current file.
     sequence: Option<Sequence>,
-    /// Index of its file among those of the engine, while it has one.
+    /// The engine's index of the open file; absent while it is closed.
     file: Option<u16>,
+    /// Number of its operations in flight, counted only if files are opened and closed.
     in_flight: u32,
 }
 
 /// A file slot of the engine that files of a set use in turn.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct FileSlot {
+    /// The engine's index.
     file: u16,
+    /// Index of the set's file that is open in the slot.
     occupant: usize,
 }
 
 impl FileSet {
-    /// A set with the sequences of all its files. Returns it without the sequence of the first,
-    /// which goes to the stream.
+    /// Creates a set from the sequences of its files. Returns the first sequence separately: the
+    /// stream takes it.
     pub(crate) fn new(
         mut choice: FileChoice,
         mut sequences: Vec<Sequence>,
@@ -133,11 +135,11 @@ impl FileSet {
                 in_flight: 0,
             })
             .collect();
-        let come_and_go = opened.files.len() < files.len();
-        let mut places = Vec::new();
+        let has_closed_files = opened.files.len() < files.len();
+        let mut slots = Vec::new();
         for (occupant, file) in opened.files.iter().enumerate() {
-            if come_and_go {
-                places.push(Place { file: *file, occupant });
+            if has_closed_files {
+                slots.push(FileSlot { file: *file, occupant });
             } else {
                 choice.mark_open(occupant);
             }
@@ -146,8 +148,8 @@ impl FileSet {
             choice,
             files,
             current: 0,
-            places,
-            how: opened.how,
+            slots,
+            options: opened.options,
             priority: opened.priority,
             engine,
             sync: stream.sync,
@@ -155,32 +157,32 @@ impl FileSet {
         (set, first)
     }
 
-    /// The current file.
+    /// Returns the index of the current file.
     pub(crate) fn current(&self) -> usize {
         self.current
     }
 
-    /// Undoes the count of the last operation, which will not be issued.
-    pub(crate) fn undo_last(&mut self) {
+    /// Uncounts the last operation, which will not be issued.
+    pub(crate) fn uncount_last(&mut self) {
         if self.exchanges_files() {
             self.files[self.current].in_flight -= 1;
         }
     }
 
-    /// Whether files are opened and closed while the worker runs.
+    /// True if files are opened and closed while the worker runs.
     pub(crate) fn exchanges_files(&self) -> bool {
-        !self.places.is_empty()
+        !self.slots.is_empty()
     }
 
-    /// Counts a completion on a file of the engine.
+    /// Counts a completed operation on a file of the engine.
     fn on_completed(&mut self, file: u16) {
-        if let Some(place) = self.places.iter().find(|place| place.file == file) {
-            self.files[place.occupant].in_flight -= 1;
+        if let Some(slot) = self.slots.iter().find(|slot| slot.file == file) {
+            self.files[slot.occupant].in_flight -= 1;
         }
     }
 
-    /// Closes files that are done and idle, and frees their slots. Returns whether there were any.
-    fn close_idle(&mut self) -> bool {
+    /// Closes files that are done and idle, and frees their slots. Returns false if there are none.
+    fn close_idle_files(&mut self) -> bool {
         let idle: Vec<usize> = self
             .choice
             .open_and_done()
@@ -190,29 +192,26 @@ impl FileSet {
         !idle.is_empty()
     }
 
-    /// The slot for a file to open: its own if it still has one, otherwise that of a closed file.
-    fn place_for(&self, file: usize) -> Option<usize> {
-        let own = self.places.iter().position(|place| place.occupant == file);
-        own.or_else(|| {
-            let used = |place: &Place| self.choice.open().any(|open| open == place.occupant);
-            let in_flight = |place: &Place| self.files[place.occupant].in_flight > 0;
-            self.places
+    /// Returns the slot in which to open a file: its previous slot, or the slot of a closed file.
+    fn slot_for(&self, file: usize) -> Option<usize> {
+        let previous = self.slots.iter().position(|slot| slot.occupant == file);
+        previous.or_else(|| {
+            let used = |slot: &FileSlot| self.choice.open().any(|open| open == slot.occupant);
+            let in_flight = |slot: &FileSlot| self.files[slot.occupant].in_flight > 0;
+            self.slots
                 .iter()
                 // The file to open already counts as open, without a slot.
-                .position(|place| !used(place) && !in_flight(place))
+                .position(|slot| !used(slot) && !in_flight(slot))
         })
     }
 
     /// Frees a slot for a file, if necessary by closing an idle one. Returns false if all are busy.
-    fn make_room_for(&mut self, file: usize) -> bool {
-        if self.place_for(file).is_some() {
+    fn free_slot_for(&mut self, file: usize) -> bool {
+        if self.slot_for(file).is_some() {
             return true;
         }
-        let idle = self
-            .places
-            .iter()
-            .find(|place| self.files[place.occupant].in_flight == 0);
-        let idle = idle.map(|place| place.occupant);
+        let idle = self.slots.iter().find(|slot| self.files[slot.occupant].in_flight == 0);
+        let idle = idle.map(|slot| slot.occupant);
         idle.into_iter().for_each(|occupant| self.choice.mark_closed(occupant));
         idle.is_some()
     }
@@ -227,7 +226,7 @@ impl FileSet {
 }
 
 impl FileSet {
-    /// The next operation of the set.
+    /// Returns the next operation of the set.
     #[inline(never)]
     pub(super) fn next_operation(
         &mut self,
@@ -237,7 +236,7 @@ impl FileSet {
         slot: u32,
         direction: Option<Direction>,
     ) -> NextOperation {
-        let mut passed_over = 0;
+        let mut skipped_files = 0;
         loop {
             let file = match self.choice.next(&mut io.draws) {
                 NextFile::Use(file) => file,
@@ -248,53 +247,52 @@ impl FileSet {
                     }
                     file
                 }
-                NextFile::Wait if self.close_idle() => continue,
+                NextFile::Wait if self.close_idle_files() => continue,
                 NextFile::Wait => return NextOperation::Wait,
                 NextFile::AllDone => return NextOperation::EndOfPass,
             };
             let stream = &mut io.streams[number];
-            self.turn_to(stream, file);
+            self.switch_to(stream, file);
             if let Some(operation) = stream.next(&mut io.draws, slot, direction) {
                 self.files[file].in_flight += u32::from(self.exchanges_files());
                 return NextOperation::Issue(operation);
             }
             self.choice.mark_done(file);
             if self.choice.restarts_files() {
-                passed_over += 1;
+                skipped_files += 1;
                 stream.sequence.restart(&mut io.draws);
                 // After this many attempts, no file has room for a block.
-                if passed_over > 64 * self.files.len() {
+                if skipped_files > 64 * self.files.len() {
                     return NextOperation::EndOfPass;
                 }
             } else {
-                self.close_idle();
+                self.close_idle_files();
             }
         }
     }
 
     /// Makes a file of the set the current one of its stream.
-    fn turn_to(&mut self, stream: &mut LiveStream, number: usize) {
+    fn switch_to(&mut self, stream: &mut LiveStream, number: usize) {
         if self.current != number
             && let Some(sequence) = self.files[number].sequence.take()
         {
-            let before = std::mem::replace(&mut stream.sequence, sequence);
-            self.files[self.current].sequence = Some(before);
+            let previous = std::mem::replace(&mut stream.sequence, sequence);
+            self.files[self.current].sequence = Some(previous);
             self.current = number;
         }
         stream.file = self.files[number].file.unwrap_or(stream.file);
     }
 
-    /// Opens a file of the set, closing one that counts as closed.
+    /// Opens a file of the set in a slot, after closing the slot's previous file.
     fn open(&mut self, io: &mut IoLoop, watchers: &mut FileWatchers, file: usize) -> Result<(), Box<Failure>> {
         if !self.exchanges_files() {
             return Ok(());
         }
-        // There is always a slot for a file to open, because some slot has a file that counts as
-        // closed.
-        let Some(place) = self.place_for(file) else {
+        // A slot is always available, because the file in some slot counts as closed.
+        let Some(slot) = self.slot_for(file) else {
             return Ok(());
         };
-        let Place { file: index, occupant } = self.places[place];
+        let FileSlot { file: index, occupant } = self.slots[slot];
         if occupant == file {
             return Ok(());
         }
@@ -308,28 +306,29 @@ impl FileSet {
                 ..Failure::new(format!("cannot use the next file of the set: {error}"), target.name())
             })
         };
-        let mut exchange = |with: File| {
-            let exchanged = io.engine.exchange_file(index, with);
+        let mut exchange = |file: File| {
+            let exchanged = io.engine.exchange_file(index, file);
             exchanged.map_err(|error| failed(error.to_string(), error.errno()))
         };
-        // Close one file before opening the other, so that the limit always holds.
+        // Close the old file before opening the new one, so that the limit always holds.
         exchange(File::nothing(0))?;
-        let mut with = open_target(target, self.how, self.engine)
+        let mut opened = open_target(target, self.options, self.engine)
             .map_err(|error| failed(error.to_string(), error.source.raw_os_error()))?;
-        with.set_priority(self.priority)
+        opened
+            .set_priority(self.priority)
             .map_err(|error| failed(error.to_string(), error.raw_os_error()))?;
-        io.errors.files[usize::from(index)] = FileLabel::from(&with);
-        exchange(with)?;
+        io.errors.files[usize::from(index)] = FileLabel::from(&opened);
+        exchange(opened)?;
         watchers.on_exchanged(io, index, (id, target));
         self.files[occupant].file = None;
         self.files[file].file = Some(index);
-        self.places[place].occupant = file;
+        self.slots[slot].occupant = file;
         Ok(())
     }
 
-    /// The engine's index of a file to verify, opened if necessary; `None` while all slots are
-    /// busy.
-    pub(super) fn open_to_read(
+    /// Returns the engine's index of a file to verify, after opening it if necessary. `None` while
+    /// all slots are busy.
+    pub(super) fn open_to_verify(
         &mut self,
         io: &mut IoLoop,
         watchers: &mut FileWatchers,
@@ -338,7 +337,7 @@ impl FileSet {
         if !self.exchanges_files() {
             return Ok(self.files[file].file);
         }
-        if !self.make_room_for(file) {
+        if !self.free_slot_for(file) {
             return Ok(None);
         }
         self.open(io, watchers, file)?;
@@ -347,13 +346,13 @@ impl FileSet {
         Ok(self.files[file].file)
     }
 
-    /// Files that are not open in the engine.
+    /// Returns the files that are not open in the engine.
     pub(super) fn closed_files(&self) -> Vec<&ReadyTarget> {
         let closed = self.files.iter().filter(|file| file.file.is_none());
         closed.map(|file| &file.target).collect()
     }
 
-    /// Files of the engine that the set has open.
+    /// Returns the engine's indexes of the open files.
     pub(super) fn open_files(&self) -> Vec<u16> {
         self.files.iter().filter_map(|file| file.file).collect()
     }

@@ -25,7 +25,7 @@ pub(in crate::worker) struct FileWatchers {
 }
 
 impl Features {
-    /// Files of the engine that the streams have open.
+    /// Returns the engine's indexes of the files that the streams have open.
     pub(super) fn open_files(&self, io: &IoLoop) -> Vec<u16> {
         let streams = 0..io.streams.len();
         let mut open: Vec<u16> = streams.flat_map(|number| self.open_files_of(io, number)).collect();
@@ -34,7 +34,7 @@ impl Features {
         open
     }
 
-    /// Files of the engine that a stream has open.
+    /// Returns the engine's indexes of the files that a stream has open.
     pub(in crate::worker) fn open_files_of(&self, io: &IoLoop, number: usize) -> Vec<u16> {
         if let Some(replay) = &self.replay {
             return replay.open_files(number);
@@ -46,7 +46,7 @@ impl Features {
         }
     }
 
-    /// Files of a stream that are not open in the engine.
+    /// Returns the files of a stream that are not open in the engine.
     pub(in crate::worker) fn closed_files_of(&self, number: usize) -> Vec<&ReadyTarget> {
         if let Some(replay) = &self.replay {
             return replay.closed_files(number);
@@ -58,25 +58,25 @@ impl Features {
 }
 
 impl Files {
-    /// Queues an operation that no sequence has drawn.
+    /// Queues an operation that does not come from a sequence.
     pub(super) fn queue_unscheduled(&mut self, io: &mut IoLoop, pool: usize, number: usize, request: Request) {
         io.queue_unscheduled(pool, number, request);
         self.watchers.on_queued(io, &request);
     }
 
-    /// The number of a stream's current file, counted within the stream.
-    pub(super) fn present(&self, number: usize) -> u32 {
+    /// Returns the index of a stream's current file within the stream.
+    pub(super) fn current(&self, number: usize) -> u32 {
         let sets = self.sets.as_ref();
         sets.and_then(|sets| sets.get(number)).map_or(0, FileSet::current) as u32
     }
 
-    /// The engine's index of a stream's file, opened if necessary. `None` if that is not possible
-    /// now.
+    /// Returns the engine's index of a stream's file, after opening it if necessary. `None` if it
+    /// cannot be opened now.
     pub(super) fn open(&mut self, io: &mut IoLoop, number: usize, file: u32) -> Option<u16> {
-        let Some(set) = self.sets.as_mut().and_then(|sets| sets.set(number)) else {
+        let Some(set) = self.sets.as_mut().and_then(|sets| sets.get_mut(number)) else {
             return Some(io.streams[number].file);
         };
-        match set.open_to_read(io, &mut self.watchers, file as usize) {
+        match set.open_to_verify(io, &mut self.watchers, file as usize) {
             Ok(file) => file,
             Err(failure) => {
                 io.fail(*failure);
@@ -94,28 +94,28 @@ impl FileWatchers {
         }
     }
 
-    pub(super) fn on_opened(&mut self, io: &IoLoop, place: u16) {
+    pub(super) fn on_opened(&mut self, io: &IoLoop, slot: u16) {
         if let Some(trace) = &mut self.trace {
-            trace.on_opened(place, io.batch.reap_time);
+            trace.on_opened(slot, io.batch.reap_time);
         }
     }
 
-    pub(super) fn on_closed(&mut self, io: &IoLoop, place: u16) {
+    pub(super) fn on_closed(&mut self, io: &IoLoop, slot: u16) {
         if let Some(trace) = &mut self.trace {
-            trace.on_closed(place, io.batch.reap_time);
+            trace.on_closed(slot, io.batch.reap_time);
         }
     }
 
-    /// Called after the file in this slot of the engine was closed, and another target opened
+    /// Called after the file in a slot of the engine was closed and another target was opened
     /// there.
-    pub(super) fn on_exchanged(&mut self, io: &IoLoop, place: u16, (target, ready): (u32, &ReadyTarget)) {
+    pub(super) fn on_exchanged(&mut self, io: &IoLoop, slot: u16, (target, ready): (u32, &ReadyTarget)) {
         if let Some(locks) = &mut self.locks {
-            locks.exchange(place, target, &ready.lock);
+            locks.exchange(slot, target, &ready.lock);
         }
-        self.on_closed(io, place);
+        self.on_closed(io, slot);
         if let Some(trace) = &mut self.trace {
-            trace.set_target(place, target);
+            trace.set_target(slot, target);
         }
-        self.on_opened(io, place);
+        self.on_opened(io, slot);
     }
 }

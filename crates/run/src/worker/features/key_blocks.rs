@@ -1,8 +1,8 @@
 //! Compares reads with the last write of each key block (Vdbench's data validation). A write marks
-//! its key blocks in the map before it is issued and again when it has completed. `overlap`
+//! its key blocks in the map before it is issued and again after it has completed. `overlap`
 //! separates operations on the same blocks. If blocks are read before they are written, the read
-//! replaces the write, which follows in the next free slot. On a tree, a worker has the keys of the
-//! file that it uses, see [`TreeKeys`].
+//! takes the place of the write, which follows in the next free slot. On a tree, a worker loads the
+//! keys of the file that it uses, see [`TreeKeys`].
 
 use std::collections::VecDeque;
 use std::io;
@@ -22,7 +22,7 @@ use super::tree_keys::TreeKeys;
 use super::{EndedOperation, FeatureResults, Overlap};
 use crate::setup_error::SetupError;
 use crate::verify::Checker;
-use crate::verify::key_check::{Finding, check_key};
+use crate::verify::key_check::{KeyCheck, check_key};
 use crate::verify::key_map::KeyMap;
 use crate::worker::io_loop::{IoLoop, action_for};
 use crate::worker::setup::Assignment;
@@ -38,19 +38,19 @@ pub(crate) struct KeyBlocks {
     /// Generates the contents of blocks from their seeds.
     filler: Filler,
     pub(super) map: KeyMap,
-    /// The files, if it works on a tree.
+    /// The files, if the worker uses a tree.
     pub(super) tree: Option<TreeKeys>,
     /// The role of each slot's operation.
     tags: Vec<Tag>,
-    /// Operations to issue before all others.
+    /// Follow-ups, which are issued before all other operations.
     follow_ups: VecDeque<FollowUp>,
     skipped: u64,
     compared: u64,
     mismatches: Vec<Mismatch>,
     mismatch_count: u64,
-    /// Errors of all workers of the step.
+    /// Number of mismatches that all workers of the step have found.
     errors_of_step: Arc<AtomicU64>,
-    /// The map could not be flushed.
+    /// The error of a failed flush of the map.
     flush_error: Option<io::Error>,
 }
 
@@ -58,14 +58,14 @@ pub(crate) struct KeyBlocks {
 enum Tag {
     Nothing,
     Read,
-    /// A read that is followed by this write.
+    /// A read before this write.
     ReadBefore(Operation),
-    /// A read that follows a write.
+    /// A read after a write.
     ReadAfter,
     Write,
 }
 
-/// An operation that follows another one.
+/// An operation to issue after another one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FollowUp {
     pub(super) stream: usize,
@@ -73,8 +73,8 @@ pub(super) struct FollowUp {
     pub(super) operation: Operation,
 }
 
-/// The bytes that the streams of a worker use.
-fn range_of(assignment: &Assignment<'_>) -> Range<u64> {
+/// Returns the range of bytes that the streams of a worker use.
+fn byte_range(assignment: &Assignment<'_>) -> Range<u64> {
     let ranges = assignment.worker.streams.iter().map(|stream| {
         let target = stream.target.ids()[0];
         let (base, length) = stream.region.resolve(assignment.targets[target.0 as usize].size);
@@ -86,8 +86,8 @@ fn range_of(assignment: &Assignment<'_>) -> Range<u64> {
 }
 
 impl KeyBlocks {
-    /// The key blocks that the streams of a worker share. `slots` is the number of slots of the
-    /// worker.
+    /// Opens the map that the streams of a worker share; `None` without data validation. `slots` is
+    /// the number of slots of the worker.
     pub(crate) fn from_plan(assignment: &Assignment<'_>, slots: u32) -> Result<Option<KeyBlocks>, SetupError> {
         let streams = &assignment.worker.streams;
         let keyed = streams.iter().find_map(|stream| {
@@ -111,7 +111,7 @@ impl KeyBlocks {
         let tree = TreeKeys::from_plan(assignment, plan, min as u64);
         let map = match &tree {
             Some(_) => KeyMap::open(plan),
-            None => KeyMap::open_part(plan, range_of(assignment)),
+            None => KeyMap::open_part(plan, byte_range(assignment)),
         };
         let map = map.map_err(|source| SetupError::State {
             path: plan.map.clone(),
@@ -134,12 +134,12 @@ impl KeyBlocks {
         }))
     }
 
-    /// The keys of an operation, by number; `None` unless it covers whole key blocks.
+    /// Returns the keys of an operation. `None` unless it covers whole key blocks.
     fn keys_of(&self, offset: u64, length: u32) -> Option<Range<usize>> {
         self.map.keys_of(self.address(offset)?, length)
     }
 
-    /// The position of an operation in the map.
+    /// Returns the position of an operation in the map.
     fn address(&self, offset: u64) -> Option<u64> {
         match &self.tree {
             Some(tree) => tree.address(offset),
@@ -147,25 +147,25 @@ impl KeyBlocks {
         }
     }
 
-    /// The read of the blocks of an operation.
-    fn as_read(&self, operation: &Operation) -> Operation {
+    /// Returns a read of the blocks of an operation.
+    fn read_of(&self, operation: &Operation) -> Operation {
         Operation {
             direction: Direction::Read,
             offset: match &self.tree {
-                Some(tree) => tree.as_read(operation.offset),
+                Some(tree) => tree.read_offset(operation.offset),
                 None => operation.offset,
             },
             length: operation.length,
         }
     }
 
-    /// True if the operation in a slot is a read that no sequence asked for.
+    /// True if the operation in a slot is a read in addition to those of the sequence.
     pub(super) fn is_extra_read(&self, slot: Slot) -> bool {
         matches!(self.tags[slot.0 as usize], Tag::ReadBefore(_) | Tag::ReadAfter)
     }
 
     /// Skips a read of blocks whose contents are all unknown. `None` if the operation must be
-    /// issued; otherwise whether another one may be tried immediately.
+    /// issued; otherwise true if another operation may be tried immediately.
     pub(super) fn skip_if_unknown(&mut self, io: &mut IoLoop, number: usize, operation: &Operation) -> Option<bool> {
         if !self.plan.known_only || self.map.knows_any(self.keys_of(operation.offset, operation.length)?) {
             return None;
@@ -176,13 +176,13 @@ impl KeyBlocks {
         Some(!self.skipped.is_multiple_of(MAX_SKIPPED_IN_A_ROW))
     }
 
-    /// The read to issue before a write.
+    /// Returns the read to issue before a write, if one is required.
     pub(super) fn read_before(&self, operation: &Operation) -> Option<Operation> {
         if !self.plan.read_before_write || operation.direction != Direction::Write {
             return None;
         }
         let keys = self.keys_of(operation.offset, operation.length)?;
-        self.map.knows_any(keys).then(|| self.as_read(operation))
+        self.map.knows_any(keys).then(|| self.read_of(operation))
     }
 
     /// Records that the operation in a slot is a read before this write.
@@ -205,7 +205,7 @@ impl KeyBlocks {
             Direction::Trim => Tag::Nothing,
             Direction::Write => {
                 if let Err(error) = self.map.begin_write(keys.clone()) {
-                    return self.fail_with_map(io, &error);
+                    return self.report_map_error(io, &error);
                 }
                 let buffer = &mut io.engine.buffer(slot)[..operation.length as usize];
                 for (index, piece) in keys.zip(buffer.chunks_mut(self.plan.length as usize)) {
@@ -218,12 +218,12 @@ impl KeyBlocks {
         };
     }
 
-    /// The next operation that follows another one.
+    /// Takes the next follow-up.
     fn take_follow_up(&mut self) -> Option<FollowUp> {
         self.follow_ups.pop_front()
     }
 
-    /// Prepares an operation that follows another one.
+    /// Prepares a follow-up before it is queued.
     fn prepare_follow_up(&mut self, io: &mut IoLoop, slot: Slot, operation: &Operation) {
         self.prepare(io, slot, operation);
         let tag = &mut self.tags[slot.0 as usize];
@@ -236,8 +236,7 @@ impl KeyBlocks {
         !self.follow_ups.is_empty()
     }
 
-    /// Called before operations are submitted, because the marks of their blocks must be saved
-    /// first.
+    /// Flushes the marks of blocks, before the operations on them are submitted.
     pub(super) fn before_turn(&mut self) {
         if let Err(error) = self.map.flush() {
             self.flush_error = Some(error);
@@ -246,19 +245,19 @@ impl KeyBlocks {
 
     pub(super) fn after_turn(&mut self, io: &mut IoLoop) {
         if let Some(error) = self.flush_error.take() {
-            self.fail_with_map(io, &error);
+            self.report_map_error(io, &error);
         }
     }
 
-    /// Called when an operation has completed, with its buffer unchanged. Returns the length of a
-    /// write that must not follow.
+    /// Called when an operation has completed, with its buffer unchanged. Returns the length of the
+    /// write that is dropped, if the read before it found a mismatch.
     pub(super) fn on_completed(&mut self, io: &mut IoLoop, ended: &EndedOperation) -> Option<u32> {
         let tag = std::mem::replace(&mut self.tags[ended.slot.0 as usize], Tag::Nothing);
         let is_read = matches!(tag, Tag::Read | Tag::ReadBefore(_) | Tag::ReadAfter);
-        let is_comparable = ended.is_complete() || is_read && self.fill_missing_end(io, ended);
+        let is_comparable = ended.is_complete() || is_read && self.zero_missing_end(io, ended);
         let (offset, length) = (ended.record.offset, ended.record.length);
         let keys = self.keys_of(offset, length).filter(|_| is_comparable)?;
-        let mut dropped = None;
+        let mut dropped_write = None;
         let follow_up = match tag {
             Tag::Nothing => None,
             Tag::Read | Tag::ReadAfter => {
@@ -267,13 +266,13 @@ impl KeyBlocks {
             }
             // Leave a mismatching block unchanged.
             Tag::ReadBefore(write) => {
-                let is_right = self.check(io, ended, keys);
-                dropped = (!is_right).then_some(write.length);
-                is_right.then_some(write)
+                let is_correct = self.check(io, ended, keys);
+                dropped_write = (!is_correct).then_some(write.length);
+                is_correct.then_some(write)
             }
             Tag::Write => {
                 if let Err(error) = self.map.end_write(keys) {
-                    self.fail_with_map(io, &error);
+                    self.report_map_error(io, &error);
                     return None;
                 }
                 let write = Operation {
@@ -281,7 +280,7 @@ impl KeyBlocks {
                     offset,
                     length,
                 };
-                self.plan.read_after_write.then(|| self.as_read(&write))
+                self.plan.read_after_write.then(|| self.read_of(&write))
             }
         };
         self.follow_ups.extend(follow_up.map(|operation| FollowUp {
@@ -289,19 +288,19 @@ impl KeyBlocks {
             file: ended.record.file,
             operation,
         }));
-        dropped
+        dropped_write
     }
 
-    /// Compares the data of a read. True if nothing is wrong.
+    /// Compares the data of a read with the map. Returns false on a mismatch.
     fn check(&mut self, io: &mut IoLoop, ended: &EndedOperation, keys: Range<usize>) -> bool {
         let buffer = &mut io.engine.buffer(ended.slot)[..ended.record.length as usize];
         let mut faults = Vec::new();
         for (index, piece) in keys.zip(buffer.chunks_mut(self.plan.length as usize)) {
-            let Finding { key, compared, fault } = check_key(&self.map, index, &self.checker, &self.filler, piece);
+            let KeyCheck { key, compared, fault } = check_key(&self.map, index, &self.checker, &self.filler, piece);
             self.compared += u64::from(compared);
             faults.extend(fault.map(|fault| (key.generation(), fault)));
             if let Err(error) = self.map.set(index, key) {
-                self.fail_with_map(io, &error);
+                self.report_map_error(io, &error);
                 return false;
             }
         }
@@ -314,9 +313,9 @@ impl KeyBlocks {
             None => (io.errors.path(record.file).to_owned(), 0),
         };
         let block_offset = self.address(record.offset).unwrap_or(0) - base;
-        let wrong = faults.len() as u64;
-        self.mismatch_count += wrong;
-        let before = self.errors_of_step.fetch_add(wrong, Ordering::Relaxed);
+        let mismatches = faults.len() as u64;
+        self.mismatch_count += mismatches;
+        let before = self.errors_of_step.fetch_add(mismatches, Ordering::Relaxed);
         let room = MAX_MISMATCHES.saturating_sub(self.mismatches.len());
         let faults = faults.into_iter().take(room);
         self.mismatches
@@ -330,9 +329,12 @@ impl KeyBlocks {
                 write_number: Some(u64::from(number)),
                 fault,
             }));
-        // The worker with the last permitted error ends all.
-        if before < self.plan.max_mismatches && before + wrong >= self.plan.max_mismatches {
-            let what = format!("{} errors; key blocks do not contain their last writes", before + wrong);
+        // Only the worker that reaches the limit ends the run.
+        if before < self.plan.max_mismatches && before + mismatches >= self.plan.max_mismatches {
+            let what = format!(
+                "{} errors; key blocks do not contain their last writes",
+                before + mismatches
+            );
             let at = match &self.tree {
                 Some(_) => format!("{path}, offset {block_offset}"),
                 None => format!("offset {block_offset}"),
@@ -354,7 +356,7 @@ impl KeyBlocks {
     }
 
     #[cold]
-    pub(super) fn fail_with_map(&self, io: &mut IoLoop, error: &io::Error) {
+    pub(super) fn report_map_error(&self, io: &mut IoLoop, error: &io::Error) {
         io.fail(Failure {
             what: format!("cannot write the map of key blocks: {error}"),
             at: self.plan.map.clone(),
@@ -393,7 +395,7 @@ impl super::Features {
         }
     }
 
-    /// Queues an operation that follows another one. False if there is none.
+    /// Queues the next follow-up. Returns false if there is none.
     pub(super) fn issue_follow_up(&mut self, io: &mut IoLoop, pool: usize, slot: Slot) -> bool {
         let Some(keys) = &mut self.key_blocks else { return false };
         let Some(FollowUp {

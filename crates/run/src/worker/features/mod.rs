@@ -245,7 +245,7 @@ impl Features {
     /// True if files are opened and closed while the worker runs.
     pub(super) fn exchanges_files(&self) -> bool {
         let reopens = self.replay.is_some() || self.reopening.is_some();
-        reopens || self.files.sets.as_ref().is_some_and(FileSets::exchange_files)
+        reopens || self.files.sets.as_ref().is_some_and(FileSets::exchanges_files)
     }
 
     /// Bytes of additional memory of the patterns of file sets.
@@ -460,7 +460,7 @@ impl Features {
     /// Queues another operation instead of the stream's next one, if it is due.
     pub(super) fn issue_instead(&mut self, io: &mut IoLoop, pool: usize, number: usize, slot: Slot) -> bool {
         if let Some(files) = &mut self.file_operations {
-            return files.issue_instead(io, (pool, number, slot), self.key_blocks.as_mut());
+            return files.issue_open_or_close(io, (pool, number, slot), self.key_blocks.as_mut());
         }
         let Some(verification) = &mut self.verification else {
             return false;
@@ -479,7 +479,7 @@ impl Features {
         if let Some(files) = &mut self.file_operations {
             return files.next_operation(io);
         }
-        let Some(set) = self.files.sets.as_mut().and_then(|sets| sets.set(number)) else {
+        let Some(set) = self.files.sets.as_mut().and_then(|sets| sets.get_mut(number)) else {
             return io.streams[number].next(&mut io.draws, slot, direction).into();
         };
         let next = set.next_operation(io, &mut self.files.watchers, number, slot, direction);
@@ -508,7 +508,7 @@ impl Features {
             && let Some(may_try_another) = keys.skip_if_unknown(io, number, operation)
         {
             if let Some(files) = &mut self.file_operations {
-                files.skip(operation.length);
+                files.skip_transfer(operation.length);
             }
             return Some(may_try_another);
         }
@@ -573,7 +573,7 @@ impl Features {
 
     /// Called when a stream begins another pass.
     pub(super) fn on_restart(&mut self, io: &mut IoLoop, number: usize) {
-        if let Some(set) = self.files.sets.as_mut().and_then(|sets| sets.set(number)) {
+        if let Some(set) = self.files.sets.as_mut().and_then(|sets| sets.get_mut(number)) {
             set.restart(&mut io.draws);
         }
     }
@@ -636,14 +636,14 @@ impl Features {
         if let Some(keys) = &mut self.key_blocks {
             let dropped_write = keys.on_completed(io, &ended);
             if let (Some(length), Some(files)) = (dropped_write, &mut self.file_operations) {
-                files.skip(length);
+                files.skip_transfer(length);
             }
         }
         if let Some(files) = &mut self.file_operations
             && files.is_done()
         {
             if let Some(keys) = &mut self.key_blocks {
-                keys.leave_file(io);
+                keys.unload_file(io);
             }
             files.release_file();
         }

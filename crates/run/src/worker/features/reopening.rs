@@ -21,7 +21,7 @@ struct Connection {
     /// Number of the target.
     id: u32,
     target: ReadyTarget,
-    how: OpenOptions,
+    options: OpenOptions,
     priority: u16,
     engine: EngineKind,
     /// The streams that use it; the first counts its connections, in this cell.
@@ -52,7 +52,7 @@ impl Reopening {
                 file,
                 id: id.0,
                 target: assignment.targets[id.0 as usize].clone(),
-                how: files.how,
+                options: files.options,
                 priority: files.priority,
                 engine: assignment.worker.engine.kind,
                 streams: vec![number],
@@ -116,7 +116,7 @@ impl Connection {
         if let Some(opened) = self.opened {
             io.recorder.count_one(self.cell, 0, opened, opened, closed);
         }
-        let mut with = open_target(&self.target, self.how, self.engine)
+        let mut with = open_target(&self.target, self.options, self.engine)
             .map_err(|error| failed(error.to_string(), error.source.raw_os_error()))?;
         with.set_priority(self.priority)
             .map_err(|error| failed(error.to_string(), error.raw_os_error()))?;

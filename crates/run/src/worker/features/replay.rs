@@ -108,7 +108,7 @@ struct StreamReplay {
     /// Path of the trace.
     path: String,
     files: Vec<ReplayedFile>,
-    how: OpenOptions,
+    options: OpenOptions,
     engine: EngineKind,
     sync: SyncRule,
     /// The maximum length of each direction's operations; 0 if none were expected.
@@ -172,7 +172,7 @@ impl StreamReplay {
                 .as_ref()
                 .map_or(String::new(), |replay| replay.trace.clone()),
             files: files.collect(),
-            how: opened.how,
+            options: opened.options,
             engine: assignment.worker.engine.kind,
             sync: stream.sync,
             longest,
@@ -306,7 +306,7 @@ impl StreamReplay {
         }
         replayed.open = true;
         let (place, target) = (replayed.place, &replayed.target);
-        let with = open_target(target, self.how, self.engine)
+        let with = open_target(target, self.options, self.engine)
             .map_err(|error| failed(target, error.to_string(), error.source.raw_os_error()))?;
         io.errors.files[usize::from(place)] = FileLabel::from(&with);
         io.engine

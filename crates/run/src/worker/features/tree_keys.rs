@@ -1,6 +1,6 @@
 //! The key blocks of a tree's files. A worker loads the keys of a file when it opens the file, and
-//! saves them before others may claim it. So each file's keys are in one place, and memory holds
-//! only those of files in use.
+//! saves them before other workers may claim it. So only one worker has the keys of a file, and
+//! memory contains only the keys of files in use.
 
 use model::plan::{FileOperation, FileOperationKind, KeyBlocks as Plan, TreeKeyBlocks};
 
@@ -8,13 +8,14 @@ use super::{EndedOperation, KeyBlocks};
 use crate::worker::io_loop::IoLoop;
 use crate::worker::setup::Assignment;
 
-/// The files of a worker's tree, and the one that it uses.
+/// The key blocks of a worker's tree, and the file that it uses.
 #[derive(Debug)]
 pub(super) struct TreeKeys {
     blocks: TreeKeyBlocks,
-    /// Bytes of a block of operations.
+    /// Size in bytes of the blocks by which operations are numbered.
     unit: u64,
-    /// A shorter end of a file has no room for a header, and is not compared.
+    /// Minimum length of a key block. A shorter one at the end of a file has no room for a header,
+    /// so it is not compared.
     min_length: u64,
     /// The file whose keys are loaded, and its first key block.
     current: Option<(u32, u64)>,
@@ -32,20 +33,20 @@ impl TreeKeys {
         })
     }
 
-    /// The position of the current file in the map.
+    /// Returns the position of the current file in the map.
     pub(super) fn file_start(&self) -> u64 {
         self.current.map_or(0, |(_, first)| first * self.blocks.length())
     }
 
-    /// The position of a read or write in the map.
+    /// Returns the position of a read or write in the map.
     pub(super) fn address(&self, word: u64) -> Option<u64> {
         let operation = FileOperation::unpack(word);
         let is_current = self.current.is_some_and(|(file, _)| file == operation.file);
         (is_current && is_transfer(operation.kind)).then(|| self.file_start() + u64::from(operation.block) * self.unit)
     }
 
-    /// The read of what an operation writes.
-    pub(super) fn as_read(&self, word: u64) -> u64 {
+    /// Returns the offset of a read of the blocks that an operation writes.
+    pub(super) fn read_offset(&self, word: u64) -> u64 {
         let operation = FileOperation {
             kind: FileOperationKind::ReadBlock,
             ..FileOperation::unpack(word)
@@ -59,7 +60,8 @@ fn is_transfer(kind: FileOperationKind) -> bool {
 }
 
 impl KeyBlocks {
-    /// Prepares an operation on a whole file of a tree. False if it is a read or write of blocks.
+    /// Prepares an operation on a whole file of a tree. Returns false for a read or write of
+    /// blocks.
     pub(super) fn prepare_file(&mut self, io: &mut IoLoop, word: u64) -> bool {
         let Some(tree) = &mut self.tree else { return false };
         let operation = FileOperation::unpack(word);
@@ -67,12 +69,12 @@ impl KeyBlocks {
             return false;
         }
         let (forgets, loads) = match operation.kind {
-            // A process that is killed before the operation must not leave keys of a missing file.
+            // If the process is killed before the operation, no keys of a missing file must remain.
             FileOperationKind::Create | FileOperationKind::Delete => (true, true),
             FileOperationKind::Open => (false, true),
             _ => (false, false),
         };
-        let mut done = Ok(());
+        let mut result = Ok(());
         if loads && tree.current.map(|(file, _)| file) != Some(operation.file) {
             let mut keys = tree.blocks.of_file(operation.file);
             let (size, length) = (tree.blocks.tree().file_size(operation.file), tree.blocks.length());
@@ -81,28 +83,29 @@ impl KeyBlocks {
             if !size.is_multiple_of(length) && size % length < tree.min_length {
                 keys.end -= 1;
             }
-            done = self.map.load(keys, end);
+            result = self.map.load(keys, end);
         }
-        if forgets && done.is_ok() {
-            done = self.map.forget();
+        if forgets && result.is_ok() {
+            result = self.map.forget();
         }
-        if let Err(error) = done {
-            self.fail_with_map(io, &error);
+        if let Err(error) = result {
+            self.report_map_error(io, &error);
         }
         true
     }
 
-    /// Saves the keys of the current file before others may claim it.
-    pub(super) fn leave_file(&mut self, io: &mut IoLoop) {
+    /// Saves the keys of the current file, before other workers may claim it.
+    pub(super) fn unload_file(&mut self, io: &mut IoLoop) {
         let Some(tree) = &mut self.tree else { return };
         tree.current = None;
         if let Err(error) = self.map.save() {
-            self.fail_with_map(io, &error);
+            self.report_map_error(io, &error);
         }
     }
 
-    /// Lets a file that ends too early read as zeros after its end. False if the read failed.
-    pub(super) fn fill_missing_end(&mut self, io: &mut IoLoop, ended: &EndedOperation) -> bool {
+    /// Fills the buffer with zeros after the end of a file that is too short. Returns false if the
+    /// read failed.
+    pub(super) fn zero_missing_end(&mut self, io: &mut IoLoop, ended: &EndedOperation) -> bool {
         let Some(read) = usize::try_from(ended.result).ok().filter(|_| self.tree.is_some()) else {
             return false;
         };

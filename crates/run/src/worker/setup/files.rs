@@ -29,7 +29,7 @@ pub(crate) struct Opened {
 #[derive(Clone, Debug)]
 pub(crate) struct OpenedStream {
     /// The options with which they are opened.
-    pub(crate) how: OpenOptions,
+    pub(crate) options: OpenOptions,
     /// I/O priority of their operations; 0 for that of the thread.
     pub(crate) priority: u16,
     /// Files whose cached pages are dropped before each pass.
@@ -72,7 +72,7 @@ fn open_files(assignment: &Assignment<'_>) -> Result<Opened, SetupError> {
     let own_priorities = has_own_priorities(assignment.worker);
     let mut streams = Vec::new();
     for stream in &assignment.worker.streams {
-        let how = open_options(stream, assignment.worker);
+        let options = open_options(stream, assignment.worker);
         let priority = if own_priorities {
             priorities::default_number(stream)
         } else {
@@ -82,7 +82,7 @@ fn open_files(assignment: &Assignment<'_>) -> Result<Opened, SetupError> {
             // The trace decides when to open them.
             let places = stream.target.ids().iter().map(|target| opening.place_for(target.0));
             streams.push(OpenedStream {
-                how,
+                options,
                 priority,
                 files: places.collect::<Result<_, _>>()?,
                 rules: Vec::new(),
@@ -100,7 +100,7 @@ fn open_files(assignment: &Assignment<'_>) -> Result<Opened, SetupError> {
         let mut open = |priority: u16| -> Result<Vec<u16>, SetupError> {
             let all = targets
                 .iter()
-                .map(|target| opening.index_of(target.0, how, priority, shared));
+                .map(|target| opening.index_of(target.0, options, priority, shared));
             all.collect()
         };
         let files = open(priority)?;
@@ -108,7 +108,7 @@ fn open_files(assignment: &Assignment<'_>) -> Result<Opened, SetupError> {
         let rules = rules.map(|rule| Ok((rule, open(priorities::number(rule.class, rule.level, rule.hint))?)));
         let rules = rules.collect::<Result<_, SetupError>>()?;
         streams.push(OpenedStream {
-            how,
+            options,
             priority,
             files,
             rules,
@@ -163,14 +163,14 @@ struct Opening<'a> {
 }
 
 impl Opening<'_> {
-    fn index_of(&mut self, target: u32, how: OpenOptions, priority: u16, shared: bool) -> Result<u16, SetupError> {
-        let entry = (target, how, priority, shared);
+    fn index_of(&mut self, target: u32, options: OpenOptions, priority: u16, shared: bool) -> Result<u16, SetupError> {
+        let entry = (target, options, priority, shared);
         if let Some(known) = self.known.iter().position(|known| shared && *known == entry) {
             return Ok(known as u16);
         }
         let index = self.next_index()?;
         let engine = self.assignment.worker.engine.kind;
-        let mut file = open_target(&self.assignment.targets[target as usize], how, engine)?;
+        let mut file = open_target(&self.assignment.targets[target as usize], options, engine)?;
         file.set_priority(priority).map_err(|source| SetupError::Placement {
             what: format!("cannot set the I/O priority of {}", file.path().display()),
             source,
@@ -201,10 +201,10 @@ impl Opening<'_> {
 
 /// Opens a target, and fails if it was replaced since the guard's decision. Metadata engines get
 /// the name.
-pub(crate) fn open_target(ready: &ReadyTarget, how: OpenOptions, engine: EngineKind) -> Result<File, OpenError> {
+pub(crate) fn open_target(ready: &ReadyTarget, options: OpenOptions, engine: EngineKind) -> Result<File, OpenError> {
     match &ready.what {
         ReadyKind::Path(path) if engine.is_metadata_engine() => Ok(File::named(path, ready.size)),
-        ReadyKind::Path(path) => open_permitted(path, how, ready.identity),
+        ReadyKind::Path(path) => open_permitted(path, options, ready.identity),
         ReadyKind::Tree { path, .. } => Ok(File::named(path, ready.size)),
         ReadyKind::Nothing => Ok(File::nothing(ready.size)),
         ReadyKind::Simulated { device } => Ok(File::simulated(*device, ready.size)),
@@ -228,14 +228,14 @@ fn open_options(stream: &Stream, worker: &Worker) -> OpenOptions {
         (false, true) => Access::Write,
         _ => Access::Read,
     };
-    let mut how = OpenOptions {
+    let mut options = OpenOptions {
         hint: stream.hint,
         overlapped: needs_overlapped(&worker.engine, worker.slots()) && stream.cache.mapping.is_none(),
         ..OpenOptions::new(access, stream.cache)
     };
     // For remote files, direct I/O bypasses only the local cache.
-    how.cache.direct |= how.cache.local_only && sys::file::DIRECT_BYPASSES_LOCAL_CACHE;
-    how
+    options.cache.direct |= options.cache.local_only && sys::file::DIRECT_BYPASSES_LOCAL_CACHE;
+    options
 }
 
 /// Empties or fills the page cache for the streams that request it.
@@ -245,7 +245,7 @@ fn prepare_caches(assignment: &Assignment<'_>, opened: &mut Opened) -> Result<()
             let reopened = match of_stream.files.get(number).filter(|_| stream.replay.is_none()) {
                 Some(_) => None,
                 None if stream.cache.drop_before || stream.cache.fill_before => {
-                    Some(reopen(assignment, id.0, of_stream.how)?)
+                    Some(reopen(assignment, id.0, of_stream.options)?)
                 }
                 None => continue,
             };
@@ -262,8 +262,12 @@ fn prepare_caches(assignment: &Assignment<'_>, opened: &mut Opened) -> Result<()
     Ok(())
 }
 
-fn reopen(assignment: &Assignment<'_>, target: u32, how: OpenOptions) -> Result<File, OpenError> {
-    open_target(&assignment.targets[target as usize], how, assignment.worker.engine.kind)
+fn reopen(assignment: &Assignment<'_>, target: u32, options: OpenOptions) -> Result<File, OpenError> {
+    open_target(
+        &assignment.targets[target as usize],
+        options,
+        assignment.worker.engine.kind,
+    )
 }
 
 fn prepare_cache(stream: &Stream, file: &File) -> Result<(), SetupError> {
@@ -291,8 +295,8 @@ fn prepare_cache(stream: &Stream, file: &File) -> Result<(), SetupError> {
 }
 
 /// Opens a permitted file, and fails if it was replaced since.
-fn open_permitted(path: &Path, how: OpenOptions, permitted: Option<Identity>) -> Result<File, OpenError> {
-    let file = File::open(path, how)?;
+fn open_permitted(path: &Path, options: OpenOptions, permitted: Option<Identity>) -> Result<File, OpenError> {
+    let file = File::open(path, options)?;
     if permitted.is_some() && file.identity() != permitted {
         return Err(OpenError {
             path: path.to_owned(),

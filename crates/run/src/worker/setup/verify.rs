@@ -7,7 +7,7 @@ use super::Assignment;
 use super::streams::max_buffer;
 use crate::setup_error::SetupError;
 use crate::verify::Checker;
-use crate::verify::pool::Pool;
+use crate::verify::pool::CheckerPool;
 use crate::verify::state::Progress;
 use crate::worker::features::{StreamVerification, Verification, VerifySetup, load_state};
 
@@ -86,14 +86,14 @@ fn create_checkers<T: Send + 'static>(
     verify: &Verify,
     number: u16,
     slots: u32,
-) -> Result<Option<Pool<T>>, SetupError> {
+) -> Result<Option<CheckerPool<T>>, SetupError> {
     let threads = verify.threads;
     if threads == 0 {
         return Ok(None);
     }
     let checker = Checker::new(verify, number);
     let (buffers, length) = ((slots + threads) as usize, max_buffer(stream));
-    let pool = Pool::new(&checker, threads as usize, &verify.processors, buffers, length);
+    let pool = CheckerPool::new(&checker, threads as usize, &verify.processors, buffers, length);
     let pool = pool.map_err(|source| SetupError::Placement {
         what: match verify.processors.is_empty() {
             true => format!("cannot start {threads} checker threads"),

@@ -1,16 +1,16 @@
-//! Files, and what looks like one.
+//! Decisions about regular files, kernel files and missing paths.
 
 use super::*;
 
 #[test]
-fn files() {
+fn foreign_files_need_permission_and_own_files_do_not() {
     let file = || ask("swap-file", "/home/user/data");
-    file().refused(&[FOREIGN]);
-    file().helped("if its contents may be lost, name it again: --allow-overwrite /home/user/data");
-    file().overwrite("/home/user/data").allowed(&[OVERWRITES]);
-    file().destroy("/home/user/data").allowed(&[OVERWRITES]);
-    file().overwrite("/swapfile").refused(&[FOREIGN]);
-    file().drop_in().allowed(&[OVERWRITES]);
+    file().assert_refused(&[FOREIGN]);
+    file().assert_help("if its contents may be lost, name it again: --allow-overwrite /home/user/data");
+    file().allow_overwrite("/home/user/data").assert_allowed(&[OVERWRITES]);
+    file().allow_destroy("/home/user/data").assert_allowed(&[OVERWRITES]);
+    file().allow_overwrite("/swapfile").assert_refused(&[FOREIGN]);
+    file().from_drop_in().assert_allowed(&[OVERWRITES]);
     for intent in [
         Intent::TRUNCATE,
         Intent::UNLINK,
@@ -18,9 +18,9 @@ fn files() {
         Intent::LAY_OUT,
         Intent::READ | Intent::UNLINK,
     ] {
-        file().wants(intent).refused(&[FOREIGN]);
+        file().with_intent(intent).assert_refused(&[FOREIGN]);
     }
-    file().wants(Intent::READ).allowed(&[]);
+    file().with_intent(Intent::READ).assert_allowed(&[]);
     let ours = || {
         file().with(|subject| {
             subject.mark = MarkState::Intact {
@@ -28,65 +28,71 @@ fn files() {
             }
         })
     };
-    ours().allowed(&[]);
-    ours().drop_in().allowed(&[]);
-    // Nothing can be lost with an empty file.
-    file().with(|subject| subject.size = 0).allowed(&[]);
+    ours().assert_allowed(&[]);
+    ours().from_drop_in().assert_allowed(&[]);
+    // An empty file has no contents to lose.
+    file().with(|subject| subject.size = 0).assert_allowed(&[]);
 }
 
 #[test]
-fn files_that_hold_something_known() {
-    let database = || ask("swap-file", "/home/user/data").holds(SignatureKind::Database, "SQLite", None);
+fn files_with_known_contents_need_permission_to_destroy() {
+    let database = || ask("swap-file", "/home/user/data").with_signature(SignatureKind::Database, "SQLite", None);
     let lost = "a SQLite data file on it will be lost";
-    database().refused(&["it contains a SQLite data file", FOREIGN]);
-    database().helped("if everything on it may be lost, name it again: --allow-destroy /home/user/data");
-    database().drop_in().refused(&["it contains a SQLite data file"]);
+    database().assert_refused(&["it contains a SQLite data file", FOREIGN]);
+    database().assert_help("if everything on it may be lost, name it again: --allow-destroy /home/user/data");
     database()
-        .overwrite("/home/user/data")
-        .refused(&["it contains a SQLite data file"]);
-    database().destroy("/home/user/data").allowed(&[lost, OVERWRITES]);
+        .from_drop_in()
+        .assert_refused(&["it contains a SQLite data file"]);
     database()
-        .drop_in()
-        .destroy("/home/user/data")
-        .allowed(&[lost, OVERWRITES]);
-    // A file that fathom prepared and that was formatted since.
+        .allow_overwrite("/home/user/data")
+        .assert_refused(&["it contains a SQLite data file"]);
+    database()
+        .allow_destroy("/home/user/data")
+        .assert_allowed(&[lost, OVERWRITES]);
+    database()
+        .from_drop_in()
+        .allow_destroy("/home/user/data")
+        .assert_allowed(&[lost, OVERWRITES]);
+    // A file system was created later in a file that fathom prepared.
     let formatted = || {
-        let file = ask("swap-file", "/home/user/data").holds(SignatureKind::FileSystem, "ext4", Some("test"));
+        let file = ask("swap-file", "/home/user/data").with_signature(SignatureKind::FileSystem, "ext4", Some("test"));
         file.with(|subject| {
             subject.mark = MarkState::Intact {
                 random_len: model::Bytes(1),
             }
         })
     };
-    formatted().refused(&["it contains an ext4 file system \"test\""]);
+    formatted().assert_refused(&["it contains an ext4 file system \"test\""]);
     formatted()
-        .destroy("/home/user/data")
-        .allowed(&["an ext4 file system \"test\" on it will be lost"]);
+        .allow_destroy("/home/user/data")
+        .assert_allowed(&["an ext4 file system \"test\" on it will be lost"]);
 }
 
 #[test]
-fn other_kinds_of_files() {
-    ask("blank-disk", "/dev/null").allowed(&[]);
+fn character_devices_other_than_null_are_refused() {
+    ask("blank-disk", "/dev/null").assert_allowed(&[]);
     let tape = || {
         ask("blank-disk", "/dev/null").with(|subject| {
             subject.identity = Some(Identity::CharacterDevice(engine::DeviceNumber::new(9, 0)));
         })
     };
-    tape().refused(&["it is neither a file nor a block device"]);
-    tape().drop_in().refused(&["it is neither a file nor a block device"]);
-    tape().wants(Intent::READ).allowed(&[]);
+    tape().assert_refused(&["it is neither a file nor a block device"]);
+    tape()
+        .from_drop_in()
+        .assert_refused(&["it is neither a file nor a block device"]);
+    tape().with_intent(Intent::READ).assert_allowed(&[]);
     let folder = ask("swap-file", "/home/user/data").with(|subject| subject.kind = FileKind::Other);
-    folder.refused(&["it is neither a file nor a block device"]);
+    folder.assert_refused(&["it is neither a file nor a block device"]);
 }
 
 #[test]
-fn files_of_the_kernel_are_no_storage() {
-    always_refused(
+fn kernel_files_are_refused() {
+    assert_always_refused(
         "swap-file",
         "/proc/sysrq-trigger",
         &["it is a file of the kernel (proc): writing to it controls the system"],
     );
-    always_refused(
+    assert_always_refused(
         "swap-file",
         "/sys/power/state",
         &["it is a file of the kernel (sysfs): writing to it controls the system"],
@@ -94,15 +100,15 @@ fn files_of_the_kernel_are_no_storage() {
 }
 
 #[test]
-fn a_misspelt_device_is_not_made_in_memory() {
+fn a_misspelt_device_is_not_created_as_a_file() {
     let permissions = Permissions::default();
-    let system = tree("blank-disk");
+    let system = load_tree("blank-disk");
     let missing = |caller, path: &str| {
         let guard = Guard::new(&system, caller, &permissions);
         guard.decide_missing(Path::new(path), Intent::CREATE | Intent::LAY_OUT)
     };
     let refusal = missing(CallerKind::Native, "/dev/sdx");
-    let refusal = refusal.refusal().expect("it was allowed");
+    let refusal = refusal.refusal().expect("the guard refuses");
     assert_eq!(
         refusal.reasons[0].to_string(),
         "no such device exists; a file would be created in its place, in memory"

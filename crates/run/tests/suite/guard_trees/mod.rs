@@ -1,8 +1,8 @@
-//! The guard on recorded trees: machines with LVM, RAID, ZFS, multipath and more, none of which
-//! need exist here.
+//! Decisions of the guard on recorded trees of `/proc`, `/sys` and `/dev`, so that tests need no
+//! LVM, RAID, ZFS or multipath.
 //!
-//! The trees are described in `tests/data/trees/README.md`. What stands on a device is handed in,
-//! since a device cannot be recorded; everything else is read from the tree.
+//! `tests/data/trees/README.md` describes the trees. The contents of devices cannot be recorded, so
+//! tests define them. Everything else comes from the tree.
 
 mod files;
 
@@ -12,21 +12,20 @@ use engine::probe::System;
 use engine::{FileKind, Identity};
 use run::targets::MarkState;
 use run::targets::guard::{
-    CallerKind, Candidate, Contents, Decision, Guard, Intent, Listed, MayWrite, Permissions, Signature, SignatureKind,
-    list,
+    CallerKind, Candidate, Contents, Decision, Guard, Intent, ListingKind, Permissions, Signature, SignatureKind,
+    WriteAccess, list,
 };
 
-fn tree(name: &str) -> System {
+fn load_tree(name: &str) -> System {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../tests/data/trees")
         .join(name);
-    assert!(folder.is_dir(), "there is no tree {name}");
+    assert!(folder.is_dir(), "tree {name} is missing");
     System::from_tree(&folder)
 }
 
-/// A question to the guard. What is not said is usual: a native command wants to write to a blank,
-/// foreign target.
-struct Ask {
+/// A question to the guard. By default, a native command asks to write to a blank, foreign target.
+struct Question {
     tree: System,
     subject: Candidate,
     intent: Intent,
@@ -34,8 +33,8 @@ struct Ask {
     permissions: Permissions,
 }
 
-fn ask(name: &str, path: &str) -> Ask {
-    let tree = tree(name);
+fn ask(name: &str, path: &str) -> Question {
+    let tree = load_tree(name);
     let identity = tree.identity(path);
     let kind = match identity {
         Some(Identity::BlockDevice(_)) => FileKind::BlockDevice,
@@ -43,7 +42,7 @@ fn ask(name: &str, path: &str) -> Ask {
         Some(Identity::File { .. }) => FileKind::Regular,
         None => panic!("{path} is not in the tree {name}"),
     };
-    Ask {
+    Question {
         tree,
         subject: Candidate {
             path: PathBuf::from(path),
@@ -60,29 +59,29 @@ fn ask(name: &str, path: &str) -> Ask {
     }
 }
 
-impl Ask {
-    fn drop_in(self) -> Ask {
-        Ask {
+impl Question {
+    fn from_drop_in(self) -> Question {
+        Question {
             caller: CallerKind::DropIn,
             ..self
         }
     }
 
-    fn wants(self, intent: Intent) -> Ask {
-        Ask { intent, ..self }
+    fn with_intent(self, intent: Intent) -> Question {
+        Question { intent, ..self }
     }
 
-    fn destroy(mut self, name: &str) -> Ask {
+    fn allow_destroy(mut self, name: &str) -> Question {
         self.permissions.destroy.push(name.into());
         self
     }
 
-    fn overwrite(mut self, name: &str) -> Ask {
+    fn allow_overwrite(mut self, name: &str) -> Question {
         self.permissions.overwrite.push(name.into());
         self
     }
 
-    fn holds(mut self, kind: SignatureKind, name: &'static str, label: Option<&str>) -> Ask {
+    fn with_signature(mut self, kind: SignatureKind, name: &'static str, label: Option<&str>) -> Question {
         let signature = Signature {
             kind,
             name,
@@ -91,12 +90,12 @@ impl Ask {
         };
         match &mut self.subject.contents {
             Contents::Known(found) => found.push(signature),
-            Contents::Unknown { .. } => panic!("it cannot be looked at"),
+            Contents::Unknown { .. } => panic!("its contents are unknown"),
         }
         self
     }
 
-    fn with(mut self, change: impl FnOnce(&mut Candidate)) -> Ask {
+    fn with(mut self, change: impl FnOnce(&mut Candidate)) -> Question {
         change(&mut self.subject);
         self
     }
@@ -106,25 +105,25 @@ impl Ask {
     }
 
     #[track_caller]
-    fn refused(self, reasons: &[&str]) {
+    fn assert_refused(self, reasons: &[&str]) {
         let decision = self.decision();
-        let refusal = decision.refusal().expect("it was allowed");
-        let said: Vec<String> = refusal.reasons.iter().map(ToString::to_string).collect();
-        assert_eq!(said, reasons);
+        let refusal = decision.refusal().expect("the guard refuses");
+        let reported: Vec<String> = refusal.reasons.iter().map(ToString::to_string).collect();
+        assert_eq!(reported, reasons);
         assert!(!refusal.help.is_empty());
     }
 
     #[track_caller]
-    fn helped(self, help: &str) {
-        assert_eq!(self.decision().refusal().expect("it was allowed").help, help);
+    fn assert_help(self, help: &str) {
+        assert_eq!(self.decision().refusal().expect("the guard refuses").help, help);
     }
 
     #[track_caller]
-    fn allowed(self, notes: &[&str]) {
+    fn assert_allowed(self, notes: &[&str]) {
         match self.decision() {
             Decision::Allowed { notes: found } => {
-                let said: Vec<String> = found.iter().map(ToString::to_string).collect();
-                assert_eq!(said, notes);
+                let reported: Vec<String> = found.iter().map(ToString::to_string).collect();
+                assert_eq!(reported, notes);
             }
             Decision::Refused(refusal) => panic!("{refusal}"),
         }
@@ -136,9 +135,9 @@ const BLANK: &str = "a device without any known mark will be written to";
 const FOREIGN: &str = "it is a file of 1 MiB that fathom did not create";
 const OVERWRITES: &str = "a file of 1 MiB without a mark of fathom's will be changed";
 
-/// In use: for every caller, and whatever is named again.
+/// Checks that a target in use is refused to every caller, even with all permissions.
 #[track_caller]
-fn always_refused(tree: &str, path: &str, reasons: &[&str]) {
+fn assert_always_refused(tree: &str, path: &str, reasons: &[&str]) {
     for caller in [CallerKind::Native, CallerKind::DropIn] {
         for intent in [
             Intent::WRITE,
@@ -148,26 +147,29 @@ fn always_refused(tree: &str, path: &str, reasons: &[&str]) {
             Intent::LAY_OUT,
             Intent::PUNCH,
         ] {
-            let mut question = ask(tree, path).destroy(path).overwrite(path).wants(intent);
+            let mut question = ask(tree, path)
+                .allow_destroy(path)
+                .allow_overwrite(path)
+                .with_intent(intent);
             question.caller = caller;
-            question.refused(reasons);
+            question.assert_refused(reasons);
         }
     }
-    ask(tree, path).wants(Intent::READ).allowed(&[]);
+    ask(tree, path).with_intent(Intent::READ).assert_allowed(&[]);
 }
 
-/// Not in use: it only has to be named.
+/// Checks that a target is not in use, so that permission to destroy it is sufficient.
 #[track_caller]
-fn free(tree: &str, path: &str) {
-    ask(tree, path).refused(&[NOT_NAMED]);
-    ask(tree, path).destroy(path).allowed(&[]);
-    ask(tree, path).drop_in().allowed(&[BLANK]);
-    ask(tree, path).wants(Intent::READ).allowed(&[]);
+fn assert_free(tree: &str, path: &str) {
+    ask(tree, path).assert_refused(&[NOT_NAMED]);
+    ask(tree, path).allow_destroy(path).assert_allowed(&[]);
+    ask(tree, path).from_drop_in().assert_allowed(&[BLANK]);
+    ask(tree, path).with_intent(Intent::READ).assert_allowed(&[]);
 }
 
 #[test]
-fn the_system_disk_and_its_parts() {
-    always_refused(
+fn the_system_disk_and_its_used_partitions_are_refused() {
+    assert_always_refused(
         "system-disk",
         "/dev/sda",
         &[
@@ -176,25 +178,25 @@ fn the_system_disk_and_its_parts() {
             "the system swaps to its partition sda3",
         ],
     );
-    always_refused("system-disk", "/dev/sda2", &["it is mounted at / (ext4)"]);
-    always_refused("system-disk", "/dev/sda3", &["the system swaps to it"]);
-    // A neighbour on the same disk shares no block with them.
-    free("system-disk", "/dev/sda4");
+    assert_always_refused("system-disk", "/dev/sda2", &["it is mounted at / (ext4)"]);
+    assert_always_refused("system-disk", "/dev/sda3", &["the system swaps to it"]);
+    // Another partition of the disk shares no block with them.
+    assert_free("system-disk", "/dev/sda4");
     // Aliases are the same device.
-    always_refused(
+    assert_always_refused(
         "system-disk",
         "/dev/disk/by-uuid/1234-ABCD",
         &["it is mounted at /boot/efi (vfat)"],
     );
     ask("system-disk", "/dev/disk/by-id/ata-SYSTEM")
-        .helped("this system runs from it; choose another target. No option overrides this");
+        .assert_help("this system runs from it; choose another target. No option overrides this");
     ask("system-disk", "/dev/sda1")
-        .helped("unmount it (umount /boot/efi) first, or choose another target; no option overrides this");
+        .assert_help("unmount it (umount /boot/efi) first, or choose another target; no option overrides this");
 }
 
 #[test]
-fn volume_groups() {
-    always_refused(
+fn members_of_used_volume_groups_are_refused() {
+    assert_always_refused(
         "lvm",
         "/dev/sda",
         &[
@@ -206,46 +208,52 @@ fn volume_groups() {
             "the system swaps to dm-1, which is built on it",
         ],
     );
-    always_refused("lvm", "/dev/sdb", &["it is part of the LVM volume vg0-scratch (dm-2)"]);
+    assert_always_refused("lvm", "/dev/sdb", &["it is part of the LVM volume vg0-scratch (dm-2)"]);
 }
 
 #[test]
-fn an_unused_volume_is_free_although_its_group_is_not() {
-    free("lvm", "/dev/vg0/scratch");
-    always_refused("lvm", "/dev/mapper/vg0-root", &["it is mounted at / (ext4)"]);
-    always_refused("lvm", "/dev/dm-1", &["the system swaps to it"]);
-    // Named by another of its names.
-    ask("lvm", "/dev/dm-2").destroy("/dev/vg0/scratch").allowed(&[]);
-    ask("lvm", "/dev/dm-2").destroy("/dev/mapper/vg0-scratch").allowed(&[]);
+fn an_unused_logical_volume_is_free_in_a_used_group() {
+    assert_free("lvm", "/dev/vg0/scratch");
+    assert_always_refused("lvm", "/dev/mapper/vg0-root", &["it is mounted at / (ext4)"]);
+    assert_always_refused("lvm", "/dev/dm-1", &["the system swaps to it"]);
+    // The permission may use another name of the device.
     ask("lvm", "/dev/dm-2")
-        .destroy("/dev/mapper/vg0-root")
-        .refused(&[NOT_NAMED]);
+        .allow_destroy("/dev/vg0/scratch")
+        .assert_allowed(&[]);
+    ask("lvm", "/dev/dm-2")
+        .allow_destroy("/dev/mapper/vg0-scratch")
+        .assert_allowed(&[]);
+    ask("lvm", "/dev/dm-2")
+        .allow_destroy("/dev/mapper/vg0-root")
+        .assert_refused(&[NOT_NAMED]);
 }
 
 #[test]
-fn a_physical_volume_without_a_running_volume_must_be_named() {
-    let volume = || ask("blank-disk", "/dev/sdb").holds(SignatureKind::VolumeManager, "LVM physical", None);
-    volume().refused(&["it contains an LVM physical volume"]);
-    volume().drop_in().refused(&["it contains an LVM physical volume"]);
-    volume().helped("if everything on it may be lost, name it again: --allow-destroy /dev/sdb");
+fn an_inactive_physical_volume_needs_permission() {
+    let volume = || ask("blank-disk", "/dev/sdb").with_signature(SignatureKind::VolumeManager, "LVM physical", None);
+    volume().assert_refused(&["it contains an LVM physical volume"]);
     volume()
-        .drop_in()
-        .helped("if everything on it may be lost, name it again: FATHOM_ALLOW_DESTROY=/dev/sdb");
+        .from_drop_in()
+        .assert_refused(&["it contains an LVM physical volume"]);
+    volume().assert_help("if everything on it may be lost, name it again: --allow-destroy /dev/sdb");
     volume()
-        .destroy("/dev/sdb")
-        .allowed(&["an LVM physical volume on it will be lost"]);
+        .from_drop_in()
+        .assert_help("if everything on it may be lost, name it again: FATHOM_ALLOW_DESTROY=/dev/sdb");
     volume()
-        .drop_in()
-        .destroy("/dev/disk/by-id/scsi-BLANK")
-        .allowed(&["an LVM physical volume on it will be lost"]);
+        .allow_destroy("/dev/sdb")
+        .assert_allowed(&["an LVM physical volume on it will be lost"]);
     volume()
-        .destroy("/dev/sda")
-        .refused(&["it contains an LVM physical volume"]);
+        .from_drop_in()
+        .allow_destroy("/dev/disk/by-id/scsi-BLANK")
+        .assert_allowed(&["an LVM physical volume on it will be lost"]);
+    volume()
+        .allow_destroy("/dev/sda")
+        .assert_refused(&["it contains an LVM physical volume"]);
 }
 
 #[test]
-fn arrays() {
-    always_refused(
+fn members_of_arrays_are_refused() {
+    assert_always_refused(
         "raid1",
         "/dev/sdb",
         &[
@@ -253,7 +261,7 @@ fn arrays() {
             "md0, which is built on it, is mounted at /srv (xfs)",
         ],
     );
-    always_refused(
+    assert_always_refused(
         "raid1",
         "/dev/sdc1",
         &[
@@ -261,52 +269,52 @@ fn arrays() {
             "md0, which is built on it, is mounted at /srv (xfs)",
         ],
     );
-    always_refused("raid1", "/dev/md0", &["it is mounted at /srv (xfs)"]);
-    // Assembled but not started: the members are held all the same.
-    always_refused("raid1", "/dev/sdd", &["it is part of the RAID array md127"]);
-    // An unused array is free, and its partition; its member is not.
-    free("raid1", "/dev/md1p1");
-    ask("raid1", "/dev/md1").refused(&["it has partitions: md1p1"]);
-    always_refused("raid1", "/dev/sde", &["it is part of the RAID array md1 (raid0)"]);
-    // A member of an array that is not assembled shows only by what it holds.
-    free("raid1", "/dev/sdf");
+    assert_always_refused("raid1", "/dev/md0", &["it is mounted at /srv (xfs)"]);
+    // An array that is assembled but not started uses its members too.
+    assert_always_refused("raid1", "/dev/sdd", &["it is part of the RAID array md127"]);
+    // An unused array and its partition are free, but a member is in use.
+    assert_free("raid1", "/dev/md1p1");
+    ask("raid1", "/dev/md1").assert_refused(&["it has partitions: md1p1"]);
+    assert_always_refused("raid1", "/dev/sde", &["it is part of the RAID array md1 (raid0)"]);
+    // Only its contents identify a member of an array that is not assembled.
+    assert_free("raid1", "/dev/sdf");
     ask("raid1", "/dev/sdf")
-        .drop_in()
-        .holds(SignatureKind::Raid, "Linux RAID", Some("host:0"))
-        .refused(&["it contains a Linux RAID array member \"host:0\""]);
+        .from_drop_in()
+        .with_signature(SignatureKind::Raid, "Linux RAID", Some("host:0"))
+        .assert_refused(&["it contains a Linux RAID array member \"host:0\""]);
 }
 
 #[test]
-fn pools() {
-    let member = |path, pool| ask("zfs", path).holds(SignatureKind::VolumeManager, "ZFS", Some(pool));
-    // Nothing but the label tells that an imported pool uses the device.
+fn members_of_imported_pools_are_refused() {
+    let member = |path, pool| ask("zfs", path).with_signature(SignatureKind::VolumeManager, "ZFS", Some(pool));
+    // Only the label shows that an imported pool uses the device.
     member("/dev/sdb1", "tank")
-        .destroy("/dev/sdb1")
-        .refused(&["it is part of the ZFS pool \"tank\", which is imported"]);
-    member("/dev/sdb1", "tank").refused(&[
+        .allow_destroy("/dev/sdb1")
+        .assert_refused(&["it is part of the ZFS pool \"tank\", which is imported"]);
+    member("/dev/sdb1", "tank").assert_refused(&[
         "it is part of the ZFS pool \"tank\", which is imported",
         "it contains a ZFS volume \"tank\"",
     ]);
     member("/dev/sdb1", "tank")
-        .helped("export the pool (zpool export tank) first, or choose another target; no option overrides this");
-    // The kernel's own word, where the label cannot be read.
+        .assert_help("export the pool (zpool export tank) first, or choose another target; no option overrides this");
+    // If the label cannot be read, the kernel still refuses exclusive access.
     let claimed = ask("zfs", "/dev/sdb1").with(|subject| subject.claimed = true);
     claimed
-        .destroy("/dev/sdb1")
-        .refused(&["something else uses it exclusively: a mount, an array, a volume or another program"]);
+        .allow_destroy("/dev/sdb1")
+        .assert_refused(&["something else uses it exclusively: a mount, an array, a volume or another program"]);
     member("/dev/sdc1", "old")
-        .drop_in()
-        .refused(&["it contains a ZFS volume \"old\""]);
+        .from_drop_in()
+        .assert_refused(&["it contains a ZFS volume \"old\""]);
     member("/dev/sdc1", "old")
-        .destroy("/dev/sdc1")
-        .allowed(&["a ZFS volume \"old\" on it will be lost"]);
+        .allow_destroy("/dev/sdc1")
+        .assert_allowed(&["a ZFS volume \"old\" on it will be lost"]);
 }
 
 #[test]
-fn multipath() {
+fn paths_of_multipath_devices_are_refused() {
     let mounted_above = "dm-1, which is built on it, is mounted at /data (xfs)";
     let partition_above = "dm-0, which is built on it, is part of the device-mapper device mpatha-part1 (dm-1)";
-    always_refused(
+    assert_always_refused(
         "multipath",
         "/dev/sdb",
         &[
@@ -315,8 +323,8 @@ fn multipath() {
             mounted_above,
         ],
     );
-    // The kernel still shows the partitions of a path; they lie beneath the multipath device too.
-    always_refused(
+    // The kernel still shows the partitions of a path, which the multipath device uses too.
+    assert_always_refused(
         "multipath",
         "/dev/sdb1",
         &[
@@ -325,13 +333,13 @@ fn multipath() {
             mounted_above,
         ],
     );
-    always_refused(
+    assert_always_refused(
         "multipath",
         "/dev/sdd",
         &["it is part of the multipath device mpathb (dm-2)"],
     );
-    free("multipath", "/dev/mapper/mpathb");
-    always_refused(
+    assert_free("multipath", "/dev/mapper/mpathb");
+    assert_always_refused(
         "multipath",
         "/dev/mapper/mpatha",
         &[
@@ -342,8 +350,8 @@ fn multipath() {
 }
 
 #[test]
-fn encrypted_volumes() {
-    always_refused(
+fn devices_of_open_encrypted_volumes_are_refused() {
+    assert_always_refused(
         "luks",
         "/dev/sdb1",
         &[
@@ -351,41 +359,43 @@ fn encrypted_volumes() {
             "dm-0, which is built on it, is mounted at /secret (ext4)",
         ],
     );
-    always_refused("luks", "/dev/mapper/secret", &["it is mounted at /secret (ext4)"]);
-    let closed = || ask("luks", "/dev/sdc1").holds(SignatureKind::Encrypted, "LUKS2", Some("backup"));
-    closed().drop_in().refused(&["it contains a LUKS2 volume \"backup\""]);
+    assert_always_refused("luks", "/dev/mapper/secret", &["it is mounted at /secret (ext4)"]);
+    let closed = || ask("luks", "/dev/sdc1").with_signature(SignatureKind::Encrypted, "LUKS2", Some("backup"));
     closed()
-        .destroy("/dev/sdc1")
-        .allowed(&["a LUKS2 volume \"backup\" on it will be lost"]);
-    free("luks", "/dev/sdc1");
+        .from_drop_in()
+        .assert_refused(&["it contains a LUKS2 volume \"backup\""]);
+    closed()
+        .allow_destroy("/dev/sdc1")
+        .assert_allowed(&["a LUKS2 volume \"backup\" on it will be lost"]);
+    assert_free("luks", "/dev/sdc1");
 }
 
 #[test]
-fn swap_space() {
-    always_refused("swap", "/dev/sda3", &["the system swaps to it"]);
-    always_refused("swap", "/dev/disk/by-label/swap", &["the system swaps to it"]);
-    always_refused("swap", "/dev/zram0", &["the system swaps to it"]);
-    always_refused("swap", "/swap file", &["the system swaps to it"]);
-    // A partition of a disk that is swapped to as a whole.
-    always_refused("swap", "/dev/sdb1", &["the system swaps to the whole disk sdb"]);
+fn active_swap_space_is_refused() {
+    assert_always_refused("swap", "/dev/sda3", &["the system swaps to it"]);
+    assert_always_refused("swap", "/dev/disk/by-label/swap", &["the system swaps to it"]);
+    assert_always_refused("swap", "/dev/zram0", &["the system swaps to it"]);
+    assert_always_refused("swap", "/swap file", &["the system swaps to it"]);
+    // The system swaps to the whole disk of this partition.
+    assert_always_refused("swap", "/dev/sdb1", &["the system swaps to the whole disk sdb"]);
     ask("swap", "/dev/sda3")
-        .helped("stop using it as swap space (swapoff) first, or choose another target; no option overrides this");
-    always_refused("swap-file", "/swapfile", &["the system swaps to it"]);
+        .assert_help("stop using it as swap space (swapoff) first, or choose another target; no option overrides this");
+    assert_always_refused("swap-file", "/swapfile", &["the system swaps to it"]);
     // Another hard link to the same file.
-    always_refused("swap-file", "/home/user/alias", &["the system swaps to it"]);
+    assert_always_refused("swap-file", "/home/user/alias", &["the system swaps to it"]);
     ask("swap-file", "/home/user/data")
-        .overwrite("/home/user/data")
-        .allowed(&[OVERWRITES]);
+        .allow_overwrite("/home/user/data")
+        .assert_allowed(&[OVERWRITES]);
     ask("system-disk", "/dev/sda4")
-        .drop_in()
-        .holds(SignatureKind::Swap, "swap space", None)
-        .refused(&["it contains swap space"]);
+        .from_drop_in()
+        .with_signature(SignatureKind::Swap, "swap space", None)
+        .assert_refused(&["it contains swap space"]);
 }
 
 #[test]
-fn loop_devices() {
+fn files_of_loop_devices_are_refused() {
     const UNRESOLVED: &str = "the backing files of these loop devices are unknown: loop4";
-    always_refused(
+    assert_always_refused(
         "loop",
         "/var/lib/images/disk.img",
         &[
@@ -393,40 +403,40 @@ fn loop_devices() {
             "the loop device /dev/loop2 uses it",
         ],
     );
-    always_refused(
+    assert_always_refused(
         "loop",
         "/var/lib/images/free.img",
         &["the loop device /dev/loop5 uses it"],
     );
     ask("loop", "/var/lib/images/other.img")
-        .drop_in()
-        .allowed(&[UNRESOLVED, OVERWRITES]);
-    always_refused(
+        .from_drop_in()
+        .assert_allowed(&[UNRESOLVED, OVERWRITES]);
+    assert_always_refused(
         "loop",
         "/dev/loop0",
         &["its partition loop0p1 is mounted at /mnt/image (ext4)"],
     );
-    // Two loop devices over one file.
-    always_refused(
+    // Two loop devices use one file.
+    assert_always_refused(
         "loop",
         "/dev/loop2",
         &["loop0p1, which is built on it, is mounted at /mnt/image (ext4)"],
     );
-    // A device beneath a loop device, and the loop device.
-    always_refused("loop", "/dev/sdb", &["the loop device /dev/loop1 uses it"]);
-    free("loop", "/dev/loop1");
-    free("loop", "/dev/loop5");
-    always_refused(
+    // A block device that a loop device uses, and the loop device.
+    assert_always_refused("loop", "/dev/sdb", &["the loop device /dev/loop1 uses it"]);
+    assert_free("loop", "/dev/loop1");
+    assert_free("loop", "/dev/loop5");
+    assert_always_refused(
         "loop",
         "/dev/loop6",
         &["sdc, on which it is built, is mounted at /whole (xfs)"],
     );
-    always_refused(
+    assert_always_refused(
         "loop",
         "/dev/loop8",
         &["loop7, which uses the same file, is mounted at /mnt/twin (ext4)"],
     );
-    always_refused(
+    assert_always_refused(
         "loop",
         "/dev/loop9",
         &["a virtual machine has it open (qemu-system-x86, process 4242)"],
@@ -434,33 +444,33 @@ fn loop_devices() {
 }
 
 #[test]
-fn caches() {
+fn devices_of_caches_are_refused() {
     let above = "bcache0, which is built on it, is mounted at /cached (ext4)";
     for path in ["/dev/sdb", "/dev/sdc"] {
-        always_refused("bcache", path, &["it is part of the bcache device bcache0", above]);
+        assert_always_refused("bcache", path, &["it is part of the bcache device bcache0", above]);
     }
     // Registered as a cache that nothing uses yet.
-    always_refused("bcache", "/dev/sdd", &["it is part of a bcache set"]);
-    always_refused("bcache", "/dev/bcache0", &["it is mounted at /cached (ext4)"]);
+    assert_always_refused("bcache", "/dev/sdd", &["it is part of a bcache set"]);
+    assert_always_refused("bcache", "/dev/bcache0", &["it is mounted at /cached (ext4)"]);
 }
 
 #[test]
-fn virtual_machines() {
+fn disks_of_virtual_machines_are_refused() {
     const HIDDEN: &str = "only root can see whether these virtual machines use it: firecracker (79)";
     let by_qemu = "a virtual machine has it open (qemu-system-x86, process 4242)";
-    always_refused("qemu", "/dev/sdb", &[by_qemu]);
-    always_refused(
+    assert_always_refused("qemu", "/dev/sdb", &[by_qemu]);
+    assert_always_refused(
         "qemu",
         "/dev/sdb1",
         &["a virtual machine has the whole disk sdb open (qemu-system-x86, process 4242)"],
     );
-    always_refused("qemu", "/var/lib/vm/guest.qcow2", &[by_qemu]);
-    always_refused(
+    assert_always_refused("qemu", "/var/lib/vm/guest.qcow2", &[by_qemu]);
+    assert_always_refused(
         "qemu",
         "/dev/mapper/vg0-guest",
         &["a virtual machine has it open (kvm, process 4300)"],
     );
-    always_refused(
+    assert_always_refused(
         "qemu",
         "/dev/sdd",
         &[
@@ -470,36 +480,41 @@ fn virtual_machines() {
         ],
     );
     ask("qemu", "/dev/sdb")
-        .helped("stop the virtual machine first, or choose another target; no option overrides this");
-    // Another program may have a device open, and a neighbour in the same group is free.
-    ask("qemu", "/dev/sdc").destroy("/dev/sdc").allowed(&[HIDDEN]);
+        .assert_help("stop the virtual machine first, or choose another target; no option overrides this");
+    // Other programs may have a device open. An unused volume of the same group is free.
+    ask("qemu", "/dev/sdc")
+        .allow_destroy("/dev/sdc")
+        .assert_allowed(&[HIDDEN]);
     ask("qemu", "/dev/mapper/vg0-free")
-        .destroy("/dev/dm-1")
-        .allowed(&[HIDDEN]);
+        .allow_destroy("/dev/dm-1")
+        .assert_allowed(&[HIDDEN]);
     ask("qemu", "/var/lib/vm/other.qcow2")
-        .drop_in()
-        .allowed(&[HIDDEN, OVERWRITES]);
+        .from_drop_in()
+        .assert_allowed(&[HIDDEN, OVERWRITES]);
 }
 
 #[test]
-fn a_blank_disk() {
-    free("blank-disk", "/dev/sdb");
-    ask("blank-disk", "/dev/sdb").helped("if everything on it may be lost, name it again: --allow-destroy /dev/sdb");
+fn a_blank_disk_needs_permission() {
+    assert_free("blank-disk", "/dev/sdb");
     ask("blank-disk", "/dev/sdb")
-        .destroy("/dev/disk/by-id/scsi-BLANK")
-        .allowed(&[]);
-    // Naming another device, or nothing, is no permission; nor is allowing a file to be
-    // overwritten.
+        .assert_help("if everything on it may be lost, name it again: --allow-destroy /dev/sdb");
+    ask("blank-disk", "/dev/sdb")
+        .allow_destroy("/dev/disk/by-id/scsi-BLANK")
+        .assert_allowed(&[]);
+    // Permission for another device or an empty name is not sufficient, nor is permission to
+    // overwrite a file.
     for name in ["/dev/sda", "/dev/sdb1", "sdb", "", "/dev/missing"] {
-        ask("blank-disk", "/dev/sdb").destroy(name).refused(&[NOT_NAMED]);
+        ask("blank-disk", "/dev/sdb")
+            .allow_destroy(name)
+            .assert_refused(&[NOT_NAMED]);
     }
     ask("blank-disk", "/dev/sdb")
-        .overwrite("/dev/sdb")
-        .refused(&[NOT_NAMED]);
+        .allow_overwrite("/dev/sdb")
+        .assert_refused(&[NOT_NAMED]);
 }
 
 #[test]
-fn a_disk_that_cannot_be_looked_at() {
+fn an_unreadable_disk_needs_permission() {
     let unread = || {
         ask("blank-disk", "/dev/sdb").with(|subject| {
             subject.contents = Contents::Unknown {
@@ -508,67 +523,67 @@ fn a_disk_that_cannot_be_looked_at() {
         })
     };
     let reason = "cannot examine its contents: Input/output error";
-    unread().refused(&[reason]);
-    unread().drop_in().refused(&[reason]);
-    unread().destroy("/dev/sdb").allowed(&[]);
+    unread().assert_refused(&[reason]);
+    unread().from_drop_in().assert_refused(&[reason]);
+    unread().allow_destroy("/dev/sdb").assert_allowed(&[]);
 }
 
 #[test]
-fn a_disk_with_only_a_partition_table() {
-    let disk = || ask("partition-table", "/dev/sdb").holds(SignatureKind::PartitionTable, "GPT", None);
+fn a_disk_with_a_partition_table_needs_permission() {
+    let disk = || ask("partition-table", "/dev/sdb").with_signature(SignatureKind::PartitionTable, "GPT", None);
     let reasons = ["it contains a GPT partition table", "it has partitions: sdb1"];
-    disk().refused(&reasons);
-    disk().drop_in().refused(&reasons);
+    disk().assert_refused(&reasons);
+    disk().from_drop_in().assert_refused(&reasons);
     disk()
-        .drop_in()
-        .destroy("/dev/sdb")
-        .allowed(&["a GPT partition table on it will be lost"]);
-    // Even where the table itself was overwritten, the kernel remembers.
+        .from_drop_in()
+        .allow_destroy("/dev/sdb")
+        .assert_allowed(&["a GPT partition table on it will be lost"]);
+    // The kernel still has the partitions if the table was overwritten.
     ask("partition-table", "/dev/sdb")
-        .drop_in()
-        .refused(&["it has partitions: sdb1"]);
-    // Naming the disk does not name its partition, nor the other way round.
+        .from_drop_in()
+        .assert_refused(&["it has partitions: sdb1"]);
+    // Permission for the disk does not cover its partition, nor the other way around.
     ask("partition-table", "/dev/sdb1")
-        .destroy("/dev/sdb")
-        .refused(&[NOT_NAMED]);
-    disk().destroy("/dev/sdb1").refused(&reasons);
-    free("partition-table", "/dev/sdb1");
+        .allow_destroy("/dev/sdb")
+        .assert_refused(&[NOT_NAMED]);
+    disk().allow_destroy("/dev/sdb1").assert_refused(&reasons);
+    assert_free("partition-table", "/dev/sdb1");
 }
 
 #[test]
-fn mounts_in_other_places() {
-    always_refused(
+fn mounts_in_other_namespaces_and_bind_mounts_are_found() {
+    assert_always_refused(
         "bind-mounts",
         "/dev/sdb1",
         &["it is mounted at /mnt/disk, /srv/part of it, /etc/app.conf and 2 more places (ext4)"],
     );
-    free("bind-mounts", "/dev/sdb2");
+    assert_free("bind-mounts", "/dev/sdb2");
     // Mounted in the namespace of the first process only.
-    always_refused("bind-mounts", "/dev/sdc", &["it is mounted at /outside (xfs)"]);
+    assert_always_refused("bind-mounts", "/dev/sdc", &["it is mounted at /outside (xfs)"]);
 }
 
 #[test]
-fn a_file_system_that_spans_devices() {
-    always_refused("btrfs", "/dev/sdb", &["it is mounted at /pool (btrfs)"]);
-    always_refused("btrfs", "/dev/sdc", &["it is mounted at /pool (btrfs)"]);
-    free("btrfs", "/dev/sdd");
+fn each_device_of_a_mounted_file_system_is_refused() {
+    assert_always_refused("btrfs", "/dev/sdb", &["it is mounted at /pool (btrfs)"]);
+    assert_always_refused("btrfs", "/dev/sdc", &["it is mounted at /pool (btrfs)"]);
+    assert_free("btrfs", "/dev/sdd");
 }
 
 #[test]
-fn a_device_that_the_kernel_shows_nothing_about() {
+fn a_device_without_kernel_facts_is_refused() {
     let unseen = || {
         let mut question = ask("system-disk", "/dev/sda4");
-        question.tree = tree("container");
+        question.tree = load_tree("container");
         question
     };
     let reason = "the kernel shows nothing about this device, so it is unknown whether it is in use";
-    unseen().refused(&[reason]);
-    unseen().drop_in().refused(&[reason]);
+    unseen().assert_refused(&[reason]);
+    unseen().from_drop_in().assert_refused(&[reason]);
 }
 
 #[test]
-fn a_refusal_reads_as_one_message() {
-    let question = ask("lvm", "/dev/sdb").wants(Intent::READ | Intent::WRITE);
+fn a_refusal_is_one_message() {
+    let question = ask("lvm", "/dev/sdb").with_intent(Intent::READ | Intent::WRITE);
     assert_eq!(
         question.decision().refusal().unwrap().to_string(),
         "/dev/sdb must not be read and written:\n  it is part of the LVM volume vg0-scratch (dm-2)\n  help: stop \
@@ -576,22 +591,23 @@ fn a_refusal_reads_as_one_message() {
     );
 }
 
-/// Paths, names, what is mounted, and whether writing is possible at once (+), if named (?), or not
-/// (-).
+/// Compares the list of targets. Writes are allowed (+), need permission (?), or are refused (-).
 #[track_caller]
 fn check_list(name: &str, expected: &[&str]) {
-    let listed = list(&tree(name));
+    let listed = list(&load_tree(name));
     let lines: Vec<String> = listed
         .iter()
         .map(|entry| {
             let write = match &entry.write {
-                MayWrite::Yes => "+".to_owned(),
-                MayWrite::IfNamed(refusal) => format!("? {}", refusal.reasons[0]),
-                MayWrite::No(refusal) => format!("- {}", refusal.reasons[0]),
+                WriteAccess::Yes => "+".to_owned(),
+                WriteAccess::IfNamed(refusal) => format!("? {}", refusal.reasons[0]),
+                WriteAccess::No(refusal) => format!("- {}", refusal.reasons[0]),
             };
-            let what = match &entry.what {
-                Listed::Device(device) => format!("{} {}", device.kind, device.model.as_deref().unwrap_or("no model")),
-                Listed::FileSystem(file_system) => file_system.kind.clone(),
+            let what = match &entry.kind {
+                ListingKind::Device(device) => {
+                    format!("{} {}", device.kind, device.model.as_deref().unwrap_or("no model"))
+                }
+                ListingKind::FileSystem(file_system) => file_system.kind.clone(),
             };
             format!("{} ({what}) at [{}]: {write}", entry.path, entry.mounted_at.join(" "))
         })
@@ -600,7 +616,7 @@ fn check_list(name: &str, expected: &[&str]) {
 }
 
 #[test]
-fn the_list_of_targets() {
+fn the_list_of_targets_has_the_decisions_of_the_guard() {
     check_list(
         "blank-disk",
         &[
@@ -613,24 +629,24 @@ fn the_list_of_targets() {
             "/boot/efi (vfat) at [/boot/efi]: +",
         ],
     );
-    let listed = list(&tree("partition-table"));
+    let listed = list(&load_tree("partition-table"));
     let disk = listed.iter().find(|entry| entry.path == "/dev/sdb").unwrap();
     assert_eq!(disk.name(), "sdb");
     assert_eq!(disk.size(), model::Bytes::kib(64));
     assert!(matches!(&disk.contents, Contents::Known(found) if found.len() == 1 && found[0].name == "MBR"));
-    assert!(matches!(&disk.write, MayWrite::IfNamed(refusal) if refusal.reasons.len() == 2));
+    assert!(matches!(&disk.write, WriteAccess::IfNamed(refusal) if refusal.reasons.len() == 2));
     let root = listed.iter().find(|entry| entry.path == "/dev/sda2").unwrap();
-    assert!(root.no_reading.is_some(), "the tree holds no image of it");
+    assert!(root.read_error.is_some(), "the tree has no image of it");
 }
 
 #[test]
-fn facts_about_devices_come_from_the_tree() {
+fn device_facts_come_from_the_tree() {
     let number = |system: &System, path: &str| match system.identity(path) {
         Some(Identity::BlockDevice(number)) => number,
         other => panic!("{path} is {other:?}"),
     };
     let chain = |name: &str, path: &str| {
-        let system = tree(name);
+        let system = load_tree(name);
         let chain = engine::probe::device_chain(&system, &[number(&system, path)]);
         let words = chain
             .into_iter()
@@ -645,13 +661,13 @@ fn facts_about_devices_come_from_the_tree() {
         chain("raid1", "/dev/md1p1"),
         ["md1p1 partition", "md1 RAID", "sde disk"]
     );
-    // A loop device lies on the file system of the file that it shows.
+    // A loop device is above the file system of its file.
     assert_eq!(
         chain("loop", "/dev/loop0"),
         ["loop0 loop", "sda2 partition", "sda disk"]
     );
     assert_eq!(chain("loop", "/dev/loop1"), ["loop1 loop", "sdb disk"]);
-    let system = tree("system-disk");
+    let system = load_tree("system-disk");
     let devices = engine::probe::device_chain(&system, &[number(&system, "/dev/sda2")]);
     let [partition, disk] = &devices[..] else {
         panic!("{devices:?}")

@@ -14,7 +14,7 @@ use model::results::{Failure, MAX_MISMATCHES};
 
 use super::{EndedOperation, Progress, SlotRecord, StreamVerification, Verification};
 use crate::verify::pool::{CheckedBlock, ThreadsEnded};
-use crate::verify::{Block, Fault, mismatch, seed_in};
+use crate::verify::{Block, Fault, read_seed, report_mismatch};
 use crate::worker::io_loop::IoLoop;
 
 /// EILSEQ of Linux, fio's error number for mismatches.
@@ -131,7 +131,7 @@ impl Verification {
         let room = MAX_MISMATCHES.saturating_sub(self.mismatches.len());
         let found = faults.into_iter().take(room);
         self.mismatches
-            .extend(found.map(|fault| mismatch(record.stream, &path, block, fault)));
+            .extend(found.map(|fault| report_mismatch(record.stream, &path, block, fault)));
         if stream.plan.fatal || !stream.tolerated.contains(&MISMATCH) {
             io.fail(failure);
         } else {
@@ -169,7 +169,7 @@ fn write_dumps(io: &IoLoop, stream: &StreamVerification, record: &SlotRecord, bl
     // A failed dump does not end the run, because the mismatch itself is reported anyway.
     let _ = write(file("received"), received);
     // Data of another process has its seed in its header, if that is intact.
-    let Some(seed) = block.seed.or_else(|| seed_in(received)) else {
+    let Some(seed) = block.seed.or_else(|| read_seed(received)) else {
         return;
     };
     let block = &Block {

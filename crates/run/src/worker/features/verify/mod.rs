@@ -231,10 +231,10 @@ impl Verification {
         operation: &Operation,
     ) -> Option<bool> {
         let stream = self.streams[number].as_mut()?;
-        let may_skip_more = stream.skip_operation(files.present(number), operation, &mut io.draws)?;
+        let may_skip_more = stream.skip_operation(files.current(number), operation, &mut io.draws)?;
         self.phantom_writes += u64::from(operation.direction == Direction::Write);
-        if let Some(set) = files.sets.as_mut().and_then(|sets| sets.set(number)) {
-            set.undo_last();
+        if let Some(set) = files.sets.as_mut().and_then(|sets| sets.get_mut(number)) {
+            set.uncount_last();
         }
         io.streams[number].idle_pass = false;
         io.spend(operation.length);
@@ -253,7 +253,7 @@ impl Verification {
                     return;
                 };
                 let buffer = &mut io.engine.buffer(slot)[..operation.length as usize];
-                let (file, now) = (files.present(number), io.batch.reap_time);
+                let (file, now) = (files.current(number), io.batch.reap_time);
                 stream.fill_write((slot, file), operation, (buffer, filler), now, &mut io.draws);
                 io.stamp_filled();
             }

@@ -9,8 +9,8 @@ use model::plan::{Job, Pacing, Stream, StreamTarget, TrimWritten, Verify, Worker
 use model::sequence::Operation;
 
 use super::{EndedOperation, MAX_RECOMPUTED_IN_A_ROW, Progress, SlotRecord, SlotTag};
-use crate::verify::history::{History, Note, Written};
-use crate::verify::pool::Pool;
+use crate::verify::history::{History, Note, WrittenBlock};
+use crate::verify::pool::CheckerPool;
 use crate::verify::{Block, Checker};
 
 /// The verification of one stream.
@@ -44,7 +44,7 @@ pub(crate) struct StreamVerification {
     /// The progress in an earlier run; only that is checked.
     recorded: Option<Progress>,
     /// Checker threads, unless the worker checks by itself.
-    pub(super) checkers: Option<Pool<(Slot, SlotRecord)>>,
+    pub(super) checkers: Option<CheckerPool<(Slot, SlotRecord)>>,
 }
 
 /// Recomputed writes.
@@ -66,7 +66,7 @@ pub(crate) struct VerifySetup {
     /// The number of the worker in the run.
     pub(crate) number: u16,
     pub(crate) recorded: Option<Progress>,
-    pub(crate) checkers: Option<Pool<(Slot, SlotRecord)>>,
+    pub(crate) checkers: Option<CheckerPool<(Slot, SlotRecord)>>,
 }
 
 impl StreamVerification {
@@ -109,7 +109,7 @@ impl StreamVerification {
 
     /// The position of the header and its minimum, if the position is invalid.
     pub(crate) fn find_misplaced_header(&self) -> Option<(usize, usize)> {
-        let (place, min) = (self.checker.place(), self.checker.min_header_offset());
+        let (place, min) = (self.checker.header_position(), self.checker.min_header_offset());
         (place > 0 && place < min).then_some((place, min))
     }
 
@@ -144,7 +144,7 @@ impl StreamVerification {
             .recorded
             .as_ref()
             .is_none_or(|recorded| recorded.includes(number, (file, block.offset)));
-        checked.then(|| self.history.record_issued(Written { file, block }, trim))
+        checked.then(|| self.history.record_issued(WrittenBlock { file, block }, trim))
     }
 
     /// The expected data of a block.
@@ -226,7 +226,7 @@ impl StreamVerification {
                     self.history.record_completed(note, whole);
                 }
                 if let Some(progress) = self.progress.as_mut().filter(|_| whole) {
-                    progress.complete((file, ended.record.offset));
+                    progress.record_completed((file, ended.record.offset));
                 }
             }
             SlotTag::Trim(note) => {
@@ -297,7 +297,7 @@ impl StreamVerification {
 
     /// True if more must be recomputed before the next block is read.
     pub(super) fn must_recompute(&self) -> bool {
-        let enough = !self.history.repeats() && self.history.len() as u64 >= MAX_RECOMPUTED_IN_A_ROW;
+        let enough = !self.history.has_rewrites() && self.history.len() as u64 >= MAX_RECOMPUTED_IN_A_ROW;
         let left = |replayed: &Replayed| replayed.recomputed < replayed.issued;
         !enough && self.replayed.as_ref().is_some_and(left)
     }

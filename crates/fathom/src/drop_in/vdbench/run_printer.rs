@@ -1,4 +1,4 @@
-//! Prints a run live: an interval becomes a row once every SD has reported it.
+//! Prints a run live. An interval becomes a row once every SD has reported it.
 
 use dialects::vdbench::{Run, RunRate, Sd};
 use engine::probe::CoreTimes;
@@ -14,9 +14,9 @@ use ::run::targets::SHORT_FILES;
 
 use super::output::{Output, date, time, timestamp};
 
-/// Format of the rows.
+/// The format of rows.
 #[derive(Clone, Debug)]
-pub struct Style {
+pub struct RowStyle {
     pub layout: Layout,
     pub decimal: bool,
     /// The label of the host.
@@ -26,27 +26,29 @@ pub struct Style {
 }
 
 /// Prints the rows of a run.
-pub struct Follow<'a> {
+pub struct RunPrinter<'a> {
     run: &'a Run,
     facts: FlatFacts,
-    style: Style,
+    style: RowStyle,
     output: &'a mut Output,
     limits_us: &'a [u64],
     /// Seconds before the measured window.
     warm_up: u64,
-    /// The files that show each job: that of its SD, or those of its FSD and FWD.
+    /// The report files with rows of each job: that of its SD, or those of its FSD and FWD.
     items: Vec<Vec<String>>,
-    /// For each job: its figures by interval, the number of complete intervals, and whether it has
-    /// ended.
+    /// For each job: its figures by interval, the number of complete intervals, and true after its
+    /// end.
     jobs: Vec<(Vec<Tally>, u64, bool)>,
     /// Number of printed intervals.
-    shown: u64,
+    printed: u64,
     /// Processor time of each printed interval.
     cpus: Vec<Cpu>,
-    /// Sum of the intervals that count for the average.
+    /// Sum of the intervals after the warm-up.
     average: Tally,
+    /// Processor times at the end of the last interval.
     cpu: CoreTimes,
-    cpu_of_average: CoreTimes,
+    /// Processor times at the end of the warm-up.
+    cpu_after_warm_up: CoreTimes,
     has_begun: bool,
 }
 
@@ -61,21 +63,21 @@ pub struct Outcome {
     pub intervals: u64,
 }
 
-impl<'a> Follow<'a> {
+impl<'a> RunPrinter<'a> {
     /// Prepares to print a run.
     pub fn new(
         run: &'a Run,
         facts: FlatFacts,
-        style: Style,
+        style: RowStyle,
         limits_us: &'a [u64],
         output: &'a mut Output,
-    ) -> Follow<'a> {
+    ) -> RunPrinter<'a> {
         let warm_up = match (run.ends_with_data() || run.elapsed.is_none(), run.warmup) {
             (true, _) => 0,
             (false, 0) => run.interval,
             (false, warmup) => warmup,
         };
-        Follow {
+        RunPrinter {
             facts,
             style,
             output,
@@ -83,11 +85,11 @@ impl<'a> Follow<'a> {
             warm_up,
             jobs: job_items(run).iter().map(|_| (Vec::new(), 0, false)).collect(),
             items: job_items(run),
-            shown: 0,
+            printed: 0,
             cpus: Vec::new(),
             average: Tally::default(),
             cpu: CoreTimes::read(),
-            cpu_of_average: CoreTimes::read(),
+            cpu_after_warm_up: CoreTimes::read(),
             has_begun: false,
             run,
         }
@@ -102,7 +104,7 @@ impl<'a> Follow<'a> {
             } if !self.has_begun => {
                 self.has_begun = true;
                 self.cpu = CoreTimes::read();
-                self.cpu_of_average = self.cpu.clone();
+                self.cpu_after_warm_up = self.cpu.clone();
             }
             Event::Interval(interval) if matches!(interval.phase, Phase::WarmUp | Phase::Measured) => {
                 let before = if interval.phase == Phase::Measured {
@@ -112,8 +114,8 @@ impl<'a> Follow<'a> {
                 };
                 let (length, last) = (self.run.interval * 1_000_000_000, self.run.intervals().0);
                 let start = before * 1_000_000_000 + interval.start_ns.0;
-                // An interval that began slightly late is assigned to the interval that it mostly
-                // overlaps.
+                // Assign an event to the interval that it mostly overlaps, because it may begin
+                // slightly late.
                 let number = ((start + interval.length_ns.0 / 2) / length).min(last.saturating_sub(1));
                 if let Some((tallies, complete, _)) = self.jobs.get_mut(interval.job as usize)
                     && number < 10_000_000
@@ -135,8 +137,8 @@ impl<'a> Follow<'a> {
             }
             Event::Notice { finding } if finding.rule == SHORT_FILES => self.output.print_stamped(&finding.what),
             Event::JobEnded { job, .. } => {
-                if let Some(of_job) = self.jobs.get_mut(*job as usize) {
-                    of_job.2 = true;
+                if let Some(state) = self.jobs.get_mut(*job as usize) {
+                    state.2 = true;
                 }
             }
             _ => return,
@@ -144,21 +146,21 @@ impl<'a> Follow<'a> {
         while self
             .jobs
             .iter()
-            .all(|(_, complete, ended)| *ended || *complete > self.shown)
-            && self.has_more()
+            .all(|(_, complete, ended)| *ended || *complete > self.printed)
+            && self.has_unprinted_intervals()
         {
-            self.show_interval();
+            self.print_interval();
         }
     }
 
-    /// The files with the totals of a run.
+    /// Returns the files with the totals of a run.
     fn total_files(&self) -> [String; 3] {
         let host = &self.style.host;
         ["summary".into(), host.clone(), format!("{host}-0")]
     }
 
-    /// Sums the figures of jobs by item.
-    fn by_item(&self, of_jobs: &[Tally]) -> Vec<(String, Tally)> {
+    /// Sums the figures of jobs by report file.
+    fn sum_by_item(&self, of_jobs: &[Tally]) -> Vec<(String, Tally)> {
         let mut sums: Vec<(String, Tally)> = Vec::new();
         for (items, tally) in self.items.iter().zip(of_jobs) {
             for item in items {
@@ -171,12 +173,14 @@ impl<'a> Follow<'a> {
         sums
     }
 
-    fn has_more(&self) -> bool {
-        self.jobs.iter().any(|(tallies, ..)| tallies.len() as u64 > self.shown)
+    fn has_unprinted_intervals(&self) -> bool {
+        self.jobs
+            .iter()
+            .any(|(tallies, ..)| tallies.len() as u64 > self.printed)
     }
 
-    fn show_interval(&mut self) {
-        let number = self.shown + 1;
+    fn print_interval(&mut self) {
+        let number = self.printed + 1;
         let now = CoreTimes::read();
         let cpu = cpu_between(&now, &self.cpu);
         self.cpu = now;
@@ -186,10 +190,10 @@ impl<'a> Follow<'a> {
         let of_jobs: Vec<Tally> = self
             .jobs
             .iter()
-            .map(|(tallies, ..)| tallies.get(self.shown as usize).cloned().unwrap_or_default())
+            .map(|(tallies, ..)| tallies.get(self.printed as usize).cloned().unwrap_or_default())
             .collect();
         of_jobs.iter().for_each(|tally| sum.add(tally));
-        for (name, tally) in self.by_item(&of_jobs) {
+        for (name, tally) in self.sum_by_item(&of_jobs) {
             self.write_row(&name, &label, number, &tally, cpu);
         }
         for file in self.total_files() {
@@ -204,23 +208,23 @@ impl<'a> Follow<'a> {
         if number >= first {
             self.average.add(&sum);
         } else if number + 1 == first {
-            self.cpu_of_average = self.cpu.clone();
+            self.cpu_after_warm_up = self.cpu.clone();
             self.write_status("Warmup done");
         }
-        self.shown = number;
+        self.printed = number;
     }
 
     /// Writes the row of an interval or average to a file, with headers every 30 rows.
     fn write_row(&mut self, file: &str, label: &str, number: u64, tally: &Tally, cpu: Cpu) {
         self.write_headers(file, label, number);
-        let line = self.row(label, tally, cpu);
+        let line = self.format_row(label, tally, cpu);
         self.output.write(file, &line);
     }
 
     fn write_headers(&mut self, file: &str, label: &str, number: u64) {
         if number % 30 == 1 && !label.starts_with("avg") {
             self.output.write(file, "");
-            for line in self.header() {
+            for line in self.format_header() {
                 self.output.write(file, &line);
             }
         }
@@ -229,22 +233,22 @@ impl<'a> Follow<'a> {
     fn print_row(&mut self, label: &str, number: u64, tally: &Tally, cpu: Cpu) {
         if number % 30 == 1 && !label.starts_with("avg") {
             self.output.print_line("");
-            for line in self.header() {
+            for line in self.format_header() {
                 self.output.print_line(&line);
             }
         }
-        let line = self.row(label, tally, cpu);
+        let line = self.format_row(label, tally, cpu);
         self.output.print_line(&line);
     }
 
-    fn header(&self) -> [String; 2] {
+    fn format_header(&self) -> [String; 2] {
         match &self.style.files {
             Some(columns) => file_header(self.style.layout, columns, &date()),
             None => header(self.style.layout, &date(), self.style.decimal),
         }
     }
 
-    fn row(&self, label: &str, tally: &Tally, cpu: Cpu) -> String {
+    fn format_row(&self, label: &str, tally: &Tally, cpu: Cpu) -> String {
         let seconds = match label.starts_with("avg") {
             true => self.average_seconds(),
             false => self.run.interval as f64,
@@ -266,7 +270,7 @@ impl<'a> Follow<'a> {
 
     fn average_seconds(&self) -> f64 {
         let first = self.run.intervals().1;
-        ((self.shown + 1).saturating_sub(first).max(1) * self.run.interval) as f64
+        ((self.printed + 1).saturating_sub(first).max(1) * self.run.interval) as f64
     }
 
     fn write_flat(&mut self, label: &str, tally: &Tally, seconds: f64, cpu: Cpu) {
@@ -300,46 +304,46 @@ impl<'a> Follow<'a> {
     }
 
     /// Writes remaining rows, averages, histograms and figures of the results. `totals_headers`
-    /// puts headers above the row in `totals.html`.
-    pub fn end(mut self, results: &Results, workload_of: &[Vec<Vec<usize>>], totals_headers: bool) -> Outcome {
-        while self.has_more() {
-            self.show_interval();
+    /// writes headers above the row in `totals.html`.
+    pub fn finish(mut self, results: &Results, workload_of: &[Vec<Vec<usize>>], totals_headers: bool) -> Outcome {
+        while self.has_unprinted_intervals() {
+            self.print_interval();
         }
         let (_, first) = self.run.intervals();
-        let label = format!("avg_{first}-{}", self.shown);
-        // A run that ended before the first counted interval is averaged over the intervals it has.
-        let from = if self.shown < first { 0 } else { first as usize - 1 };
-        let of_sd = |tallies: &[Tally]| {
+        let label = format!("avg_{first}-{}", self.printed);
+        // Average all intervals of a run that ended during the warm-up.
+        let from = if self.printed < first { 0 } else { first as usize - 1 };
+        let sum_counted = |tallies: &[Tally]| {
             tallies.iter().skip(from).fold(Tally::default(), |mut sum, tally| {
                 sum.add(tally);
                 sum
             })
         };
-        let averages: Vec<Tally> = self.jobs.iter().map(|(tallies, ..)| of_sd(tallies)).collect();
-        if self.shown < first {
-            self.average = of_sd(&averages);
+        let averages: Vec<Tally> = self.jobs.iter().map(|(tallies, ..)| sum_counted(tallies)).collect();
+        if self.printed < first {
+            self.average = sum_counted(&averages);
         }
         let average = std::mem::take(&mut self.average);
-        let cpu = match self.shown < first {
+        let cpu = match self.printed < first {
             true => self.cpus.last().copied().unwrap_or_default(),
-            false => cpu_between(&self.cpu, &self.cpu_of_average),
+            false => cpu_between(&self.cpu, &self.cpu_after_warm_up),
         };
-        for (name, tally) in self.by_item(&averages) {
-            self.write_row(&name, &label, self.shown, &tally, cpu);
+        for (name, tally) in self.sum_by_item(&averages) {
+            self.write_row(&name, &label, self.printed, &tally, cpu);
             self.write_histogram(&format!("{name}.histogram"), &tally);
         }
         for file in self.total_files() {
-            self.write_row(&file, &label, self.shown, &average, cpu);
+            self.write_row(&file, &label, self.printed, &average, cpu);
         }
         if totals_headers {
             self.write_headers("totals", "", 1);
         }
-        self.write_row("totals", &label, self.shown, &average, cpu);
-        self.print_row(&label, self.shown, &average, cpu);
+        self.write_row("totals", &label, self.printed, &average, cpu);
+        self.print_row(&label, self.printed, &average, cpu);
         let seconds = self.average_seconds();
         self.write_flat(&label, &average, seconds, cpu);
         self.write_histogram("histogram", &average);
-        self.write_skew("SD", &self.skew_of_sds(&averages));
+        self.write_skew("SD", &self.sd_skew_rows(&averages));
         self.write_workloads(results, workload_of, (&label, cpu), &average);
         self.write_status("Workload done");
         self.write_status("Slaves done");
@@ -351,11 +355,11 @@ impl<'a> Follow<'a> {
         Outcome {
             rate: all.n as f64 / seconds,
             response_ms: all.sum_ns as f64 / all.n.max(1) as f64 / 1e6,
-            intervals: self.shown,
+            intervals: self.printed,
         }
     }
 
-    /// Prints the counters of a run on files, over all its intervals.
+    /// Prints the counters of a run on files over all its intervals.
     fn print_counters(&mut self) {
         let Some(files) = &self.run.files else { return };
         let (mut reading, mut writing) = (Tally::default(), Tally::default());
@@ -363,7 +367,7 @@ impl<'a> Follow<'a> {
             let side = if load.writes() { &mut writing } else { &mut reading };
             tallies.iter().for_each(|tally| side.add(tally));
         }
-        let seconds = (self.shown.max(1) * self.run.interval) as f64;
+        let seconds = (self.printed.max(1) * self.run.interval) as f64;
         for line in file_counters(&reading, &writing, seconds) {
             self.output.print_stamped(&line);
         }
@@ -376,8 +380,8 @@ impl<'a> Follow<'a> {
         }
     }
 
-    /// Writes the files of workloads and their shares. If several workloads share a run, only the
-    /// measured window has their intervals.
+    /// Writes the files and the skew table of workloads. If a run has several workloads, their rows
+    /// cover only the measured window.
     fn write_workloads(
         &mut self,
         results: &Results,
@@ -386,21 +390,21 @@ impl<'a> Follow<'a> {
         average: &Tally,
     ) {
         let run = self.run;
-        let only = run.workloads.len() == 1;
+        let is_single = run.workloads.len() == 1;
         let before = self.warm_up / run.interval;
         let mut rows = Vec::new();
         for (index, (wd, share)) in run.workloads.iter().enumerate() {
             let is_paced = matches!(run.rate, RunRate::Number(_) | RunRate::Variable) || wd.rate.is_some();
             let (intervals, total) = workload_figures(results, workload_of, index, run.interval, is_paced);
-            let tally = if only { average.clone() } else { total };
-            for (number, tally) in intervals.iter().enumerate().filter(|_| !only) {
+            let tally = if is_single { average.clone() } else { total };
+            for (number, tally) in intervals.iter().enumerate().filter(|_| !is_single) {
                 let number = before + number as u64 + 1;
-                // The headers are above the first row.
+                // Write headers above the first row.
                 let headers = if number == before + 1 { 1 } else { number };
                 let cpu = self.cpus.get(number as usize - 1).copied().unwrap_or_default();
                 self.write_row(&wd.name, &number.to_string(), headers, tally, cpu);
             }
-            self.write_row(&wd.name, label, self.shown, &tally, cpu);
+            self.write_row(&wd.name, label, self.printed, &tally, cpu);
             self.write_histogram(&format!("{}.histogram", wd.name), &tally);
             rows.push(SkewRow {
                 name: wd.name.clone(),
@@ -411,7 +415,7 @@ impl<'a> Follow<'a> {
         self.write_skew("WD", &rows);
     }
 
-    fn skew_of_sds(&self, averages: &[Tally]) -> Vec<SkewRow> {
+    fn sd_skew_rows(&self, averages: &[Tally]) -> Vec<SkewRow> {
         let sds = self.run.sds.iter().zip(averages);
         let row = |(sd, tally): (&Sd, &Tally)| SkewRow {
             name: sd.name.clone(),
@@ -421,7 +425,7 @@ impl<'a> Follow<'a> {
         sds.map(row).collect()
     }
 
-    /// Writes a table of the skew report, if there is more than one row.
+    /// Writes a table of the skew report if it has more than one row.
     fn write_skew(&mut self, kind: &str, rows: &[SkewRow]) {
         if rows.len() < 2 {
             return;
@@ -440,7 +444,7 @@ impl<'a> Follow<'a> {
     }
 }
 
-/// Figures of a workload in the measured window: by interval, and in total.
+/// Returns the figures of a workload in the measured window, by interval and in total.
 fn workload_figures(
     results: &Results,
     workload_of: &[Vec<Vec<usize>>],
@@ -515,7 +519,7 @@ fn workload_figures(
     (intervals, total)
 }
 
-/// The files that show each job of a run.
+/// Returns the report files with rows of each job of a run.
 pub fn job_items(run: &Run) -> Vec<Vec<String>> {
     match &run.files {
         None => run.sds.iter().map(|sd| vec![sd.name.clone()]).collect(),
@@ -529,9 +533,10 @@ pub fn job_items(run: &Run) -> Vec<Vec<String>> {
     }
 }
 
-fn cpu_between(now: &CoreTimes, then: &CoreTimes) -> Cpu {
+/// Returns the processor time between two readings, in percent.
+fn cpu_between(end: &CoreTimes, start: &CoreTimes) -> Cpu {
     let (mut user, mut system, mut idle) = (0, 0, 0);
-    for core in now.since(then) {
+    for core in end.since(start) {
         user += core.user_ns.0;
         system += core.system_ns.0 + core.interrupt_ns.0;
         idle += core.idle_ns.0;

@@ -1,4 +1,4 @@
-//! What the environment says of the machine.
+//! The test environment: drives and files from variables, and directories for the tools.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use testbed::{Unavailable, need};
 
 use crate::place::{Place, Tool};
 
-/// DiskSpd.
+/// Tests in the drop-in mode of DiskSpd.
 pub struct Diskspd;
 
 impl Tool for Diskspd {
@@ -15,7 +15,7 @@ impl Tool for Diskspd {
     const ENVIRONMENT: &'static [(&'static str, &'static str)] = &[];
 }
 
-/// fio.
+/// Tests in the drop-in mode of fio.
 pub struct Fio;
 
 impl Tool for Fio {
@@ -24,44 +24,44 @@ impl Tool for Fio {
     const ENVIRONMENT: &'static [(&'static str, &'static str)] = &[];
 }
 
-/// The path in a variable; without it the test is skipped.
+/// Returns the path in a variable. Without it, the test is skipped.
 fn path_from_env(variable: &str) -> Option<PathBuf> {
     let path = std::env::var_os(variable).map(PathBuf::from);
     need(path.ok_or_else(|| Unavailable::because(format!("{variable} is not set"))))
 }
 
-/// A drive that may be written to, as `F:\`.
+/// Returns the root of a drive to write to, such as `F:\`.
 pub fn drive() -> Option<PathBuf> {
     path_from_env("FATHOM_TEST_DRIVE")
 }
 
-/// One that has room for at most 64 MiB.
+/// Returns the root of a drive with space for at most 64 MiB.
 pub fn small_drive() -> Option<PathBuf> {
     path_from_env("FATHOM_TEST_SMALL_DRIVE")
 }
 
-/// A file that may be read and not written.
-pub fn denied() -> Option<PathBuf> {
+/// Returns a file that may be read but not written.
+pub fn read_only_file() -> Option<PathBuf> {
     path_from_env("FATHOM_TEST_DENIED")
 }
 
-/// The program that presses keys.
-pub fn press() -> Option<PathBuf> {
+/// Returns the program that presses keys.
+pub fn press_program() -> Option<PathBuf> {
     path_from_env("FATHOM_TEST_PRESS")
 }
 
-/// A folder on the drive, for one test alone, gone with it.
-pub struct OnDrive(PathBuf);
+/// A directory of one test on the drive. Dropping it removes it.
+pub struct DriveFolder(PathBuf);
 
-impl OnDrive {
-    pub fn new(name: &str) -> Option<OnDrive> {
+impl DriveFolder {
+    pub fn new(name: &str) -> Option<DriveFolder> {
         let path = drive()?.join(name);
         let _ = std::fs::remove_dir_all(&path);
         std::fs::create_dir_all(&path).unwrap();
-        Some(OnDrive(path))
+        Some(DriveFolder(path))
     }
 
-    /// A path in it.
+    /// Returns the path of a file in the directory.
     pub fn path(&self, name: &str) -> String {
         self.0.join(name).to_str().unwrap().to_owned()
     }
@@ -71,18 +71,18 @@ impl OnDrive {
     }
 }
 
-impl Drop for OnDrive {
+impl Drop for DriveFolder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
-/// A place for DiskSpd.
+/// Creates a directory with the program, named as DiskSpd.
 pub fn diskspd() -> Place<Diskspd> {
     Place::new()
 }
 
-/// A place for fio.
+/// Creates a directory with the program, named as fio.
 pub fn fio() -> Place<Fio> {
     Place::new()
 }
