@@ -10,7 +10,7 @@ fn foreign_files_need_permission_and_own_files_do_not() {
     file().allow_overwrite("/home/user/data").assert_allowed(&[OVERWRITES]);
     file().allow_destroy("/home/user/data").assert_allowed(&[OVERWRITES]);
     file().allow_overwrite("/swapfile").assert_refused(&[FOREIGN]);
-    file().as_drop_in().assert_allowed(&[OVERWRITES]);
+    file().for_drop_in().assert_allowed(&[OVERWRITES]);
     for intent in [
         Intent::TRUNCATE,
         Intent::UNLINK,
@@ -29,7 +29,7 @@ fn foreign_files_need_permission_and_own_files_do_not() {
         })
     };
     ours().assert_allowed(&[]);
-    ours().as_drop_in().assert_allowed(&[]);
+    ours().for_drop_in().assert_allowed(&[]);
     // An empty file has no contents to lose.
     file().with(|subject| subject.size = 0).assert_allowed(&[]);
 }
@@ -41,7 +41,7 @@ fn files_with_known_contents_need_permission_to_destroy() {
     database().assert_refused(&["it contains a SQLite data file", FOREIGN]);
     database().assert_help("if everything on it may be lost, name it again: --allow-destroy /home/user/data");
     database()
-        .as_drop_in()
+        .for_drop_in()
         .assert_refused(&["it contains a SQLite data file"]);
     database()
         .allow_overwrite("/home/user/data")
@@ -50,7 +50,7 @@ fn files_with_known_contents_need_permission_to_destroy() {
         .allow_destroy("/home/user/data")
         .assert_allowed(&[lost, OVERWRITES]);
     database()
-        .as_drop_in()
+        .for_drop_in()
         .allow_destroy("/home/user/data")
         .assert_allowed(&[lost, OVERWRITES]);
     // A file system was created later in a file that fathom prepared.
@@ -78,7 +78,7 @@ fn character_devices_other_than_null_are_refused() {
     };
     tape().assert_refused(&["it is neither a file nor a block device"]);
     tape()
-        .as_drop_in()
+        .for_drop_in()
         .assert_refused(&["it is neither a file nor a block device"]);
     tape().with_intent(Intent::READ).assert_allowed(&[]);
     let folder = ask("swap-file", "/home/user/data").with(|subject| subject.kind = FileKind::Other);

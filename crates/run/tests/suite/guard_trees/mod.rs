@@ -60,7 +60,7 @@ fn ask(name: &str, path: &str) -> Question {
 }
 
 impl Question {
-    fn as_drop_in(self) -> Question {
+    fn for_drop_in(self) -> Question {
         Question {
             caller: CallerKind::DropIn,
             ..self
@@ -163,7 +163,7 @@ fn assert_always_refused(tree: &str, path: &str, reasons: &[&str]) {
 fn assert_free(tree: &str, path: &str) {
     ask(tree, path).assert_refused(&[NOT_NAMED]);
     ask(tree, path).allow_destroy(path).assert_allowed(&[]);
-    ask(tree, path).as_drop_in().assert_allowed(&[BLANK]);
+    ask(tree, path).for_drop_in().assert_allowed(&[BLANK]);
     ask(tree, path).with_intent(Intent::READ).assert_allowed(&[]);
 }
 
@@ -233,17 +233,17 @@ fn an_inactive_physical_volume_needs_permission() {
     let volume = || ask("blank-disk", "/dev/sdb").with_signature(SignatureKind::VolumeManager, "LVM physical", None);
     volume().assert_refused(&["it contains an LVM physical volume"]);
     volume()
-        .as_drop_in()
+        .for_drop_in()
         .assert_refused(&["it contains an LVM physical volume"]);
     volume().assert_help("if everything on it may be lost, name it again: --allow-destroy /dev/sdb");
     volume()
-        .as_drop_in()
+        .for_drop_in()
         .assert_help("if everything on it may be lost, name it again: FATHOM_ALLOW_DESTROY=/dev/sdb");
     volume()
         .allow_destroy("/dev/sdb")
         .assert_allowed(&["an LVM physical volume on it will be lost"]);
     volume()
-        .as_drop_in()
+        .for_drop_in()
         .allow_destroy("/dev/disk/by-id/scsi-BLANK")
         .assert_allowed(&["an LVM physical volume on it will be lost"]);
     volume()
@@ -279,7 +279,7 @@ fn members_of_arrays_are_refused() {
     // Only its contents identify a member of an array that is not assembled.
     assert_free("raid1", "/dev/sdf");
     ask("raid1", "/dev/sdf")
-        .as_drop_in()
+        .for_drop_in()
         .with_signature(SignatureKind::Raid, "Linux RAID", Some("host:0"))
         .assert_refused(&["it contains a Linux RAID array member \"host:0\""]);
 }
@@ -303,7 +303,7 @@ fn members_of_imported_pools_are_refused() {
         .allow_destroy("/dev/sdb1")
         .assert_refused(&["something else uses it exclusively: a mount, an array, a volume or another program"]);
     member("/dev/sdc1", "old")
-        .as_drop_in()
+        .for_drop_in()
         .assert_refused(&["it contains a ZFS volume \"old\""]);
     member("/dev/sdc1", "old")
         .allow_destroy("/dev/sdc1")
@@ -362,7 +362,7 @@ fn devices_of_open_encrypted_volumes_are_refused() {
     assert_always_refused("luks", "/dev/mapper/secret", &["it is mounted at /secret (ext4)"]);
     let closed = || ask("luks", "/dev/sdc1").with_signature(SignatureKind::Encrypted, "LUKS2", Some("backup"));
     closed()
-        .as_drop_in()
+        .for_drop_in()
         .assert_refused(&["it contains a LUKS2 volume \"backup\""]);
     closed()
         .allow_destroy("/dev/sdc1")
@@ -387,7 +387,7 @@ fn active_swap_space_is_refused() {
         .allow_overwrite("/home/user/data")
         .assert_allowed(&[OVERWRITES]);
     ask("system-disk", "/dev/sda4")
-        .as_drop_in()
+        .for_drop_in()
         .with_signature(SignatureKind::Swap, "swap space", None)
         .assert_refused(&["it contains swap space"]);
 }
@@ -409,7 +409,7 @@ fn files_of_loop_devices_are_refused() {
         &["the loop device /dev/loop5 uses it"],
     );
     ask("loop", "/var/lib/images/other.img")
-        .as_drop_in()
+        .for_drop_in()
         .assert_allowed(&[UNRESOLVED, OVERWRITES]);
     assert_always_refused(
         "loop",
@@ -489,7 +489,7 @@ fn disks_of_virtual_machines_are_refused() {
         .allow_destroy("/dev/dm-1")
         .assert_allowed(&[HIDDEN]);
     ask("qemu", "/var/lib/vm/other.qcow2")
-        .as_drop_in()
+        .for_drop_in()
         .assert_allowed(&[HIDDEN, OVERWRITES]);
 }
 
@@ -524,7 +524,7 @@ fn an_unreadable_disk_needs_permission() {
     };
     let reason = "cannot examine its contents: Input/output error";
     unread().assert_refused(&[reason]);
-    unread().as_drop_in().assert_refused(&[reason]);
+    unread().for_drop_in().assert_refused(&[reason]);
     unread().allow_destroy("/dev/sdb").assert_allowed(&[]);
 }
 
@@ -533,14 +533,14 @@ fn a_disk_with_a_partition_table_needs_permission() {
     let disk = || ask("partition-table", "/dev/sdb").with_signature(SignatureKind::PartitionTable, "GPT", None);
     let reasons = ["it contains a GPT partition table", "it has partitions: sdb1"];
     disk().assert_refused(&reasons);
-    disk().as_drop_in().assert_refused(&reasons);
+    disk().for_drop_in().assert_refused(&reasons);
     disk()
-        .as_drop_in()
+        .for_drop_in()
         .allow_destroy("/dev/sdb")
         .assert_allowed(&["a GPT partition table on it will be lost"]);
     // The kernel still has the partitions if the table was overwritten.
     ask("partition-table", "/dev/sdb")
-        .as_drop_in()
+        .for_drop_in()
         .assert_refused(&["it has partitions: sdb1"]);
     // Permission for the disk does not cover its partition, nor the other way around.
     ask("partition-table", "/dev/sdb1")
@@ -578,7 +578,7 @@ fn a_device_without_kernel_facts_is_refused() {
     };
     let reason = "the kernel shows nothing about this device, so it is unknown whether it is in use";
     unseen().assert_refused(&[reason]);
-    unseen().as_drop_in().assert_refused(&[reason]);
+    unseen().for_drop_in().assert_refused(&[reason]);
 }
 
 #[test]
