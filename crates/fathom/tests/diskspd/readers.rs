@@ -137,7 +137,8 @@ fn check_latencies(span: Node) {
         let rising = numbers(latency, &format!("Bucket/{kind}"));
         assert_eq!(rising.len(), 108);
         assert!(rising.is_sorted(), "{kind}: {rising:?}");
-        assert!(rising[0] > 0.0, "{kind}");
+        // The fastest read from memory may take less than half a microsecond.
+        assert!(rising[0] >= 0.0 && rising[107] > 0.0, "{kind}: {rising:?}");
     }
     let [smallest, largest] =
         [0, 107].map(|at| ["Read", "Write", "Total"].map(|kind| number(buckets[at], &format!("{kind}Milliseconds"))));
