@@ -234,7 +234,7 @@ mod tests {
         assert!(!rules(&results).contains(&"QD-NOT-ACHIEVED".to_owned()));
     }
 
-    /// Advice for a depth of one was once "less depth each".
+    /// Advice for a depth of one was once to use less of it.
     #[test]
     fn advice_for_one_operation_at_a_time_does_not_suggest_less_depth() {
         let help = |depth: u32| {
@@ -245,11 +245,11 @@ mod tests {
                 .expect("half of the queue was in use")
         };
         assert!(
-            help(1).contains("one operation in flight") && !help(1).contains("less depth"),
+            help(1).contains("one operation in flight") && !help(1).contains("smaller queue depth"),
             "{}",
             help(1)
         );
-        assert!(help(32).contains("less depth each"), "{}", help(32));
+        assert!(help(32).contains("a smaller queue depth"), "{}", help(32));
     }
 
     /// Half of the queue is missing for a second: 16 × 1 s. Flushes of that duration explain it;

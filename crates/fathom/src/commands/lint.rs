@@ -31,8 +31,8 @@ use crate::silenced::{self, SilenceArgs};
 #[command(
     long_about = "Checks a test before it runs: reports what would make its figures misleading, \
         and what to do. It runs nothing and writes only the reports of --out; it opens files for \
-        reading to find holes. docs/lint.md lists the rules.\n\nSOURCE is flags of `fathom run`, a \
-        command line of another dialect after its name (`diskspd -b8K …`, `fio job.fio`), a job \
+        reading to find holes. docs/lint.md lists the rules.\n\nSOURCE is flags of `fathom run`, the \
+        name of a dialect and its arguments (`diskspd -b8K …`, `fio job.fio`), a job \
         file (.toml, .fio), a DiskSpd profile (.xml), a parameter file of Vdbench (.parm), a \
         configuration of Iometer (.icf), or a saved result, which contains its plan.",
     after_help = "Examples:\n  fathom lint nightly.toml\n  fathom lint --target /data --size 10g --depth 32\n  fathom lint --intent most-throughput diskspd -b8K -d10 -t4 -o32 -c10G test.dat\n  \

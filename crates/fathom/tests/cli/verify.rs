@@ -516,7 +516,7 @@ fn bad_requirements_are_refused() {
         &["--require", "iops>=4000", "--vm", "D8ds_v9"],
         &["unknown machine `D8ds_v9`"],
     );
-    fails(&["--policy", "/none/policy.toml"], &["there is no policy"]);
+    fails(&["--policy", "/none/policy"], &["there is no policy"]);
 }
 
 #[test]
