@@ -353,7 +353,7 @@ mod tests {
             note.unwrap()
                 .contains("with up to 256 in flight the storage served only 1300")
         );
-        // Fewer slots do not bring back exhausted burst credits.
+        // Burst credits stay exhausted, even with fewer slots.
         let (probe, next, note) = after_missed_window(&[2000, 2000, 500, 500, 500, 500, 500, 500], 500.0);
         assert_eq!((probe, next), (Some(attempt(32, 2, true)), None));
         assert!(note.unwrap().contains("did not meet the rate either: 500 IOPS"));
