@@ -18,21 +18,11 @@ pub const WARM_UP: Nanos = Nanos::secs(2);
 pub struct RepeatedPlan {
     /// The plan, with the repetitions at its end.
     pub plan: Plan,
-    /// Index of each repeated step and of its repetition.
-    pub pairs: Vec<(usize, usize)>,
     /// Index of each step that cannot be repeated, with the reason.
     pub unrepeated: Vec<(usize, String)>,
 }
 
 impl RepeatedPlan {
-    /// The repetition of a step.
-    pub fn repetition_of(&self, step: usize) -> Option<usize> {
-        self.pairs
-            .iter()
-            .find(|(first, _)| *first == step)
-            .map(|(_, second)| *second)
-    }
-
     /// Findings about the steps that could not be repeated.
     pub fn findings(&self) -> Vec<Finding> {
         let finding = |(_, why): &(usize, String)| {
@@ -47,19 +37,30 @@ impl RepeatedPlan {
 pub fn add_repetitions(plan: &Plan) -> RepeatedPlan {
     let mut extended = RepeatedPlan {
         plan: plan.clone(),
-        pairs: Vec::new(),
         unrepeated: Vec::new(),
     };
     for (number, step) in plan.steps.iter().enumerate() {
         match repetition(step) {
-            Ok(repetition) => {
-                extended.pairs.push((number, extended.plan.steps.len()));
-                extended.plan.steps.push(repetition);
-            }
+            Ok(repetition) => extended.plan.steps.push(repetition),
             Err(why) => extended.unrepeated.push((number, why)),
         }
     }
     extended
+}
+
+/// The repeated steps of a plan, each with its repetition, by the names of their jobs.
+pub fn repeated_steps(plan: &Plan) -> Vec<(usize, usize)> {
+    let repeats = |first: &Step, second: &Step| {
+        let mut pairs = first.jobs.iter().zip(&second.jobs);
+        first.jobs.len() == second.jobs.len()
+            && !first.jobs.is_empty()
+            && pairs.all(|(one, other)| other.name.strip_suffix(TWICE_THE_DEPTH) == Some(&one.name))
+    };
+    let repetition_of = |first: &Step| plan.steps.iter().position(|second| repeats(first, second));
+    let steps = plan.steps.iter().enumerate();
+    steps
+        .filter_map(|(number, step)| Some((number, repetition_of(step)?)))
+        .collect()
 }
 
 fn repetition(step: &Step) -> Result<Step, String> {
@@ -163,10 +164,7 @@ mod tests {
     #[test]
     fn each_step_is_repeated_for_a_short_time_at_twice_the_depth() {
         let extended = add_repetitions(&plan(|_| ()));
-        assert_eq!(
-            (&extended.pairs[..], extended.repetition_of(0)),
-            (&[(0, 1)][..], Some(1))
-        );
+        assert_eq!(repeated_steps(&extended.plan), [(0, 1)]);
         let [first, second] = &extended.plan.steps[..] else {
             panic!("two steps")
         };
@@ -191,6 +189,6 @@ mod tests {
     fn a_rate_is_not_repeated() {
         let extended = add_repetitions(&plan(|workload| workload.rate = Some(Rate::iops(100))));
         assert_eq!((extended.plan.steps.len(), extended.unrepeated.len()), (1, 1));
-        assert_eq!(extended.repetition_of(0), None);
+        assert_eq!(repeated_steps(&extended.plan), []);
     }
 }

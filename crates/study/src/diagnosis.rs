@@ -9,7 +9,7 @@ use model::finding::Finding;
 use model::observation::Observation;
 use model::results::Results;
 
-use crate::confirm::RepeatedPlan;
+use crate::confirm::repeated_steps;
 
 /// The user's limits between the program and the disks, and the question to answer.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -36,19 +36,14 @@ impl KnownLimits {
 
 /// Diagnoses each job, with the limits of the user, the plan and the system. Steps that repeat
 /// another at a greater depth are evidence and get no diagnosis.
-pub fn diagnoses(results: &Results, known: &KnownLimits, confirmed: Option<&RepeatedPlan>) -> Vec<JobDiagnosis> {
+pub fn diagnoses(results: &Results, known: &KnownLimits) -> Vec<JobDiagnosis> {
     let known = &known.with_plan(results);
-    let mut found = Vec::new();
-    for step in judged_steps(results, confirmed) {
-        let deeper = confirmed.and_then(|confirmed| confirmed.repetition_of(step));
-        found.extend(diagnose_step(
-            results,
-            step,
-            known,
-            deeper.map(|deeper| (results, deeper)),
-        ));
-    }
-    found
+    let pairs = repeated_steps(&results.plan);
+    let deeper = |step: usize| pairs.iter().find(|(first, _)| *first == step);
+    judged_steps(results)
+        .into_iter()
+        .flat_map(|step| diagnose_step(results, step, known, deeper(step).map(|(_, deeper)| (results, *deeper))))
+        .collect()
 }
 
 /// As [`diagnoses`], with a second run of the whole test at twice the depth as evidence.
@@ -61,21 +56,18 @@ pub fn diagnoses_with_deeper_run(results: &Results, repeated: &Results, known: &
 }
 
 /// The limits that the jobs of each step share, with their total use.
-pub fn limit_tables(results: &Results, known: &KnownLimits, confirmed: Option<&RepeatedPlan>) -> Vec<LimitTable> {
+pub fn limit_tables(results: &Results, known: &KnownLimits) -> Vec<LimitTable> {
     let known = known.with_plan(results);
     let step_tables = |step: usize| {
         let loads: Vec<Observation> = step_loads(results, step).into_iter().map(|(_, load)| load).collect();
         shared_limits::limit_tables(&loads, &known.layers)
     };
-    judged_steps(results, confirmed)
-        .into_iter()
-        .flat_map(step_tables)
-        .collect()
+    judged_steps(results).into_iter().flat_map(step_tables).collect()
 }
 
 /// The steps that are not repetitions of others.
-fn judged_steps(results: &Results, confirmed: Option<&RepeatedPlan>) -> Vec<usize> {
-    let pairs = confirmed.map(|confirmed| &confirmed.pairs[..]).unwrap_or_default();
+fn judged_steps(results: &Results) -> Vec<usize> {
+    let pairs = repeated_steps(&results.plan);
     let confirms = |step: &usize| pairs.iter().any(|(_, second)| second == step);
     (0..results.steps.len()).filter(|step| !confirms(step)).collect()
 }

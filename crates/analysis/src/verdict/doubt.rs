@@ -110,7 +110,10 @@ impl Case<'_> {
             Metric::Mean | Metric::Quantile { .. } | Metric::Availability if self.is_uncapped() => {
                 let why = "the load was not limited to the promised rate, and beyond that rate operations wait for \
                     each other";
-                Some(Doubt::new(Cause::Uncapped, why.to_owned()))
+                let uncapped = Doubt::new(Cause::Uncapped, why.to_owned());
+                // A stop explains slow operations better than the rate does.
+                let stopped = self.doubt_missed_latency(clause).filter(|_| self.was_stopped());
+                Some(stopped.unwrap_or(uncapped))
             }
             Metric::Mean | Metric::Quantile { .. } | Metric::Availability => self.doubt_missed_latency(clause),
         }

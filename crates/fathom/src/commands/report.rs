@@ -208,8 +208,8 @@ fn build_run_page(args: &Args, mut results: Results) -> Result<(Page, Exit), Fau
             bursts: context.credits.clone(),
             ..Default::default()
         };
-        results.diagnoses = study::diagnosis::diagnoses(&results, &known, None);
-        results.shared_limits = study::diagnosis::limit_tables(&results, &known, None);
+        results.diagnoses = study::diagnosis::diagnoses(&results, &known);
+        results.shared_limits = study::diagnosis::limit_tables(&results, &known);
     }
     if context.clauses.is_empty() {
         let exit = Exit::from_results(&results, false);

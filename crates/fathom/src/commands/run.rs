@@ -133,8 +133,8 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     drop(screen);
     let mut results = results?;
     if let Some(known) = diagnosed {
-        results.diagnoses = study::diagnosis::diagnoses(&results, &known, confirmed.as_ref());
-        results.shared_limits = study::diagnosis::limit_tables(&results, &known, confirmed.as_ref());
+        results.diagnoses = study::diagnosis::diagnoses(&results, &known);
+        results.shared_limits = study::diagnosis::limit_tables(&results, &known);
         results
             .findings
             .extend(study::diagnosis::beyond_limits(&results, &known));

@@ -94,7 +94,7 @@ pub fn worst_verdict(judged: &Judged, clauses: &[Clause]) -> page::Verdict {
 /// Returns the saved diagnosis of each job, or else one from the results alone.
 fn diagnoses(results: &Results) -> Vec<JobDiagnosis> {
     match results.diagnoses.is_empty() {
-        true => study::diagnosis::diagnoses(results, &KnownLimits::default(), None),
+        true => study::diagnosis::diagnoses(results, &KnownLimits::default()),
         false => results.diagnoses.clone(),
     }
 }

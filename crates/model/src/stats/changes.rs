@@ -70,8 +70,9 @@ fn share(part: f64, whole: f64) -> f64 {
 ///
 /// A change costs 3 ln n in units of the noise. The noise is estimated by the median absolute
 /// difference between neighbours, which a change of level does not affect. In uncorrelated noise,
-/// fewer than one series in a hundred has a false change. Noise below a thousandth of the level
-/// counts as a thousandth.
+/// fewer than one series of 120 values in a hundred has a false change; shorter series have more,
+/// because their noise is known less well. Noise below a thousandth of the level counts as a
+/// thousandth.
 pub fn segments(series: &[f64], min_length: usize) -> Vec<Segment> {
     let (n, min_length) = (series.len(), min_length.max(1));
     if n == 0 {

@@ -86,7 +86,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         results.diagnoses = match &shallower {
             // The probes do the work of --confirm in other commands.
             Some(shallower) => study::diagnosis::diagnoses_with_deeper_run(&results, shallower, &known),
-            None => study::diagnosis::diagnoses(&results, &known, None),
+            None => study::diagnosis::diagnoses(&results, &known),
         };
         if is_cause_elsewhere(&verdict) {
             let says_nothing = |one: &JobDiagnosis| one.diagnosis.answer == Answer::Undetermined;

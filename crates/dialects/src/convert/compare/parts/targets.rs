@@ -1,7 +1,9 @@
 //! Compares targets: their kind, preparation and region.
 
 use model::Bytes;
-use model::plan::{AtEndOfJob, Dialect, Extent, FileTree, Prepare, PrepareWhen, Region, StreamTarget, TargetKind};
+use model::plan::{
+    AtEndOfJob, Dialect, Extent, FileService, FileTree, Prepare, PrepareWhen, Region, StreamTarget, TargetKind,
+};
 
 use super::{Difference, words_if_different, words_of_both};
 use crate::convert::compare::{Pair, Place, is_device, known_size};
@@ -44,12 +46,27 @@ pub(in crate::convert::compare) fn file_choice(pair: &Pair<'_>) -> Difference {
         return None;
     }
     words_of_both(
-        format!("{count} files, {service:?}, {operations} operations each, {open} open"),
+        format!(
+            "{count} files, {}, {operations} operations each, {open} open",
+            order_of_files(service)
+        ),
         match pair.to {
             Dialect::Iometer => "each target has its own queue depth",
             _ => "each operation picks a target",
         },
     )
+}
+
+/// How a worker chooses the next of its files.
+fn order_of_files(service: FileService) -> String {
+    match service {
+        FileService::RoundRobin => "in turn".into(),
+        FileService::Random => "at random".into(),
+        FileService::Sequential => "one after another".into(),
+        FileService::Zipf { theta } => format!("by Zipf's law ({theta})"),
+        FileService::Pareto { h } => format!("by Pareto's law ({h})"),
+        FileService::Normal { deviation_percent } => format!("by a normal distribution ({deviation_percent} %)"),
+    }
 }
 
 pub(in crate::convert::compare) fn target_kind(at: &Place<'_>, _: &Place<'_>) -> String {
