@@ -172,7 +172,7 @@ impl Group {
             Group::Load => "Depth, threads and rates",
             Group::Time => "Durations",
             Group::System => "Caches, flushes and interfaces",
-            Group::Processors => "Which processors",
+            Group::Processors => "Processors",
             Group::Report => "Reporting",
             Group::Others => "Profiles, events and others",
         }

@@ -25,7 +25,7 @@ use crate::session::Session;
 /// Help heading of options that replace parts of the policy's load.
 const LOAD_HEADING: &str = "Load";
 /// Help heading of options that describe the machine and its disks.
-const ENVIRONMENT_HEADING: &str = "Machine and disks around it";
+const ENVIRONMENT_HEADING: &str = "Machine and disks";
 
 /// Test whether storage meets an SLA: PASS or FAIL, and why
 #[derive(clap::Args)]
