@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use analysis::policies::{Catalogue, Date, Inputs};
+use analysis::policies::{Catalogue, Date, Inputs, Origin, Policy};
 use clap::ValueHint;
 use jiff::Zoned;
 
@@ -102,6 +102,37 @@ pub fn load_catalogue(args: &CatalogueArgs, also: Option<&Path>) -> Result<Catal
         let fault = |what: String| Fault::new(what).help(help);
         Faults::many(faults.into_iter().map(fault).collect(), Exit::Usage)
     })
+}
+
+/// The file of a policy, if the name is a path. Names in the catalogue have no extension.
+pub fn policy_file(name: &str) -> Option<&Path> {
+    let path = Path::new(name);
+    (name.ends_with(".toml") || path.is_file()).then_some(path)
+}
+
+/// Finds a policy by name, or takes the one in a file. The catalogue was loaded with that file;
+/// `option` stands before the name in errors.
+///
+/// # Errors
+/// The catalogue has no such policy.
+pub fn find_policy<'a>(catalogue: &'a Catalogue, name: &str, option: &str) -> Result<&'a Policy, Faults> {
+    let fault = |why: String| {
+        Faults::usage(
+            Fault::new(why)
+                .at(format!("{option}{name}"))
+                .help("`fathom policies` lists them"),
+        )
+    };
+    match policy_file(name) {
+        Some(path) => {
+            let origin = Origin::User(path.display().to_string());
+            let mut policies = catalogue.entries();
+            policies
+                .find(|policy| *policy.origin() == origin)
+                .ok_or_else(|| fault("the file holds no policy".into()))
+        }
+        None => catalogue.find(name).map_err(fault),
+    }
 }
 
 /// Lists the user's policy folders and files. Later ones take precedence.

@@ -112,6 +112,7 @@ impl Session {
             permissions,
             background_io: None,
             hooks: RunHooks::default(),
+            silenced: silenced::from_env(),
         }
     }
 
@@ -134,6 +135,7 @@ pub struct Execution<'a> {
     permissions: &'a Permissions,
     background_io: Option<BackgroundIo>,
     hooks: RunHooks<'a>,
+    silenced: Vec<String>,
 }
 
 impl<'a> Execution<'a> {
@@ -145,6 +147,14 @@ impl<'a> Execution<'a> {
     /// Lets the caller act during the run.
     pub fn with_hooks(self, hooks: RunHooks<'a>) -> Execution<'a> {
         Execution { hooks, ..self }
+    }
+
+    /// Omits the findings of these rules, instead of those in `FATHOM_SILENCE`.
+    pub fn with_silenced(self, rules: &[String]) -> Execution<'a> {
+        Execution {
+            silenced: rules.to_vec(),
+            ..self
+        }
     }
 
     /// Executes the plan and adds the findings of the self-checks.
@@ -189,7 +199,7 @@ impl<'a> Execution<'a> {
         self.session.describe_host(self.background_io, &mut results);
         results.findings.extend(analysis::check(&results));
         results.findings.extend(analysis::lint::lint_results(&results));
-        results.findings = analysis::lint::filter_silenced(results.findings, &silenced::from_env());
+        results.findings = analysis::lint::filter_silenced(results.findings, &self.silenced);
         Ok(results)
     }
 }

@@ -17,13 +17,13 @@ pub struct SilenceArgs {
     silence: Vec<String>,
 }
 
-/// Reads the rules of `--silence`.
+/// Reads the rules of `--silence` and of `FATHOM_SILENCE`.
 ///
 /// # Errors
 /// A rule is unknown; the help suggests one.
 pub fn from_args(args: &SilenceArgs) -> Result<Vec<String>, Faults> {
     let names = args.silence.iter().flat_map(|value| value.split(',')).map(str::trim);
-    let names: Vec<String> = names.map(str::to_owned).collect();
+    let mut names: Vec<String> = names.map(str::to_owned).collect();
     for name in &names {
         let known = analysis::lint::rule_names().any(|rule| rule.eq_ignore_ascii_case(name));
         if !known {
@@ -36,5 +36,6 @@ pub fn from_args(args: &SilenceArgs) -> Result<Vec<String>, Faults> {
             return Err(Faults::usage(fault.help(help)));
         }
     }
+    names.extend(from_env());
     Ok(names)
 }

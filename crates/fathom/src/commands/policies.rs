@@ -7,7 +7,7 @@ use model::{Bytes, Nanos};
 use serde_json::{Value, json};
 use study::verify;
 
-use crate::catalogue::{CatalogueArgs, InputArgs, load_catalogue, parse_inputs, today};
+use crate::catalogue::{CatalogueArgs, InputArgs, find_policy, load_catalogue, parse_inputs, policy_file, today};
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::screen;
@@ -23,7 +23,7 @@ use crate::session::Session;
         fathom policies azure/premium --tier P30\n  fathom policies provider-sla/ssd-ultra --toml > mine.toml"
 )]
 pub struct Args {
-    /// Entry to explain, such as aws/gp3, or provider whose entries to list
+    /// Entry to explain, such as aws/gp3, policy file, or provider whose entries to list
     #[arg(value_name = "NAME")]
     name: Option<String>,
     #[command(flatten)]
@@ -40,7 +40,8 @@ pub struct Args {
 
 /// Lists the policies, or explains one.
 pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
-    let catalogue = load_catalogue(&args.catalogue, None)?;
+    let file = args.name.as_deref().and_then(policy_file);
+    let catalogue = load_catalogue(&args.catalogue, file)?;
     let inputs = parse_inputs(&args.inputs)?;
     let Some(name) = &args.name else {
         if !inputs.is_empty() {
@@ -51,14 +52,12 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
         }
         return put_list(&catalogue.entries().collect::<Vec<_>>(), args.json);
     };
-    let is_provider = !name.contains('/') && catalogue.find(name).is_err();
+    let is_provider = file.is_none() && !name.contains('/') && catalogue.find(name).is_err();
     let of_provider = catalogue.find_by_provider(name);
     if is_provider && !of_provider.is_empty() && inputs.is_empty() {
         return put_list(&of_provider, args.json);
     }
-    let policy = catalogue
-        .find(name)
-        .map_err(|why| Faults::usage(Fault::new(why).help("`fathom policies` lists them")))?;
+    let policy = find_policy(&catalogue, name, "")?;
     if args.toml {
         return screen::put(policy.text());
     }

@@ -1,8 +1,5 @@
 //! Options that state what results are judged by: limits, requirements and policies.
 
-use std::path::Path;
-
-use analysis::policies::Origin;
 use analysis::requirement;
 use analysis::verdict::Outcome;
 use study::explain::ExplainContext;
@@ -73,16 +70,8 @@ pub fn read_context(args: &PromiseArgs) -> Result<ExplainContext, Faults> {
 /// Adds a policy's limits, load and promises to the context.
 fn add_policy(context: &mut ExplainContext, args: &PromiseArgs, name: &str) -> Result<(), Faults> {
     let wrong = |why: String| Faults::usage(Fault::new(why).at(format!("--policy {name}")));
-    let file = Path::new(name);
-    let is_file = file.extension().is_some_and(|extension| extension == "toml");
-    let catalogue = catalogue::load_catalogue(&args.catalogue, is_file.then_some(file))?;
-    let policy = match is_file {
-        true => catalogue
-            .entries()
-            .find(|policy| *policy.origin() == Origin::User(name.to_owned())),
-        false => Some(catalogue.find(name).map_err(wrong)?),
-    };
-    let policy = policy.ok_or_else(|| wrong("the file holds no policy".into()))?;
+    let catalogue = catalogue::load_catalogue(&args.catalogue, catalogue::policy_file(name))?;
+    let policy = catalogue::find_policy(&catalogue, name, "--policy ")?;
     let resolved = policy
         .resolve(&catalogue::parse_inputs(&args.inputs)?)
         .map_err(|error| wrong(format!("{}: {error}", policy.id())))?;

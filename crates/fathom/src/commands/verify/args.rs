@@ -1,9 +1,9 @@
 //! Resolves the command line of `fathom verify` against the catalogue and the targets.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use analysis::caps::Layer;
-use analysis::policies::{self, Burst, Catalogue, Disks, Overrides, Policy, ResolvedPolicy, Workload};
+use analysis::policies::{self, Burst, Catalogue, Disks, Overrides, ResolvedPolicy, Workload};
 use analysis::requirement::{self, Clause};
 use analysis::verdict::Machine;
 use clap::{ValueHint, value_parser};
@@ -13,7 +13,7 @@ use study::diagnosis::KnownLimits;
 use study::verify::{FULL_TIME_SECS, Promise, QUICK_TIME, QUICK_WARM_UP, Verification, VerifyError};
 
 use super::targets::Targets;
-use crate::catalogue::{CatalogueArgs, InputArgs, load_catalogue, parse_inputs, today};
+use crate::catalogue::{CatalogueArgs, InputArgs, find_policy, load_catalogue, parse_inputs, policy_file, today};
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::limits::{self, CapArgs, MetadataArgs, Storage, StorageArgs};
@@ -149,14 +149,13 @@ pub(super) struct VerifyRequest {
 pub(super) fn resolve_args(session: &Session, args: &Args) -> Result<VerifyRequest, Faults> {
     refuse_unclear_promise(args)?;
     let named = args.policy.as_deref();
-    let file = named.map(Path::new).filter(|path| path.is_file());
-    let catalogue = load_catalogue(&args.catalogue, file)?;
+    let catalogue = load_catalogue(&args.catalogue, named.and_then(policy_file))?;
     let (overrides, clauses) = (parse_overrides(args)?, parse_clauses(args)?);
     let rate = parse_rate(args)?;
     let (policy, expired) = match named {
         None => (None, None),
         Some(name) => {
-            let policy = find_policy(&catalogue, name, file)?;
+            let policy = find_policy(&catalogue, name, "--policy ")?;
             let resolved = policy.resolve_with(&parse_inputs(&args.inputs)?, &overrides);
             let resolved = resolved.map_err(|error| {
                 let help = format!("`fathom policies {}` lists its inputs", policy.id());
@@ -209,29 +208,6 @@ fn refuse_unclear_promise(args: &Args) -> Result<(), Faults> {
         ));
     }
     Ok(())
-}
-
-/// Finds a policy by name, or takes the one in a file.
-fn find_policy<'a>(catalogue: &'a Catalogue, name: &str, file: Option<&Path>) -> Result<&'a Policy, Faults> {
-    let of_file = |path: &Path| {
-        let origin = policies::Origin::User(path.display().to_string());
-        catalogue.entries().find(|policy| *policy.origin() == origin)
-    };
-    match file.and_then(of_file) {
-        Some(policy) => Ok(policy),
-        // Names in the catalogue have no extension, so the user meant a file.
-        None if name.ends_with(".toml") => Err(Faults::unreadable(
-            Path::new(name),
-            &std::io::Error::from_raw_os_error(2),
-        )),
-        None => catalogue.find(name).map_err(|why| {
-            Faults::usage(
-                Fault::new(why)
-                    .at(format!("--policy {name}"))
-                    .help("`fathom policies` lists them"),
-            )
-        }),
-    }
 }
 
 /// Refuses inputs of a policy without a policy.

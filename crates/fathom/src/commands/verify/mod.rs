@@ -32,6 +32,7 @@ use crate::permissions;
 use crate::preflight;
 use crate::screen::{self, Screen};
 use crate::session::Session;
+use crate::silenced;
 use args::{VerifyRequest, resolve_args};
 use created_files::CreatedFiles;
 
@@ -45,6 +46,7 @@ const QUICK_PREFLIGHT: Nanos = Nanos::secs(3);
 /// Tests a promise.
 pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let request = resolve_args(session, args)?;
+    let silenced = silenced::from_args(&args.output.silence)?;
     let permissions = permissions::from_args(&args.safety);
     let preflight = preflight::parse_time(
         args.preflight.as_ref(),
@@ -57,8 +59,20 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let plan = build_plan(session, &request, &first);
     if args.dry.dry_run {
         Outputs::parse(&args.output)?;
+        let window = Attempt {
+            is_probe: false,
+            ..first
+        };
+        let plan = build_plan(session, &request, &window);
         ::run::check(&plan).map_err(|error| Faults::from(::run::RunError::Plan(error)))?;
-        let (text, exit) = run::dry_run(session.ranks(), &plan, &plan, &permissions, &[])?;
+        let (mut text, exit) = run::dry_run(session.ranks(), &plan, &plan, &permissions, &silenced)?;
+        if first.is_probe {
+            let probe = request.verification.issued(&first).measured_ns;
+            text += &format!(
+                "\nprobes of {probe} find the depth of the window: from {} up\n",
+                first.slots
+            );
+        }
         screen::put(&text)?;
         return Ok(exit);
     }
@@ -69,11 +83,12 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let started = Zoned::now();
     let background_io = preflight::watch_and_report(session, &plan, preflight, args.output.measure.progress.quiet);
     let (mut results, shallower, mut verdict, issued) =
-        run_attempts(session, args, &request, &background_io, &mut outputs)?;
+        run_attempts(session, (args, &silenced), &request, &background_io, &mut outputs)?;
     verdict.notes.extend(request.detected.clone());
     results
         .findings
         .extend(study::diagnosis::beyond_limits(&results, &request.known));
+    results.findings = analysis::lint::filter_silenced(results.findings, &silenced);
     // An interrupted run cannot show its limit, and failed operations are not a limit.
     let is_missed = verdict.clauses.iter().any(|judged| judged.outcome != Outcome::Pass);
     if is_missed && !Exit::is_cut_short(&results) {
@@ -143,7 +158,7 @@ struct LastAttempt {
 /// second-to-last probe as well: it had half the window's depth.
 fn run_attempts(
     session: &Session,
-    args: &Args,
+    (args, silenced): (&Args, &[String]),
     request: &VerifyRequest,
     background_io: &Option<BackgroundIo>,
     outputs: &mut Outputs,
@@ -170,6 +185,7 @@ fn run_attempts(
         let results = session
             .execution(plan, &permissions)
             .with_background_io(background_io.clone())
+            .with_silenced(silenced)
             .run(&mut |event| {
                 shared_files.adopt_created(&event);
                 screen.handle_event(&event);
