@@ -23,14 +23,8 @@ pub fn write_whole_with<E: From<io::Error>>(
     path: &Path,
     write: impl FnOnce(&mut File) -> Result<(), E>,
 ) -> Result<(), E> {
-    if let Ok(meta) = fs::metadata(path) {
-        if is_stream(&meta) {
-            return write(&mut fs::OpenOptions::new().write(true).open(path)?);
-        }
-        if !meta.is_file() {
-            let what = if meta.is_dir() { "a directory" } else { "a block device" };
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("it is {what}")).into());
-        }
+    if fs::metadata(path).is_ok_and(|meta| is_stream(&meta)) {
+        return write(&mut fs::OpenOptions::new().write(true).open(path)?);
     }
     let mut part = TempFile::create_for(path)?;
     write(part.file())?;
@@ -61,15 +55,29 @@ pub(crate) struct CompleteTempFile {
 }
 
 impl TempFile {
-    /// Creates a temporary file for `path`.
+    /// Creates a temporary file for `path`, with the permissions and the owner of the file that it
+    /// will replace.
     ///
     /// # Errors
-    /// The file cannot be created.
+    /// The file cannot be created. `InvalidInput` if `path` exists and is not a regular file, which
+    /// a rename would replace.
     pub(crate) fn create_for(path: &Path) -> io::Result<TempFile> {
         // Replace the target of a symbolic link, not the link.
         let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let replaced = fs::metadata(&place).ok();
+        if let Some(meta) = replaced.as_ref().filter(|meta| !meta.is_file()) {
+            let what = if meta.is_dir() {
+                "a directory"
+            } else {
+                "a device or pipe"
+            };
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("it is {what}")));
+        }
         let folder = parent_folder(&place);
         let file = create_temp_file(folder).map_err(|error| explain_missing_folder(error, folder))?;
+        if let Some(meta) = replaced {
+            keep_access(file.as_file(), &meta);
+        }
         Ok(TempFile { file, place })
     }
 
@@ -178,6 +186,18 @@ fn explain_missing_folder(error: io::Error, folder: &Path) -> io::Error {
     }
 }
 
+/// Gives a file the permissions and the owner of another. Only root can change the owner.
+#[cfg(unix)]
+fn keep_access(file: &File, replaced: &fs::Metadata) {
+    use std::os::unix::fs::{MetadataExt, fchown};
+    // A change of the owner clears the set-user-ID bits, so it comes first.
+    let _ = fchown(file, Some(replaced.uid()), Some(replaced.gid()));
+    let _ = file.set_permissions(replaced.permissions());
+}
+
+#[cfg(not(unix))]
+fn keep_access(_: &File, _: &fs::Metadata) {}
+
 #[cfg(unix)]
 fn is_stream(meta: &fs::Metadata) -> bool {
     use std::os::unix::fs::FileTypeExt;
@@ -247,6 +267,30 @@ mod tests {
             write_whole(folder.path(), b"x").expect_err("a directory").kind(),
             io::ErrorKind::InvalidInput
         );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_keeps_its_permissions() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().expect("a temporary directory");
+        let path = folder.path().join("a");
+        fs::write(&path, b"old").expect("written");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).expect("private");
+        write_whole(&path, b"new").expect("written again");
+        let meta = fs::metadata(&path).expect("metadata");
+        assert_eq!((meta.permissions().mode() & 0o777, meta.len()), (0o600, 3));
+    }
+
+    /// A log of fio once replaced the device that its name linked to.
+    #[cfg(unix)]
+    #[test]
+    fn no_device_is_replaced() {
+        let folder = tempfile::tempdir().expect("a temporary directory");
+        let link = folder.path().join("log");
+        std::os::unix::fs::symlink("/dev/null", &link).expect("linked");
+        let error = TempFile::create_for(&link).expect_err("a device");
+        assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
     }
 
     #[cfg(unix)]

@@ -9,7 +9,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::commands::{self, COMMANDS, CommandRow};
 use crate::exit::Exit;
-use crate::fault::Fault;
+use crate::fault::{Fault, Faults};
 use crate::screen;
 
 const ABOUT: &str = "Measure any disk: get the numbers, what they mean, and how far to trust them";
@@ -82,6 +82,10 @@ pub fn print_error(mut error: clap::Error, arguments: &[String]) -> ExitCode {
             Exit::Done.code()
         }
         _ => {
+            if let Some(fault) = missing_argument(&error) {
+                Faults::usage(fault).print(screen::colour_on_stderr());
+                return Exit::Usage.code();
+            }
             // An argument that begins with a dash is usually a mistyped flag, not a file.
             error.remove(ContextKind::Suggested);
             suggest_command(&mut error);
@@ -90,6 +94,22 @@ pub fn print_error(mut error: clap::Error, arguments: &[String]) -> ExitCode {
             Exit::Usage.code()
         }
     }
+}
+
+/// The fault of a command line that lacks an argument; `None` for other errors.
+fn missing_argument(error: &clap::Error) -> Option<Fault> {
+    let ErrorKind::MissingRequiredArgument = error.kind() else {
+        return None;
+    };
+    let (Some(ContextValue::Strings(missing)), Some(ContextValue::StyledStr(usage))) =
+        (error.get(ContextKind::InvalidArg), error.get(ContextKind::Usage))
+    else {
+        return None;
+    };
+    let verb = if missing.len() > 1 { "are" } else { "is" };
+    let usage = usage.to_string();
+    let usage = usage.trim_start_matches("Usage:").trim();
+    Some(Fault::new(format!("{} {verb} missing", missing.join(" and "))).help(usage))
 }
 
 /// Converts the first line of a clap error. Used for command lines within an argument.

@@ -23,7 +23,7 @@ use crate::session::Session;
         fathom policies azure/premium --tier P30\n  fathom policies provider-sla/ssd-ultra --toml > mine.toml"
 )]
 pub struct Args {
-    /// Entry to explain, such as aws/gp3, policy file, or provider whose entries to list
+    /// Entry or file to explain, such as aws/gp3; or provider whose entries to list
     #[arg(value_name = "NAME")]
     name: Option<String>,
     #[command(flatten)]

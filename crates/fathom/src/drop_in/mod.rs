@@ -172,8 +172,9 @@ fn can_save_result() -> bool {
     false
 }
 
-/// Refuses outputs that would replace an input or target of the run. Checks `outputs`, those of the
-/// plan, and the file of `FATHOM_RESULT`. The other tools overwrite such files.
+/// Refuses outputs that would replace an input or target of the run, or each other. Checks
+/// `outputs`, those of the plan, and the file of `FATHOM_RESULT`. The other tools overwrite such
+/// files.
 ///
 /// # Errors
 /// A sentence about the output that cannot be written.
@@ -188,14 +189,17 @@ fn check_outputs(outputs: &[(&str, &Path)], inputs: &[PathBuf], plan: &Plan) -> 
         .flat_map(|worker| &worker.streams)
         .filter_map(|stream| stream.replay.as_ref());
     let traces: Vec<&Path> = replays.map(|replay| Path::new(&replay.trace)).collect();
-    for (role, path) in all {
+    let all: Vec<_> = all.collect();
+    for (number, (role, path)) in all.iter().copied().enumerate() {
         let mut read = inputs.iter().map(|input| &**input).chain(traces.iter().copied());
         let is_input = read.any(|input| is_same_file(path, input));
         let mut targets = plan.targets.iter().filter(|target| target.kind == TargetKind::Path);
-        let what = match is_input {
-            true => "also an input",
-            false if targets.any(|target| is_same_file(path, Path::new(&target.path))) => "a target of the test",
-            false => continue,
+        let other = all[..number].iter().find(|(_, other)| is_same_file(path, other));
+        let what = match (is_input, other) {
+            (true, _) => "also an input".to_owned(),
+            _ if targets.any(|target| is_same_file(path, Path::new(&target.path))) => "a target of the test".into(),
+            (false, Some((other, _))) => format!("also the file of {other}"),
+            (false, None) => continue,
         };
         return Err(format!("cannot write {role} to {}: it is {what}", path.display()));
     }

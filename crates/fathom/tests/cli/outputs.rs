@@ -351,13 +351,21 @@ fn an_output_of_a_drop_in_replaces_no_input_and_no_target() {
     let at = |name: &str| folder.path().join(name);
     let jobs = "[a]\nfilename=data\nsize=1m\nrw=read\n";
     let vdbench = "sd=sd1,lun=data,size=1m\nwd=wd1,sd=sd1\nrd=rd1,wd=wd1,elapsed=2,interval=1,iorate=10\n";
-    let kept = [("a.fio", jobs), ("x.xml", "<Profile/>"), ("v.txt", vdbench)];
+    let kept = [
+        ("a.fio", jobs),
+        ("j_bw.1.log", jobs),
+        ("x.xml", "<Profile/>"),
+        ("v.txt", vdbench),
+    ];
     for (name, text) in kept {
         fs::write(at(name), text).unwrap();
     }
     fs::write(at("data"), vec![7; 1 << 20]).unwrap();
     fs::hard_link(at("a.fio"), at("hard.fio")).unwrap();
     std::os::unix::fs::symlink("data", at("link")).unwrap();
+    for log in ["null_bw.1.log", "null-write_bw.log"] {
+        std::os::unix::fs::symlink("/dev/null", at(log)).unwrap();
+    }
     let check = |line: &str, result: &str, code, part: &str| {
         let mut command = command(&split_words(line));
         if !result.is_empty() {
@@ -380,6 +388,25 @@ fn an_output_of_a_drop_in_replaces_no_input_and_no_target() {
         ("fio --output=link a.fio", target),
         ("fio --status-interval=1 --output=link a.fio", target),
         ("fio a.fio --write_iolog=data", target),
+        ("fio a.fio --trigger-file=a.fio", input),
+        // Logs have their names from the job.
+        ("fio j_bw.1.log --write_bw_log=j", input),
+        (
+            "fio --name=j --filename=t_bw.1.log --size=8k --rw=write --write_bw_log=t",
+            target,
+        ),
+        (
+            "fio --name=j --filename=t --size=8k --rw=write --write_bw_log=b --output=b_bw.1.log",
+            "also the file of --output",
+        ),
+        (
+            "fio --name=j --filename=t --size=8k --rw=write --write_bw_log=null",
+            "it is not a regular file",
+        ),
+        (
+            "fio --name=j --filename=t --size=8k --rw=write --bandwidth-log=null",
+            "it is not a regular file",
+        ),
     ] {
         check(line, "", 1, part);
     }

@@ -79,7 +79,7 @@ pub(super) fn execute(session: &Session, program: &str, parts: &[Part]) -> ExitC
         inputs: &inputs,
     };
     // The targets are on other hosts.
-    if let Err(line) = files.check(&Plan::default()) {
+    if let Err(line) = files.check(&Plan::default(), &[]) {
         print_stderr(&[line]);
         return ExitCode::from(FAILED);
     }

@@ -1,14 +1,15 @@
 //! Writes the logs of jobs: bandwidth, operations per second, latencies, histograms.
 
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use dialects::fio::options::logs::WindowValue as Value;
 use dialects::fio::options::typed::LogName;
 use dialects::fio::{Job, Jobs};
-use model::Nanos;
 use model::plan::Plan;
 use model::results::Results;
-use report::formats::fio::logs::{LogRequest, WindowValue};
+use model::{Direction, Nanos};
+use report::formats::fio::logs::{LogRequest, WindowValue, total_file_name};
 use tempfile::TempDir;
 
 /// The requested logs, and a temporary folder for records of single operations.
@@ -50,6 +51,25 @@ impl Logs {
             total: jobs.flags.bandwidth_log.clone(),
             _operations: operations,
         })
+    }
+
+    /// Paths of the logs that [`Logs::write`] writes for a plan.
+    ///
+    /// # Errors
+    /// The message, if a path is a directory, device or pipe, which a log would replace.
+    pub(super) fn paths(&self, plan: &Plan) -> Result<BTreeSet<PathBuf>, String> {
+        let of_jobs = report::formats::fio::logs::names(plan, &self.requests).into_iter();
+        let totals = self.total.iter();
+        let totals = totals.flat_map(|prefix| Direction::ALL.map(|direction| total_file_name(prefix, direction)));
+        let paths: BTreeSet<_> = of_jobs.chain(totals).map(PathBuf::from).collect();
+        let is_special = |path: &&PathBuf| path.metadata().is_ok_and(|meta| !meta.is_file());
+        match paths.iter().find(is_special) {
+            Some(path) => Err(format!(
+                "fio: cannot write a log to {}: it is not a regular file",
+                path.display()
+            )),
+            None => Ok(paths),
+        }
     }
 
     /// Writes the logs into the working directory: all logs of jobs, or none.

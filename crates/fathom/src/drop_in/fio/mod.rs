@@ -66,7 +66,7 @@ pub fn execute(session: &Session, skip: usize) -> ExitCode {
         output: file.as_deref(),
         inputs: &env.inputs,
     };
-    if let Err(line) = files.check(&Plan::default()) {
+    if let Err(line) = files.check(&Plan::default(), &[]) {
         print_stderr(&[line]);
         return ExitCode::from(FAILED);
     }
@@ -207,12 +207,14 @@ struct Files<'a> {
 }
 
 impl Files<'_> {
-    /// Refuses outputs that would replace an input, or a target of the plan.
+    /// Refuses `--output` and `others` if they would replace an input, a target of the plan or
+    /// each other.
     ///
     /// # Errors
     /// The line that refuses an output.
-    fn check(self, plan: &Plan) -> Result<(), String> {
-        let outputs: Vec<_> = self.output.map(|path| ("--output", path)).into_iter().collect();
+    fn check(self, plan: &Plan, others: &[(&str, &Path)]) -> Result<(), String> {
+        let output = self.output.map(|path| ("--output", path));
+        let outputs: Vec<_> = output.into_iter().chain(others.iter().copied()).collect();
         check_outputs(&outputs, self.inputs, plan).map_err(|line| format!("fio: {line}"))
     }
 }
@@ -235,6 +237,14 @@ fn run(session: &Session, (jobs, started): (&Jobs, Instant), files: Files<'_>, o
     if jobs.flags.merge_blktrace_only {
         return 0;
     }
+    // fio removes the file of the trigger.
+    let trigger = jobs.flags.trigger_file.as_deref().map(Path::new);
+    let trigger = trigger.map(|path| ("--trigger-file", path));
+    if let Err(line) = files.check(&Plan::default(), trigger.as_slice()) {
+        output.discard();
+        output.print_complaint(&line);
+        return FAILED;
+    }
     let mut prepared = match prepare(session, jobs, banners.concat(), started) {
         Ok(prepared) => prepared,
         Err(lines) => {
@@ -243,7 +253,11 @@ fn run(session: &Session, (jobs, started): (&Jobs, Instant), files: Files<'_>, o
         }
     };
     let plan = &prepared.plan;
-    if let Err(line) = files.check(plan) {
+    let checked = prepared.logs.paths(plan).and_then(|logs| {
+        let logs: Vec<_> = logs.iter().map(|path| ("a log", &**path)).collect();
+        files.check(plan, &logs)
+    });
+    if let Err(line) = checked {
         output.discard();
         output.print_complaint(&line);
         return FAILED;

@@ -36,7 +36,7 @@ mod totals;
 
 use std::io::{self, Write};
 
-use model::plan::{Job, LatencyPoints, Priority, PriorityClass, Worker};
+use model::plan::{Job, LatencyPoints, Plan, Priority, PriorityClass, Worker};
 use model::results::{JobResults, Results, WorkerResults};
 use model::{Direction, Nanos};
 
@@ -218,28 +218,33 @@ struct Source<'a> {
     epoch_ms: u64,
 }
 
-/// Lists the log files of all workers, in plan order. `requests` has an entry for each job of the
-/// plan, over all steps.
-pub fn files<'a>(results: &'a Results, requests: &'a [Option<LogRequest>]) -> Vec<LogFile<'a>> {
-    let mut files = Vec::new();
+/// A log that a plan writes.
+struct PlannedLog<'a> {
+    name: String,
+    kind: LogKind,
+    request: &'a LogRequest,
+    job: usize,
+    planned: &'a Job,
+    /// Number of the worker in its job.
+    worker: usize,
+}
+
+/// Names of the log files that [`files`] lists.
+pub fn names(plan: &Plan, requests: &[Option<LogRequest>]) -> Vec<String> {
+    let planned = planned_logs(plan, requests).into_iter();
+    planned.map(|log| log.name).collect()
+}
+
+fn planned_logs<'a>(plan: &'a Plan, requests: &'a [Option<LogRequest>]) -> Vec<PlannedLog<'a>> {
+    let mut logs = Vec::new();
     // fio numbers the workers of all jobs consecutively, from 1.
     let mut running_number = 0;
-    for (job, ((step, index), plan)) in results.plan.jobs().enumerate() {
-        let found = results.steps.get(step).and_then(|step| step.jobs.get(index));
-        let enabled = JobSettings::for_job(&results.plan, job).enabled;
-        for number in 0..plan.workers.len() {
+    for (job, (_, planned)) in plan.jobs().enumerate() {
+        let enabled = JobSettings::for_job(plan, job).enabled;
+        for worker in 0..planned.workers.len() {
             running_number += 1;
             let Some(Some(request)) = requests.get(job) else {
                 continue;
-            };
-            let source = Source {
-                job: plan,
-                found,
-                number,
-                epoch_ms: match request.clock_ahead_ns {
-                    Some(ahead) => epoch_ms(results, found.and_then(|found| found.workers.get(number)), ahead),
-                    None => 0,
-                },
             };
             for kind in LogKind::ALL {
                 let disabled = match kind {
@@ -253,22 +258,52 @@ pub fn files<'a>(results: &'a Results, requests: &'a [Option<LogRequest>]) -> Ve
                 };
                 let part = kind.file_name_part();
                 let end = if request.compressed { "log.fz" } else { "log" };
-                files.push(LogFile {
+                logs.push(PlannedLog {
                     name: match request.per_job {
                         true => format!("{prefix}_{part}.{running_number}.{end}"),
                         false => format!("{prefix}_{part}.{end}"),
                     },
-                    appended: !request.per_job,
-                    compressed: request.compressed,
                     kind,
-                    job,
                     request,
-                    source,
+                    job,
+                    planned,
+                    worker,
                 });
             }
         }
     }
-    files
+    logs
+}
+
+/// Lists the log files of all workers, in plan order. `requests` has an entry for each job of the
+/// plan, over all steps.
+pub fn files<'a>(results: &'a Results, requests: &'a [Option<LogRequest>]) -> Vec<LogFile<'a>> {
+    let positions: Vec<(usize, usize)> = results.plan.jobs().map(|(position, _)| position).collect();
+    let log_file = |log: PlannedLog<'a>| {
+        let (step, index) = positions[log.job];
+        let found = results.steps.get(step).and_then(|step| step.jobs.get(index));
+        LogFile {
+            name: log.name,
+            appended: !log.request.per_job,
+            compressed: log.request.compressed,
+            kind: log.kind,
+            job: log.job,
+            request: log.request,
+            source: Source {
+                job: log.planned,
+                found,
+                number: log.worker,
+                epoch_ms: match log.request.clock_ahead_ns {
+                    Some(ahead) => epoch_ms(results, found.and_then(|found| found.workers.get(log.worker)), ahead),
+                    None => 0,
+                },
+            },
+        }
+    };
+    planned_logs(&results.plan, requests)
+        .into_iter()
+        .map(log_file)
+        .collect()
 }
 
 /// Start of a worker's measurement, in milliseconds since the epoch, on a clock that is `ahead_ns`
