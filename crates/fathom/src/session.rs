@@ -163,11 +163,12 @@ impl<'a> Execution<'a> {
     /// [`RunError`] if nothing could be measured.
     pub fn run(self, watcher: &mut dyn FnMut(Event)) -> Result<Results, RunError> {
         let Session { process, fleet, .. } = self.session;
-        let context =
-            RunContext::new(process.clock(), process.interrupt_flag(), self.permissions).with_hooks(self.hooks);
         // This may fail, so it comes before the measurement: a later failure would lose the
         // results.
         let equivalents = equivalents(&self.plan);
+        // Calibrates the clock as late as possible, because it spins until 2 ms after the start.
+        let context =
+            RunContext::new(process.clock(), process.interrupt_flag(), self.permissions).with_hooks(self.hooks);
         // Intervals outside the measured window are only published as events, so they are collected
         // here for reports.
         let mut outside: Vec<((u32, u32), PhaseInterval)> = Vec::new();

@@ -11,7 +11,7 @@ mod packed;
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use packed::PackedHistogram;
+use packed::{Merged, PackedBuckets};
 
 /// The number of bits below the leading one that select a bucket.
 pub const SUB_BITS: u32 = 7;
@@ -20,13 +20,16 @@ pub const BUCKETS: usize = 4352;
 /// Values from here on are counted in [`Histogram::overflow`].
 const LIMIT: u64 = 1 << 40;
 
-/// How often each latency occurred.
-#[derive(Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+/// How often each latency occurred. A copy is packed; counting a value unpacks it.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "SavedHistogram", into = "SavedHistogram")]
 #[schemars(with = "SavedHistogram")]
 pub struct Histogram {
-    /// One counter per bucket, and one for all values beyond the last.
-    counts: Box<[u64; BUCKETS + 1]>,
+    /// One counter per bucket, and one for all values beyond the last. Has no counters while the
+    /// histogram is empty or packed, so that counting needs no other check than that of the bucket.
+    counts: Box<[u64]>,
+    /// The buckets in use, if packed.
+    packed: PackedBuckets,
     n: u64,
     min: u64,
     max: u64,
@@ -34,14 +37,22 @@ pub struct Histogram {
     sum_squares: u128,
 }
 
-/// Copies only the buckets in use: the memory of the others stays unused in the copy too.
 impl Clone for Histogram {
     fn clone(&self) -> Self {
         let mut copy = Histogram::new();
-        copy.merge(self);
+        copy.merge_packed(self);
         copy
     }
 }
+
+impl PartialEq for Histogram {
+    fn eq(&self, other: &Self) -> bool {
+        let figures = |of: &Histogram| (of.n, of.min, of.max, of.sum, of.sum_squares);
+        figures(self) == figures(other) && self.buckets().eq(other.buckets())
+    }
+}
+
+impl Eq for Histogram {}
 
 impl Default for Histogram {
     fn default() -> Self {
@@ -81,20 +92,34 @@ pub fn bucket_high(bucket: usize) -> u64 {
 }
 
 impl Histogram {
-    /// An empty histogram. The kernel allocates its memory only where values are counted.
+    /// An empty histogram, without memory for buckets.
     pub fn new() -> Histogram {
-        // Convert from a vector, because a boxed array would first be built on the stack.
-        let counts = vec![0; BUCKETS + 1]
-            .into_boxed_slice()
-            .try_into()
-            .expect("the vector has that length");
         Histogram {
-            counts,
+            counts: Box::default(),
+            packed: PackedBuckets::default(),
             n: 0,
             min: u64::MAX,
             max: 0,
             sum: 0,
             sum_squares: 0,
+        }
+    }
+
+    /// An empty histogram that counts without allocating. The kernel provides memory only where
+    /// values are counted.
+    pub fn ready() -> Histogram {
+        let mut histogram = Histogram::new();
+        histogram.unpack();
+        histogram
+    }
+
+    /// A packed histogram of `times` zeros.
+    pub fn zeros(times: u64) -> Histogram {
+        Histogram {
+            packed: PackedBuckets::new([(0, times)].into_iter()),
+            n: times,
+            min: 0,
+            ..Histogram::new()
         }
     }
 
@@ -107,8 +132,8 @@ impl Histogram {
     /// Counts a value that occurred `times` times.
     #[inline(always)]
     pub fn record_times(&mut self, value: u64, times: u64) {
-        let Some(count) = self.counts[..BUCKETS].get_mut(bucket_below_limit(value)) else {
-            return self.record_huge(value, times);
+        let Some(count) = self.counts.get_mut(bucket_below_limit(value)) else {
+            return self.record_rare(value, times);
         };
         *count += times;
         self.n += times;
@@ -119,15 +144,16 @@ impl Histogram {
         if value > self.max {
             self.max = value;
         }
-        // The product of values below 2^40 × 2^24 fits, so each sum needs one multiplication.
+        // The product of values below 2^41 × 2^23 fits, so each sum needs one multiplication.
         let product = value * times;
         self.sum += u128::from(product);
         self.sum_squares += u128::from(product) * u128::from(value);
     }
 
+    /// Counts a value beyond the last bucket, or in a histogram without counters.
     #[cold]
-    fn record_huge(&mut self, value: u64, times: u64) {
-        self.counts[BUCKETS] += times;
+    fn record_rare(&mut self, value: u64, times: u64) {
+        self.unpack()[bucket_of(value)] += times;
         self.n += times;
         self.min = self.min.min(value);
         self.max = self.max.max(value);
@@ -138,21 +164,68 @@ impl Histogram {
             .saturating_add(product.saturating_mul(u128::from(value)));
     }
 
-    /// Adds the values of `other`.
+    /// Adds the values of `other`. Merged into an empty histogram, they are packed.
     pub fn merge(&mut self, other: &Histogram) {
+        if self.counts.is_empty() && self.n == 0 {
+            return self.merge_packed(other);
+        }
         if other.n == 0 {
             return;
         }
-        // Touch only the buckets in use, so that a sparse histogram stays small in memory.
-        let range = bucket_of(other.min)..=bucket_of(other.max);
-        for (mine, theirs) in self.counts[range.clone()].iter_mut().zip(&other.counts[range]) {
+        let used = other.used();
+        let counts = self.unpack();
+        for (mine, theirs) in counts[used.clone()].iter_mut().zip(&other.counts[used]) {
             *mine += theirs;
         }
+        for (bucket, count) in other.packed.buckets() {
+            counts[bucket] += count;
+        }
+        self.add_sums(other);
+    }
+
+    /// Adds the values of `other` and packs the result.
+    pub fn merge_packed(&mut self, other: &Histogram) {
+        if other.n == 0 {
+            return;
+        }
+        self.packed = PackedBuckets::new(Merged::new(self.buckets(), other.buckets()));
+        self.counts = Box::default();
+        self.add_sums(other);
+    }
+
+    fn add_sums(&mut self, other: &Histogram) {
         self.n += other.n;
         self.min = self.min.min(other.min);
         self.max = self.max.max(other.max);
         self.sum += other.sum;
-        self.sum_squares += other.sum_squares;
+        self.sum_squares = self.sum_squares.saturating_add(other.sum_squares);
+    }
+
+    /// Keeps only the buckets in use, which take a few hundred bytes instead of 34 KiB.
+    pub fn pack(&mut self) {
+        if !self.counts.is_empty() {
+            self.packed = PackedBuckets::new(self.buckets());
+            self.counts = Box::default();
+        }
+    }
+
+    /// The counters, allocated and unpacked if they were not.
+    fn unpack(&mut self) -> &mut [u64] {
+        if self.counts.is_empty() {
+            self.counts = vec![0; BUCKETS + 1].into();
+            for (bucket, count) in std::mem::take(&mut self.packed).buckets() {
+                self.counts[bucket] = count;
+            }
+        }
+        &mut self.counts
+    }
+
+    /// The range of counters in use. Others are not touched, so that they need no memory.
+    fn used(&self) -> std::ops::Range<usize> {
+        match self.counts.is_empty() || self.n == 0 {
+            true => 0..0,
+            false => bucket_of(self.min)..bucket_of(self.max) + 1,
+        }
     }
 
     /// Removes and returns the minimum and maximum, so that the caller can find those of the next
@@ -172,10 +245,9 @@ impl Histogram {
 
     /// Empties the histogram. Touches only buckets between the smallest and largest value.
     pub fn clear(&mut self) {
-        if self.n > 0 {
-            let (low, high) = (bucket_of(self.min), bucket_of(self.max));
-            self.counts[low..=high].fill(0);
-        }
+        let used = self.used();
+        self.counts[used].fill(0);
+        self.packed = PackedBuckets::default();
         (self.n, self.min, self.max, self.sum, self.sum_squares) = (0, u64::MAX, 0, 0, 0);
     }
 
@@ -211,7 +283,7 @@ impl Histogram {
 
     /// Values of 2^40 ns and more.
     pub fn overflow(&self) -> u64 {
-        self.counts[BUCKETS]
+        self.count_in(BUCKETS)
     }
 
     /// The arithmetic mean; 0 if empty.
@@ -264,11 +336,11 @@ impl Histogram {
         }
         let rank = rank.clamp(1, self.n);
         let mut seen = 0;
-        let (low, high) = (bucket_of(self.min), bucket_of(self.max));
-        (low..=high).find(|bucket| {
-            seen += self.counts[*bucket];
+        let found = self.buckets().find(|(_, count)| {
+            seen += count;
             seen >= rank
-        })
+        });
+        found.map(|(bucket, _)| bucket)
     }
 
     /// The value of a rank: the middle of its bucket, clamped to the minimum and maximum; 0 if
@@ -292,22 +364,24 @@ impl Histogram {
     /// Non-empty buckets with their counts, ascending; the last may be [`BUCKETS`] for the
     /// overflow.
     pub fn buckets(&self) -> impl Iterator<Item = (usize, u64)> {
-        self.counts
-            .iter()
-            .enumerate()
-            .filter(|(_, count)| **count > 0)
-            .map(|(bucket, count)| (bucket, *count))
+        let used = self.used();
+        let counts = used.clone().zip(self.counts[used].iter().copied());
+        counts.filter(|(_, count)| *count > 0).chain(self.packed.buckets())
     }
 
     /// The number of values in a bucket; [`BUCKETS`] is the overflow.
     #[inline]
     pub fn count_in(&self, bucket: usize) -> u64 {
-        self.counts[bucket]
+        let packed = || self.packed.buckets().find(|(used, _)| *used == bucket);
+        let count = self.counts.get(bucket).copied();
+        count.unwrap_or_else(|| packed().map_or(0, |(_, count)| count))
     }
 
     /// The number of values in buckets up to and including that of `value`.
     pub fn count_up_to(&self, value: u64) -> u64 {
-        self.counts[..=bucket_of(value)].iter().sum()
+        let last = bucket_of(value);
+        let up_to = self.buckets().take_while(|(bucket, _)| *bucket <= last);
+        up_to.map(|(_, count)| count).sum()
     }
 }
 
@@ -371,16 +445,13 @@ impl TryFrom<SavedHistogram> for Histogram {
             let number = text.parse::<u128>().ok().filter(|number| *number <= MAX_SUM);
             number.ok_or_else(|| format!("`{text}` is not a whole number of at most 2^108"))
         };
-        let mut histogram = Histogram::new();
+        let mut counts = vec![0u64; BUCKETS + 1];
         for (bucket, count) in &saved.buckets {
-            let slot = histogram.counts.get_mut(*bucket as usize);
+            let slot = counts.get_mut(*bucket as usize);
             let slot = slot.ok_or_else(|| format!("there is no histogram bucket {bucket}"))?;
             *slot = slot.saturating_add(*count);
         }
-        let counted = histogram
-            .counts
-            .iter()
-            .fold(0u64, |sum, count| sum.saturating_add(*count));
+        let counted = counts.iter().fold(0u64, |sum, count| sum.saturating_add(*count));
         if counted > MAX_COUNT {
             return Err(format!("a histogram of {counted} values, more than 2^44"));
         }
@@ -390,12 +461,16 @@ impl TryFrom<SavedHistogram> for Histogram {
                 saved.n
             ));
         }
-        histogram.n = saved.n;
-        histogram.min = if saved.n == 0 { u64::MAX } else { saved.min_ns };
-        histogram.max = saved.max_ns;
-        histogram.sum = number(&saved.sum_ns)?;
-        histogram.sum_squares = number(&saved.sum_squares_ns2)?;
-        Ok(histogram)
+        let used = counts.into_iter().enumerate().filter(|(_, count)| *count > 0);
+        Ok(Histogram {
+            counts: Box::default(),
+            packed: PackedBuckets::new(used),
+            n: saved.n,
+            min: if saved.n == 0 { u64::MAX } else { saved.min_ns },
+            max: saved.max_ns,
+            sum: number(&saved.sum_ns)?,
+            sum_squares: number(&saved.sum_squares_ns2)?,
+        })
     }
 }
 

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use model::event::{Counts, FileOperationInterval, Interval, Phase, TargetInterval};
-use model::histogram::{Histogram, PackedHistogram};
+use model::histogram::Histogram;
 use model::plan::{Grid, GridScope, Job, Windows};
 use model::results::{
     DirectionResults, Distribution, FileOperationResults, IntervalHistogram, Point, PriorityResults, Series,
@@ -75,10 +75,12 @@ struct Received {
 /// Phase, epoch, and number of the interval in its phase.
 type IntervalKey = (Phase, u32, u64);
 
+/// The histograms are packed: with many workers they are most of the memory of a run.
 #[derive(Clone, Debug, Default)]
 struct CellTotal {
+    /// Without the latencies in `immediate`.
     results: DirectionResults,
-    has_counted: bool,
+    immediate: Histogram,
     lifetime: Counts,
 }
 
@@ -131,9 +133,9 @@ impl Gather {
             inbox: None,
             keys: Vec::new(),
             cells: Vec::new(),
-            depth: Distribution::ready(),
-            submitted: Distribution::ready(),
-            completed: Distribution::ready(),
+            depth: Distribution::default(),
+            submitted: Distribution::default(),
+            completed: Distribution::default(),
             waits: Waits::default(),
             windows: plan
                 .windows
@@ -172,11 +174,13 @@ impl Gather {
     /// Receives all available recorders. Return them with [`Gather::release`] after the rules have
     /// seen the intervals.
     pub(crate) fn drain(&mut self) {
-        for worker in 0..self.workers.len() {
-            while let Some(recorder) = self.workers[worker].inbox.as_mut().and_then(Inbox::take) {
-                self.absorb(worker, &recorder);
-                self.held.push((worker, recorder));
-            }
+        (0..self.workers.len()).for_each(|worker| self.drain_worker(worker));
+    }
+
+    fn drain_worker(&mut self, worker: usize) {
+        while let Some(recorder) = self.workers[worker].inbox.as_mut().and_then(Inbox::take) {
+            self.absorb(worker, &recorder);
+            self.held.push((worker, recorder));
         }
     }
 
@@ -191,7 +195,7 @@ impl Gather {
 
     /// Records that the worker has ended and will send nothing more.
     pub(crate) fn mark_ended(&mut self, worker: usize) {
-        self.drain();
+        self.drain_worker(worker);
         self.workers[worker].ended = true;
         // Free its memory, which is no longer needed.
         self.workers[worker].inbox = None;
@@ -264,12 +268,11 @@ impl Gather {
         self.histograms.clear();
         self.seconds.clear();
         for worker in &mut self.workers {
-            // Usually nothing has been counted yet, so reuse the memory.
-            for total in worker.cells.iter_mut().filter(|total| total.has_counted) {
-                (total.results, total.has_counted) = (DirectionResults::default(), false);
+            for total in &mut worker.cells {
+                (total.results, total.immediate) = (DirectionResults::default(), Histogram::new());
             }
             for distribution in [&mut worker.depth, &mut worker.submitted, &mut worker.completed] {
-                *distribution = Distribution::ready();
+                *distribution = Distribution::default();
             }
             (worker.waits, worker.usage) = (Waits::default(), Usage::default());
             for series in &mut worker.windows {
@@ -281,24 +284,19 @@ impl Gather {
     fn add_totals(&mut self, worker: usize, recorder: &Recorder) {
         let received = &mut self.workers[worker];
         for (total, cell) in received.cells.iter_mut().zip(&recorder.cells) {
-            total.has_counted = true;
             let results = &mut total.results;
             results.operations += cell.operations();
             results.bytes.0 += cell.bytes;
             results.short += cell.short;
             results.errors += cell.errors;
             results.first_error = results.first_error.or(cell.first_error);
-            results.submission.merge(&cell.submission);
-            if !cell.immediate.is_empty() {
-                results.submission.record_times(0, cell.immediate.n());
-            }
-            results.completion.merge(&cell.completion);
-            results.completion.merge(&cell.immediate);
-            results.total.merge(&cell.total);
-            results.total.merge(&cell.immediate);
+            results.submission.merge_packed(&cell.submission);
+            results.completion.merge_packed(&cell.completion);
+            results.total.merge_packed(&cell.total);
+            total.immediate.merge_packed(&cell.immediate);
             if let Some(paced) = &cell.paced {
-                results.schedule_delay.get_or_insert_default().merge(&paced.0);
-                results.response.get_or_insert_default().merge(&paced.1);
+                results.schedule_delay.get_or_insert_default().merge_packed(&paced.0);
+                results.response.get_or_insert_default().merge_packed(&paced.1);
             }
         }
         received.depth.merge(&recorder.depth);
@@ -404,7 +402,7 @@ impl Gather {
         let histogram = IntervalHistogram {
             start_ns: slice.start,
             length_ns: slice.length,
-            latency: slice.latency.map(|found| found.as_ref().map(PackedHistogram::from)),
+            latency: slice.latency.clone(),
         };
         match self.histograms.entry(number) {
             Entry::Vacant(place) => _ = place.insert(histogram),
@@ -496,6 +494,11 @@ impl Gather {
     pub(crate) fn take_series(&mut self, plan: &Job, measured: Nanos) -> Vec<Series> {
         let mut all = std::mem::take(&mut self.series);
         let mut series = Vec::new();
+        let streams = plan.workers.iter().flat_map(|worker| &worker.streams);
+        let mut occurs = PerDirection::<bool>::default();
+        for (stream, direction) in streams.flat_map(|stream| Direction::ALL.map(|direction| (stream, direction))) {
+            occurs[direction] |= stream.mix.includes(direction);
+        }
         for (index, grid) in self.grids.iter().enumerate() {
             let intervals = measured.0.div_ceil(grid.length_ns.0) as usize;
             let keys: Vec<Option<(u32, u32)>> = match grid.scope {
@@ -509,16 +512,9 @@ impl Gather {
             };
             for of in keys {
                 let mut points = all.remove(&(index, of)).unwrap_or_default();
-                for direction in Direction::ALL {
-                    let occurs = plan
-                        .workers
-                        .iter()
-                        .flat_map(|w| &w.streams)
-                        .any(|s| s.mix.includes(direction));
-                    if occurs {
-                        let of_direction = &mut points[direction];
-                        of_direction.resize(intervals.max(of_direction.len()), Point::default());
-                    }
+                for direction in Direction::ALL.into_iter().filter(|direction| occurs[*direction]) {
+                    let of_direction = &mut points[direction];
+                    of_direction.resize(intervals.max(of_direction.len()), Point::default());
                 }
                 series.push(Series::new(grid.length_ns, of, points));
             }
@@ -594,6 +590,17 @@ fn empty_windows(worker: usize, windows: &Windows) -> WindowSeries {
     }
 }
 
+impl CellTotal {
+    /// Operations that were issued when queued have a submission latency of zero.
+    fn into_results(mut self) -> DirectionResults {
+        let results = &mut self.results;
+        results.submission.merge_packed(&Histogram::zeros(self.immediate.n()));
+        results.completion.merge_packed(&self.immediate);
+        results.total.merge_packed(&self.immediate);
+        self.results
+    }
+}
+
 impl Received {
     /// A copy without the inbox and the windows.
     fn copy(&self) -> Received {
@@ -637,10 +644,11 @@ impl Received {
             .collect();
         for (key, cell) in self.keys.iter().zip(self.cells) {
             let stream = &mut streams[key.stream as usize];
+            let (lifetime, results) = (cell.lifetime, cell.into_results());
             match key.kind {
                 CellKind::Moves(direction) => {
-                    stream.lifetime[direction] = cell.lifetime;
-                    stream.directions[direction] = Some(cell.results);
+                    stream.lifetime[direction] = lifetime;
+                    stream.directions[direction] = Some(results);
                 }
                 CellKind::Priority(direction, number) => {
                     let of_direction = stream.directions[direction].get_or_insert_default();
@@ -648,19 +656,16 @@ impl Received {
                         class: (number >> 13) as u8,
                         level: (number & 7) as u8,
                         hint: number >> 3 & 0x3ff,
-                        operations: cell.results.operations,
-                        completion: cell.results.completion,
-                        total: cell.results.total,
+                        operations: results.operations,
+                        completion: results.completion,
+                        total: results.total,
                     });
                 }
-                CellKind::FileOperation(kind) => stream.files.push(FileOperationResults {
-                    kind,
-                    results: cell.results,
-                }),
+                CellKind::FileOperation(kind) => stream.files.push(FileOperationResults { kind, results }),
                 CellKind::Sync | CellKind::Connection => {
                     let results = Some(SyncResults {
-                        operations: cell.results.operations,
-                        latency: cell.results.total,
+                        operations: results.operations,
+                        latency: results.total,
                     });
                     match key.kind {
                         CellKind::Sync => stream.sync = results,

@@ -2,7 +2,7 @@
 //! just broken. The method depends on the data: interval histograms, an interval series, a
 //! deviation, or the bare figure.
 
-use model::histogram::PackedHistogram;
+use model::histogram::Histogram;
 use model::observation::{Flow, Latency, Observation};
 use model::results::IntervalHistogram;
 use model::stats::{batch_means, normal_cdf, quantile_interval, rank_interval, student_cdf, student_quantile};
@@ -317,16 +317,15 @@ pub(super) fn lacks_split(observation: &Observation, direction: Option<Direction
 }
 
 /// Sum of the latencies and number of operations of an interval.
-fn sums(latency: &PerDirection<Option<PackedHistogram>>, direction: Option<Direction>) -> (f64, f64) {
-    let add =
-        |sum: (f64, f64), histogram: &PackedHistogram| (sum.0 + histogram.sum() as f64, sum.1 + histogram.n() as f64);
+fn sums(latency: &PerDirection<Option<Histogram>>, direction: Option<Direction>) -> (f64, f64) {
+    let add = |sum: (f64, f64), histogram: &Histogram| (sum.0 + histogram.sum() as f64, sum.1 + histogram.n() as f64);
     histograms_of(latency, direction).fold((0.0, 0.0), add)
 }
 
 pub(super) fn histograms_of(
-    latency: &PerDirection<Option<PackedHistogram>>,
+    latency: &PerDirection<Option<Histogram>>,
     direction: Option<Direction>,
-) -> impl Iterator<Item = &PackedHistogram> {
+) -> impl Iterator<Item = &Histogram> {
     let wanted = latency
         .iter()
         .filter(move |(of, _)| direction.is_none_or(|direction| direction == *of));

@@ -74,7 +74,7 @@ fn a_latency_that_undisturbed_seconds_exceed_is_a_failure() {
         .map(|second| IntervalHistogram {
             start_ns: Nanos::secs(second),
             length_ns: Nanos::secs(1),
-            latency: PerDirection::from_reads(Some((&slow).into())),
+            latency: PerDirection::from_reads(Some(slow.clone())),
         })
         .collect();
     let verdict = |disturbed: u64| {

@@ -435,7 +435,7 @@ fn clustered_slow_operations_make_a_percentile_less_certain() {
         IntervalHistogram {
             start_ns: Nanos::secs(second),
             length_ns: Nanos::secs(1),
-            latency: PerDirection::from_reads(Some((&histogram).into())),
+            latency: PerDirection::from_reads(Some(histogram)),
         }
     };
     let verdict = |slow: &dyn Fn(u64) -> u64| {
@@ -443,7 +443,7 @@ fn clustered_slow_operations_make_a_percentile_less_certain() {
         let mut all = Histogram::new();
         intervals
             .iter()
-            .for_each(|of| all.merge_packed(of.latency.read.as_ref().unwrap()));
+            .for_each(|of| all.merge(of.latency.read.as_ref().unwrap()));
         let mut observed = SeriesGenerator::new(1).observation(1000.0, 2000.0, 1.0, 60);
         observed.total.response = Latency::from_histogram(&all);
         let context = Context {

@@ -47,7 +47,7 @@ fn long_run(seconds: u64, jobs: usize) -> Results {
         IntervalHistogram {
             start_ns: Nanos::secs(second),
             length_ns: Nanos::secs(1),
-            latency: PerDirection::new(Some((&latency).into()), None, None),
+            latency: PerDirection::new(Some(latency), None, None),
         }
     };
     found.histograms = (0..seconds).map(interval).collect();

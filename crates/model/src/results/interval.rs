@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::JobResults;
 use crate::direction::{Direction, PerDirection};
 use crate::event::{Counts, Interval, Phase};
-use crate::histogram::PackedHistogram;
+use crate::histogram::Histogram;
 use crate::units::Nanos;
 
 /// An interval outside the measured window.
@@ -143,7 +143,7 @@ pub struct IntervalHistogram {
     /// Length.
     pub length_ns: Nanos,
     /// The histogram of each direction that had operations.
-    pub latency: PerDirection<Option<PackedHistogram>>,
+    pub latency: PerDirection<Option<Histogram>>,
 }
 
 impl IntervalHistogram {
@@ -152,7 +152,7 @@ impl IntervalHistogram {
         self.length_ns = self.length_ns.max(other.length_ns);
         for direction in Direction::ALL {
             match (&mut self.latency[direction], other.latency[direction].take()) {
-                (Some(mine), Some(theirs)) => mine.merge(&theirs),
+                (Some(mine), Some(theirs)) => mine.merge_packed(&theirs),
                 (mine @ None, theirs) => *mine = theirs,
                 (Some(_), None) => {}
             }

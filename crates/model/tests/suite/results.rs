@@ -7,7 +7,7 @@ use model::environment::{
 use model::event::{Counts, EndReason, Phase};
 use model::finding::{Finding, Severity};
 use model::fleet::{Gathering, Share};
-use model::histogram::{Histogram, PackedHistogram};
+use model::histogram::Histogram;
 use model::plan::{EngineKind, Plan, Stop, TargetId, Workload};
 use model::results::{
     ControlOutcome, DirectionResults, Distribution, EffectiveShare, EngineUsed, Failure, HostCoreUse, HostDeviceUse,
@@ -88,7 +88,7 @@ fn host(name: &str, operations: &[Done]) -> Results {
         });
         let mut latency = Histogram::new();
         latency.record(done.latency_ns);
-        let latency = PackedHistogram::from(&latency);
+        latency.pack();
         match &mut job.histograms[place].latency[done.direction] {
             Some(known) => known.merge(&latency),
             none => *none = Some(latency),

@@ -27,7 +27,7 @@ pub(super) fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
                         latency.n(),
                         series.map_or(Bytes(0), |series| bytes_in(series, interval, direction)),
                     );
-                    table.write_record(row(&place, &job.name, interval, direction, &counts, &latency.unpack()))?;
+                    table.write_record(row(&place, &job.name, interval, direction, &counts, latency))?;
                 }
             }
         }

@@ -37,7 +37,7 @@ use lifecycle::Lifecycle;
 
 pub(crate) use lifecycle::Ended;
 pub(crate) use outbox::{Inbox, create_mailbox};
-pub(crate) use recorder::{CellKey, CellKind, Recorder};
+pub(crate) use recorder::{CellKey, CellKind, Recorder, RecorderSetup};
 pub(crate) use setup::{Assignment, ReadyKind, ReadyTarget, buffer_bytes, set_up};
 
 /// A worker, ready to run.
@@ -80,7 +80,7 @@ impl Worker<'_> {
     }
 
     /// Issues I/O until the job is over. `start` is when it begins, on the clock of the engine.
-    pub(crate) fn run(mut self, start: Nanos) -> Ended {
+    pub(crate) fn run(mut self: Box<Self>, start: Nanos) -> Ended {
         let start = match &self.context.simulated {
             Some(worker) => worker.wait_for_turn().max(start),
             None => start,

@@ -7,8 +7,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use model::event::Phase;
 use rtrb::{Consumer, Producer, RingBuffer};
 
-use super::recorder::{CellKey, Recorder};
-use super::windows::WindowRoom;
+use super::recorder::{Recorder, RecorderSetup};
 
 /// Recorders of a worker: one in use, one on its way, one being read.
 const RECORDERS: usize = 3;
@@ -33,16 +32,12 @@ pub(crate) struct Inbox {
 }
 
 /// Creates both ends, and the recorder that the worker uses first.
-pub(crate) fn create_mailbox(
-    keys: &[CellKey],
-    (rows, windows): (usize, WindowRoom),
-    awaits_gatherer: bool,
-) -> (Box<Recorder>, Outbox, Inbox) {
+pub(crate) fn create_mailbox(setup: &RecorderSetup<'_>, awaits_gatherer: bool) -> (Box<Recorder>, Outbox, Inbox) {
     let (full_in, full_out) = RingBuffer::new(RECORDERS);
     let (mut empty_in, empty_out) = RingBuffer::new(RECORDERS);
     for _ in 1..RECORDERS {
         // The ring has room for all of them.
-        let _ = empty_in.push(Box::new(Recorder::new(keys, rows, windows)));
+        let _ = empty_in.push(Box::new(Recorder::new(setup)));
     }
     let phase = Arc::new(AtomicU8::new(Phase::Delay as u8));
     let outbox = Outbox {
@@ -52,7 +47,7 @@ pub(crate) fn create_mailbox(
         awaits_gatherer,
     };
     (
-        Box::new(Recorder::new(keys, rows, windows)),
+        Box::new(Recorder::new(setup)),
         outbox,
         Inbox {
             full: full_out,

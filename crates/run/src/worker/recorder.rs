@@ -66,8 +66,8 @@ pub(crate) struct Cell {
     pub(crate) errors: u64,
     pub(crate) first_error: Option<i32>,
     /// Completion latency of operations that were issued when queued. Their total latency is the
-    /// same, and their submission latency is zero. Synchronous engines have no others, which saves
-    /// two histograms.
+    /// same, and their submission latency is zero. Synchronous engines have no others, so that the
+    /// other histograms take no memory.
     pub(crate) immediate: Histogram,
     pub(crate) submission: Histogram,
     pub(crate) completion: Histogram,
@@ -106,6 +106,17 @@ pub(crate) struct Row {
     pub(crate) cell: u32,
     pub(crate) interval: u64,
     pub(crate) point: Point,
+}
+
+/// The contents of a worker's recorders.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RecorderSetup<'a> {
+    pub(crate) keys: &'a [CellKey],
+    /// The maximum number of rows of interval series.
+    pub(crate) rows: usize,
+    pub(crate) windows: WindowRoom,
+    /// Each operation is issued when queued, one at a time.
+    pub(crate) one_at_a_time: bool,
 }
 
 /// The counters of one worker over one interval.
@@ -168,15 +179,23 @@ impl Run {
 }
 
 impl Recorder {
-    /// An empty recorder with these cells, which holds up to `rows` rows of interval series.
-    pub(crate) fn new(keys: &[CellKey], rows: usize, windows: WindowRoom) -> Recorder {
+    /// An empty recorder.
+    pub(crate) fn new(setup: &RecorderSetup<'_>) -> Recorder {
+        let distribution = || match setup.one_at_a_time {
+            true => Distribution::default(),
+            false => Distribution::ready(),
+        };
         Recorder {
-            cells: keys.iter().map(Cell::new).collect(),
-            rows: Vec::with_capacity(rows),
-            windows: WindowRows::new(windows),
-            depth: Distribution::ready(),
-            submitted: Distribution::ready(),
-            completed: Distribution::ready(),
+            cells: setup
+                .keys
+                .iter()
+                .map(|key| Cell::new(key, setup.one_at_a_time))
+                .collect(),
+            rows: Vec::with_capacity(setup.rows),
+            windows: WindowRows::new(setup.windows),
+            depth: distribution(),
+            submitted: distribution(),
+            completed: distribution(),
             waits: Waits::default(),
             phase: Phase::WarmUp,
             epoch: 0,
@@ -299,14 +318,23 @@ impl Recorder {
 }
 
 impl Cell {
-    fn new(key: &CellKey) -> Cell {
+    fn new(key: &CellKey, one_at_a_time: bool) -> Cell {
+        // Only operations that wait between queueing and issue need the other histograms.
+        let histogram = || match one_at_a_time {
+            true => Histogram::new(),
+            false => Histogram::ready(),
+        };
         let mut cell = Cell {
+            immediate: Histogram::ready(),
+            submission: histogram(),
+            completion: histogram(),
+            total: histogram(),
             direction: match key.kind {
                 CellKind::Moves(direction) | CellKind::Priority(direction, _) => Some(direction),
                 CellKind::FileOperation(kind) => Some(kind.direction()),
                 CellKind::Sync | CellKind::Connection => None,
             },
-            paced: key.paced.then(|| Box::new((Histogram::new(), Histogram::new()))),
+            paced: key.paced.then(|| Box::new((Histogram::ready(), Histogram::ready()))),
             extremes: NO_EXTREMES,
             completion_in_series: key.completion_in_series,
             ..Cell::default()

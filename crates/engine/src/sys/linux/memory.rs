@@ -7,7 +7,7 @@ use std::ptr::null_mut;
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 
 /// Makes the allocator map blocks of 32 KiB and more separately, so that only touched pages use
-/// memory. A worker has about fifteen histograms of 34 KiB with few buckets in use; glibc would
+/// memory. A worker has three to twelve histograms of 34 KiB with few buckets in use; glibc would
 /// clear them on its heap.
 pub fn map_large_blocks() {
     // SAFETY: it affects only later allocations.

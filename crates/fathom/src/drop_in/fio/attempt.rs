@@ -103,9 +103,13 @@ fn execute(
     let execution = session.execution(partial.plan.clone(), &permissions).with_hooks(hooks);
     let outcome = execution.run(&mut |event: Event| {
         if let Event::Snapshot { step, last, results } = event {
-            partial_results.store(step as usize, *results);
+            // No partial report follows the end of the last step.
+            if last && step as usize + 1 == partial.plan.steps.len() {
+                return;
+            }
+            let whole = partial_results.store(step as usize, *results);
             if !last {
-                let mut results = partial_results.whole.clone();
+                let mut results = whole.clone();
                 status.clear();
                 actions.add_idleness(&mut results);
                 failures::number_as_fio(&mut results);
@@ -156,22 +160,33 @@ impl RunActions<'_> {
     }
 }
 
-/// The results of the steps so far.
-struct PartialResults {
-    whole: Results,
+/// The results of the steps so far. Absent until the first step reports, because most runs have
+/// one step and need none.
+struct PartialResults<'a> {
+    session: &'a Session,
+    plan: &'a Plan,
+    started_unix_ns: u64,
+    whole: Option<Results>,
 }
 
-impl PartialResults {
-    fn new(session: &Session, plan: &Plan) -> PartialResults {
+impl<'a> PartialResults<'a> {
+    fn new(session: &'a Session, plan: &'a Plan) -> PartialResults<'a> {
         PartialResults {
-            whole: ::run::nothing_measured(plan.clone(), &session.process.clock()),
+            session,
+            plan,
+            started_unix_ns: unix_now(),
+            whole: None,
         }
     }
 
-    /// Stores the partial results of a step.
-    fn store(&mut self, step: usize, results: StepResults) {
-        self.whole.steps[step] = results;
-        self.whole.hosts[0].ended_unix_ns = unix_now();
+    /// Stores the partial results of a step. Returns those of all steps.
+    fn store(&mut self, step: usize, results: StepResults) -> &Results {
+        let nothing = || ::run::nothing_measured(self.plan.clone(), &self.session.process.clock());
+        let whole = self.whole.get_or_insert_with(nothing);
+        whole.steps[step] = results;
+        whole.hosts[0].started_unix_ns = self.started_unix_ns;
+        whole.hosts[0].ended_unix_ns = unix_now();
+        whole
     }
 }
 

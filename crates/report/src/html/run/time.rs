@@ -219,7 +219,7 @@ pub(crate) fn columns(intervals: &[IntervalHistogram], max: usize) -> Vec<(Nanos
         for interval in some {
             for (_, found) in interval.latency.iter() {
                 if let Some(found) = found {
-                    sum.merge_packed(found);
+                    sum.merge(found);
                 }
             }
         }

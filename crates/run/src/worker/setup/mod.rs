@@ -26,7 +26,7 @@ use super::requests::Requests;
 use super::slots::{SlotPool, SlotTable};
 use super::stream::{LiveStream, flushes};
 use super::windows::WindowRoom;
-use super::{CellKey, CellKind, Context, Inbox, Worker, create_mailbox};
+use super::{CellKey, CellKind, Context, Inbox, RecorderSetup, Worker, create_mailbox};
 use crate::control::JobControl;
 use crate::control_groups::ControlGroups;
 use crate::file_claims::FileClaims;
@@ -38,10 +38,12 @@ use crate::sources::Sources;
 pub(crate) use engine::buffer_bytes;
 pub(super) use files::{Opened, OpenedStream, open_target};
 
-/// Spare rows of interval series per cell of a recorder. They are needed if an interval is merged
-/// with the next.
-const SPARE_ROWS: u64 = 128;
-/// The same for windows, which take more memory.
+/// A recorder has spare rows of interval series for this many more exchanges. They are needed if an
+/// interval is merged with the next.
+const SPARE_EXCHANGES: u64 = 8;
+/// The maximum number of spare rows of interval series per cell.
+const MAX_SPARE_ROWS: u64 = 128;
+/// Spare windows, which take more memory.
 const SPARE_WINDOWS: u64 = 16;
 
 /// The data from which a worker is set up.
@@ -103,8 +105,8 @@ pub(crate) enum ReadyKind {
 }
 
 /// Opens files and engine and sets everything up. Call it on the worker's own thread: rings belong
-/// to a thread.
-pub(crate) fn set_up<'plan>(assignment: &Assignment<'plan>) -> Result<(Worker<'plan>, Inbox), SetupError> {
+/// to a thread. The worker is boxed, because each move would touch more of the thread's stack.
+pub(crate) fn set_up<'plan>(assignment: &Assignment<'plan>) -> Result<(Box<Worker<'plan>>, Inbox), SetupError> {
     let plan = assignment.worker;
     thread::place(plan, assignment.control_groups)?;
     let pinned = thread::pin_memory(plan)?;
@@ -126,14 +128,18 @@ pub(crate) fn set_up<'plan>(assignment: &Assignment<'plan>) -> Result<(Worker<'p
     let mut engine = ::engine::open(setup)?;
     let pools = SlotPool::for_plan(plan, batches.slots, choice.one_at_a_time);
     streams::fill_buffers(&pools, &mut streams, plan, engine.as_mut());
-    let window_room = WindowRoom::new(&assignment.job.windows, keys.len(), assignment.interval, SPARE_WINDOWS);
-    let rows = keys.len() * rows_per_cell(assignment);
-    let (recorder, outbox, inbox) = create_mailbox(&keys, (rows, window_room), simulated.is_some());
+    let recorders = RecorderSetup {
+        keys: &keys,
+        rows: keys.len() * rows_per_cell(assignment),
+        windows: WindowRoom::new(&assignment.job.windows, keys.len(), assignment.interval, SPARE_WINDOWS),
+        one_at_a_time: choice.one_at_a_time,
+    };
+    let (recorder, outbox, inbox) = create_mailbox(&recorders, simulated.is_some());
     let paced = plan.streams.iter().any(|stream| stream.pacing != Pacing::Unpaced);
     let mut batch = Batch::new(batches.slots);
     // Waiting for a lock takes time that counts for no operation.
     batch.chained = choice.one_at_a_time && !holds_locks;
-    let worker = Worker {
+    let worker = Box::new(Worker {
         io: IoLoop {
             engine,
             batch,
@@ -180,7 +186,7 @@ pub(crate) fn set_up<'plan>(assignment: &Assignment<'plan>) -> Result<(Worker<'p
             engine_reason: choice.reason,
             map_bytes,
         },
-    };
+    });
     Ok((worker, inbox))
 }
 
@@ -321,11 +327,9 @@ fn byte_budget(assignment: &Assignment<'_>) -> u64 {
 
 /// Rows of interval series that end between two exchanges of recorders.
 fn rows_per_cell(assignment: &Assignment<'_>) -> usize {
-    let each = assignment
-        .grids
-        .iter()
-        .map(|length| assignment.interval.0 / length.0.max(1) + 2);
-    (each.sum::<u64>() + SPARE_ROWS) as usize
+    let ends = assignment.grids.iter();
+    let rows: u64 = ends.map(|length| assignment.interval.0 / length.0.max(1) + 2).sum();
+    (rows + (rows * SPARE_EXCHANGES).min(MAX_SPARE_ROWS)) as usize
 }
 
 impl ReadyTarget {
