@@ -8,7 +8,7 @@ use model::plan::{Control, Dialect};
 use serde_json::Value as Json;
 
 use super::parts::{self, optional};
-use super::{Pair, Place};
+use super::{Pair, StreamContext};
 use crate::convert::words;
 
 /// A row of the table.
@@ -52,7 +52,7 @@ pub(super) enum Check {
     /// A value, with a function that describes it.
     Value(fn(&Json) -> String),
     /// Words for a stream, given the original one. Equal words mean equal settings.
-    Words(fn(&Place<'_>, &Place<'_>) -> String),
+    Words(fn(&StreamContext<'_>, &StreamContext<'_>) -> String),
     /// Compares both, and returns words for the difference.
     Pair(fn(&Pair<'_>) -> Option<(String, String)>),
     /// Compared in [`super::compare`], for the whole plan.

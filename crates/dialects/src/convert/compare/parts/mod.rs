@@ -14,7 +14,7 @@ use model::plan::{
 use model::{Direction, PerDirection};
 
 use super::rows::Verdict::{self, Differs, Lost};
-use super::{Pair, Place, multiply_rounds};
+use super::{Pair, StreamContext, multiply_rounds};
 use crate::convert::words;
 
 pub(super) use targets::{
@@ -45,7 +45,7 @@ pub(super) fn optional<T>(value: &Option<T>, words: fn(&T) -> String) -> String 
     value.as_ref().map(words).unwrap_or_default()
 }
 
-pub(super) fn start_delay(at: &Place<'_>, _: &Place<'_>) -> String {
+pub(super) fn start_delay(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
     let delay = at.job.phases.start_delay;
     match delay.low_ns == delay.high_ns {
         true => words::time(delay.low_ns),
@@ -53,35 +53,35 @@ pub(super) fn start_delay(at: &Place<'_>, _: &Place<'_>) -> String {
     }
 }
 
-pub(super) fn bytes(at: &Place<'_>, _: &Place<'_>) -> String {
+pub(super) fn bytes(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
     optional(&effective_stop(at).bytes, |bytes| {
         format!("{} by each worker", words::size(bytes.0))
     })
 }
 
-pub(super) fn region_percent(at: &Place<'_>, _: &Place<'_>) -> String {
+pub(super) fn region_percent(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
     optional(&effective_stop(at).region_percent, |percent| {
         format!("{percent} % of the region")
     })
 }
 
-pub(super) fn operations(at: &Place<'_>, _: &Place<'_>) -> String {
+pub(super) fn operations(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
     optional(&effective_stop(at).operations, |count| {
         format!("{count} by each worker")
     })
 }
 
-pub(super) fn passes(at: &Place<'_>, _: &Place<'_>) -> String {
+pub(super) fn passes(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
     optional(&effective_stop(at).passes, u32::to_string)
 }
 
-pub(super) fn time(at: &Place<'_>, _: &Place<'_>) -> String {
+pub(super) fn time(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
     at.job.stop.after_ns.map_or("no time limit".into(), words::time)
 }
 
 /// The stop rules that take effect. A count has no effect if it repeats until the time is over;
 /// bytes or a share of the region have none if they equal the passes.
-fn effective_stop(at: &Place<'_>) -> Stop {
+fn effective_stop(at: &StreamContext<'_>) -> Stop {
     let mut stop = multiply_rounds(at.job.stop);
     if stop.repeat_until_time && stop.after_ns.is_some() {
         (stop.bytes, stop.region_percent, stop.operations, stop.passes) = (None, None, None, None);
@@ -102,13 +102,13 @@ fn effective_stop(at: &Place<'_>) -> Stop {
     stop
 }
 
-pub(super) fn after(at: &Place<'_>, _: &Place<'_>) -> String {
+pub(super) fn after(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
     let count = at.job.after.len();
     flag(count > 0, &format!("after {count} other jobs"))
 }
 
 /// True if a list has other jobs of the step.
-fn has_other_jobs(at: &Place<'_>, list: &[u32]) -> bool {
+fn has_other_jobs(at: &StreamContext<'_>, list: &[u32]) -> bool {
     let steps = at.plan.steps.iter();
     let own = steps.flat_map(|step| step.jobs.iter().enumerate());
     let own = own.into_iter().find(|(_, job)| std::ptr::eq(*job, at.job));
@@ -116,7 +116,7 @@ fn has_other_jobs(at: &Place<'_>, list: &[u32]) -> bool {
         .any(|other| own.is_none_or(|(own, _)| own != *other as usize))
 }
 
-pub(super) fn ends_jobs(at: &Place<'_>, _: &Place<'_>) -> String {
+pub(super) fn ends_jobs(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
     let ends = &at.job.ends_with;
     flag(
         has_other_jobs(at, &ends.jobs) || ends.plan_always,
@@ -124,12 +124,12 @@ pub(super) fn ends_jobs(at: &Place<'_>, _: &Place<'_>) -> String {
     )
 }
 
-pub(super) fn ends_workers(at: &Place<'_>, wanted: &Place<'_>) -> String {
+pub(super) fn ends_workers(at: &StreamContext<'_>, wanted: &StreamContext<'_>) -> String {
     let ends = at.job.ends_with.workers && wanted.job.workers.len() > 1;
     flag(ends, "the first worker that ends stops the others")
 }
 
-pub(super) fn failure(at: &Place<'_>, _: &Place<'_>) -> String {
+pub(super) fn failure(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
     let ends = &at.job.ends_with;
     let ends = [
         (has_other_jobs(at, &ends.on_failure), "other jobs"),
@@ -144,21 +144,21 @@ pub(super) fn failure(at: &Place<'_>, _: &Place<'_>) -> String {
 }
 
 /// Describes the control rules of a kind.
-pub(super) fn rules(at: &Place<'_>, is: fn(&Control) -> bool) -> String {
+pub(super) fn rules(at: &StreamContext<'_>, is: fn(&Control) -> bool) -> String {
     let rules = at.job.control.iter().filter(|rule| is(rule));
     rules.map(words::control).collect::<Vec<_>>().join("; ")
 }
 
-pub(super) fn windows(at: &Place<'_>, _: &Place<'_>) -> String {
+pub(super) fn windows(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
     flag(!at.job.windows.is_empty(), "latencies logged per window")
 }
 
-pub(super) fn poll_percent(at: &Place<'_>, _: &Place<'_>) -> String {
+pub(super) fn poll_percent(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
     let percent = at.worker.engine.poll_percent;
     flag(percent != 100, &format!("busy waiting for {percent} %"))
 }
 
-pub(super) fn stat_call(at: &Place<'_>, _: &Place<'_>) -> String {
+pub(super) fn stat_call(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
     match at.worker.engine.look {
         LookupCall::Stat => "stat",
         LookupCall::Lstat => "lstat",
@@ -167,7 +167,7 @@ pub(super) fn stat_call(at: &Place<'_>, _: &Place<'_>) -> String {
     .into()
 }
 
-pub(super) fn work(at: &Place<'_>, _: &Place<'_>) -> String {
+pub(super) fn work(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
     match at.worker.engine.work {
         None => String::new(),
         Some(CpuWork::Spin { time_ns }) => format!("a processor that spins for {}", words::time(time_ns)),
@@ -206,7 +206,7 @@ pub(super) fn engine_verdict(pair: &Pair<'_>) -> Verdict {
 }
 
 /// Memory-mapped operations run one after the other.
-pub(super) fn depth(at: &Place<'_>, wanted: &Place<'_>) -> String {
+pub(super) fn depth(at: &StreamContext<'_>, wanted: &StreamContext<'_>) -> String {
     if wanted.stream.cache.mapping.is_some() {
         return String::new();
     }
@@ -251,7 +251,7 @@ pub(super) fn weights(pair: &Pair<'_>) -> Difference {
 }
 
 /// Operations per submission, limited by the number of slots.
-pub(super) fn batch(at: &Place<'_>, _: &Place<'_>) -> String {
+pub(super) fn batch(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
     let (batch, slots) = (at.worker.batching.submit, at.worker.slots());
     optional(
         &batch.map(|batch| batch.min(slots)).filter(|_| slots > 1),
@@ -259,7 +259,7 @@ pub(super) fn batch(at: &Place<'_>, _: &Place<'_>) -> String {
     )
 }
 
-fn generator(at: &Place<'_>) -> &'static str {
+fn generator(at: &StreamContext<'_>) -> &'static str {
     match at.worker.draws {
         DrawsForm::Native { seed: _ } => "fathom's own, one per purpose",
         DrawsForm::Single { seed: _ } => "a single one",
@@ -276,11 +276,11 @@ pub(super) fn generators(pair: &Pair<'_>) -> Difference {
 
 pub(super) fn draws(pair: &Pair<'_>) -> Difference {
     let comparable = pair.from == pair.to && generator(&pair.wanted) == generator(&pair.got);
-    let draws = |at: &Place<'_>| at.worker.draws;
+    let draws = |at: &StreamContext<'_>| at.worker.draws;
     words_if_different(draws(&pair.wanted), draws(&pair.got), |draws| format!("{draws:?}")).filter(|_| comparable)
 }
 
-pub(super) fn cpus(at: &Place<'_>, _: &Place<'_>) -> String {
+pub(super) fn cpus(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
     match &at.worker.placement.cpus[..] {
         [] => "no binding".into(),
         list => format!("bound to {}", words::cpus(list)),
@@ -294,7 +294,7 @@ pub(super) fn cpus_verdict(pair: &Pair<'_>) -> Verdict {
     }
 }
 
-pub(super) fn latency(at: &Place<'_>, _: &Place<'_>) -> String {
+pub(super) fn latency(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
     let points = match at.worker.latency {
         LatencyPoints::BeforeCall => "from the start of the call, and total latency",
         LatencyPoints::CompletionInSeries => "from the start of the call",
@@ -386,7 +386,7 @@ pub(super) fn alignment(pair: &Pair<'_>) -> Difference {
             Access::Sequential(_) | Access::Interlocked(_) | Access::Parallel(_)
         )
     };
-    let walks = |at: &Place<'_>| at.stream.pattern.access.iter().all(walk);
+    let walks = |at: &StreamContext<'_>| at.stream.pattern.access.iter().all(walk);
     if walks(&pair.wanted) || walks(&pair.got) {
         return None;
     }
@@ -400,7 +400,7 @@ pub(super) fn whole_blocks(pair: &Pair<'_>) -> Difference {
     let varies = common(pair)
         .iter()
         .any(|direction| !matches!(sizes[*direction], BlockSizes::Fixed { .. }));
-    let whole = |at: &Place<'_>| at.stream.pattern.whole_blocks;
+    let whole = |at: &StreamContext<'_>| at.stream.pattern.whole_blocks;
     let way = |whole: bool| match whole {
         true => "positions leave room for the longest operation",
         false => "operations near the end are shortened",
@@ -409,7 +409,7 @@ pub(super) fn whole_blocks(pair: &Pair<'_>) -> Difference {
 }
 
 /// The content of writes. Verified writes have their own content.
-pub(super) fn content(at: &Place<'_>, wanted: &Place<'_>) -> String {
+pub(super) fn content(at: &StreamContext<'_>, wanted: &StreamContext<'_>) -> String {
     match wanted.writes() && wanted.stream.verify.is_none() {
         true => words::content(&at.stream.content),
         false => String::new(),
@@ -417,21 +417,22 @@ pub(super) fn content(at: &Place<'_>, wanted: &Place<'_>) -> String {
 }
 
 pub(super) fn content_verdict(pair: &Pair<'_>) -> Verdict {
-    let fresh = |at: &Place<'_>| matches!(at.stream.content, Content::Fresh | Content::Drawn | Content::Stamped);
+    let fresh =
+        |at: &StreamContext<'_>| matches!(at.stream.content, Content::Fresh | Content::Drawn | Content::Stamped);
     match fresh(&pair.wanted) && fresh(&pair.got) {
         true => Differs,
         false => Lost,
     }
 }
 
-pub(super) fn direct(at: &Place<'_>, _: &Place<'_>) -> String {
+pub(super) fn direct(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
     match at.stream.cache.direct {
         true => "bypassing the page cache".into(),
         false => "through the page cache".into(),
     }
 }
 
-pub(super) fn write_through(at: &Place<'_>, wanted: &Place<'_>) -> String {
+pub(super) fn write_through(at: &StreamContext<'_>, wanted: &StreamContext<'_>) -> String {
     let words = match at.stream.cache.write_through {
         WriteThrough::Off => "writes complete in the cache",
         WriteThrough::Data => "writes complete when the data is on stable storage",
@@ -441,7 +442,7 @@ pub(super) fn write_through(at: &Place<'_>, wanted: &Place<'_>) -> String {
 }
 
 pub(super) fn write_through_verdict(pair: &Pair<'_>) -> Verdict {
-    let off = |at: &Place<'_>| at.stream.cache.write_through == WriteThrough::Off;
+    let off = |at: &StreamContext<'_>| at.stream.cache.write_through == WriteThrough::Off;
     match off(&pair.wanted) || off(&pair.got) {
         true => Lost,
         false => Differs,
@@ -449,14 +450,14 @@ pub(super) fn write_through_verdict(pair: &Pair<'_>) -> Verdict {
 }
 
 /// The memory map of the stream, or of the mmap engine.
-pub(super) fn mapping(at: &Place<'_>, wanted: &Place<'_>) -> String {
+pub(super) fn mapping(at: &StreamContext<'_>, wanted: &StreamContext<'_>) -> String {
     let maps = at.worker.engine.kind == EngineKind::Mmap && wanted.stream.cache.mapping.is_some();
     let of_engine = maps.then(Mapping::default);
     words::mapping(at.stream.cache.mapping.or(of_engine))
 }
 
 /// Without the page cache there is nothing to drop.
-pub(super) fn drop_before(at: &Place<'_>, wanted: &Place<'_>) -> String {
+pub(super) fn drop_before(at: &StreamContext<'_>, wanted: &StreamContext<'_>) -> String {
     let words = match at.stream.cache.drop_before {
         true => "cached pages are dropped before the job",
         false => "cached pages are kept",
@@ -472,7 +473,7 @@ pub(super) fn hint_verdict(pair: &Pair<'_>) -> Verdict {
     }
 }
 
-pub(super) fn flushes(at: &Place<'_>, wanted: &Place<'_>) -> String {
+pub(super) fn flushes(at: &StreamContext<'_>, wanted: &StreamContext<'_>) -> String {
     flag(wanted.writes(), &words::flushes(&at.stream.sync))
 }
 
@@ -525,8 +526,8 @@ fn per_second(rate: &Rate) -> String {
 
 /// Whether there is one schedule or one for each direction.
 pub(super) fn schedules(pair: &Pair<'_>) -> Difference {
-    let each = |at: &Place<'_>| matches!(at.stream.pacing, Pacing::PerDirection { .. });
-    let paced = |at: &Place<'_>| at.stream.pacing != Pacing::Unpaced;
+    let each = |at: &StreamContext<'_>| matches!(at.stream.pacing, Pacing::PerDirection { .. });
+    let paced = |at: &StreamContext<'_>| at.stream.pacing != Pacing::Unpaced;
     let way = |each: bool| match each {
         true => "separate schedules for reads and writes",
         false => "one schedule; each operation draws its type",
@@ -567,7 +568,7 @@ pub(super) fn counted_pauses(pair: &Pair<'_>) -> Difference {
     })
 }
 
-pub(super) fn latency_max(at: &Place<'_>, wanted: &Place<'_>) -> String {
+pub(super) fn latency_max(at: &StreamContext<'_>, wanted: &StreamContext<'_>) -> String {
     let latency_max = &at.stream.on_error.latency_ns_max;
     words::by_direction(&wanted.stream.mix, |direction| {
         latency_max[direction].map_or("any".into(), words::time)

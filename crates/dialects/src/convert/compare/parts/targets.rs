@@ -4,7 +4,7 @@ use model::Bytes;
 use model::plan::{AtEndOfJob, Dialect, Extent, FileTree, Prepare, PrepareWhen, Region, StreamTarget, TargetKind};
 
 use super::{Difference, words_if_different, words_of_both};
-use crate::convert::compare::{Pair, Place, is_device, known_size};
+use crate::convert::compare::{Pair, StreamContext, is_device, known_size};
 use crate::convert::{native, words};
 
 /// Compares paths: a stream or file set of the converted worker must have each original path.
@@ -52,7 +52,7 @@ pub(in crate::convert::compare) fn file_choice(pair: &Pair<'_>) -> Difference {
     )
 }
 
-pub(in crate::convert::compare) fn target_kind(at: &Place<'_>, _: &Place<'_>) -> String {
+pub(in crate::convert::compare) fn target_kind(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
     match &at.target.kind {
         TargetKind::Path | TargetKind::Template { number: _ } => "a file or device".into(),
         TargetKind::Name { size: _, directory } => if *directory { "a directory" } else { "a name" }.into(),
@@ -93,8 +93,8 @@ pub(in crate::convert::compare) fn preparation(pair: &Pair<'_>) -> Difference {
 }
 
 pub(in crate::convert::compare) fn recreation_per_step(pair: &Pair<'_>) -> Difference {
-    let each_step = |at: &Place<'_>| at.plan.prepare == PrepareWhen::EachStep && at.plan.steps.len() > 1;
-    let recreated = |at: &Place<'_>| matches!(at.target.prepare, Prepare::Recreate { .. });
+    let each_step = |at: &StreamContext<'_>| at.plan.prepare == PrepareWhen::EachStep && at.plan.steps.len() > 1;
+    let recreated = |at: &StreamContext<'_>| matches!(at.target.prepare, Prepare::Recreate { .. });
     let differ = recreated(&pair.wanted) && recreated(&pair.got) && each_step(&pair.wanted) != each_step(&pair.got);
     match differ {
         true => words_of_both("the file is recreated for each step", "it is created once"),
