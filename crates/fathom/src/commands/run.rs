@@ -7,7 +7,7 @@ use ::run::targets::{Action, TargetDecision};
 use archive::history::EntryKind;
 use clap::{Args as _, Command, FromArgMatches, ValueHint};
 use dialects::native::{self, Document, JobSpec, OPTIONS, presets};
-use dialects::{Place, convert};
+use dialects::{Location, convert};
 use model::Nanos;
 use model::plan::Plan;
 use report::{html, words};
@@ -209,8 +209,8 @@ pub(super) fn load_preset(name: &str, file: Option<&String>) -> Result<Document,
         )));
     }
     let preset = presets::find(name).map_err(|complaint| {
-        let place = Place::on_command_line(format!("--preset {name}"));
-        Faults::from(vec![complaint.at(place)])
+        let location = Location::on_command_line(format!("--preset {name}"));
+        Faults::from(vec![complaint.at(location)])
     })?;
     Ok(preset.document())
 }
@@ -335,13 +335,13 @@ pub(super) fn apply_options(
                 job.targets.clear();
             }
             for value in values {
-                let place = || {
-                    Place::on_command_line(match option.value {
+                let location = || {
+                    Location::on_command_line(match option.value {
                         "" => format!("--{}", option.name),
                         _ => format!("--{} {value}", option.name),
                     })
                 };
-                if let Err(complaint) = native::apply(job, option.name, value, place)
+                if let Err(complaint) = native::apply(job, option.name, value, location)
                     && !complaints.contains(&complaint)
                 {
                     complaints.push(complaint);

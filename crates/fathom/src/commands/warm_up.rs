@@ -7,7 +7,7 @@ use ::run::targets::guard::Permissions;
 use analysis::lint::Warmed;
 use archive::{DocumentStore, WarmMarker, WarmRange};
 use clap::ValueHint;
-use dialects::Place;
+use dialects::Location;
 use dialects::native::{self, Document, JobSpec};
 use engine::Identity;
 use engine::probe::{self, System};
@@ -210,8 +210,8 @@ fn read_wanted(session: &Session, args: &Args) -> Result<WantedRange, Faults> {
     let mut complaints = Vec::new();
     for (name, value) in settings {
         let Some(value) = value else { continue };
-        let place = || Place::on_command_line(format!("--{name} {value}"));
-        complaints.extend(native::apply(&mut job, name, value, place).err());
+        let location = || Location::on_command_line(format!("--{name} {value}"));
+        complaints.extend(native::apply(&mut job, name, value, location).err());
     }
     if !complaints.is_empty() {
         return Err(complaints.into());

@@ -14,7 +14,7 @@ use access::AccessSpec;
 use table::{Row, Table, split_cells};
 
 use super::numbers::{parse_decimal, parse_integer};
-use super::{Form, Imported, place_of};
+use super::{Form, Imported, location_of};
 use crate::Diagnostic;
 
 /// True if the text contains such results, even truncated ones.
@@ -110,8 +110,8 @@ impl Reader<'_> {
         if title == "target type" && cells.len() > 2 {
             self.report_empty();
             (self.next_line, self.empty) = (NextLine::Nothing, Some(number));
-            let place = place_of(self.file, number, line);
-            match Table::from_header(cells, &place) {
+            let location = location_of(self.file, number, line);
+            match Table::from_header(cells, &location) {
                 Ok(table) => self.table = Some(table),
                 Err(complaints) => self.refused.extend(complaints),
             }
@@ -145,7 +145,7 @@ impl Reader<'_> {
                 }
                 None => NextLine::Nothing,
             },
-            (_, Some(place)) => NextLine::Outstanding(place),
+            (_, Some(column)) => NextLine::Outstanding(column),
             _ => NextLine::Nothing,
         };
     }
@@ -158,8 +158,8 @@ impl Reader<'_> {
                 self.imported.started = self.imported.started.take().or(Some(cells[0].clone()));
             }
             NextLine::AccessName => self.access.push(AccessSpec::new(&cells[0])),
-            NextLine::Outstanding(place) => {
-                let depth = cells.get(place).and_then(|cell| parse_integer(cell));
+            NextLine::Outstanding(column) => {
+                let depth = cells.get(column).and_then(|cell| parse_integer(cell));
                 self.outstanding.extend(depth);
             }
             NextLine::AccessLines => {
@@ -202,7 +202,7 @@ impl Reader<'_> {
     }
 
     fn unread(&mut self, what: String, number: usize, line: &str) {
-        let complaint = Diagnostic::new(what).at(place_of(self.file, number, line));
+        let complaint = Diagnostic::new(what).at(location_of(self.file, number, line));
         self.imported.unread.push(complaint);
     }
 

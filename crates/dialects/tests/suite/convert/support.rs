@@ -4,7 +4,7 @@ use dialects::convert::{Conversion, Form};
 use dialects::diskspd::text::TextForm;
 use dialects::diskspd::{EventRole, LowerEnv, ParseEnv, Processors, Reading, Version, read, xml};
 use dialects::native::{self, Document, JobSpec};
-use dialects::{Place, fio};
+use dialects::{Location, fio};
 use model::plan::{Origin, Plan};
 
 /// Folder of the data recorded from DiskSpd.
@@ -153,12 +153,12 @@ pub fn flags(line: &str) -> Plan {
             "seed" => document.seed = Some(value.parse().unwrap()),
             "name" => document.name = Some(value.to_owned()),
             _ => {
-                let place = || Place {
+                let location = || Location {
                     file: "line".into(),
                     line: 0,
                     text: word.into(),
                 };
-                native::apply(&mut job, name, value, place).unwrap_or_else(|fault| panic!("{fault} in {line}"));
+                native::apply(&mut job, name, value, location).unwrap_or_else(|fault| panic!("{fault} in {line}"));
             }
         }
     }
