@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use engine::probe::System;
 use engine::probe::windows::{
-    DYNAMIC_DATA, Disk, EFI_SYSTEM, Extent, Layout, PartitionEntry, PartitionType, Place, RESERVED, STORAGE_SPACES,
-    Storage, Volume, VolumeContents,
+    DYNAMIC_DATA, Disk, EFI_SYSTEM, Extent, Layout, PartitionEntry, PartitionId, PartitionType, RESERVED,
+    STORAGE_SPACES, Storage, Volume, VolumeContents,
 };
 use engine::{DeviceNumber, FileKind, Identity};
 use model::Bytes;
@@ -50,7 +50,7 @@ fn disk(number: u32, types: &[[u8; 16]]) -> Disk {
 fn volume(disk: u32, partition: u32, at: &[&str], contents: VolumeContents) -> Volume {
     Volume {
         name: format!(r"\\?\Volume{{{disk}-{partition}}}\"),
-        place: Some(Place { disk, partition }),
+        place: Some(PartitionId { disk, partition }),
         extents: Some(vec![Extent {
             disk,
             start: (1 << 20) + u64::from(partition.saturating_sub(1)) * GIB,

@@ -5,7 +5,7 @@
 use model::Bytes;
 use model::environment::{Allocation, Device};
 
-use super::storage::{Extent, Layout, PartitionEntry, PartitionType, Place};
+use super::storage::{Extent, Layout, PartitionEntry, PartitionId, PartitionType};
 
 /// The bytes of a structure, read by offset.
 #[derive(Clone, Copy, Debug)]
@@ -41,14 +41,14 @@ impl Fields<'_> {
 }
 
 /// Parses `STORAGE_DEVICE_NUMBER`: disk and partition; `None` for other devices.
-pub fn place(bytes: &[u8]) -> Option<Place> {
+pub fn place(bytes: &[u8]) -> Option<PartitionId> {
     /// `FILE_DEVICE_DISK`.
     const DISK: u32 = 7;
     /// Drivers without partitions return −1.
     const NONE: u32 = u32::MAX;
     let answer = Fields(bytes);
     (answer.u32(0)? == DISK).then_some(())?;
-    Some(Place {
+    Some(PartitionId {
         disk: answer.u32(4)?,
         partition: answer.u32(8).filter(|number| *number != NONE)?,
     })

@@ -100,7 +100,7 @@ pub struct Extent {
 
 /// Numbers of a disk and a partition; 0 is the whole disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct PartitionId {
     /// Number of the disk.
     pub disk: u32,
     /// Number of the partition.
@@ -113,7 +113,7 @@ pub struct Volume {
     /// `\\?\Volume{GUID}\`.
     pub name: String,
     /// The partition that the volume occupies, if it is exactly one.
-    pub place: Option<Place>,
+    pub place: Option<PartitionId>,
     /// Its extents; `None` if unknown.
     pub extents: Option<Vec<Extent>>,
     /// Its mount points: `F:\`, `C:\mnt\data\`; `None` if unknown.
@@ -185,7 +185,7 @@ impl Disk {
 }
 
 /// The name of a partition: `Harddisk0Partition2`.
-fn partition_name(place: Place) -> String {
+fn partition_name(place: PartitionId) -> String {
     format!("Harddisk{}Partition{}", place.disk, place.partition)
 }
 
@@ -217,8 +217,8 @@ impl Volume {
 
 impl Storage {
     /// The partition that a volume occupies, if a known disk lists it.
-    fn partition_of(&self, volume: &Volume) -> Option<Place> {
-        let known = |place: &Place| {
+    fn partition_of(&self, volume: &Volume) -> Option<PartitionId> {
+        let known = |place: &PartitionId| {
             let disk = self.disks.iter().find(|disk| disk.number == place.disk);
             let layout = disk.and_then(|disk| disk.layout.as_ref());
             layout.is_some_and(|layout| layout.partitions.iter().any(|entry| entry.number == place.partition))
@@ -303,7 +303,7 @@ impl Storage {
         let name = disk.name();
         let entries = disk.layout.as_ref().map_or(&[][..], |layout| &layout.partitions);
         let shown: Vec<&PartitionEntry> = entries.iter().filter(|entry| entry.number > 0).collect();
-        let place = |entry: &PartitionEntry| Place {
+        let place = |entry: &PartitionEntry| PartitionId {
             disk: disk.number,
             partition: entry.number,
         };
@@ -408,7 +408,7 @@ impl Storage {
                     && extent.start < entry.start.saturating_add(entry.length)
             };
             let partition = entries.into_iter().find(within).map(|entry| {
-                partition_name(Place {
+                partition_name(PartitionId {
                     disk: disk.number,
                     partition: entry.number,
                 })
