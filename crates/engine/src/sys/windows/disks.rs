@@ -136,9 +136,9 @@ pub(crate) fn sector_size(file: &fs::File) -> Option<u32> {
 }
 
 /// Disk and partition number of an open disk or volume; `None` for anything else.
-pub(crate) fn place(file: &fs::File) -> Option<PartitionId> {
+pub(crate) fn partition_id(file: &fs::File) -> Option<PartitionId> {
     let answer = device_io_control(file, IOCTL_STORAGE_GET_DEVICE_NUMBER, &[], 12).ok()?;
-    ioctl_structs::place(&answer.bytes)
+    ioctl_structs::partition_id(&answer.bytes)
 }
 
 /// Performance counters of every disk that has them.

@@ -106,7 +106,7 @@ fn volume(name: String) -> Volume {
     let by_extents = || extents.as_ref().map(|all| all.iter().map(|extent| extent.length).sum());
     let (contents, read_only) = contents(&name);
     Volume {
-        place: opened.as_ref().and_then(disks::place),
+        partition: opened.as_ref().and_then(disks::partition_id),
         size: opened.as_ref().and_then(disks::size).or_else(by_extents).unwrap_or(0),
         extents,
         mounted_at: mounted_at(&name),
