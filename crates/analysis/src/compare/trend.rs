@@ -324,7 +324,7 @@ mod tests {
             value: *value,
             facts: vec![
                 Fact {
-                    kind: FactKind::Place,
+                    kind: FactKind::System,
                     name: "kernel".into(),
                     value: if index < 7 { "6.1" } else { "6.8" }.into(),
                 },
