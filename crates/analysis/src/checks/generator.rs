@@ -43,7 +43,7 @@ fn find_busy_worker(job: &JobView<'_>) -> Option<Finding> {
     });
     // Polling and spinning use a whole processor by design. A simulated engine does no I/O, so the
     // processor is its expected limit.
-    let is_simulated = |worker: &model::results::WorkerResults| worker.engine.kind.pretends();
+    let is_simulated = |worker: &model::results::WorkerResults| worker.engine.kind.simulates_io();
     if is_polling || !job.is_closed_loop() || job.results.workers.iter().any(is_simulated) {
         return None;
     }

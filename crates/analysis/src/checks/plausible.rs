@@ -98,7 +98,7 @@ fn for_each_direct_job(input: &CheckInput<'_>, mut detect: impl FnMut(&Observati
     let observations = input.observations();
     for (step, job, observation) in observations.filter(|(_, _, observation)| observation.load.direct == Some(true)) {
         let workers = &input.results.steps[step].jobs[job].workers;
-        if workers.iter().any(|worker| worker.engine.kind.pretends()) {
+        if workers.iter().any(|worker| worker.engine.kind.simulates_io()) {
             continue;
         }
         let streams = workers.iter().flat_map(|worker| &worker.streams);

@@ -186,8 +186,8 @@ pub enum Effect {
     Tree,
     /// They transfer no bytes.
     Compute,
-    /// They only simulate moving data.
-    Pretend,
+    /// They transfer nothing, but count as transfers.
+    Simulate,
 }
 
 /// The properties of an engine. A new engine needs a row here, its file, and its arm in
@@ -360,7 +360,7 @@ pub const ENGINES: &[EngineInfo] = &[
     EngineInfo {
         kind: EngineKind::Null,
         name: "null",
-        effect: Effect::Pretend,
+        effect: Effect::Simulate,
         default_batch: 32,
         atomic_writes: true,
         offloads: true,
@@ -370,7 +370,7 @@ pub const ENGINES: &[EngineInfo] = &[
     EngineInfo {
         kind: EngineKind::Simulated,
         name: "simulated",
-        effect: Effect::Pretend,
+        effect: Effect::Simulate,
         completes_inline: true,
         atomic_writes: true,
         fio_names: &["null"],
@@ -431,7 +431,7 @@ impl EngineKind {
             | Effect::Truncate
             | Effect::Tree
             | Effect::Compute
-            | Effect::Pretend => None,
+            | Effect::Simulate => None,
         }
     }
 
@@ -440,9 +440,9 @@ impl EngineKind {
         self.info().effect == Effect::Compute
     }
 
-    /// True if its operations only simulate moving data.
-    pub fn pretends(self) -> bool {
-        self.info().effect == Effect::Pretend
+    /// True if its operations only simulate I/O.
+    pub fn simulates_io(self) -> bool {
+        self.info().effect == Effect::Simulate
     }
 }
 

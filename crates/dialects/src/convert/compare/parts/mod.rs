@@ -191,7 +191,7 @@ pub(super) fn engine(pair: &Pair<'_>) -> Difference {
 /// DiskSpd has no engines: it makes synchronous calls at a depth of one.
 fn is_synchronous_by_depth(pair: &Pair<'_>) -> bool {
     let (wanted, got) = (pair.wanted.worker.engine.kind, pair.got.worker.engine.kind);
-    pair.from == Dialect::Diskspd && wanted == EngineKind::Psync && !got.pretends()
+    pair.from == Dialect::Diskspd && wanted == EngineKind::Psync && !got.simulates_io()
 }
 
 pub(super) fn engine_verdict(pair: &Pair<'_>) -> Verdict {
