@@ -71,7 +71,7 @@ fn layer_bounds(layer: &Layer, demand: Demand) -> Vec<LimitUse> {
             measured,
             limit,
             share: limit.share(measured),
-            met: limit.is_met_by(measured),
+            met: limit.is_reached_by(measured),
             jobs: jobs.clone(),
             source: layer.source.clone(),
         })

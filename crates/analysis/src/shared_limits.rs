@@ -196,7 +196,7 @@ fn describe_both_paths(loads: &[&Observation], both: &BothPaths<'_>) -> Vec<Stri
         let together = together(taken, layer);
         return match all <= sum.high * (1.0 + caps::ABOVE) {
             // Each path carries at most its own limit, so reaching the sum means reaching both.
-            true if sum.is_met_by(all) => vec![format!(
+            true if sum.is_reached_by(all) => vec![format!(
                 "Both limits of the machine are reached. {together}, so part of the load took the {other} path. To compare each path with its own jobs, name the path of each job (--path JOB={other}, or `path` in a job file)."
             )],
             true => vec![format!(
@@ -210,13 +210,13 @@ fn describe_both_paths(loads: &[&Observation], both: &BothPaths<'_>) -> Vec<Stri
             )],
         };
     };
-    let reached = [(used.0, paths[0]), (used.1, paths[1])];
-    let met: Vec<&str> = reached
+    let uses = [(used.0, paths[0]), (used.1, paths[1])];
+    let reached: Vec<&str> = uses
         .iter()
-        .filter(|(used, (_, layer))| limit(layer).is_met_by(*used))
+        .filter(|(used, (_, layer))| limit(layer).is_reached_by(*used))
         .map(|(_, (word, _))| *word)
         .collect();
-    let shares: Vec<String> = reached
+    let shares: Vec<String> = uses
         .iter()
         .map(|(used, (word, layer))| {
             let limit = limit(layer).low;
@@ -228,7 +228,7 @@ fn describe_both_paths(loads: &[&Observation], both: &BothPaths<'_>) -> Vec<Stri
             )
         })
         .collect();
-    let conclusion = match met[..] {
+    let conclusion = match reached[..] {
         [_, _] => "Both limits of the machine are reached",
         ["cached"] => "The cached limit of the machine is reached, the uncached one is not",
         ["uncached"] => "The uncached limit of the machine is reached, the cached one is not",
