@@ -276,8 +276,11 @@ impl Case<'_> {
         let shift = shift.filter(|shift| outcome == Outcome::Fail || is_adverse(shift));
         text += &shift.map(|shift| describe_shift(&shift)).unwrap_or_default();
         if outcome == Outcome::Fail
-            && let Some(climb) = self.context.climb.filter(|climb| is_rate(clause) && climb.saturated)
-            && let Some((slots, _)) = climb.probes.last()
+            && let Some(depth_search) = self
+                .context
+                .depth_search
+                .filter(|found| is_rate(clause) && found.saturated)
+            && let Some((slots, _)) = depth_search.probes.last()
         {
             text += &format!("; saturated: up to {slots} operations in flight did not raise it");
         }

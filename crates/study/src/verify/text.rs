@@ -196,10 +196,10 @@ fn describe_load(verified: &VerificationReport, lines: &mut Vec<Paragraph>) {
         )
         .replace(" 1 workers", " 1 worker"),
     ));
-    if let Some(climb) = &verified.climb {
+    if let Some(depth_search) = &verified.depth_search {
         let probe = |(slots, iops): &(u32, f64)| format!("{slots}: {}", Metric::Iops.show(*iops));
-        let probes: Vec<String> = climb.probes.iter().map(probe).collect();
-        let end = match (climb.met, climb.saturated) {
+        let probes: Vec<String> = depth_search.probes.iter().map(probe).collect();
+        let end = match (depth_search.met, depth_search.saturated) {
             (true, _) => "met",
             (false, true) => "saturated",
             (false, false) => "still growing",

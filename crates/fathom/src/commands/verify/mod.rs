@@ -209,7 +209,7 @@ fn run_attempts(
     }
     let (results, mut verdict, attempt) = judged.expect("the loop ends with a judged window");
     verdict.notes.extend(search.describe_recheck());
-    let shallower = shallower.filter(|_| search.climb().is_some_and(|climb| climb.saturated));
+    let shallower = shallower.filter(|_| search.depth_search().is_some_and(|found| found.saturated));
     Ok((results, shallower, verdict, LastAttempt { attempt, search }))
 }
 

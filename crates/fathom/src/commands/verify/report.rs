@@ -32,7 +32,7 @@ pub(super) fn build_document(
             expired: request.expired.clone(),
         },
         issued: request.verification.issued(&last.attempt),
-        climb: last.search.climb().cloned(),
+        depth_search: last.search.depth_search().cloned(),
         issued_by: results.fleet.as_ref().map(Fleet::words),
         machine: request.machine.clone(),
         verdict,
