@@ -9,9 +9,9 @@ mod fleet;
 mod generator;
 mod host_events;
 mod kernel;
-mod little;
 mod outcome;
 mod plausible;
+mod queue_depth;
 mod schedule;
 mod steadiness;
 mod support;
@@ -48,7 +48,7 @@ pub const CHECKS: &[Check] = &[
     outcome::OUTCOME,
     outcome::NOT_HONOURED,
     totals::TOTALS,
-    little::LITTLE,
+    queue_depth::QUEUE_DEPTH,
     schedule::SCHEDULE,
     schedule::MIX,
     target::ALLOCATION,

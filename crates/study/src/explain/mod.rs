@@ -5,7 +5,7 @@ mod sentences;
 
 use analysis::caps::Layer;
 use analysis::diagnosis::{Context, Diagnosis, KnownBurst, diagnose};
-use analysis::identities::{self, Little, PercentileRow, Purpose};
+use analysis::identities::{self, PercentileRow, Purpose, QueueFill};
 use analysis::limit_use::{LimitUse, limit_uses};
 use analysis::policies::{Burst, Workload};
 use analysis::requirement::Clause;
@@ -85,7 +85,8 @@ pub struct ExplainedLoad {
     /// Their explanation.
     pub sentences: Vec<String>,
     /// Operations in flight by Little's law.
-    pub little: Option<Little>,
+    #[serde(rename = "little")]
+    pub queue_fill: Option<QueueFill>,
     /// Percentiles, each with its reliability.
     pub percentiles: Vec<PercentileRow>,
     /// Its share of each limit, the nearest first.
@@ -143,7 +144,7 @@ fn explain_load(loads: &[Observation], number: usize, remarks: &[Finding], conte
     findings.retain(|finding| !is_known(finding));
     ExplainedLoad {
         sentences: sentences::describe(&observation, &limits),
-        little: identities::little(&observation),
+        queue_fill: identities::estimate_queue_fill(&observation),
         percentiles: identities::percentiles(&observation),
         diagnosis: diagnose_load(&observation, others, &layers, context),
         verdict,

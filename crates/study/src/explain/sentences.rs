@@ -1,7 +1,7 @@
 //! Describes a load in a few sentences that claim only what the source shows.
 
 use analysis::caps::LayerKind;
-use analysis::identities::{Little, little};
+use analysis::identities::{QueueFill, estimate_queue_fill};
 use analysis::limit_use::{LimitUse, Limited};
 use model::observation::{Flow, Load, Observation};
 use model::{Direction, Nanos};
@@ -18,7 +18,7 @@ pub(super) fn describe(load: &Observation, limits: &[LimitUse]) -> Vec<String> {
     let mut list = vec![describe_load(load)];
     list.extend(describe_figures(load));
     list.extend(describe_directions(load));
-    list.extend(little(load).map(|found| describe_in_flight(load, &found)));
+    list.extend(estimate_queue_fill(load).map(|found| describe_in_flight(load, &found)));
     list.extend(describe_cpus(load));
     list.extend(describe_limits(load, limits));
     list
@@ -165,7 +165,7 @@ fn describe_directions(load: &Observation) -> Option<String> {
     (parts.len() > 1).then(|| format!("Of these, {}.", parts.join(" and ")))
 }
 
-fn describe_in_flight(load: &Observation, found: &Little) -> String {
+fn describe_in_flight(load: &Observation, found: &QueueFill) -> String {
     let law = format!(
         "By Little's law (rate × latency) N = {:.2} operations were in flight on average",
         found.in_flight
