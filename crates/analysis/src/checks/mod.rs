@@ -21,7 +21,7 @@ mod totals;
 #[cfg(test)]
 mod samples;
 
-pub use plausible::beyond_limits;
+pub use plausible::detect_cache_hit;
 pub use steadiness::{LevelChange, level_changes};
 
 use std::cell::RefCell;

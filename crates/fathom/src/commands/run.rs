@@ -137,7 +137,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         results.shared_limits = study::diagnosis::limit_tables(&results, &known, confirmed.as_ref());
         results
             .findings
-            .extend(study::diagnosis::beyond_limits(&results, &known));
+            .extend(study::diagnosis::detect_cache_hits(&results, &known));
     }
     if let Some(confirmed) = &confirmed {
         results.findings.extend(confirmed.findings());

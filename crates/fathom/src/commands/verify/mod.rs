@@ -73,7 +73,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     verdict.notes.extend(request.detected.clone());
     results
         .findings
-        .extend(study::diagnosis::beyond_limits(&results, &request.known));
+        .extend(study::diagnosis::detect_cache_hits(&results, &request.known));
     // An interrupted run cannot show its limit, and failed operations are not a limit.
     let is_missed = verdict.clauses.iter().any(|judged| judged.outcome != Outcome::Pass);
     if is_missed && !Exit::is_cut_short(&results) {
