@@ -481,7 +481,7 @@ fn full() -> Results {
         minor_faults: 5,
         major_faults: 6,
     };
-    (worker.joined_rows, worker.map_bytes) = (7, Bytes(8));
+    (worker.merged_rows, worker.map_bytes) = (7, Bytes(8));
     worker.failure = Some(Failure {
         errno: Some(5),
         help: Some("look at the log".into()),
