@@ -42,8 +42,8 @@ pub struct Fleet {
     /// All ranks in order, including lost ones.
     pub ranks: Vec<RankFacts>,
     /// The other ranks continued after one was lost, instead of stopping.
-    #[serde(default)]
-    pub goes_on: bool,
+    #[serde(rename = "goes_on", default)]
+    pub continues_on_loss: bool,
 }
 
 impl Fleet {

@@ -184,7 +184,7 @@ mod tests {
             ..RankFacts::default()
         };
         let fleet = Fleet {
-            goes_on: false,
+            continues_on_loss: false,
             transport: "TCP".into(),
             ranks: vec![RankFacts::default(), lost],
         };
