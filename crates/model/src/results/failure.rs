@@ -64,7 +64,9 @@ pub struct FailedOperation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TooSlow {
     /// The latency.
-    pub took_ns: Nanos,
+    #[serde(rename = "took_ns")]
+    pub latency_ns: Nanos,
     /// The limit.
-    pub most_ns: Nanos,
+    #[serde(rename = "most_ns")]
+    pub limit_ns: Nanos,
 }

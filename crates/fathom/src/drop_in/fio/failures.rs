@@ -388,7 +388,7 @@ fn add_failure(failure: &Failure, streams: &[Stream], worker: &WorkerResults, me
     match too_slow {
         Some(too_slow) => messages.stderr.push(format!(
             "fio: latency of {} nsec exceeds specified max ({} nsec): {path} {verb} {} {length}",
-            too_slow.took_ns.0, too_slow.most_ns.0, offset.0
+            too_slow.latency_ns.0, too_slow.limit_ns.0, offset.0
         )),
         None if errno == MISMATCH || worker.engine.kind.is_metadata_engine() => {}
         None if worker.engine.kind == EngineKind::Truncate => {}
