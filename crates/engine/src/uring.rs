@@ -504,7 +504,7 @@ impl Engine for IoUring {
         EngineUsed {
             kind: EngineKind::IoUring,
             features: self.features.clone(),
-            without: self.missing_features.clone(),
+            unavailable_features: self.missing_features.clone(),
             submit_batch: self.submit_batch,
             ..EngineUsed::default()
         }

@@ -465,7 +465,7 @@ fn full() -> Results {
         kind: EngineKind::IoUring,
         reason: "the kernel has it".into(),
         features: vec!["registered buffers".into()],
-        without: vec!["registered files: no".into()],
+        unavailable_features: vec!["registered files: no".into()],
         submit_batch: 8,
         inline: true,
     };
