@@ -48,7 +48,7 @@ pub struct Fleet {
 
 impl Fleet {
     /// The participants: `2 processes on db1, db2`, with at most the first hosts.
-    pub fn words(&self) -> String {
+    pub fn describe(&self) -> String {
         let mut hosts: Vec<&str> = self.ranks.iter().map(|rank| rank.host.as_str()).collect();
         hosts.sort_unstable();
         hosts.dedup();

@@ -25,7 +25,11 @@ pub(super) const LOST: Check = Check {
     rules: &["HOST-LOST"],
     about: "Hosts of a test that were lost before it ended.",
     detect: |input, findings| {
-        let others_continue = input.results.fleet.as_ref().is_some_and(|fleet| fleet.continues_on_loss);
+        let others_continue = input
+            .results
+            .fleet
+            .as_ref()
+            .is_some_and(|fleet| fleet.continues_on_loss);
         let ranks = input
             .results
             .fleet

@@ -147,7 +147,9 @@ mod tests {
             "WORKER-FAILED",
         );
         check_rule(
-            &|results| results.steps[0].jobs[0].workers[0].engine.unavailable_features = vec!["no registered buffers".into()],
+            &|results| {
+                results.steps[0].jobs[0].workers[0].engine.unavailable_features = vec!["no registered buffers".into()]
+            },
             "NOT-HONOURED",
         );
         check_rule(

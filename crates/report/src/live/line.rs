@@ -119,7 +119,7 @@ impl Live {
         if self.steps > 1 {
             words += &format!("[{}/{}] ", step + 1, self.steps);
         }
-        words += &format!("{} {}", line.name, line.phase.words());
+        words += &format!("{} {}", line.name, line.phase.label());
         // The least important part comes last, because a narrow terminal truncates the line.
         if let Some(left) = line.left.filter(|left| left.0 > 0) {
             words += &format!(

@@ -33,7 +33,7 @@ pub(super) fn build_document(
         },
         issued: request.verification.issued(&last.attempt),
         depth_search: last.search.depth_search().cloned(),
-        issued_by: results.fleet.as_ref().map(Fleet::words),
+        issued_by: results.fleet.as_ref().map(Fleet::describe),
         machine: request.machine.clone(),
         verdict,
         diagnoses: results.diagnoses.clone(),

@@ -149,7 +149,7 @@ fn outside_window(outside_intervals: &[(f64, &PhaseInterval)], value: &dyn Fn(&C
             .map(|(at, one)| (at + one.length_ns.as_secs(), rate(one)));
         Series {
             weak: true,
-            ..Series::new(format!("{}, all", phase.words()), Form::Steps, points.chain(end)).tone(Tone::Other)
+            ..Series::new(format!("{}, all", phase.label()), Form::Steps, points.chain(end)).tone(Tone::Other)
         }
     };
     phases.into_iter().map(of).collect()
@@ -178,7 +178,7 @@ fn outside_intervals(job: &JobResults) -> (Vec<(f64, &PhaseInterval)>, Vec<Mark>
         across: Across::X,
         at: base(phase).max(earliest),
         to: Some(base(phase) + end(phase)),
-        words: phase.words().into(),
+        words: phase.label().into(),
         tone: Tone::Other,
     };
     let phases: BTreeSet<Phase> = each.iter().map(|(_, one)| one.phase).collect();

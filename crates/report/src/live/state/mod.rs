@@ -323,7 +323,7 @@ impl State {
         }
         let jobs = || self.jobs.values();
         match jobs().filter(|job| !job.ended).map(|job| job.phase).max() {
-            Some(phase) => phase.words(),
+            Some(phase) => phase.label(),
             None if jobs().next().is_some() => "ended",
             None => "starting",
         }

@@ -146,7 +146,7 @@ impl Verification {
         for stream in self.streams.iter().flatten() {
             let Some(progress) = &stream.progress else { continue };
             let progress = Progress {
-                generator: io.draws.words_of(Purpose::Offset).unwrap_or_default(),
+                generator: io.draws.generator_state(Purpose::Offset).unwrap_or_default(),
                 ..progress.clone()
             };
             let path = state_path(&stream.plan);
