@@ -28,7 +28,7 @@ pub use document::{
 pub use doubt::MAX_BLOCKED_OPS;
 pub use estimate::{BARE_FIGURE_TOLERANCE, MIN_BEYOND};
 pub use judgement::{ALPHA, ALPHA_FAIL, judge};
-pub use wording::VerdictWords;
+pub use wording::VerdictText;
 
 /// The verdict on a promise.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]

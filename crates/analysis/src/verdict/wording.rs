@@ -15,7 +15,7 @@ pub(super) const SECONDS_IN_WHICH: &str = " seconds in which ";
 
 /// The text of a verdict. Statements that several clauses share are printed once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct VerdictWords {
+pub struct VerdictText {
     /// The reason of each clause, and its action unless an earlier clause has the same.
     pub clauses: Vec<(String, Option<String>)>,
     /// Statements that several clauses share, one sentence each. Reasons of the whole test are not
@@ -25,8 +25,8 @@ pub struct VerdictWords {
 
 impl Verdict {
     /// The text of the clauses.
-    pub fn words(&self) -> VerdictWords {
-        let mut words = VerdictWords::default();
+    pub fn describe(&self) -> VerdictText {
+        let mut words = VerdictText::default();
         let mut actions: Vec<&String> = Vec::new();
         for clause in &self.clauses {
             let action = clause.action.as_ref().filter(|action| !actions.contains(action));
@@ -207,7 +207,7 @@ mod tests {
             clause("p99<=1ms", "80 % fell in seconds in which ", busy),
             clause("mean<=1ms", "45 % fell in seconds in which ", busy),
         ]);
-        let words = both.words();
+        let words = both.describe();
         assert_eq!(
             words.clauses,
             [
@@ -222,18 +222,18 @@ mod tests {
         // A single clause contains the statement itself.
         let one = verdict(vec![clause("p99<=1ms", "80 % fell in seconds in which ", busy)]);
         assert_eq!(
-            one.words().clauses[0].0,
+            one.describe().clauses[0].0,
             format!("80 % fell in seconds in which {busy}")
         );
-        assert!(one.words().shared.is_empty());
+        assert!(one.describe().shared.is_empty());
         // Reasons of the whole test are printed separately.
         let mut of_test = verdict(vec![clause("p99<=1ms", "measured 2 ms; ", "the test was stopped")]);
         of_test.reasons.push(Reason {
             cause: Some(Cause::Interrupted),
             what: "the test was stopped".into(),
         });
-        assert_eq!(of_test.words().clauses[0].0, "measured 2 ms; see below");
-        assert!(of_test.words().shared.is_empty());
+        assert_eq!(of_test.describe().clauses[0].0, "measured 2 ms; see below");
+        assert!(of_test.describe().shared.is_empty());
     }
 
     #[test]

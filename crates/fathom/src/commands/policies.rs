@@ -156,7 +156,7 @@ fn explain(policy: &Policy, resolved: Option<&ResolvedPolicy>) -> String {
     if let Some(wording) = policy.wording() {
         text += &screen::wrap_paragraph(wording);
     }
-    let (date, words) = (policy.as_of(), policy.confidence().words());
+    let (date, words) = (policy.as_of(), policy.confidence().label());
     text += &screen::wrap_paragraph(&format!("as of {date}, {words}: {}", policy.source()));
     if let Origin::User(file) = policy.origin() {
         text += &screen::wrap_paragraph(&format!("from {file}"));

@@ -153,7 +153,7 @@ fn clause(one: &JudgedWorkload<'_>) -> Clause {
     let sentence = match &one.verdict {
         None => "Nothing was measured, so there is nothing to judge.".into(),
         Some(verdict) => {
-            let words = verdict.words();
+            let words = verdict.describe();
             let clauses = verdict.clauses.iter().zip(&words.clauses);
             let clauses = clauses.filter(|(one, _)| one.outcome == verdict.outcome);
             let reasons = clauses.map(|(_, (reason, action))| super::format_reason(reason, action.as_deref()));

@@ -154,7 +154,7 @@ fn describe_promise(verified: &VerificationReport, lines: &mut Vec<Paragraph>) {
         let source = format!(
             "as of {}, {}: {}",
             policy.as_of,
-            policy.confidence.words(),
+            policy.confidence.label(),
             policy.source
         );
         lines.push(Sentences(source));
@@ -219,7 +219,7 @@ fn describe_load(verified: &VerificationReport, lines: &mut Vec<Paragraph>) {
 /// A row for each clause: its outcome, the clause, and the reason with the action. Statements that
 /// several clauses share follow below the rows.
 pub fn format_clauses(verdict: &Verdict) -> Vec<Paragraph> {
-    let words = verdict.words();
+    let words = verdict.describe();
     let mut lines = Vec::new();
     for (judged, (reason, action)) in verdict.clauses.iter().zip(words.clauses) {
         let (outcome, clause) = (judged.outcome.word(), judged.clause.to_string());
