@@ -187,7 +187,7 @@ impl<'a> Reader<'a> {
                 Some(key) => self.take(key.id),
                 None if self.version < STRICT_KEYS => return,
                 None => {
-                    let name = section.words();
+                    let name = section.heading();
                     self.refuse(
                         format!("File is improperly formatted.  {name} section contained an unrecognized \"'{words}\" comment."),
                         "remove this line and its value",
