@@ -88,7 +88,7 @@ pub const ROWS: &[Row] = rows! {
             ),
             ("--size=4k --name=a --exitall --exit_what=all", "job.ends_with.plan_always=true"),
         ]),
-    word(tier1(1790), "exit_what", job::ExitWhat::WORDS).default("group").example("all")
+    keyword(tier1(1790), "exit_what", job::ExitWhat::WORDS).default("group").example("all")
         .help("The jobs that exitall ends.").prints(print::job::exit_what)
         .effects(&[
             (
@@ -134,7 +134,7 @@ pub const ROWS: &[Row] = rows! {
     text(tier2(1080), field!(job.comm)).example("reader").help("Process name in system tools.")
         .plan_field(field_of_plan!(Text: worker.placement.name))
         .effects(&[("--comm=walker", "worker.placement.name=walker")]),
-    word(tier1(2310), "continue_on_error", job::ContinueOnError::WORDS).default("none").example("verify")
+    keyword(tier1(2310), "continue_on_error", job::ContinueOnError::WORDS).default("none").example("verify")
         .help("Errors that do not end the job.").lowers_with(system::tolerance)
         .prints(print::system::continue_on_error)
         .effects(&[
