@@ -106,7 +106,7 @@ impl Live {
         let words: Vec<String> = self
             .jobs
             .iter()
-            .map(|((step, _), line)| self.words(*step, line))
+            .map(|((step, _), line)| self.format_job(*step, line))
             .collect();
         if words.is_empty() {
             return Update::Nothing;
@@ -114,7 +114,7 @@ impl Live {
         Update::State(words.join(" | "))
     }
 
-    fn words(&self, step: u32, line: &JobLine) -> String {
+    fn format_job(&self, step: u32, line: &JobLine) -> String {
         let mut words = String::new();
         if self.steps > 1 {
             words += &format!("[{}/{}] ", step + 1, self.steps);

@@ -310,14 +310,14 @@ impl<'a> Drawing<'a> {
         let _ = writeln!(
             out,
             "<text class=\"title\" x=\"2\" y=\"12\">{}</text>",
-            text(&self.chart.y.words())
+            text(&self.chart.y.title_with_unit())
         );
         let _ = writeln!(
             out,
             "<text class=\"title\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
             left + width / 2.0,
             HEIGHT - 5.0,
-            text(&self.chart.x.words())
+            text(&self.chart.x.title_with_unit())
         );
         let rows = self
             .chart
@@ -345,7 +345,7 @@ impl<'a> Drawing<'a> {
                 out,
                 "<text class=\"title\" x=\"{:.1}\" y=\"12\" text-anchor=\"end\">{}</text>",
                 WIDTH - 2.0,
-                text(&axis.words())
+                text(&axis.title_with_unit())
             );
             for (place, label) in axis_ticks(axis, span) {
                 let (x, y) = (right + 5.0, bottom - place * height + 4.0);
