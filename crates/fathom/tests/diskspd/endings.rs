@@ -10,7 +10,9 @@ use std::time::{Duration, Instant};
 use testbed::{Directory, FaultFs, LoopDevice, LoopFs, LoopOptions, TmpFs, need};
 
 use crate::calling::{self, PROGRAM, Ran, end, text};
-use crate::diskspd::support::{NOT_MEASURED, Place, RUN_FAILED, THREADS_FAILED, check_failed, diskspd_lines, words};
+use crate::diskspd::support::{
+    NOT_MEASURED, Place, RUN_FAILED, THREADS_FAILED, check_failed, diskspd_lines, split_words,
+};
 
 const MIB: u64 = 1 << 20;
 const EIO: i32 = 5;
@@ -313,7 +315,7 @@ fn a_missing_permission_to_open_is_reported() {
     fs::set_permissions(&secret, fs::Permissions::from_mode(0o600)).unwrap();
     let as_nobody = |line: &str| {
         let mut command = Command::new(&program);
-        command.args(words(line)).current_dir("/").uid(65534).gid(65534);
+        command.args(split_words(line)).current_dir("/").uid(65534).gid(65534);
         calling::finish(&mut command)
     };
     if as_nobody("-?").code != Some(0) {
@@ -438,7 +440,7 @@ fn errors_of_a_device_end_the_run_and_are_in_the_saved_result() {
         "{hints:#?}"
     );
     let saved = folder.path().join("saved");
-    let ran = calling::finish(place.command(&words(&line)).env("FATHOM_RESULT", &saved));
+    let ran = calling::finish(place.command(&split_words(&line)).env("FATHOM_RESULT", &saved));
     assert_eq!(ran.code, Some(1));
     // 8 MiB in blocks of 64 KiB precede the error. The report has no figures, like DiskSpd's.
     let results = archive::load(&saved).unwrap();
@@ -465,7 +467,7 @@ fn devices_in_use_are_refused_and_blank_ones_are_not() {
     }
     // FATHOM_ALLOW_DESTROY does not help.
     let line = format!("-w100 -d60 {device}");
-    let ran = calling::finish(place.command(&words(&line)).env("FATHOM_ALLOW_DESTROY", device));
+    let ran = calling::finish(place.command(&split_words(&line)).env("FATHOM_ALLOW_DESTROY", device));
     ran.expect(1, &["is mounted at"]);
     // Reading is allowed.
     place.line(&format!("-d1 -W0 {device}")).expect(0, &[]);
@@ -492,7 +494,11 @@ fn devices_in_use_are_refused_and_blank_ones_are_not() {
     let ran = place.line(&line);
     assert_eq!((ran.code, ran.err.lines().count()), (Some(1), 2), "{ran:#?}");
     ran.expect(1, &["ext4", "FATHOM_ALLOW_DESTROY"]);
-    let ran = calling::finish(place.command(&words(&line)).env("FATHOM_ALLOW_DESTROY", blank.path()));
+    let ran = calling::finish(
+        place
+            .command(&split_words(&line))
+            .env("FATHOM_ALLOW_DESTROY", blank.path()),
+    );
     assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{ran:#?}");
 }
 
@@ -501,7 +507,7 @@ fn results_and_notes_are_written_on_request() {
     let place = Place::new();
     place.file("f", 1 << 20);
     let (saved, line) = (place.path().join("saved"), "-d1 -W0 -r -b4K -ft f");
-    let mut command = place.command(&words(line));
+    let mut command = place.command(&split_words(line));
     let ran = calling::finish(command.env("FATHOM_RESULT", &saved).env("FATHOM_NOTES", "1"));
     assert_eq!(ran.code, Some(0));
     assert!(ran.err.contains("note: -ft has no effect"), "{}", ran.err);
@@ -509,7 +515,7 @@ fn results_and_notes_are_written_on_request() {
     let results = archive::load(&saved).unwrap();
     assert_eq!(
         results.plan.origin.arguments[1..],
-        words(line).iter().map(ToString::to_string).collect::<Vec<_>>()
+        split_words(line).iter().map(ToString::to_string).collect::<Vec<_>>()
     );
     let operations = results.steps[0].jobs[0].total().operations;
     assert!(
@@ -527,13 +533,13 @@ fn results_and_notes_are_written_on_request() {
     );
     // The run fails if it cannot save a requested result.
     let missing = place.path().join("no/such/place");
-    let ran = calling::finish(place.command(&words(line)).env("FATHOM_RESULT", &missing));
+    let ran = calling::finish(place.command(&split_words(line)).env("FATHOM_RESULT", &missing));
     ran.expect(1, &["ERROR: FATHOM_RESULT: ", "No such file"]);
     assert!(
         !ran.out.contains("Total IO"),
         "it is reported before anything is measured"
     );
-    let ran = calling::finish(place.command(&words(line)).env("FATHOM_DISKSPD_TEXT", "2.1"));
+    let ran = calling::finish(place.command(&split_words(line)).env("FATHOM_DISKSPD_TEXT", "2.1"));
     ran.expect(3, &["ERROR: invalid value `2.1` of FATHOM_DISKSPD_TEXT"]);
 }
 
@@ -543,7 +549,7 @@ fn a_report_that_cannot_be_written_is_a_failure() {
     place.file("f", 1 << 20);
     let full = fs::File::options().write(true).open("/dev/full").unwrap();
     let child = place
-        .command(&words("-d1 -W0 f"))
+        .command(&split_words("-d1 -W0 f"))
         .stdout(full)
         .stderr(Stdio::piped())
         .spawn()

@@ -4,7 +4,7 @@
 
 use crate::diskspd::masks::number_hidden;
 use crate::diskspd::support::{
-    DATA, Place, THREADS_FAILED, assert_same_lines, check_failed, diskspd_lines, read, words,
+    DATA, Place, THREADS_FAILED, assert_same_lines, check_failed, diskspd_lines, read, split_words,
 };
 use crate::place;
 
@@ -30,7 +30,7 @@ fn normalize(report: &str) -> Vec<String> {
 fn the_old_report_matches_the_published_one() {
     let line = "-c32M -b64K -d2 -W1 -t8 -o8 -h -r -w20 -L test_001.dat";
     let place = Place::new();
-    let ran = place::finish(place.command(&words(line)).env("FATHOM_DISKSPD_TEXT", "2.0"));
+    let ran = place::finish(place.command(&split_words(line)).env("FATHOM_DISKSPD_TEXT", "2.0"));
     ran.expect(0, &["\nproc count:\t\t", "\n\ntotal:\n  %-ile |"]);
     let published = read(format!("{DATA}/legacy/report.txt").as_ref());
     assert_same_lines("the old report", &normalize(&published), &normalize(&ran.out));
@@ -77,7 +77,7 @@ fn too_many_operations_in_flight_are_refused_at_once() {
 fn the_switches_of_2_3_work_on_request() {
     let place = Place::new();
     let run = |version: &str, line: &str| {
-        let mut command = place.command(&words(line));
+        let mut command = place.command(&split_words(line));
         place::finish(command.env("FATHOM_DISKSPD_VERSION", version))
     };
     let line = "-c1M -r -d1 -W0 -b4K -o8 -t2 -oc4 -acp f";

@@ -26,14 +26,14 @@ const FOR_WINDOWS: [(&str, &str); 3] = [
 fn windows_paths_are_refused_with_a_suggestion() {
     use std::time::{Duration, Instant};
 
-    use crate::diskspd::support::words;
+    use crate::diskspd::support::split_words;
 
     for (line, suggested) in FOR_WINDOWS {
         let place = Place::new();
         let began = Instant::now();
         let ran = place.noted(line);
         ran.expect(1, &["The test was interrupted before the measurements began."]);
-        let paths = words(line).into_iter().filter(|word| word.contains('\\'));
+        let paths = split_words(line).into_iter().filter(|word| word.contains('\\'));
         let mut expected: Vec<String> = paths.map(|path| format!("Error opening file: {path} [2]")).collect();
         expected.push("There has been an error during threads execution".into());
         expected.push("Error generating I/O requests".into());
@@ -153,7 +153,7 @@ fn run_with_notes(line: &str, files: &[&str]) -> Option<Ran> {
 
     let memory = testbed::need(testbed::TmpFs::of_size(64 << 20))?;
     let place = Place::new();
-    let mut command = place.command_in(memory.path(), &place::words(line));
+    let mut command = place.command_in(memory.path(), &place::split_words(line));
     let ran = calling::finish(command.env("FATHOM_NOTES", "1"));
     if ran.code == Some(0) {
         assert_eq!(calling::names(memory.path()), files);
@@ -164,7 +164,7 @@ fn run_with_notes(line: &str, files: &[&str]) -> Option<Ran> {
 #[cfg(not(target_os = "linux"))]
 fn run_with_notes(line: &str, files: &[&str]) -> Option<Ran> {
     let place = Place::new();
-    let ran = place::finish(place.command(&place::words(line)).env("FATHOM_NOTES", "1"));
+    let ran = place::finish(place.command(&place::split_words(line)).env("FATHOM_NOTES", "1"));
     assert_eq!(place.names(), files, "{ran:#?}");
     Some(ran)
 }

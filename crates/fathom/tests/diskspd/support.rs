@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::calling::Ran;
-pub use crate::place::words;
+pub use crate::place::split_words;
 use crate::place::{self, Tool};
 
 /// The line before [`RUN_FAILED`] if a thread failed.

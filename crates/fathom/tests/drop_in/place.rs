@@ -109,17 +109,17 @@ impl<T: Tool> Place<T> {
 
     /// Runs a command line without quotes.
     pub fn line(&self, line: &str) -> Ran {
-        self.run(&words(line))
+        self.run(&split_words(line))
     }
 
     /// The same, with what this program adds to the messages of the tool.
     pub fn noted(&self, line: &str) -> Ran {
-        finish(self.command(&words(line)).env("FATHOM_NOTES", "1"))
+        finish(self.command(&split_words(line)).env("FATHOM_NOTES", "1"))
     }
 
     /// Starts a command line without quotes, to be ended with [`calling::end`].
     pub fn start(&self, line: &str) -> Child {
-        let mut command = self.command(&words(line));
+        let mut command = self.command(&split_words(line));
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     }
 }
@@ -194,6 +194,6 @@ fn called(program: &Path, name: &str) -> Command {
     command
 }
 
-pub fn words(line: &str) -> Vec<&str> {
+pub fn split_words(line: &str) -> Vec<&str> {
     line.split_whitespace().collect()
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::calling::{PROGRAM, Ran};
 use crate::environment::{diskspd, press_program};
-use crate::place::words;
+use crate::place::split_words;
 
 /// The exit code of `press` if the system lacks a key. Wine 8 has no Ctrl-Break.
 const NO_KEYS: i32 = 252;
@@ -26,7 +26,7 @@ fn run_and_press(key: &str, program: &str, line: &str, more: impl FnOnce(&mut Co
 /// Runs a program, and presses a key at times in the format of `press`.
 fn run_and_press_at(when: &str, key: &str, program: &str, line: &str, more: impl FnOnce(&mut Command)) -> Option<Ran> {
     let mut command = Command::new(press_program()?);
-    command.args([key, when, program]).args(words(line));
+    command.args([key, when, program]).args(split_words(line));
     more(&mut command);
     let start = Instant::now();
     let ran = crate::calling::finish(&mut command);

@@ -8,7 +8,7 @@ use model::plan::EngineKind;
 
 use crate::calling::{self, Ran, fathom, text};
 use crate::environment::{diskspd, fio, read_only_file, small_drive};
-use crate::place::words;
+use crate::place::split_words;
 
 const FILE_NOT_FOUND: i32 = 2;
 const PATH_NOT_FOUND: i32 = 3;
@@ -142,7 +142,7 @@ fn diskspd_reports_missing_files_and_directories() {
 fn the_io_ring_is_used_or_refused() {
     let place = diskspd();
     let run_as_2_3 = |line: &str| {
-        let mut command = place.command(&words(line));
+        let mut command = place.command(&split_words(line));
         crate::place::finish(command.env("FATHOM_DISKSPD_VERSION", "2.3").env("FATHOM_NOTES", "1"))
     };
     let profile = run_as_2_3("-Rpxml -u -c1M -d1 -W0 -b4K -o4 -w50 f.dat");
@@ -260,7 +260,7 @@ fn a_full_disk_is_reported() {
 fn bypass_io_is_used_or_refused() {
     let place = diskspd();
     for switch in ["-Sy", "-SY"] {
-        let mut command = place.command(&words(&format!("{switch} -Su -c1M -d1 -W0 -b4K f.dat")));
+        let mut command = place.command(&split_words(&format!("{switch} -Su -c1M -d1 -W0 -b4K f.dat")));
         let ran = crate::place::finish(command.env("FATHOM_DISKSPD_VERSION", "2.3").env("FATHOM_NOTES", "1"));
         match ran.code {
             Some(0) => ran.expect(0, &["Total IO"]),

@@ -105,8 +105,8 @@ impl Comparison {
         }
         let (wanted_steps, got_steps) = (wanted.steps.len(), got.steps.len());
         if wanted_steps != got_steps {
-            let ours = format!("{ours} in sequence");
-            self.add_difference(&STEPS, Verdict::Lost, &wanted_steps, &got_steps.to_string());
+            let wanted_text = format!("{wanted_steps} in sequence");
+            self.add_difference(&STEPS, Verdict::Lost, &wanted_text, &got_steps.to_string());
         }
         for (wanted_step, got_step) in wanted.steps.iter().zip(&got.steps) {
             self.compare_steps((wanted, wanted_step), (got, got_step));
