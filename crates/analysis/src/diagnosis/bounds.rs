@@ -5,7 +5,7 @@ use model::observation::Observation;
 
 use super::context::Counts;
 use crate::caps::{self, Demand, Layer, LayerKind, Limit};
-use crate::shared_limits::sums_beyond_one_path;
+use crate::shared_limits::combined_path_limits;
 
 /// The name of the limit that the test sets itself.
 pub(super) const REQUESTED_RATE: &str = "the requested rate";
@@ -73,7 +73,7 @@ pub(crate) fn bounds(observation: &Observation, others: &[&Observation], layers:
         return found;
     };
     let loads = caps::concurrent_loads(observation, others);
-    let sums = sums_beyond_one_path(&loads, layers);
+    let sums = combined_path_limits(&loads, layers);
     for layer in layers.iter().chain(&sums) {
         // Skips layers that this load does not use.
         if caps::demand(layer, &[observation]).is_some()
