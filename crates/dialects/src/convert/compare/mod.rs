@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::worker_groups::{self, AllowedDifferences};
 use super::{Lost, dialect_name, words};
-use rows::{Check, LIMITS, Names, ROWS, Row, SEED, STEPS, STRUCTURE, Verdict};
+use rows::{CAP_OPTIONS, Check, Impact, JOB_OPTIONS, Names, ROWS, Row, SEED_OPTIONS, STEP_OPTIONS};
 
 /// The differences of two plans.
 #[derive(Debug, Default)]
@@ -60,9 +60,9 @@ struct Comparison {
 
 impl Comparison {
     /// Adds a difference, once for each job.
-    fn add_difference(&mut self, names: &Names, verdict: Verdict, wanted: &str, got: &str) {
+    fn add_difference(&mut self, names: &Names, impact: Impact, wanted: &str, got: &str) {
         let (from, to) = (dialect_name(self.from), dialect_name(self.to));
-        let lost = matches!(verdict, Verdict::Lost);
+        let lost = matches!(impact, Impact::Lost);
         let what = match names.in_dialect(self.from) {
             "" => format!("{from}: {wanted}"),
             name => format!("{from} {name}: {wanted}"),
@@ -80,7 +80,7 @@ impl Comparison {
             (_, "") => format!("{to} cannot express this"),
             (_, got) => format!("{to}: {got}"),
         };
-        let job = self.job.clone().filter(|_| !matches!(verdict, Verdict::Habit));
+        let job = self.job.clone().filter(|_| !matches!(impact, Impact::DialectWide));
         let difference = Lost { job, what, why };
         let list = match lost {
             true => &mut self.found.lost,
@@ -94,19 +94,19 @@ impl Comparison {
     /// Adds a difference if the words of a part differ.
     fn compare_words(&mut self, names: &Names, wanted: String, got: String) {
         if wanted != got {
-            self.add_difference(names, Verdict::Lost, &wanted, &got);
+            self.add_difference(names, Impact::Lost, &wanted, &got);
         }
     }
 
     fn compare_plans(&mut self, wanted: &Plan, got: &Plan) {
-        self.compare_words(&LIMITS, words::limits(&wanted.limits), words::limits(&got.limits));
+        self.compare_words(&CAP_OPTIONS, words::limits(&wanted.limits), words::limits(&got.limits));
         if self.from == self.to || wanted.seed > u64::from(u32::MAX) {
-            self.compare_words(&SEED, wanted.seed.to_string(), got.seed.to_string());
+            self.compare_words(&SEED_OPTIONS, wanted.seed.to_string(), got.seed.to_string());
         }
         let (wanted_steps, got_steps) = (wanted.steps.len(), got.steps.len());
         if wanted_steps != got_steps {
             let wanted_text = format!("{wanted_steps} in sequence");
-            self.add_difference(&STEPS, Verdict::Lost, &wanted_text, &got_steps.to_string());
+            self.add_difference(&STEP_OPTIONS, Impact::Lost, &wanted_text, &got_steps.to_string());
         }
         for (wanted_step, got_step) in wanted.steps.iter().zip(&got.steps) {
             self.compare_steps((wanted, wanted_step), (got, got_step));
@@ -122,7 +122,7 @@ impl Comparison {
         let got_contexts: Vec<StreamContext<'_>> = stream_contexts(got_plan, got);
         let alike = threads(wanted) == threads(got);
         self.job = None;
-        self.compare_words(&STRUCTURE, describe_threads(wanted), describe_threads(got));
+        self.compare_words(&JOB_OPTIONS, describe_threads(wanted), describe_threads(got));
         let mut heads = (JobHeader::default(), JobHeader::default());
         let mut before: Option<(&Job, (Stream, Worker, Worker))> = None;
         for (index, context) in stream_contexts(plan, wanted).into_iter().enumerate() {
@@ -132,7 +132,7 @@ impl Comparison {
                 false => find_most_similar(&context, &got_contexts),
             };
             let Some(counterpart) = counterpart else {
-                self.add_difference(&STRUCTURE, Verdict::Lost, "all of it", "");
+                self.add_difference(&JOB_OPTIONS, Impact::Lost, "all of it", "");
                 continue;
             };
             // A job can have thousands of equal threads: one comparison is enough for a run of
@@ -209,11 +209,11 @@ impl Comparison {
         if wanted.is_empty() || wanted == got {
             return;
         }
-        let verdict = match row.verdict {
-            Verdict::By(decide) => decide(pair),
-            verdict => verdict,
+        let impact = match row.impact {
+            Impact::Computed(decide) => decide(pair),
+            impact => impact,
         };
-        self.add_difference(&row.names, verdict, &wanted, &got);
+        self.add_difference(&row.names, impact, &wanted, &got);
     }
 }
 
