@@ -3,7 +3,7 @@
 
 use super::session::{Draft, ExitCode, Session};
 use super::table::{self, Notice, OptionError, Row};
-use super::unbuilt::{self, UnbuiltOption};
+use super::unsupported_engines::{self, UnsupportedEngineOption};
 use super::{engines, show, similar, substitute};
 use crate::Location;
 use crate::nearest::nearest;
@@ -292,8 +292,8 @@ fn apply(session: &mut Session<'_>, draft: &mut Draft, mut written: Vec<OptionTe
         let (name, _) = split_option(&option.text);
         match table::find_engine_option(&engine, name) {
             Some(row) => outcome = outcome.and(apply_row(session, draft, row, &option)),
-            None => match unbuilt::find(&engine, name) {
-                Some(unbuilt) => outcome = outcome.and(apply_unbuilt(session, draft, unbuilt, &option)),
+            None => match unsupported_engines::find(&engine, name) {
+                Some(unsupported) => outcome = outcome.and(apply_unsupported(session, draft, unsupported, &option)),
                 None => outcome = Err(report_unknown(session, &option, &engine)),
             },
         }
@@ -312,14 +312,14 @@ fn apply_row(
     report_failure(session, option, result)
 }
 
-fn apply_unbuilt(
+fn apply_unsupported(
     session: &mut Session<'_>,
     draft: &mut Draft,
-    unbuilt: UnbuiltOption,
+    unsupported: UnsupportedEngineOption,
     option: &OptionText,
 ) -> Result<(), OptionError> {
     let text = substitute::option(&option.text, session.env);
-    let result = draft.apply_unbuilt_option(unbuilt, split_option(&text).1);
+    let result = draft.apply_unsupported_option(unsupported, split_option(&text).1);
     report_failure(session, option, result)
 }
 

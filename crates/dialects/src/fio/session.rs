@@ -4,7 +4,7 @@ use super::flags::StandaloneAction;
 use super::jobs::{Job, Jobs};
 use super::options::JobOptions;
 use super::table::{Notice, OptionError, ParseEnv, Reader, Row};
-use super::unbuilt::UnbuiltOption;
+use super::unsupported_engines::UnsupportedEngineOption;
 use super::{checks, engines};
 use crate::Location;
 
@@ -80,9 +80,9 @@ impl Draft {
     }
 
     /// Applies an option of an engine that fathom lacks.
-    pub(super) fn apply_unbuilt_option(
+    pub(super) fn apply_unsupported_option(
         &mut self,
-        option: UnbuiltOption,
+        option: UnsupportedEngineOption,
         written: Option<&str>,
     ) -> Result<(), OptionError> {
         match option.accepts(written, self.options.kb_base()) {
