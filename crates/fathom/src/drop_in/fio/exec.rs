@@ -5,7 +5,7 @@ use std::fs::File;
 use std::process::{Command, Stdio};
 
 use dialects::fio::{Job, Jobs};
-use engine::sys::signals::with_stop_signals;
+use engine::sys::signals::with_stop_signals_unblocked;
 use model::plan::Plan;
 
 use super::output::Output;
@@ -125,5 +125,5 @@ fn run_shell(command: &str, file: &str) -> std::io::Result<bool> {
         .stdin(Stdio::null())
         .stderr(file.try_clone()?)
         .stdout(file);
-    Ok(with_stop_signals(|| shell.status())?.success())
+    Ok(with_stop_signals_unblocked(|| shell.status())?.success())
 }
