@@ -417,11 +417,11 @@ impl EngineKind {
 
     /// True if it creates, looks up or removes files or directories by name, and opens none.
     pub fn is_metadata_engine(self) -> bool {
-        self.act().is_some()
+        self.operation_noun().is_some()
     }
 
-    /// The verb for its effect on names.
-    pub fn act(self) -> Option<&'static str> {
+    /// `creation`, `look-up` or `removal`, for engines that work on names.
+    pub fn operation_noun(self) -> Option<&'static str> {
         match self.info().effect {
             Effect::Create => Some("creation"),
             Effect::LookUp => Some("look-up"),

@@ -155,7 +155,7 @@ impl Worker<'_> {
         if FEATURES {
             self.reap_each();
         } else if self.io.reap() {
-            self.reap_exceptions();
+            self.reap_all_failed_or_short();
         }
         self.after_reaping::<FEATURES>(reaped);
     }
@@ -183,12 +183,12 @@ impl Worker<'_> {
 
     /// Counts operations that failed or were short.
     #[inline(never)]
-    fn reap_exceptions(&mut self) {
+    fn reap_all_failed_or_short(&mut self) {
         let reaped = self.io.batch.reap_time;
         for index in 0..self.io.batch.done.len() {
             let completion = self.io.batch.done[index];
             if completion.result != i64::from(self.io.slots.get(completion.slot).length) {
-                self.io.reap_exception(completion.slot, completion.result, reaped);
+                self.io.reap_failed_or_short(completion.slot, completion.result, reaped);
                 self.check_failure();
             }
         }
@@ -237,7 +237,7 @@ impl Worker<'_> {
                 .count_one(cell, record.length, record.due, start, completion.at);
         } else {
             self.io
-                .reap_exception(completion.slot, completion.result, completion.at);
+                .reap_failed_or_short(completion.slot, completion.result, completion.at);
         }
         self.check_failure();
     }

@@ -201,7 +201,7 @@ impl FileOperations {
             _ => 0,
         };
         // The search for a file does not count towards the operation.
-        io.stamp_filled();
+        io.start_new_round();
         NextOperation::Issue(Operation {
             direction: kind.direction(),
             offset: operation.pack(),
@@ -238,7 +238,7 @@ impl FileOperations {
             block: (start / self.work.block.0.max(1)).min(FileOperation::MAX_BLOCKS) as u32,
             renamed: held.state == FileState::Renamed,
         };
-        io.stamp_filled();
+        io.start_new_round();
         NextOperation::Issue(Operation {
             direction: operation.kind.direction(),
             offset: operation.pack(),
@@ -280,7 +280,7 @@ impl FileOperations {
         // The stream records a direction that may differ from that of the kind.
         let writes = self.work.mix().includes(Direction::Write);
         let direction = if writes { Direction::Write } else { Direction::Read };
-        io.stamp_filled();
+        io.start_new_round();
         let request = Request {
             offset: operation.pack(),
             length: 0,
@@ -530,7 +530,7 @@ impl FileOperations {
                 }
             }
             Err(_) => {
-                io.reap_exception(ended.slot, ended.result, ended.at);
+                io.reap_failed_or_short(ended.slot, ended.result, ended.at);
                 if let Some(cell) = cell {
                     let cell = &mut io.recorder.cells[cell as usize];
                     cell.errors += 1;

@@ -212,7 +212,7 @@ impl KeyBlocks {
                     let mut block = self.map.block(index, self.map.key(index).generation());
                     self.checker.fill(piece, &mut block, 0, &self.filler);
                 }
-                io.stamp_filled();
+                io.start_new_round();
                 Tag::Write
             }
         };

@@ -127,7 +127,7 @@ impl Connection {
         }
         (self.opened, self.left) = (Some(closed), self.operations);
         // The time to open the target counts for no operation.
-        io.stamp_filled();
+        io.start_new_round();
         Ok(())
     }
 }

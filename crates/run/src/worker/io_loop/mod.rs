@@ -230,7 +230,7 @@ impl IoLoop {
     }
 
     /// Counts the completions of a turn and frees their slots. True if some need
-    /// [`IoLoop::reap_exception`].
+    /// [`IoLoop::reap_failed_or_short`].
     #[inline(always)]
     pub(crate) fn reap(&mut self) -> bool {
         let reaped = self.batch.reap_time;
