@@ -355,9 +355,9 @@ fn add_setup_error(fault: &WorkerFault, profile: &Profile, messages: &mut Messag
         SetupError::Engine(_)
         | SetupError::State { .. }
         | SetupError::Access { .. }
-        | SetupError::Unfit { .. }
+        | SetupError::Unsupported { .. }
         | SetupError::Log { .. }
-        | SetupError::Setting { .. }
+        | SetupError::SystemSetting { .. }
         | SetupError::Common(_)
         | SetupError::Trace { .. }
         | SetupError::AddressSpace { .. }

@@ -13,7 +13,7 @@ use report::formats::fio::codes::{error_text, number};
 use report::formats::fio::errors::{error_of_rule, missed_rule};
 use run::targets::guard::Refusal;
 use run::targets::{FillError, TargetError};
-use run::{RunError, Setting, SetupError};
+use run::{RunError, SetupError, SystemSetting};
 
 use super::mismatches;
 use super::partial_plan::Origin;
@@ -285,10 +285,10 @@ fn setup_error_place(why: &SetupError) -> (i32, String) {
         ),
         SetupError::State { source, .. } => (fio_errno(source).unwrap_or(INVALID), "verify_load_state".into()),
         SetupError::Alignment { .. } => (INVALID, "io_u error".into()),
-        SetupError::Setting { setting, source, .. } => {
+        SetupError::SystemSetting { setting, source, .. } => {
             let function = match setting {
-                Setting::ControlGroup => "cgroup",
-                Setting::Scheduler => SCHEDULER,
+                SystemSetting::ControlGroup => "cgroup",
+                SystemSetting::Scheduler => SCHEDULER,
             };
             (fio_errno(source).unwrap_or(INVALID), function.into())
         }

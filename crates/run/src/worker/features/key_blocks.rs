@@ -100,7 +100,7 @@ impl KeyBlocks {
         let checker = Checker::new(verify, 0);
         let min = checker.min_length();
         if (plan.length as usize) < min {
-            return Err(SetupError::Unfit {
+            return Err(SetupError::Unsupported {
                 what: format!(
                     "key blocks of {} bytes have no room for the {min}-byte header of data validation",
                     plan.length
