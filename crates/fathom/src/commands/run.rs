@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use ::run::targets::guard::{Decision, Permissions};
-use ::run::targets::{Action, TargetDecision};
+use ::run::targets::{PrepareAction, TargetDecision};
 use archive::history::EntryKind;
 use clap::{Args as _, Command, FromArgMatches, ValueHint};
 use dialects::native::{self, Document, JobSpec, OPTIONS, presets};
@@ -413,20 +413,22 @@ fn describe(plan: &Plan, decisions: &[TargetDecision], silenced: &[String]) -> S
     lines.join("\n") + "\n"
 }
 
-fn describe_action(action: &Action) -> String {
+fn describe_action(action: &PrepareAction) -> String {
     match action {
-        Action::UseAsItIs => "used unchanged".into(),
-        Action::Reuse { size } => format!("holds {size} of random data from an earlier run, reused"),
-        Action::Create { size, own: true } => format!("created with {size} of random data, removed at the end"),
-        Action::Create { size, own: false } => format!("created with {size} of random data"),
-        Action::CreateDirectory => "created as a directory".into(),
-        Action::CreateTree { directories, files } => {
+        PrepareAction::UseUnchanged => "used unchanged".into(),
+        PrepareAction::Reuse { size } => format!("reused: {size} of random data from an earlier run"),
+        PrepareAction::Create { size, temporary: true } => {
+            format!("created with {size} of random data, removed at the end")
+        }
+        PrepareAction::Create { size, temporary: false } => format!("created with {size} of random data"),
+        PrepareAction::CreateDirectory => "created as a directory".into(),
+        PrepareAction::CreateTree { directories, files } => {
             format!(
                 "a tree of {files} files in {} directories, removed at the end",
                 directories + 1
             )
         }
-        Action::Extend { from, to } => format!("extended from {from} to {to}"),
-        Action::Rewrite { size } => format!("truncated and rewritten with {size}"),
+        PrepareAction::Extend { from, to } => format!("extended from {from} to {to}"),
+        PrepareAction::Rewrite { size } => format!("truncated and rewritten with {size}"),
     }
 }

@@ -181,9 +181,9 @@ impl TargetError {
 
 /// The preparation of a target.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Action {
+pub enum PrepareAction {
     /// It is used unchanged.
-    UseAsItIs,
+    UseUnchanged,
     /// A marked file is reused.
     Reuse {
         /// Bytes of random data in it.
@@ -194,7 +194,7 @@ pub enum Action {
         /// Its size.
         size: Bytes,
         /// It is removed at the end.
-        own: bool,
+        temporary: bool,
     },
     /// A directory is created.
     CreateDirectory,

@@ -27,7 +27,7 @@ use super::examine::{directions, size_in};
 use super::marker::MarkState;
 use super::prepare::{Preparation, ReadyTargets};
 use super::temp_file::{self, TempFile};
-use super::{Action, Examined, FillError, TargetError};
+use super::{Examined, FillError, PrepareAction, TargetError};
 use crate::file_claims::{FileClaims, FileState};
 use crate::worker::ReadyKind;
 
@@ -179,7 +179,7 @@ pub(super) fn examine_tree(
         },
         kind: None,
         size: 0,
-        action: Action::CreateTree {
+        action: PrepareAction::CreateTree {
             directories: tree.directory_count(),
             files: tree.prefilled_count(),
         },
