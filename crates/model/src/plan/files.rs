@@ -366,9 +366,9 @@ pub enum FileOperationKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Existence {
     /// It exists before and after.
-    Stays,
+    Unchanged,
     /// It exists only after.
-    Made,
+    Created,
     /// It exists only before.
     Removed,
 }
@@ -430,9 +430,9 @@ impl FileOperationKind {
     /// Existence of the file or directory before and after.
     pub fn existence(self) -> Existence {
         match self {
-            FileOperationKind::Create | FileOperationKind::Mkdir => Existence::Made,
+            FileOperationKind::Create | FileOperationKind::Mkdir => Existence::Created,
             FileOperationKind::Delete | FileOperationKind::Rmdir | FileOperationKind::Move => Existence::Removed,
-            _ => Existence::Stays,
+            _ => Existence::Unchanged,
         }
     }
 
@@ -558,7 +558,7 @@ impl FileWork {
     /// True if an operation creates, removes or renames files or directories.
     pub fn changes_names(&self) -> bool {
         let mut kinds = self.groups.iter().flat_map(|group| &group.operations);
-        kinds.any(|kind| kind.existence() != Existence::Stays || *kind == FileOperationKind::Rename)
+        kinds.any(|kind| kind.existence() != Existence::Unchanged || *kind == FileOperationKind::Rename)
     }
 
     /// The shares of reads and writes.

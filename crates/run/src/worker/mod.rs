@@ -173,7 +173,7 @@ impl Worker<'_> {
             let Some(features) = &mut self.features else { return };
             features.on_completed(&mut self.io, completion);
             self.check_failure();
-            self.io.pools[pool].give_back(completion.slot);
+            self.io.pools[pool].release(completion.slot);
             if let Some(features) = &mut self.features {
                 features.after_completion(&mut self.io, pool);
                 self.check_failure();

@@ -141,7 +141,7 @@ impl IoLoop {
         let due = |number: &usize| self.streams[*number].gate.as_ref()?.scheduled();
         match has_schedules && pool.streams.clone().all(|number| due(&number).is_some()) {
             true => pool.streams.clone().min_by_key(due).unwrap_or(pool.streams.start),
-            false => pool.choose(&mut self.draws),
+            false => pool.choose_stream(&mut self.draws),
         }
     }
 
