@@ -6,9 +6,9 @@ use model::access::{Access, Placement};
 use model::plan::{Dialect, Job, Plan, SimulatedDevice, Target, TargetKind};
 use model::shell_word;
 
-use options::{job_text, simulated};
+use options::{job_text, simulated_device_options};
 
-pub(super) use options::{simulated_words, tree_words};
+pub(super) use options::{describe_simulated_device, format_tree};
 
 use super::worker_groups::{AllowedDifferences, Names, WorkerGroup, worker_groups};
 use super::{Conversion, Form, Lost, compare, dialect_name};
@@ -218,7 +218,11 @@ impl<'a> Text<'a> {
             }
         }
         for (name, device) in &self.simulated {
-            text += &format!("\n[simulated.{}]\n{}", toml_string(name), table(&simulated(device)));
+            text += &format!(
+                "\n[simulated.{}]\n{}",
+                toml_string(name),
+                table(&simulated_device_options(device))
+            );
         }
         text
     }

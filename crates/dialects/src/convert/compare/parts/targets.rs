@@ -56,9 +56,9 @@ pub(in crate::convert::compare) fn target_kind(at: &StreamContext<'_>, _: &Strea
     match &at.target.kind {
         TargetKind::Path | TargetKind::Template { number: _ } => "a file or device".into(),
         TargetKind::Name { size: _, directory } => if *directory { "a directory" } else { "a name" }.into(),
-        TargetKind::Tree { tree } => format!("a tree of files, {}{}", native::tree_words(tree), tree_details(tree)),
+        TargetKind::Tree { tree } => format!("a tree of files, {}{}", native::format_tree(tree), tree_details(tree)),
         TargetKind::Nothing { size } => format!("the null engine, {size}"),
-        TargetKind::Simulated { device } => native::simulated_words(device),
+        TargetKind::Simulated { device } => native::describe_simulated_device(device),
     }
 }
 
