@@ -105,7 +105,7 @@ pub(super) fn draw(chart: &Chart) -> String {
 /// single series.
 pub(super) fn legend(chart: &Chart) -> String {
     if let Some(map) = &chart.heat {
-        return heat::legend(map);
+        return heat::format_legend(map);
     }
     let listed: Vec<(usize, &Series)> = chart
         .series
