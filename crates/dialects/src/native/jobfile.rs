@@ -214,7 +214,7 @@ impl Reader<'_> {
                     ),
                 },
                 (known, _) if About::KEYS.contains(&known) => {
-                    self.add_fault(at, format!("`{known}` has another kind of value"), About::HELP);
+                    self.add_fault(at, format!("`{known}` has the wrong type"), About::HELP);
                 }
                 (other, _) => {
                     let help = match nearest(other, About::KEYS) {

@@ -196,7 +196,7 @@ fn suite(reader: &mut Reader<'_>, root: &DeTable<'_>) -> Suite {
                     "simulated" => "write `[simulated.NAME]`",
                     _ => "it is a text",
                 };
-                reader.add_fault(at, format!("`{known}` has another kind of value"), help);
+                reader.add_fault(at, format!("`{known}` has the wrong type"), help);
             }
             ("job", _) => {
                 let help = "this looks like a job file: run it with `fathom run`, or name it with `job = \"FILE.toml\"` in a workload";
@@ -263,11 +263,13 @@ fn workload(reader: &mut Reader<'_>, at: usize, table: &DeTable<'_>, defaults: &
             ("pace", DeValue::Boolean(pace)) => workload.pace = Some(*pace),
             (known, _) if KEYS.contains(&known) => {
                 let help = match known {
-                    "pace" => "true: at the required rate; false: unchanged",
+                    "pace" => {
+                        "write `pace = true` (run at the required rate) or `pace = false` (keep the load unchanged)"
+                    }
                     "require" => "a text: require = \"iops>=4000,p99<=3ms\"",
                     _ => "it is a text",
                 };
-                reader.add_fault(at, format!("`{known}` has another kind of value"), help);
+                reader.add_fault(at, format!("`{known}` has the wrong type"), help);
             }
             _ => workload.options.extend(read_option(reader, (key, value))),
         }
@@ -370,8 +372,8 @@ mod tests {
             "did you mean `block`?",
             "did you mean `oltp`?",
             "not both",
-            "`require` has another kind of value",
-            "`pace` has another kind of value",
+            "`require` has the wrong type",
+            "`pace` has the wrong type",
             "`depth`: must be 1 to",
             "did you mean `require`?",
             "two workloads have the name `a`",

@@ -44,7 +44,7 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     let inputs = parse_inputs(&args.inputs)?;
     let Some(name) = &args.name else {
         if !inputs.is_empty() {
-            let fault = Fault::new("options that describe a disk need the name of a policy");
+            let fault = Fault::new("cannot describe a disk without a policy name");
             return Err(Faults::usage(
                 fault.help("name it: fathom policies aws/gp3 --size 500GiB"),
             ));
@@ -219,7 +219,7 @@ fn format_figures(resolved: &ResolvedPolicy) -> String {
             BurstOf::Bytes => Metric::Throughput.show(value),
         };
         text += &format!(
-            "  with credits: {} for {}, then {}; {} without load until they are back\n",
+            "  burst: {} for {}, then {}; the credits refill in {} without load\n",
             show(burst.ceiling),
             format_seconds(burst.lasts_secs()),
             show(burst.refill),
@@ -261,7 +261,7 @@ fn format_consequences(resolved: &ResolvedPolicy) -> String {
     let mut text = String::from("\nConsequences\n");
     if let Some(bytes) = derived.crossover_bytes {
         text += &format!(
-            "  the limit on bytes binds first from {:.1} KiB on (throughput ÷ IOPS)\n",
+            "  from blocks of {:.1} KiB on, the throughput limit applies before the IOPS limit (throughput ÷ IOPS)\n",
             bytes / 1024.0
         );
     }
@@ -270,10 +270,14 @@ fn format_consequences(resolved: &ResolvedPolicy) -> String {
         derived.concurrency_with_headroom,
         derived.at_latency_ns,
     ) {
-        let guessed = if resolved.latency_ns.is_none() { ", a guess" } else { "" };
+        let article = if resolved.latency_ns.is_none() {
+            "an assumed"
+        } else {
+            "a"
+        };
         text += &format!(
-            "  at {}{guessed} the rate needs {least} operations in flight (rate × latency); test with {enough}, a \
-             quarter more\n",
+            "  at {article} latency of {}, this rate needs {least} operations in flight (rate × latency); test with a \
+             depth of {enough}\n",
             Nanos(latency as u64)
         );
     }

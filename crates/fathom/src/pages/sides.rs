@@ -460,7 +460,7 @@ fn judge(files: &[String], job: &Sides<'_>) -> Verdict {
         (
             "ONE IS BEST",
             page::Tone::Good,
-            format!("{best} is better than all others, by more than {WITHIN_RUNS}."),
+            format!("{best} is better than all others; the differences exceed {WITHIN_RUNS}."),
         )
     } else if all(Judgement::Same) {
         (

@@ -209,7 +209,7 @@ fn advise_next_step(study: &Study, workloads: &[JudgedWorkload<'_>], overall: Ou
     options.retain(|(name, _)| name == "--time");
     let sentence = match overall {
         Outcome::Pass => KEEP_AND_REPEAT,
-        Outcome::Fail => "Remove the limits of the failing workloads, and repeat.",
+        Outcome::Fail => "Fix the bottleneck of each failing workload, and repeat.",
         Outcome::Inconclusive | Outcome::Consistent => "Follow the advice above, and repeat.",
     };
     (!arguments.is_empty()).then(|| Lead {

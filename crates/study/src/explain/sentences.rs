@@ -257,7 +257,7 @@ fn describe_limits(load: &Observation, limits: &[LimitUse]) -> Vec<String> {
     match first.met {
         true => list.extend(describe_reached_limit(first, &within[1..])),
         false => list.push(format!(
-            "The load is not at a known limit: the nearest is that of {}, {} of {} ({:.1} %).",
+            "The load is below all known limits; the nearest is that of {}, {} of {} ({:.1} %).",
             first.layer,
             format_measured(first),
             format_limit(first),
@@ -355,7 +355,7 @@ mod tests {
         );
         check(
             explain_load(1000.0, None, &two),
-            "not at a known limit: the nearest is that of VM",
+            "below all known limits; the nearest is that of VM",
         );
         check(explain_load(78_000.0, None, &two), "exceeds the limit of VM");
         check(explain_load(1900.0, Some(1900.0), &two), "does not show a limit");

@@ -279,7 +279,7 @@ impl StreamReplay {
             }
         };
         if !self.expects(&entry) {
-            self.fail(io, "the trace has changed since its survey");
+            self.fail(io, "the trace file changed after the test started");
             return Err(Due::Later);
         }
         let due = self.due(&entry);
