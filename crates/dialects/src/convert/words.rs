@@ -548,7 +548,7 @@ pub(super) fn errors(policy: &ErrorPolicy) -> String {
         errors_max,
         full_is_end: _,
         latency_ns_max: _,
-        tell_tolerated: _,
+        report_tolerated: _,
         block_lifetimes: _,
     } = policy;
     let lists = [

@@ -85,7 +85,7 @@ impl General {
             1 => ErrorPolicy::default(),
             max => ErrorPolicy {
                 errors_max: Some(max),
-                tell_tolerated: true,
+                report_tolerated: true,
                 ..ErrorPolicy::default()
             },
         }

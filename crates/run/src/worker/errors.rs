@@ -178,7 +178,7 @@ impl IoLoop {
         if !is_end && !tolerated.contains(&errno) && !policy.errors_max.is_some_and(is_below_limit) {
             return false;
         }
-        if (is_end || policy.tell_tolerated) && errors.tolerated.len() < MAX_TOLERATED {
+        if (is_end || policy.report_tolerated) && errors.tolerated.len() < MAX_TOLERATED {
             let verb = errors.verb(record, direction);
             errors.tolerated.push(Failure {
                 errno: Some(errno),

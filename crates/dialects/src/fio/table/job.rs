@@ -159,7 +159,7 @@ pub const ROWS: &[Row] = rows! {
             ),
         ]),
     boolean(tier1(2320), field!(job.error_dump)).default("0").example("1").help("Report tolerated errors too.")
-        .plan_field(field_of_plan!(Flag: stream.on_error.tell_tolerated))
+        .plan_field(field_of_plan!(Flag: stream.on_error.report_tolerated))
         .effects(&[("--error_dump=1", "stream.on_error.tell_tolerated=true")]),
     int(tier2(2460), field!(job.flow)).max(1000).default("0").example("8")
         .help("Weight of the job among the jobs of the same flow.")
