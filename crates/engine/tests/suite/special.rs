@@ -85,7 +85,7 @@ fn only_one_call_does_not_follow_links() {
         (LookupCall::Lstat, 4096),
     ] {
         let mut setup = setup(EngineKind::FileStat, vec![File::named(&path, 8192)], 1);
-        setup.choice.look = look;
+        setup.choice.lookup_call = look;
         assert_eq!(on_name(&mut Rig::open(setup).unwrap()), result, "{look:?}");
     }
 }

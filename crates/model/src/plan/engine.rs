@@ -46,8 +46,8 @@ pub struct EngineChoice {
     #[serde(default)]
     pub huge_maps: bool,
     /// How engines that look up files and directories do so.
-    #[serde(default, skip_serializing_if = "is_default_lookup")]
-    pub look: LookupCall,
+    #[serde(rename = "look", default, skip_serializing_if = "is_default_lookup")]
+    pub lookup_call: LookupCall,
     /// The work of each operation, for the engine that only uses processors.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work: Option<CpuWork>,
@@ -80,7 +80,7 @@ impl Default for EngineChoice {
             no_wait: false,
             submission_cpu: None,
             huge_maps: false,
-            look: LookupCall::Stat,
+            lookup_call: LookupCall::Stat,
             work: None,
             program: None,
         }

@@ -159,7 +159,7 @@ pub(super) fn poll_percent(at: &StreamContext<'_>, _: &StreamContext<'_>) -> Str
 }
 
 pub(super) fn stat_call(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
-    match at.worker.engine.look {
+    match at.worker.engine.lookup_call {
         LookupCall::Stat => "stat",
         LookupCall::Lstat => "lstat",
         LookupCall::Statx => "statx",
