@@ -105,7 +105,7 @@ pub fn page(title: &str, logs: &[LogFile], others: &[String]) -> Page {
         let length = last.saturating_sub(origin.unwrap_or(0));
         format!(
             "lines over {}",
-            report::numbers::duration_words(model::Nanos::millis(length))
+            report::numbers::duration_with_unit(model::Nanos::millis(length))
         )
     }));
     about.extend(

@@ -91,17 +91,17 @@ impl Comparison {
         }
     }
 
-    /// Adds a difference if the words of a part differ.
-    fn compare_words(&mut self, names: &Names, wanted: String, got: String) {
+    /// Adds a difference if two descriptions differ.
+    fn compare_texts(&mut self, names: &Names, wanted: String, got: String) {
         if wanted != got {
             self.add_difference(names, Impact::Lost, &wanted, &got);
         }
     }
 
     fn compare_plans(&mut self, wanted: &Plan, got: &Plan) {
-        self.compare_words(&CAP_OPTIONS, words::limits(&wanted.limits), words::limits(&got.limits));
+        self.compare_texts(&CAP_OPTIONS, words::limits(&wanted.limits), words::limits(&got.limits));
         if self.from == self.to || wanted.seed > u64::from(u32::MAX) {
-            self.compare_words(&SEED_OPTIONS, wanted.seed.to_string(), got.seed.to_string());
+            self.compare_texts(&SEED_OPTIONS, wanted.seed.to_string(), got.seed.to_string());
         }
         let (wanted_steps, got_steps) = (wanted.steps.len(), got.steps.len());
         if wanted_steps != got_steps {
@@ -122,7 +122,7 @@ impl Comparison {
         let got_contexts: Vec<StreamContext<'_>> = stream_contexts(got_plan, got);
         let alike = threads(wanted) == threads(got);
         self.job = None;
-        self.compare_words(&JOB_OPTIONS, describe_threads(wanted), describe_threads(got));
+        self.compare_texts(&JOB_OPTIONS, describe_threads(wanted), describe_threads(got));
         let mut heads = (JobHeader::default(), JobHeader::default());
         let mut before: Option<(&Job, (Stream, Worker, Worker))> = None;
         for (index, context) in stream_contexts(plan, wanted).into_iter().enumerate() {

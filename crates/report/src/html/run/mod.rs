@@ -656,13 +656,13 @@ fn limits(context: &PageContext) -> Option<Section> {
             diagnosis
                 .evidence
                 .iter()
-                .map(|evidence| vec!["evidence".into(), diagnosis::evidence_words(evidence)]),
+                .map(|evidence| vec!["evidence".into(), diagnosis::format_evidence(evidence)]),
         );
         rows.extend(
             diagnosis
                 .layers
                 .iter()
-                .map(|layer| vec!["limit".into(), diagnosis::limit_words(layer)]),
+                .map(|layer| vec!["limit".into(), diagnosis::format_limit(layer)]),
         );
         rows.extend(
             diagnosis
