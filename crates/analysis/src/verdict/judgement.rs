@@ -198,7 +198,7 @@ impl Case<'_> {
         if_met: f64,
         reasons: &[Reason],
     ) -> ClauseVerdict {
-        let of_test = reasons.iter().find_map(Doubt::from_reason);
+        let test_doubt = reasons.iter().find_map(Doubt::from_reason);
         let outcome = match (if_broken <= ALPHA, if_met <= ALPHA_FAIL) {
             (true, _) if self.slump(clause).is_none() => Outcome::Pass,
             (_, true) => Outcome::Fail,
@@ -207,8 +207,8 @@ impl Case<'_> {
             _ => Outcome::Inconclusive,
         };
         let doubt = match outcome {
-            Outcome::Pass => of_test.or_else(|| self.doubt_pass(clause)),
-            Outcome::Fail => of_test.or_else(|| self.doubt_fail(clause)),
+            Outcome::Pass => test_doubt.or_else(|| self.doubt_pass(clause)),
+            Outcome::Fail => test_doubt.or_else(|| self.doubt_fail(clause)),
             // A longer run does not repair a failed test.
             Outcome::Inconclusive | Outcome::Consistent => find_test_failure(reasons)
                 .or_else(|| self.doubt_undecided(clause, estimate.value))

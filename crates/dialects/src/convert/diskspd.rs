@@ -111,7 +111,7 @@ fn with_precreation(plan: &Plan, profile: Profile) -> Profile {
         Precreate::ConstantSizes,
         Precreate::ConstantOrZeroSizes,
     ];
-    let with = |rule| Profile {
+    let profile_with = |rule| Profile {
         precreate: Some(rule),
         ..profile.clone()
     };
@@ -120,8 +120,8 @@ fn with_precreation(plan: &Plan, profile: Profile) -> Profile {
         lowered
             .is_ok_and(|lowered| lowered.plan.prepare_once == plan.prepare_once && lowered.plan.targets == plan.targets)
     };
-    let found = rules.into_iter().map(with).find(same);
-    found.unwrap_or_else(|| with(Precreate::UseMaxSize))
+    let found = rules.into_iter().map(profile_with).find(same);
+    found.unwrap_or_else(|| profile_with(Precreate::UseMaxSize))
 }
 
 /// The profile that is closest to the plan.

@@ -242,12 +242,12 @@ pub(super) fn content(content: &Content) -> String {
             chunk,
             pattern,
         } => {
-            let with = if pattern.is_empty() {
+            let suffix = if pattern.is_empty() {
                 String::new()
             } else {
                 format!(", 0x{}", hexadecimal(pattern))
             };
-            format!("{percent} % compressible in each {}{with}", size(u64::from(*chunk)))
+            format!("{percent} % compressible in each {}{suffix}", size(u64::from(*chunk)))
         }
         Content::Duplicated {
             percent,

@@ -181,12 +181,12 @@ impl Reader<'_> {
         }
         let text = |key: &str| table.get(key).and_then(Value::as_str).map(str::to_owned);
         let command = text("command");
-        let of_command = command.as_deref().and_then(diskspd::load_of_command);
+        let command_load = command.as_deref().and_then(diskspd::load_of_command);
         self.imported.commands.extend(command);
         self.imported.host = text("host").or(self.imported.host.take());
         self.imported.started = text("date").or(self.imported.started.take());
         self.imported.source = text("source").or(self.imported.source.take());
-        let load = self.load(table, of_command.unwrap_or_default());
+        let load = self.load(table, command_load.unwrap_or_default());
         let direction = |direction: Direction| table.get(direction.word()).and_then(Value::as_table).cloned();
         let [read, write] =
             [direction(Direction::Read), direction(Direction::Write)].map(|inner| inner.map(|inner| self.flow(&inner)));

@@ -127,11 +127,11 @@ fn add_workers(config: &mut Config, arguments: &Arguments, machine: &dyn Machine
 
 /// Gives workers without a list the specifications that are assigned to them by default.
 fn assign_specs(config: &mut Config) {
-    let by_default = |spec: &&AccessSpec| matches!(spec.assignment, Assignment::All | Assignment::Disk);
+    let is_default = |spec: &&AccessSpec| matches!(spec.assignment, Assignment::All | Assignment::Disk);
     let names: Vec<String> = config
         .specs
         .iter()
-        .filter(by_default)
+        .filter(is_default)
         .map(|spec| spec.name.clone())
         .collect();
     let workers = config.managers.iter_mut().flat_map(|manager| &mut manager.workers);

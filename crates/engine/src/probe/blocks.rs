@@ -87,11 +87,11 @@ impl BlockDevice {
     /// Path of the device. Linux kernel names have `!` for a slash. Windows devices are opened
     /// below `\\.\` and volumes below `\\?\`; no Linux kernel name starts like these.
     pub fn path(&self) -> String {
-        let of_windows = |word: &str| self.name.starts_with(word);
+        let is_windows_name = |word: &str| self.name.starts_with(word);
         if matches!(self.kind, BlockKind::Volume { .. }) {
             return format!(r"\\?\{}", self.name);
         }
-        if of_windows("PhysicalDrive") || of_windows("Harddisk") {
+        if is_windows_name("PhysicalDrive") || is_windows_name("Harddisk") {
             return format!(r"\\.\{}", self.name);
         }
         format!("/dev/{}", self.name.replace('!', "/"))

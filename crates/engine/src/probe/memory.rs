@@ -48,19 +48,19 @@ pub fn memory_free() -> FreeMemory {
     let available = reported.or_else(|| field(&system, "/proc/meminfo", "MemAvailable:"));
     let address_space = address_space_free().map(|free| free.0);
     let groups = GROUPS.get_or_init(|| limited_groups(&system));
-    let of_groups = groups.iter().map(|group| FreeMemory {
+    let group_memory = groups.iter().map(|group| FreeMemory {
         bytes: Bytes(group.free(&system)),
         limit: MemoryLimit::ControlGroup(group.file.clone()),
     });
-    let of_process = [
+    let process_memory = [
         (available, MemoryLimit::Machine),
         (address_space, MemoryLimit::AddressSpace),
     ];
-    let of_process = of_process.into_iter().map(|(bytes, limit)| FreeMemory {
+    let process_memory = process_memory.into_iter().map(|(bytes, limit)| FreeMemory {
         bytes: Bytes(bytes.unwrap_or(u64::MAX)),
         limit,
     });
-    let tightest = of_process.chain(of_groups).min_by_key(|free| free.bytes);
+    let tightest = process_memory.chain(group_memory).min_by_key(|free| free.bytes);
     tightest.expect("the list contains the machine")
 }
 

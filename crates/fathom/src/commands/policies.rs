@@ -52,9 +52,9 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
         return put_list(&catalogue.entries().collect::<Vec<_>>(), args.json);
     };
     let is_provider = !name.contains('/') && catalogue.find(name).is_err();
-    let of_provider = catalogue.find_by_provider(name);
-    if is_provider && !of_provider.is_empty() && inputs.is_empty() {
-        return put_list(&of_provider, args.json);
+    let provider_policies = catalogue.find_by_provider(name);
+    if is_provider && !provider_policies.is_empty() && inputs.is_empty() {
+        return put_list(&provider_policies, args.json);
     }
     let policy = catalogue
         .find(name)
@@ -123,12 +123,12 @@ fn format_list(entries: &[&Policy]) -> String {
     ];
     let mut any_old = false;
     for (kind, heading) in parts {
-        let of_kind: Vec<&&Policy> = entries.iter().filter(|policy| policy.kind() == kind).collect();
-        if of_kind.is_empty() {
+        let policies_of_kind: Vec<&&Policy> = entries.iter().filter(|policy| policy.kind() == kind).collect();
+        if policies_of_kind.is_empty() {
             continue;
         }
         text += &format!("{heading}\n");
-        for policy in of_kind {
+        for policy in policies_of_kind {
             let old = policy.expiry_warning(today()).is_some();
             any_old |= old;
             let mark = if old { "*" } else { " " };

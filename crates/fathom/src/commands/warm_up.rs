@@ -163,14 +163,14 @@ fn measure_progress(wanted: &WantedRange, results: &Results) -> (u64, u64) {
 }
 
 fn format_text(wanted: &WantedRange, read: u64, to: u64, took: Nanos, marker: Option<&WarmMarker>) -> String {
-    let way = if wanted.buffered {
+    let path = if wanted.buffered {
         "through the page cache"
     } else {
         "bypassing the page cache"
     };
     let rate = throughput(read as f64 / f64::from(1 << 20) / took.as_secs().max(1e-9));
     let mut text = format!(
-        "{}: {} read {way} in {}, {rate} MiB/s\n",
+        "{}: {} read {path} in {}, {rate} MiB/s\n",
         wanted.path,
         Bytes(read),
         duration(took)

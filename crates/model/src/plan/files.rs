@@ -300,10 +300,10 @@ pub fn pick_size(sizes: &BlockSizes, word: u64) -> u64 {
         }
         BlockSizes::Split { entries } => {
             let total: f64 = entries.iter().map(|entry| entry.percent).sum();
-            let mut level = word as f64 / 2f64.powi(64) * total;
+            let mut remaining = word as f64 / 2f64.powi(64) * total;
             let drawn = entries.iter().find(|entry| {
-                level -= entry.percent;
-                level < 0.0
+                remaining -= entry.percent;
+                remaining < 0.0
             });
             drawn.or(entries.last()).map_or(0, |entry| entry.size.0)
         }

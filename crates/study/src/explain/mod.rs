@@ -138,8 +138,8 @@ fn explain_load(loads: &[Observation], number: usize, remarks: &[Finding], conte
     let verdict = has_promise.then(|| judge_promise(&observation, context, &weakening));
     // The result's own finding takes precedence, because a saved result has more facts.
     let is_known = |finding: &Finding| {
-        let mut of_rule = remarks.iter().filter(|remark| remark.rule == finding.rule);
-        of_rule.any(|remark| remark.at == finding.at)
+        let mut same_rule = remarks.iter().filter(|remark| remark.rule == finding.rule);
+        same_rule.any(|remark| remark.at == finding.at)
     };
     findings.retain(|finding| !is_known(finding));
     ExplainedLoad {

@@ -35,8 +35,10 @@ const MIN_GROWTH: f64 = 0.05;
 
 /// Upper limit of the slots for buffers of this size.
 pub fn slots_max(block: Bytes) -> u32 {
-    let by_memory = MAX_BUFFER_BYTES / block.0.max(1);
-    SLOTS_MAX.min(by_memory.min(u64::from(u32::MAX)) as u32).max(1)
+    let slots_max_by_memory = MAX_BUFFER_BYTES / block.0.max(1);
+    SLOTS_MAX
+        .min(slots_max_by_memory.min(u64::from(u32::MAX)) as u32)
+        .max(1)
 }
 
 /// One run of the promised load.

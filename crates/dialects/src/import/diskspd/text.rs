@@ -106,9 +106,9 @@ pub(in crate::import) fn read(file: &str, text: &str) -> Imported {
             .or_else(|| line.strip_prefix("proc count:"))
         {
             imported.processors = parse_integer(rest.trim()).map(|count| count as u32);
-            let of_results = line.starts_with("proc");
-            reader.form.counts_processors_in_results |= of_results;
-            reader.form.knows_topology |= !of_results;
+            let is_result = line.starts_with("proc");
+            reader.form.counts_processors_in_results |= is_result;
+            reader.form.knows_topology |= !is_result;
         } else if let Err(found) = reader.read_line(line) {
             imported.unread.push(unreadable_line(file, index + 1, line, &found));
         }

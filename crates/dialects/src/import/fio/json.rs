@@ -248,12 +248,12 @@ fn at_once(loads: &[Observation], runs: &[&[Entry]], version: Option<String>) ->
         .filter(|(at, group)| !groups[..*at].contains(group))
         .map(|(_, group)| *group)
     {
-        let of_group = loads
+        let group_loads = loads
             .iter()
             .zip(&groups)
             .filter(|(_, of)| **of == group)
             .map(|(load, _)| load);
-        let members: Vec<&Observation> = of_group.collect();
+        let members: Vec<&Observation> = group_loads.collect();
         if members.len() > 1 {
             sums.push(sum(&members, group, version.clone()));
         }

@@ -285,9 +285,9 @@ impl Group {
             let sum = values.into_iter().try_fold(0u64, |sum, one| sum.checked_add(one?));
             sum.filter(|sum| *sum > 0)
         };
-        let of_worker = |row: &Row, depth: Option<u64>| depth?.checked_mul(u64::from(row.disks?));
-        let of_disks = || sum(self.rows_of("DISK").map(|row| row.depth).collect());
-        let of_workers = || sum(self.rows_of("WORKER").map(|row| of_worker(row, row.depth)).collect());
+        let worker_depth = |row: &Row, depth: Option<u64>| depth?.checked_mul(u64::from(row.disks?));
+        let depth_of_disks = || sum(self.rows_of("DISK").map(|row| row.depth).collect());
+        let depth_of_workers = || sum(self.rows_of("WORKER").map(|row| worker_depth(row, row.depth)).collect());
         let alone = || {
             let one = self.all.workers == Some(1) && self.all.disks == Some(1);
             self.all.depth.filter(|_| one)
@@ -295,10 +295,10 @@ impl Group {
         let set = || {
             let (first, others) = outstanding.split_first()?;
             let depth = others.iter().all(|other| other == first).then_some(*first);
-            let by_workers = sum(self.rows_of("WORKER").map(|row| of_worker(row, depth)).collect());
-            by_workers.or_else(|| of_worker(&self.all, depth).filter(|_| self.all.workers == Some(1)))
+            let by_workers = sum(self.rows_of("WORKER").map(|row| worker_depth(row, depth)).collect());
+            by_workers.or_else(|| worker_depth(&self.all, depth).filter(|_| self.all.workers == Some(1)))
         };
-        of_disks().or_else(of_workers).or_else(alone).or_else(set)
+        depth_of_disks().or_else(depth_of_workers).or_else(alone).or_else(set)
     }
 
     fn observation(&self, name: String, load: Load, version: Option<&str>) -> Observation {

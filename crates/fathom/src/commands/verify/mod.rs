@@ -116,8 +116,8 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
 /// Chooses the figure that the diagnosis explains: latency if only latency clauses fail.
 fn choose_question(verdict: &Verdict) -> Question {
     let is_missed = |judged: &&ClauseVerdict| judged.outcome != Outcome::Pass;
-    let of_rate = |judged: &ClauseVerdict| matches!(judged.clause.metric, Metric::Iops | Metric::Throughput);
-    match verdict.clauses.iter().filter(is_missed).any(of_rate) {
+    let is_rate = |judged: &ClauseVerdict| matches!(judged.clause.metric, Metric::Iops | Metric::Throughput);
+    match verdict.clauses.iter().filter(is_missed).any(is_rate) {
         true => Question::MissedRate,
         false => Question::MissedLatency,
     }

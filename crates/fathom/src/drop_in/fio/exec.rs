@@ -78,8 +78,8 @@ impl Commands {
     }
 
     fn run_prerun(&self, step: usize, output: &mut Output) -> Vec<(usize, usize)> {
-        let of_step = self.list.iter().filter(|one| one.job.0 == step);
-        let failed = of_step.filter(|one| !one.run(one.before.as_deref(), "prerun", output));
+        let step_commands = self.list.iter().filter(|one| one.job.0 == step);
+        let failed = step_commands.filter(|one| !one.run(one.before.as_deref(), "prerun", output));
         failed.map(|one| one.job).collect()
     }
 

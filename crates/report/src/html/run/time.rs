@@ -64,9 +64,9 @@ pub(super) fn rates(
                 .push(Series::new(format!("{}s", direction.word()), Form::Steps, each).tone(direction_tone(direction)));
         }
         if let Some(first) = lines.first_mut().filter(|_| has_band) {
-            let of_all = |point: &SeriesPoint| (0..3).map(|direction| value(point, direction)).sum::<f64>();
+            let sum_of_directions = |point: &SeriesPoint| (0..3).map(|direction| value(point, direction)).sum::<f64>();
             let end = |pick: fn(f64, f64) -> f64, from: f64| {
-                let end = |group: &&[SeriesPoint]| Some(group.iter().map(of_all).fold(from, pick));
+                let end = |group: &&[SeriesPoint]| Some(group.iter().map(sum_of_directions).fold(from, pick));
                 groups.iter().map(end).collect()
             };
             (first.low, first.high) = (end(f64::min, f64::INFINITY), end(f64::max, 0.0));

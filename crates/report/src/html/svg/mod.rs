@@ -187,8 +187,8 @@ fn axis_names(chart: &Chart) -> Vec<&str> {
 
 /// The vertical values on one side, including the base of bars.
 fn vertical_values(chart: &Chart, right: bool) -> Vec<f64> {
-    let of_side = |series: &&Series| series.right == right && series.form != Form::Guide;
-    let series: Vec<&Series> = chart.series.iter().filter(of_side).collect();
+    let is_on_side = |series: &&Series| series.right == right && series.form != Form::Guide;
+    let series: Vec<&Series> = chart.series.iter().filter(is_on_side).collect();
     let mut values: Vec<f64> = series
         .iter()
         .flat_map(|one| one.y.iter().chain(&one.low).chain(&one.high).copied().flatten())

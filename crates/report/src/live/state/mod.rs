@@ -264,8 +264,8 @@ impl State {
 
     /// The running jobs, or all jobs of the step if none is running.
     fn running(&self) -> impl Iterator<Item = (&(u32, u32), &JobState)> {
-        let over = self.jobs.values().all(|job| job.ended);
-        self.jobs.iter().filter(move |(_, job)| over || !job.ended)
+        let all_ended = self.jobs.values().all(|job| job.ended);
+        self.jobs.iter().filter(move |(_, job)| all_ended || !job.ended)
     }
 
     pub(super) fn is_stopping(&self) -> bool {
@@ -343,8 +343,8 @@ impl State {
         let before: u64 = lengths.iter().take(self.schedule.step).map(|length| length.0).sum();
         let step = self.schedule.steps.get(self.schedule.step)?;
         let length = lengths[self.schedule.step].0;
-        let over = !self.jobs.is_empty() && self.jobs.values().all(|job| job.ended);
-        let within = if over {
+        let all_ended = !self.jobs.is_empty() && self.jobs.values().all(|job| job.ended);
+        let within = if all_ended {
             length
         } else {
             self.time_in_step(step).0.min(length)

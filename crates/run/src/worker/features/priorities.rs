@@ -116,8 +116,8 @@ impl Priorities {
     pub(crate) fn from_plan(assignment: &Assignment<'_>, keys: &[CellKey], opened: &Opened) -> Option<Priorities> {
         let streams = assignment.worker.streams.iter().zip(&opened.streams).enumerate();
         let streams = streams.map(|(number, (stream, opened))| {
-            let of_stream = keys.iter().zip(0..).filter(|(key, _)| key.stream as usize == number);
-            let cells = of_stream.filter_map(|(key, cell)| match key.kind {
+            let stream_keys = keys.iter().zip(0..).filter(|(key, _)| key.stream as usize == number);
+            let cells = stream_keys.filter_map(|(key, cell)| match key.kind {
                 CellKind::Priority(direction, priority) => Some((direction, priority, cell)),
                 CellKind::Moves(_) | CellKind::FileOperation(_) | CellKind::Sync | CellKind::Connection => None,
             });

@@ -452,8 +452,8 @@ pub(super) fn write_through_impact(pair: &Pair<'_>) -> Impact {
 /// The memory map of the stream, or of the mmap engine.
 pub(super) fn mapping(at: &StreamContext<'_>, wanted: &StreamContext<'_>) -> String {
     let maps = at.worker.engine.kind == EngineKind::Mmap && wanted.stream.cache.mapping.is_some();
-    let of_engine = maps.then(Mapping::default);
-    words::mapping(at.stream.cache.mapping.or(of_engine))
+    let engine_mapping = maps.then(Mapping::default);
+    words::mapping(at.stream.cache.mapping.or(engine_mapping))
 }
 
 /// Without the page cache there is nothing to drop.
