@@ -41,7 +41,7 @@ pub fn limits(system: &System) -> Limits {
     limits
 }
 
-/// Reads the I/O limits of this process again and again, without finding its groups anew.
+/// Reads the I/O limits of this process repeatedly, but finds its groups only once.
 #[derive(Clone, Debug, Default)]
 pub struct DeviceLimitReader {
     folders: Vec<String>,

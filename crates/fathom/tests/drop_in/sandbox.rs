@@ -175,7 +175,7 @@ fn install(at: &Path) {
     installed.push(at.to_owned());
 }
 
-/// A call with this program name, whatever the file is called.
+/// A command with this program name, independent of the file name.
 #[cfg(unix)]
 fn called(program: &Path, name: &str) -> Command {
     use std::os::unix::process::CommandExt;
@@ -185,11 +185,11 @@ fn called(program: &Path, name: &str) -> Command {
     command
 }
 
-/// A call with this program name: the file has it, and is found by it.
+/// A command with this program name, which is also the file name.
 #[cfg(windows)]
 fn called(program: &Path, name: &str) -> Command {
     let mut command = Command::new(name);
-    command.env("PATH", program.parent().expect("it lies in a folder"));
+    command.env("PATH", program.parent().expect("it is in a folder"));
     command
 }
 

@@ -34,9 +34,9 @@ pub(super) fn direction(value: &Value) -> Option<DirectionResult> {
     let measured_total = total.filter(measured);
     let measured_completion = completion.filter(measured);
     let main = measured_total.or(measured_completion);
-    let own = main.map(quantiles).filter(|quantiles| !quantiles.is_empty());
-    let borrowed = own.is_none() && measured_total.is_some();
-    let quantiles = own.unwrap_or_else(|| measured_completion.map(quantiles).unwrap_or_default());
+    let own_quantiles = main.map(quantiles).filter(|quantiles| !quantiles.is_empty());
+    let borrowed = own_quantiles.is_none() && measured_total.is_some();
+    let quantiles = own_quantiles.unwrap_or_else(|| measured_completion.map(quantiles).unwrap_or_default());
     let runtime = get_integer(value, "runtime")
         .filter(|ms| *ms > 0)
         .map(|ms| Nanos(ms.saturating_mul(1_000_000)));

@@ -271,9 +271,9 @@ impl Group {
             ..Load::default()
         };
         // If workers have different specifications, none describes the whole load.
-        let own = |row: &Row| row.access.is_empty() || row.access == self.all.access;
+        let has_same_access = |row: &Row| row.access.is_empty() || row.access == self.all.access;
         let found = access.iter().rev().find(|access| access.name == self.all.access);
-        match found.filter(|_| self.rows_of("WORKER").all(own)) {
+        match found.filter(|_| self.rows_of("WORKER").all(has_same_access)) {
             Some(access) => access.apply_to(load),
             None => load,
         }

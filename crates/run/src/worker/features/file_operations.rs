@@ -377,10 +377,11 @@ impl FileOperations {
             Existence::Unchanged | Existence::Removed => Existence::Created,
         };
         let supplies = |directories: bool, existence: Existence| {
-            let own = self.work.groups.iter().flat_map(|group| &group.operations);
-            let own = own.filter(|kind| (kind.is_on_directory(), kind.existence()) == (directories, existence));
-            let own = if self.is_active { own.count() as u32 } else { 0 };
-            self.claims.supplier_count(directories, existence) > own
+            let operations = self.work.groups.iter().flat_map(|group| &group.operations);
+            let suppliers =
+                operations.filter(|kind| (kind.is_on_directory(), kind.existence()) == (directories, existence));
+            let own_count = if self.is_active { suppliers.count() as u32 } else { 0 };
+            self.claims.supplier_count(directories, existence) > own_count
         };
         obstacles.existence && supplies(first.is_on_directory(), lacked)
             || obstacles.missing_directory && supplies(true, Existence::Created)

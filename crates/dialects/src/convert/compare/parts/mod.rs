@@ -110,10 +110,10 @@ pub(super) fn after(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
 /// True if the list names a job other than this one.
 fn names_another_job(at: &StreamContext<'_>, list: &[u32]) -> bool {
     let steps = at.plan.steps.iter();
-    let own = steps.flat_map(|step| step.jobs.iter().enumerate());
-    let own = own.into_iter().find(|(_, job)| std::ptr::eq(*job, at.job));
+    let mut jobs = steps.flat_map(|step| step.jobs.iter().enumerate());
+    let this_job = jobs.find(|(_, job)| std::ptr::eq(*job, at.job));
     list.iter()
-        .any(|other| own.is_none_or(|(own, _)| own != *other as usize))
+        .any(|other| this_job.is_none_or(|(index, _)| index != *other as usize))
 }
 
 pub(super) fn ends_jobs(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
