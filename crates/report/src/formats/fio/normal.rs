@@ -126,7 +126,7 @@ fn write_directions(out: &mut dyn Write, entry: &Entry, group: Option<&GroupTota
         // fio prints bandwidth without a unit on this line.
         let bandwidth = both(together.bytes_per_second(), units, Unit::None);
         write_row(out, "mixed", together, entry, bandwidth)?;
-        let total = group.and_then(GroupTotals::together);
+        let total = group.and_then(GroupTotals::sum_of_directions);
         write_samples(out, together, units, total.map_or(0, |total| total.bytes_per_second))?;
     }
     Ok(())
