@@ -134,7 +134,7 @@ pub(super) fn examine_one(plan: &Plan, number: usize, target: &Target) -> Result
                 ..found(path, Some(facts.kind), facts.size, action)
             })
         }
-        kind => Err(TargetError::Unfit {
+        kind => Err(TargetError::Unsuitable {
             path: target.path.clone(),
             what: if kind == FileKind::CharacterDevice {
                 "a character device"

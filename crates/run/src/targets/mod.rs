@@ -62,7 +62,7 @@ pub enum TargetError {
     Empty(String),
     /// It cannot be tested.
     #[error("{path} is {what}")]
-    Unfit {
+    Unsuitable {
         /// The path.
         path: String,
         /// What it is.
@@ -138,7 +138,7 @@ impl TargetError {
     /// The remedy.
     pub fn help(&self) -> Option<String> {
         match self {
-            TargetError::Missing { help, .. } | TargetError::Unfit { help, .. } => Some(help.clone()),
+            TargetError::Missing { help, .. } | TargetError::Unsuitable { help, .. } => Some(help.clone()),
             TargetError::NoParent(_) => Some("check the spelling; the parent directory does not exist either".into()),
             TargetError::NoSize(_) => Some("check the spelling, or set a size so that fathom creates the file".into()),
             TargetError::Directory(_) => {

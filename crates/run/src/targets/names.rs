@@ -73,7 +73,7 @@ pub(super) fn check_for_engines(plan: &Plan, target: &Target, examined: Examined
     };
     match device && workers.any(by_name) {
         false => Ok(examined),
-        true => Err(TargetError::Unfit {
+        true => Err(TargetError::Unsuitable {
             path: target.path.clone(),
             what: "a device",
             help: "this engine creates, looks up and removes files and directories; name examined of these".into(),

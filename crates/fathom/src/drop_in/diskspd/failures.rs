@@ -252,7 +252,7 @@ fn add_target_error(error: &TargetError, plan: &Plan, messages: &mut Messages) -
             messages.line("ERROR: target size could not be determined".into());
             true
         }
-        TargetError::Unfit { path, .. } => opening(path, error_codes::NOT_A_DEVICE),
+        TargetError::Unsuitable { path, .. } => opening(path, error_codes::NOT_A_DEVICE),
         TargetError::Examine { path, source } => opening(path, source.raw_os_error().unwrap_or(0)),
         TargetError::Fill(FillError::File { what, errno, .. }) => {
             let code = errno.unwrap_or(0);

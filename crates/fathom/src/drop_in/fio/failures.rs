@@ -236,7 +236,7 @@ fn add_target_error(error: &TargetError, plan: &Plan, messages: &mut Messages) {
             (path.clone(), 2)
         }
         TargetError::Directory(path) => (path.clone(), 21),
-        TargetError::Unfit { path, .. } | TargetError::Empty(path) => (path.clone(), 22),
+        TargetError::Unsuitable { path, .. } | TargetError::Empty(path) => (path.clone(), 22),
         TargetError::Examine { path, source } => (path.clone(), fio_errno(source).unwrap_or(5)),
         TargetError::NoSpace { path, .. } | TargetError::NoRoom { path, .. } => (path.clone(), 28),
         TargetError::Fill(FillError::File { path, errno, .. }) => (path.clone(), errno.map_or(5, number)),
