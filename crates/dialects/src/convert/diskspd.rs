@@ -300,8 +300,8 @@ fn pool_targets(plan: &Plan, workers: &[&Worker]) -> Option<Vec<Target>> {
 /// The targets of a worker, each with its stream; a file set becomes one target per file.
 fn targets_of(worker: &Worker) -> Vec<(TargetId, Stream)> {
     let streams = worker.streams.iter();
-    let each = streams.flat_map(|stream| stream.target.ids().iter().map(move |id| (*id, stream.clone())));
-    let mut uses: Vec<(TargetId, Stream)> = each.collect();
+    let target_streams = streams.flat_map(|stream| stream.target.ids().iter().map(move |id| (*id, stream.clone())));
+    let mut uses: Vec<(TargetId, Stream)> = target_streams.collect();
     let files = uses.len() as u32;
     if uses.len() > worker.streams.len() {
         for (_, stream) in &mut uses {

@@ -83,7 +83,7 @@ impl Check {
         match (self, value) {
             (Value(words), value) => words(value),
             (Flag(words), Json::Bool(true)) => (*words).to_owned(),
-            (Text, value) => text(value, ""),
+            (Text, value) => format_with_prefix(value, ""),
             (Positive, Json::Number(number)) if number.as_u64() != Some(0) => number.to_string(),
             (Size, Json::Number(bytes)) if bytes.as_u64() != Some(0) => words::size(bytes.as_u64().unwrap_or(u64::MAX)),
             (Time, Json::Number(nanos)) => words::time(Nanos(nanos.as_u64().unwrap_or(u64::MAX))),
@@ -99,7 +99,7 @@ pub(super) const JOB_OPTIONS: Names = Names(["job", "section", "target"]);
 pub(super) const STEP_OPTIONS: Names = Names(["step", "stonewall", "TimeSpan"]);
 
 /// A text or a number with a prefix.
-fn text(value: &Json, before: &str) -> String {
+fn format_with_prefix(value: &Json, before: &str) -> String {
     match value {
         Json::String(text) if !(text.is_empty() && before.is_empty()) => format!("{before}{text}"),
         Json::Number(number) => format!("{before}{number}"),
@@ -164,11 +164,12 @@ pub(super) const ROWS: &[Row] = rows! {
     "worker.engine.uncached" ["", "uncached", ""] => Lost, Flag("pages are dropped from the cache immediately");
     "worker.engine.no_wait" ["", "nowait", ""] => Lost, Flag("an operation that would block fails");
     "worker.engine.submission_cpu" ["submission-thread", "sqthread_poll", ""] =>
-        Lost, Value(|cpu| text(cpu, "a kernel thread on CPU "));
+        Lost, Value(|cpu| format_with_prefix(cpu, "a kernel thread on CPU "));
     "worker.engine.huge_maps" ["", "thp", ""] => Lost, Flag("memory maps with huge pages");
     "worker.engine.look" ["", "stat_type", ""] => Lost, Words(parts::stat_call);
     "worker.engine.work" ["", "cpumode", ""] => Lost, Words(parts::work);
-    "worker.engine.program" ["", "program", ""] => Lost, Value(|program| text(&program["path"], "running "));
+    "worker.engine.program" ["", "program", ""] =>
+        Lost, Value(|program| format_with_prefix(&program["path"], "running "));
     // How calls refer to a buffer; every dialect leaves this to its engine.
     "worker.engine.registered" NAMELESS => Equivalent, Ignored;
     "worker.engine.kind" ["engine", "ioengine", "-o, -u"] => Computed(parts::engine_impact), Both(parts::engine);

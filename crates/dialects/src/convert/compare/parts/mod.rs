@@ -499,19 +499,19 @@ fn same_rates(pair: &Pair<'_>) -> bool {
 }
 
 pub(super) fn rate(pair: &Pair<'_>) -> Difference {
-    let words = |rates: &PerDirection<Option<Rate>>| {
-        let each = words::by_direction(&pair.wanted.stream.mix, |direction| {
+    let describe = |rates: &PerDirection<Option<Rate>>| {
+        let rates_text = words::by_direction(&pair.wanted.stream.mix, |direction| {
             rates[direction].as_ref().map_or("no limit".into(), per_second)
         });
-        match each.as_str() {
-            "no limit" => each,
-            _ => format!("{each} for each worker"),
+        match rates_text.as_str() {
+            "no limit" => rates_text,
+            _ => format!("{rates_text} for each worker"),
         }
     };
     let [wanted, got] = schedules_of(pair);
     match same_rates(pair) {
         true => None,
-        false => difference(words(&wanted), words(&got)),
+        false => difference(describe(&wanted), describe(&got)),
     }
 }
 
@@ -524,16 +524,16 @@ fn per_second(rate: &Rate) -> String {
     }
 }
 
-/// Whether there is one schedule or one for each direction.
+/// Compares whether there is one schedule or one for each direction.
 pub(super) fn schedules(pair: &Pair<'_>) -> Difference {
-    let each = |at: &StreamContext<'_>| matches!(at.stream.pacing, Pacing::PerDirection { .. });
+    let separate = |at: &StreamContext<'_>| matches!(at.stream.pacing, Pacing::PerDirection { .. });
     let paced = |at: &StreamContext<'_>| at.stream.pacing != Pacing::Unpaced;
-    let describe = |each: bool| match each {
+    let describe = |separate: bool| match separate {
         true => "separate schedules for reads and writes",
         false => "one schedule; each operation draws its type",
     };
     let comparable = paced(&pair.wanted) && paced(&pair.got) && same_rates(pair);
-    difference_if(each(&pair.wanted), each(&pair.got), describe)
+    difference_if(separate(&pair.wanted), separate(&pair.got), describe)
         .filter(|_| comparable && pair.wanted.stream.mix.directions().count() > 1)
 }
 
