@@ -17,7 +17,7 @@ pub(super) const OUTCOME: Check = Check {
             for worker in &job.results.workers {
                 let Some(failure) = &worker.failure else { continue };
                 let finding = Finding::new("WORKER-FAILED", Severity::Error, &*failure.what);
-                let at = format!("{}, worker {}: {}", job.plan.name, worker.worker, failure.at);
+                let at = format!("{}, worker {}: {}", job.plan.name, worker.worker, failure.location);
                 let why = "the worker stopped; figures cover the time until then";
                 findings.push(Finding {
                     help: failure.help.clone(),

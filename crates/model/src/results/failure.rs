@@ -12,7 +12,8 @@ pub struct Failure {
     /// The failure, in a sentence.
     pub what: String,
     /// Where: target, direction, offset, length.
-    pub at: String,
+    #[serde(rename = "at")]
+    pub location: String,
     /// Error number, if it came from the system.
     #[serde(default)]
     pub errno: Option<i32>,
@@ -26,10 +27,10 @@ pub struct Failure {
 
 impl Failure {
     /// A failure without an error number, an operation or advice.
-    pub fn new(what: impl Into<String>, at: impl Into<String>) -> Failure {
+    pub fn new(what: impl Into<String>, location: impl Into<String>) -> Failure {
         Failure {
             what: what.into(),
-            at: at.into(),
+            location: location.into(),
             errno: None,
             operation: None,
             help: None,

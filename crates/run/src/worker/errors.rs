@@ -151,7 +151,7 @@ impl IoLoop {
         };
         let failure = Failure {
             what,
-            at: self.errors.location_of(&record),
+            location: self.errors.location_of(&record),
             errno: (!at_end_of_file).then_some(errno),
             operation: direction.map(|direction| self.errors.failed_operation(slot, &record, direction)),
             help,

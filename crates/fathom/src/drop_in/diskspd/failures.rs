@@ -116,7 +116,7 @@ pub fn messages_for_results(results: &Results, profile: &Profile) -> Option<Mess
             messages.line(worker_line(number, failure, routines.get(number) == Some(&true)));
             // DiskSpd's message lacks the file and position, so a hint adds fathom's own.
             let has_diskspd_message = failure.operation.is_some() || failure.errno.is_some();
-            messages.hint(has_diskspd_message.then(|| format!("{}: {}", failure.what, failure.at)));
+            messages.hint(has_diskspd_message.then(|| format!("{}: {}", failure.what, failure.location)));
             messages.hint(failure.help.clone());
         }
     }
@@ -206,7 +206,7 @@ fn worker_line(number: usize, failure: &Failure, routines: bool) -> String {
             format!("t[{slot}] error during {word} error code: {errno})")
         }
         (None, Some(errno)) => format!("error during overlapped IO operation (error code: {errno})"),
-        (None, None) => format!("ERROR: {} ({})", failure.what, failure.at),
+        (None, None) => format!("ERROR: {} ({})", failure.what, failure.location),
     }
 }
 

@@ -343,7 +343,9 @@ pub(super) fn messages_for_results(results: &Results) -> Messages {
                 let streams = plan.workers.get(number).map_or(&[][..], |worker| &worker.streams);
                 add_failure(failure, streams, worker, &mut messages);
             } else if let Some(failure) = worker.failure.as_ref().filter(|_| worker.active_ns.0 > 0) {
-                messages.stderr.push(format!("fio: {}: {}", failure.at, failure.what));
+                messages
+                    .stderr
+                    .push(format!("fio: {}: {}", failure.location, failure.what));
                 messages
                     .stdout
                     .push(process_line(failure.errno.unwrap_or(5), &failure.what));

@@ -345,10 +345,10 @@ impl KeyBlocks {
     }
 
     #[cold]
-    fn fail(&self, io: &mut IoLoop, at: String, what: &str) {
+    fn fail(&self, io: &mut IoLoop, location: String, what: &str) {
         io.fail(Failure {
             what: what.to_owned(),
-            at,
+            location,
             errno: None,
             operation: None,
             help: Some("the data on the device is wrong, or another program has written there".into()),
@@ -359,7 +359,7 @@ impl KeyBlocks {
     pub(super) fn report_map_error(&self, io: &mut IoLoop, error: &io::Error) {
         io.fail(Failure {
             what: format!("cannot write the map of key blocks: {error}"),
-            at: self.plan.map.clone(),
+            location: self.plan.map.clone(),
             errno: error.raw_os_error(),
             operation: None,
             help: None,
