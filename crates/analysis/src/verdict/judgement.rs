@@ -5,7 +5,7 @@ use model::observation::Observation;
 use super::census::Slump;
 use super::doubt::Doubt;
 use super::estimate::{self, Estimate, NoEstimate};
-use super::wording::{compare, describe_shift, format_estimate, with_distance, with_unit};
+use super::wording::{compare, describe_shift, format_estimate, format_with_distance, format_with_unit};
 use super::{Case, Cause, ClauseVerdict, Context, Outcome, Reason, Verdict};
 use crate::requirement::{Clause, Metric, Side};
 use crate::shifts::Shift;
@@ -182,7 +182,7 @@ impl Case<'_> {
             cause: Some(cause),
             action: Some(action),
             reason: match measured {
-                Some(value) => format!("measured {}; {}", with_unit(clause.metric, value), doubt.why),
+                Some(value) => format!("measured {}; {}", format_with_unit(clause.metric, value), doubt.why),
                 None => doubt.why,
             },
             shared: doubt.shared,
@@ -217,9 +217,9 @@ impl Case<'_> {
         let (outcome, cause, shared, reason, action) = match doubt {
             Some(doubt) => {
                 let action = doubt.action.unwrap_or_else(|| self.action(clause, doubt.cause));
-                let why = match doubt.why.starts_with(&with_unit(clause.metric, estimate.value)) {
+                let why = match doubt.why.starts_with(&format_with_unit(clause.metric, estimate.value)) {
                     true => doubt.why,
-                    false => format!("{}; {}", with_distance(clause, estimate.value), doubt.why),
+                    false => format!("{}; {}", format_with_distance(clause, estimate.value), doubt.why),
                 };
                 (
                     Outcome::Inconclusive,

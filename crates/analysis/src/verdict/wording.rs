@@ -70,7 +70,7 @@ impl Verdict {
 }
 
 /// A value with its unit.
-pub(super) fn with_unit(metric: Metric, value: f64) -> String {
+pub(super) fn format_with_unit(metric: Metric, value: f64) -> String {
     match metric {
         Metric::Iops => format!("{} IOPS", metric.show(value)),
         _ => metric.show(value),
@@ -80,7 +80,7 @@ pub(super) fn with_unit(metric: Metric, value: f64) -> String {
 /// The figure with its interval: `2000 IOPS (95 %: 1950 to 2050)`.
 pub(super) fn format_estimate(clause: &Clause, estimate: &Estimate) -> String {
     let show = |value: f64| clause.metric.show(value);
-    let value = with_unit(clause.metric, estimate.value);
+    let value = format_with_unit(clause.metric, estimate.value);
     match estimate.interval() {
         (Some(low), Some(high)) if show(low) == show(high) => value,
         (Some(low), Some(high)) => format!("{value} (95 %: {} to {})", show(low), show(high)),
@@ -100,8 +100,12 @@ pub(super) fn compare(clause: &Clause, estimate: &Estimate) -> String {
 }
 
 /// The figure, and its distance from the limit.
-pub(super) fn with_distance(clause: &Clause, value: f64) -> String {
-    format!("{}: {}", with_unit(clause.metric, value), distance(clause, value))
+pub(super) fn format_with_distance(clause: &Clause, value: f64) -> String {
+    format!(
+        "{}: {}",
+        format_with_unit(clause.metric, value),
+        distance(clause, value)
+    )
 }
 
 /// The distance of a value from its limit: `25 % below the limit`, `2.4 times the limit`.
@@ -178,7 +182,7 @@ mod tests {
     use crate::verdict::{Cause, Outcome, Reason};
 
     fn expect(clause: &str, value: f64, words: &str) {
-        assert_eq!(with_distance(&parse(clause).unwrap()[0], value), words);
+        assert_eq!(format_with_distance(&parse(clause).unwrap()[0], value), words);
     }
 
     #[test]

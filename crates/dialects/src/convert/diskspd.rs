@@ -27,7 +27,7 @@ const DEFAULT_DURATION: u32 = 30;
 /// Converts a plan to DiskSpd.
 pub fn to_diskspd(plan: &Plan) -> Conversion {
     let profile = profile(plan);
-    let profile = with_precreation(plan, profile);
+    let profile = choose_precreation(plan, profile);
     let line = diskspd_line::line(&profile);
     let (form, text) = match line {
         Some(line) => (Form::CommandLine, format!("{line}\n")),
@@ -102,7 +102,7 @@ const NO_MACHINE: LowerEnv<'_> = LowerEnv {
 };
 
 /// Adds the precreation rule that creates the same files as the plan.
-fn with_precreation(plan: &Plan, profile: Profile) -> Profile {
+fn choose_precreation(plan: &Plan, profile: Profile) -> Profile {
     if plan.prepare_once.is_empty() {
         return profile;
     }

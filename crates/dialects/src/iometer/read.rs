@@ -331,7 +331,7 @@ impl<'a> Reader<'a> {
         if id == Id::AssignedSpecs {
             let specs = self.list();
             let specs: Vec<String> = specs.into_iter().map(str::to_owned).collect();
-            return self.with_worker(|worker| worker.specs.extend(specs));
+            return self.change_worker(|worker| worker.specs.extend(specs));
         }
         let mut value = Value(self.value(Section::ManagerList));
         let (line, text) = (self.at, value.0);
@@ -359,7 +359,7 @@ impl<'a> Reader<'a> {
                 None => self.refuse_orphan(),
             },
             Id::WorkerType if starts_with(text, "DISK") => {}
-            Id::WorkerType => self.with_worker(|worker| worker.network = text.to_owned()),
+            Id::WorkerType => self.change_worker(|worker| worker.network = text.to_owned()),
             Id::Outstanding => {
                 let taken = self.take_outstanding(value);
                 self.refuse_unless(taken, line, id);
@@ -368,8 +368,8 @@ impl<'a> Reader<'a> {
                 let taken = self.take_disk(value);
                 self.refuse_unless(taken, line, id);
             }
-            Id::Target => self.with_worker(|worker| worker.targets.push(text.to_owned())),
-            Id::TargetType if !starts_with(text, "DISK") => self.with_worker(|worker| {
+            Id::Target => self.change_worker(|worker| worker.targets.push(text.to_owned())),
+            Id::TargetType if !starts_with(text, "DISK") => self.change_worker(|worker| {
                 if worker.network.is_empty() {
                     worker.network = text.to_owned();
                 }
@@ -387,7 +387,7 @@ impl<'a> Reader<'a> {
             Some(true) => Some(value.count()?),
             _ => None,
         };
-        self.with_worker(|worker| {
+        self.change_worker(|worker| {
             worker.outstanding = outstanding;
             worker.connection = tests_connections.then_some(transfers);
             worker.seed = seed;
@@ -403,13 +403,13 @@ impl<'a> Reader<'a> {
             Some(2) => DataPattern::Random,
             Some(_) => return None,
         };
-        self.with_worker(|worker| {
+        self.change_worker(|worker| {
             (worker.maximum_size, worker.starting_sector, worker.pattern) = (size, sector, pattern);
         });
         Some(())
     }
 
-    fn with_worker(&mut self, change: impl FnOnce(&mut Worker)) {
+    fn change_worker(&mut self, change: impl FnOnce(&mut Worker)) {
         let manager = self.parsed.config.managers.last_mut();
         match manager.and_then(|manager| manager.workers.last_mut()) {
             Some(worker) => change(worker),

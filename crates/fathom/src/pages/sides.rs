@@ -8,7 +8,7 @@ use analysis::compare::{self, Change, Difference, Fact, Figure, Judgement, Ranke
 use model::shell_word;
 use report::html::chart::{Across, Axis, Chart, Form, Mark, Series, Tone, time_unit};
 use report::html::page::{self, Block, Download, Lead, Page, Section, Table, Verdict};
-use report::html::run::{Head, name_of_repetition, repeat_command, with_options};
+use report::html::run::{Head, add_options, name_of_repetition, repeat_command};
 use serde::Serialize;
 
 pub use ab::ab;
@@ -623,7 +623,7 @@ fn commands(files: &[String], heads: &[Head]) -> Option<Section> {
     let with_command = files.iter().zip(heads).filter(|(_, head)| !head.arguments.is_empty());
     let code = with_command.map(|(file, head)| Block::Code {
         title: file.clone(),
-        text: with_options(&head.arguments, &[]),
+        text: add_options(&head.arguments, &[]),
         notes: Vec::new(),
     });
     let blocks: Vec<Block> = code.collect();

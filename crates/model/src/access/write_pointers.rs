@@ -186,7 +186,7 @@ impl WritePointersCursor {
         self.shared.written[zone].load(Ordering::Relaxed)
     }
 
-    fn start(&self, zone: usize) -> u64 {
+    fn zone_start(&self, zone: usize) -> u64 {
         zone as u64 * self.parameters.zone.0
     }
 
@@ -222,7 +222,7 @@ impl WritePointersCursor {
                 0
             }
         };
-        Some(self.start(zone) + written)
+        Some(self.zone_start(zone) + written)
     }
 
     /// This zone, or an open one once the limit of open zones is reached.
@@ -270,7 +270,9 @@ impl WritePointersCursor {
         if self.within.is_none() {
             return match within + block <= self.written(zone) {
                 true => Some(offset),
-                false => (zone + 1..self.zones.end).find(has_data).map(|zone| self.start(zone)),
+                false => (zone + 1..self.zones.end)
+                    .find(has_data)
+                    .map(|zone| self.zone_start(zone)),
             };
         }
         // Take the nearest; of two at the same distance, the later.
@@ -285,7 +287,7 @@ impl WritePointersCursor {
             0 => 0,
             room => within % room / block * block,
         };
-        Some(self.start(zone) + within)
+        Some(self.zone_start(zone) + within)
     }
 
     pub(super) fn claim(&mut self, drawn: Position, direction: Direction, length: u32) -> u32 {
@@ -316,7 +318,7 @@ impl WritePointersCursor {
     }
 
     pub(super) fn restart(&mut self, draws: &mut Draws) {
-        self.next = [self.start(self.zones.start); 3];
+        self.next = [self.zone_start(self.zones.start); 3];
         if let Some(placement) = &mut self.within {
             placement.restart(draws);
         }

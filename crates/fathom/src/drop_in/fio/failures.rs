@@ -302,7 +302,7 @@ fn setup_error_place(why: &SetupError) -> (i32, String) {
 
 /// Counts the workers that ended with an error.
 pub(super) fn count_failed_workers(results: &Results) -> usize {
-    let jobs = with_plans(results);
+    let jobs = jobs_with_results(results);
     jobs.map(|(plan, job)| match missed_rule(plan, job).is_some() {
         true => job.workers.len(),
         false => job.workers.iter().filter(|worker| worker.failure.is_some()).count(),
@@ -310,7 +310,7 @@ pub(super) fn count_failed_workers(results: &Results) -> usize {
     .sum()
 }
 
-fn with_plans(results: &Results) -> impl Iterator<Item = (&Job, &JobResults)> {
+fn jobs_with_results(results: &Results) -> impl Iterator<Item = (&Job, &JobResults)> {
     let steps = results.plan.steps.iter().zip(&results.steps);
     steps.flat_map(|(plan, step)| plan.jobs.iter().zip(&step.jobs))
 }
@@ -318,7 +318,7 @@ fn with_plans(results: &Results) -> impl Iterator<Item = (&Job, &JobResults)> {
 /// Collects the messages about workers that failed during the run.
 pub(super) fn messages_for_results(results: &Results) -> Messages {
     let mut messages = Messages::default();
-    for (plan, job) in with_plans(results) {
+    for (plan, job) in jobs_with_results(results) {
         for (number, worker) in job.workers.iter().enumerate() {
             for failure in &worker.tolerated {
                 messages.stderr.extend(operation_line(failure));

@@ -26,7 +26,7 @@ pub const KEEP_AND_REPEAT: &str =
 const UNSTEADY_PERCENT: f64 = 10.0;
 
 /// Adds the measured time and region to the notes of a verdict, which applies to nothing else.
-pub(super) fn with_scope(verdict: &Verdict, summary: &Summary) -> Verdict {
+pub(super) fn add_scope(verdict: &Verdict, summary: &Summary) -> Verdict {
     let mut verdict = verdict.clone();
     if let ([job], false) = (&summary.jobs[..], verdict.word.is_empty()) {
         let region = match &summary.targets[..] {

@@ -26,7 +26,7 @@ pub fn repeat_command(arguments: &[String], options: &[(String, String)]) -> Str
         };
         words[at] = if name.ends_with('=') { name + &renamed } else { renamed };
     }
-    with_options(&words, options)
+    add_options(&words, options)
 }
 
 /// Renames the files of a list of `FORMAT=FILE`.
@@ -54,7 +54,7 @@ pub fn name_of_repetition(file: &str) -> String {
 }
 
 /// Replaces or adds options in a command line.
-pub fn with_options(arguments: &[String], options: &[(String, String)]) -> String {
+pub fn add_options(arguments: &[String], options: &[(String, String)]) -> String {
     let mut words = arguments.to_vec();
     for (name, value) in options {
         if name == "--time" {
