@@ -16,9 +16,9 @@ pub enum BlockSizes {
         /// That length.
         size: Bytes,
     },
-    /// Drawn as fio does: `low + random(high)`, rounded down to a multiple of `low`, at most `high`.
-    /// If `high` is a multiple of `low`, all multiples are equally likely; otherwise `high` is less
-    /// frequent than the multiples.
+    /// Drawn as fio does: `low + random(high)`, rounded down to a multiple of `low`, at most
+    /// `high`. If `high` is a multiple of `low`, all multiples are equally likely; otherwise `high`
+    /// is less frequent than the multiples.
     Range {
         /// Shortest length.
         low: Bytes,

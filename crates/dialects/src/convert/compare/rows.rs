@@ -137,7 +137,8 @@ pub(super) const ROWS: &[Row] = rows! {
     "job.phases.warm_up_ns" ["warm-up", "ramp_time", "-W"] => Lost, Time;
     "job.phases.warm_up_bytes" ["", "ramp_size", ""] => Lost, Size;
     "job.phases.cool_down_ns" ["cool-down", "", "-C"] => Lost, Time;
-    // `effective_stop` multiplies amounts by rounds. It drops amounts if only the time ends the job.
+    // `effective_stop` multiplies amounts by rounds. It drops amounts if only the time ends the
+    // job.
     "job.stop.bytes job.stop.rounds job.stop.repeat_until_time" ["bytes", "io_size", ""] => Lost, Words(parts::bytes);
     "job.stop.region_percent" ["bytes", "io_size", ""] => Lost, Words(parts::region_percent);
     "job.stop.operations" ["operations", "number_ios", ""] => Lost, Words(parts::operations);

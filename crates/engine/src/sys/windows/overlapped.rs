@@ -111,8 +111,8 @@ impl Operations {
     /// No operation of the slot is in flight.
     pub(crate) unsafe fn init(&self, slot: Slot, offset: u64, context: usize) -> *mut OVERLAPPED {
         let operation = self.all[slot.0 as usize].get();
-        // SAFETY: the structure is live, and with no operation in flight nothing else uses it. Zero is
-        // valid for all its fields.
+        // SAFETY: the structure is live, and with no operation in flight nothing else uses it.
+        // Zero is valid for all its fields.
         unsafe {
             operation.write(std::mem::zeroed());
             (*operation).Anonymous.Anonymous.Offset = offset as u32;

@@ -230,8 +230,8 @@ impl State {
         self.machine = Some(machine);
     }
 
-    /// Returns true once per step. The caller then restarts its counters, so that they do not include
-    /// the previous step.
+    /// Returns true once per step. The caller then restarts its counters, so that they do not
+    /// include the previous step.
     pub fn take_step_begun(&mut self) -> bool {
         std::mem::take(&mut self.begun)
     }
