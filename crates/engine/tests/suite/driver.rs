@@ -14,8 +14,8 @@ use crate::watchdog::watch;
 pub const BLOCK: u32 = 4096;
 
 /// Every engine of this system that transfers data, or simulates it. The other engines have tests
-/// of their own. An emulator does not support the system calls of all engines: `FATHOM_ENGINES` names
-/// those that it supports.
+/// of their own. An emulator does not support the system calls of all engines: `FATHOM_ENGINES`
+/// names those that it supports.
 pub fn engines() -> impl Iterator<Item = EngineKind> {
     let here = ENGINES
         .iter()
