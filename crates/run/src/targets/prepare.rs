@@ -210,7 +210,7 @@ impl Preparation<'_> {
         if let (None, Some(handle)) = (created_by_peers, file.handle()) {
             self.renew_mark(target, examined, handle, &mut ready.cleanup);
             // A file without an identity stays, because its name may refer to another file by then.
-            if let Ok(stamp) = sys::file::stamp(handle) {
+            if let Ok(stamp) = sys::file::file_stamp(handle) {
                 schedule_removal(target, examined, Some(stamp.id), &mut ready.cleanup);
             }
             if claim.is_none() {

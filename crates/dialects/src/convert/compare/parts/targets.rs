@@ -3,7 +3,7 @@
 use model::Bytes;
 use model::plan::{AtEndOfJob, Dialect, Extent, FileTree, Prepare, PrepareWhen, Region, StreamTarget, TargetKind};
 
-use super::{Difference, words_if_different, words_of_both};
+use super::{Difference, difference, difference_if};
 use crate::convert::compare::{Pair, StreamContext, is_device, known_size};
 use crate::convert::{native, words};
 
@@ -23,7 +23,7 @@ pub(in crate::convert::compare) fn paths(pair: &Pair<'_>) -> Difference {
     };
     match wanted.iter().all(is_present) {
         true => None,
-        false => words_of_both(wanted.join(", "), pair.got.paths().join(", ")),
+        false => difference(wanted.join(", "), pair.got.paths().join(", ")),
     }
 }
 
@@ -43,7 +43,7 @@ pub(in crate::convert::compare) fn file_choice(pair: &Pair<'_>) -> Difference {
     if count < 2 || choice(wanted) == choice(got) {
         return None;
     }
-    words_of_both(
+    difference(
         format!("{count} files, {service:?}, {operations} operations each, {open} open"),
         match pair.to {
             Dialect::Iometer => "each target has its own queue depth",
@@ -77,7 +77,7 @@ pub(in crate::convert::compare) fn file_size(pair: &Pair<'_>) -> Difference {
     let (wanted, got) = file_preparations(pair)?;
     let words = |size: Bytes| format!("a file of {}", words::size(size.0));
     let wanted = wanted.size()?;
-    words_if_different(Some(wanted), got.size(), |size| size.map(words).unwrap_or_default())
+    difference_if(Some(wanted), got.size(), |size| size.map(words).unwrap_or_default())
 }
 
 pub(in crate::convert::compare) fn preparation(pair: &Pair<'_>) -> Difference {
@@ -89,7 +89,7 @@ pub(in crate::convert::compare) fn preparation(pair: &Pair<'_>) -> Difference {
         Prepare::LayOut { .. } => "a file that is laid out if it is too small",
     };
     wanted.size()?;
-    words_if_different(describe(wanted), describe(got), |words| words)
+    difference_if(describe(wanted), describe(got), |words| words)
 }
 
 pub(in crate::convert::compare) fn recreation_per_step(pair: &Pair<'_>) -> Difference {
@@ -97,7 +97,7 @@ pub(in crate::convert::compare) fn recreation_per_step(pair: &Pair<'_>) -> Diffe
     let recreated = |at: &StreamContext<'_>| matches!(at.target.prepare, Prepare::Recreate { .. });
     let differ = recreated(&pair.wanted) && recreated(&pair.got) && each_step(&pair.wanted) != each_step(&pair.got);
     match differ {
-        true => words_of_both("the file is recreated for each step", "it is created once"),
+        true => difference("the file is recreated for each step", "it is created once"),
         false => None,
     }
 }
@@ -111,14 +111,14 @@ pub(in crate::convert::compare) fn file_removal(pair: &Pair<'_>) -> Difference {
     }
     let (wanted, got) = (pair.wanted.target.at_end, pair.got.target.at_end);
     if (pair.from, wanted, got) == (Dialect::Native, AtEndOfJob::Keep, AtEndOfJob::KeepNamed) {
-        return words_of_both("the created file is kept", "it is removed");
+        return difference("the created file is kept", "it is removed");
     }
     let describe = |at_end: AtEndOfJob| match at_end {
         AtEndOfJob::KeepNamed | AtEndOfJob::Keep => "it is kept",
         AtEndOfJob::Remove => "it is removed at the end",
         AtEndOfJob::RemoveEachPass => "it is removed after every pass",
     };
-    words_if_different(describe(wanted), describe(got), |words| words)
+    difference_if(describe(wanted), describe(got), |words| words)
 }
 
 pub(in crate::convert::compare) fn region(pair: &Pair<'_>) -> Difference {
@@ -134,7 +134,7 @@ pub(in crate::convert::compare) fn region(pair: &Pair<'_>) -> Difference {
     };
     match areas(wanted) == areas(got) {
         true => None,
-        false => words_of_both(in_words(wanted), in_words(got)),
+        false => difference(in_words(wanted), in_words(got)),
     }
 }
 
