@@ -9,7 +9,7 @@ pub const HEADROOM: f64 = 1.25;
 
 /// The three figures of Little's law (1961): in flight = rate × latency.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Little {
+pub struct LittlesLaw {
     /// Operations per second.
     pub iops: f64,
     /// Mean latency in seconds.
@@ -21,14 +21,14 @@ pub struct Little {
 }
 
 /// Computes the third figure from the other two; `None` unless exactly two are given and positive.
-pub fn little(iops: Option<f64>, latency_sec: Option<f64>, in_flight: Option<f64>) -> Option<Little> {
+pub fn solve_littles_law(iops: Option<f64>, latency_sec: Option<f64>, in_flight: Option<f64>) -> Option<LittlesLaw> {
     let (iops, latency_sec, in_flight) = match (positive(iops)?, positive(latency_sec)?, positive(in_flight)?) {
         (Some(iops), Some(latency), None) => (iops, latency, iops * latency),
         (Some(iops), None, Some(depth)) => (iops, depth / iops, depth),
         (None, Some(latency), Some(depth)) => (depth / latency, latency, depth),
         _ => return None,
     };
-    Some(Little {
+    Some(LittlesLaw {
         iops,
         latency_sec,
         in_flight,
@@ -146,23 +146,33 @@ mod tests {
     #[test]
     fn any_two_figures_of_littles_law_give_the_third() {
         // 4,000 IOPS at 3 ms: 12 in flight, planned as 15.
-        let promise = little(Some(4000.0), Some(0.003), None).unwrap();
+        let promise = solve_littles_law(Some(4000.0), Some(0.003), None).unwrap();
         near(promise.in_flight, 12.0, 1e-9);
         assert_eq!(promise.depth_with_headroom, 15.0);
         // 1 ms of service: 1,000 a second for each thread, 10,000 for ten.
-        near(little(None, Some(0.001), Some(1.0)).unwrap().iops, 1000.0, 1e-9);
-        near(little(None, Some(0.001), Some(10.0)).unwrap().iops, 10_000.0, 1e-9);
+        near(
+            solve_littles_law(None, Some(0.001), Some(1.0)).unwrap().iops,
+            1000.0,
+            1e-9,
+        );
+        near(
+            solve_littles_law(None, Some(0.001), Some(10.0)).unwrap().iops,
+            10_000.0,
+            1e-9,
+        );
         // 107,000 IOPS at depth 64: 0.598 ms.
         near(
-            little(Some(107_000.0), None, Some(64.0)).unwrap().latency_sec,
+            solve_littles_law(Some(107_000.0), None, Some(64.0))
+                .unwrap()
+                .latency_sec,
             0.000_598,
             1e-6,
         );
         for wrong in [
-            little(Some(1.0), None, None),
-            little(Some(1.0), Some(1.0), Some(1.0)),
-            little(Some(0.0), Some(1.0), None),
-            little(Some(f64::NAN), Some(1.0), None),
+            solve_littles_law(Some(1.0), None, None),
+            solve_littles_law(Some(1.0), Some(1.0), Some(1.0)),
+            solve_littles_law(Some(0.0), Some(1.0), None),
+            solve_littles_law(Some(f64::NAN), Some(1.0), None),
         ] {
             assert_eq!(wrong, None);
         }

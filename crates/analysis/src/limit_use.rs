@@ -5,7 +5,7 @@ use model::observation::Observation;
 use serde::Serialize;
 
 use crate::caps::{self, Demand, Layer, LayerKind, Limit};
-use crate::shared_limits::sums_beyond_one_path;
+use crate::shared_limits::combined_path_limits;
 
 /// The use of one limit by a load.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -49,7 +49,7 @@ pub fn limit_uses(load: &Observation, others: &[&Observation], layers: &[Layer])
         caps::demand(layer, &[load])?;
         Some(layer_bounds(layer, caps::demand(layer, &loads)?))
     };
-    let sums = sums_beyond_one_path(&loads, layers);
+    let sums = combined_path_limits(&loads, layers);
     let mut rows: Vec<LimitUse> = layers.iter().chain(&sums).filter_map(layer_rows).flatten().collect();
     rows.sort_by(|a, b| b.share.total_cmp(&a.share));
     rows
@@ -71,7 +71,7 @@ fn layer_bounds(layer: &Layer, demand: Demand) -> Vec<LimitUse> {
             measured,
             limit,
             share: limit.share(measured),
-            met: limit.is_met_by(measured),
+            met: limit.is_reached_by(measured),
             jobs: jobs.clone(),
             source: layer.source.clone(),
         })

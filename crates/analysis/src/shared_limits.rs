@@ -9,8 +9,8 @@ use model::plan::CachePath;
 use crate::caps::{self, Demand, Layer, LayerKind};
 use crate::diagnosis::{Bound, layer_bounds};
 
-/// Builds one table for each group of concurrent loads. A single load gets one only if facts about
-/// its storage are known; otherwise its diagnosis lists the limits.
+/// Builds one table for each group of concurrent loads. A single load gets a table only if its
+/// storage path is known. Otherwise its diagnosis lists the limits.
 pub fn limit_tables(loads: &[Observation], layers: &[Layer]) -> Vec<LimitTable> {
     let mut tables: Vec<LimitTable> = Vec::new();
     for first in loads
@@ -84,13 +84,13 @@ struct BothPaths<'a> {
 
 /// Machines whose loads use both paths, or exceed the limit of one.
 fn both_paths<'a>(loads: &[&Observation], layers: &'a [Layer]) -> Vec<BothPaths<'a>> {
-    let layers_of = |path: CachePath| {
+    let machine_layers = |path: CachePath| {
         layers
             .iter()
             .filter(move |layer| layer.kind == LayerKind::Machine && layer.path == Some(path) && layer.job.is_none())
     };
     let mut found = Vec::new();
-    for (cached, uncached) in layers_of(CachePath::Cached).zip(layers_of(CachePath::Uncached)) {
+    for (cached, uncached) in machine_layers(CachePath::Cached).zip(machine_layers(CachePath::Uncached)) {
         let are_comparable =
             (&cached.role, cached.applies, cached.unit) == (&uncached.role, uncached.applies, uncached.unit);
         let Some(limit) = cached.iops.zip(uncached.iops).filter(|_| are_comparable) else {
@@ -122,9 +122,9 @@ fn both_paths<'a>(loads: &[&Observation], layers: &'a [Layer]) -> Vec<BothPaths<
     found
 }
 
-/// Sums over both paths, for loads that all count on one path but exceed its limit. The other path
-/// then carried a part, so only the sum limits them.
-pub(crate) fn sums_beyond_one_path(loads: &[&Observation], layers: &[Layer]) -> Vec<Layer> {
+/// Combined limits for loads that exceed the one path they were assigned to. Part of the I/O must
+/// have taken the other path, so only the combined limit applies.
+pub(crate) fn combined_path_limits(loads: &[&Observation], layers: &[Layer]) -> Vec<Layer> {
     let uses = |layer: &Layer| caps::demand(layer, loads).is_some();
     let sums = both_paths(loads, layers).into_iter();
     sums.filter(|both| !(uses(both.cached) && uses(both.uncached)))
@@ -177,12 +177,12 @@ fn describe_both_paths(loads: &[&Observation], both: &BothPaths<'_>) -> Vec<Stri
     let limit = |layer: &Layer| layer.iops.unwrap_or_default();
     let (all, sum) = (both.demand.iops, limit(&both.layer));
     let used = |layer: &Layer| caps::demand(layer, loads).map(|demand| demand.iops);
-    let together = |word: &str, is_alone: &Layer| {
+    let together = |word: &str, path_limit: &Layer| {
         format!(
             "All jobs together did {}: {} of the {word} limit alone ({}), {} of the cached and uncached limits together ({})",
             format_iops(all),
-            percent(all, limit(is_alone).low),
-            format_iops(limit(is_alone).low),
+            percent(all, limit(path_limit).low),
+            format_iops(limit(path_limit).low),
             percent(all, sum.low),
             format_iops(sum.low),
         )
@@ -196,7 +196,7 @@ fn describe_both_paths(loads: &[&Observation], both: &BothPaths<'_>) -> Vec<Stri
         let together = together(taken, layer);
         return match all <= sum.high * (1.0 + caps::ABOVE) {
             // Each path carries at most its own limit, so reaching the sum means reaching both.
-            true if sum.is_met_by(all) => vec![format!(
+            true if sum.is_reached_by(all) => vec![format!(
                 "Both limits of the machine are reached. {together}, so part of the load took the {other} path. To compare each path with its own jobs, name the path of each job (--path JOB={other}, or `path` in a job file)."
             )],
             true => vec![format!(
@@ -205,18 +205,18 @@ fn describe_both_paths(loads: &[&Observation], both: &BothPaths<'_>) -> Vec<Stri
                  (--path JOB={other}, or `path` in a job file)."
             )],
             false => vec![format!(
-                "{together}. Both paths together do not allow that: another cache served part of \
+                "{together}. That exceeds both limits combined: another cache served part of \
                  the load, or other limits apply."
             )],
         };
     };
-    let reached = [(used.0, paths[0]), (used.1, paths[1])];
-    let met: Vec<&str> = reached
+    let uses = [(used.0, paths[0]), (used.1, paths[1])];
+    let reached: Vec<&str> = uses
         .iter()
-        .filter(|(used, (_, layer))| limit(layer).is_met_by(*used))
+        .filter(|(used, (_, layer))| limit(layer).is_reached_by(*used))
         .map(|(_, (word, _))| *word)
         .collect();
-    let shares: Vec<String> = reached
+    let shares: Vec<String> = uses
         .iter()
         .map(|(used, (word, layer))| {
             let limit = limit(layer).low;
@@ -228,7 +228,7 @@ fn describe_both_paths(loads: &[&Observation], both: &BothPaths<'_>) -> Vec<Stri
             )
         })
         .collect();
-    let conclusion = match met[..] {
+    let conclusion = match reached[..] {
         [_, _] => "Both limits of the machine are reached",
         ["cached"] => "The cached limit of the machine is reached, the uncached one is not",
         ["uncached"] => "The uncached limit of the machine is reached, the cached one is not",
@@ -369,7 +369,7 @@ mod tests {
         ];
         let tables = limit_tables(&loads, &machine_limits("Standard_D8ds_v4"));
         assert!(
-            tables[0].sentences[0].contains("Both paths together do not allow that"),
+            tables[0].sentences[0].contains("That exceeds both limits combined"),
             "{tables:?}"
         );
     }

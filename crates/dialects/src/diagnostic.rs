@@ -11,14 +11,14 @@ pub struct Diagnostic {
     /// Describes the error in one sentence.
     pub what: String,
     /// Its location, if known.
-    pub at: Option<Place>,
+    pub at: Option<Location>,
     /// How to correct it.
     pub help: Option<String>,
 }
 
 /// A location in a file or on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct Location {
     /// The file, or `command line`.
     pub file: String,
     /// Line number, from 1; 0 if there is none.
@@ -27,10 +27,10 @@ pub struct Place {
     pub text: String,
 }
 
-impl Place {
+impl Location {
     /// Creates the location of an argument.
-    pub fn on_command_line(text: impl Into<String>) -> Place {
-        Place {
+    pub fn on_command_line(text: impl Into<String>) -> Location {
+        Location {
             file: "command line".into(),
             line: 0,
             text: text.into(),
@@ -49,9 +49,9 @@ impl Diagnostic {
     }
 
     /// Adds the location.
-    pub fn at(self, place: Place) -> Diagnostic {
+    pub fn at(self, location: Location) -> Diagnostic {
         Diagnostic {
-            at: Some(place),
+            at: Some(location),
             ..self
         }
     }
@@ -65,7 +65,7 @@ impl Diagnostic {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Location {
     /// Formats as `file:line  text`; a long text is shortened.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (file, text) = (&self.file, excerpt(&self.text));
@@ -80,8 +80,8 @@ impl fmt::Display for Diagnostic {
     /// Formats `what`, then location and help, each on its own line.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{}", self.what)?;
-        if let Some(place) = &self.at {
-            write!(out, "\n  --> {place}")?;
+        if let Some(location) = &self.at {
+            write!(out, "\n  --> {location}")?;
         }
         if let Some(help) = &self.help {
             write!(out, "\nhelp: {help}")?;

@@ -26,7 +26,7 @@ mod diagnostic;
 mod nearest;
 mod notation;
 
-pub use diagnostic::{Diagnostic, Place};
+pub use diagnostic::{Diagnostic, Location};
 pub use nearest::nearest;
 
 /// Stores a parsed value. Option tables do no more than this with most values.

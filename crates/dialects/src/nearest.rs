@@ -5,10 +5,10 @@
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let letters = word.chars().count();
     let scored = candidates.into_iter().filter_map(|candidate| {
-        let of_candidate = candidate.chars().count();
-        let allowed = (of_candidate / 3).max(1);
+        let candidate_length = candidate.chars().count();
+        let allowed = (candidate_length / 3).max(1);
         // Those of another length need as many edits, and a word may be as long as its file.
-        (of_candidate.abs_diff(letters) <= allowed).then(|| (edits(word, candidate), candidate, allowed))
+        (candidate_length.abs_diff(letters) <= allowed).then(|| (edits(word, candidate), candidate, allowed))
     });
     let (distance, candidate, allowed) = scored.min()?;
     (distance <= allowed).then_some(candidate)

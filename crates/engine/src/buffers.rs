@@ -129,7 +129,7 @@ impl SharedBuffers {
             "operation longer than its buffer"
         );
         self.outstanding += 1;
-        self.start().wrapping_add(slot.0 as usize * self.buffers.stride)
+        self.base_address().wrapping_add(slot.0 as usize * self.buffers.stride)
     }
 
     /// Marks a slot as free again, once the kernel has completed its operation.
@@ -150,7 +150,7 @@ impl SharedBuffers {
 
     /// The address of the first buffer.
     #[inline(always)]
-    pub(crate) fn start(&mut self) -> *mut u8 {
+    pub(crate) fn base_address(&mut self) -> *mut u8 {
         self.buffers.mapping.address()
     }
 }

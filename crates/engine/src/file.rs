@@ -46,9 +46,9 @@ pub enum FileKind {
 pub struct OpenOptions {
     /// Intended access.
     pub access: Access,
-    /// Caches.
+    /// Which caches are used.
     pub cache: CacheMode,
-    /// Hints.
+    /// Access hints, such as sequential.
     pub hint: OpenHint,
     /// Claim a block device for this process (`O_EXCL`).
     pub exclusive: bool,
@@ -251,8 +251,8 @@ impl File {
         self.handle.as_ref()
     }
 
-    /// Executes a flush or trim, neither of which needs a buffer. Returns bytes or 0, or a negative
-    /// error number.
+    /// Executes a flush or trim, neither of which needs a buffer. Returns the trimmed bytes, 0 for
+    /// a flush, or a negative error number.
     pub(crate) fn flush_or_trim(&self, io: &Request) -> i64 {
         let Some(handle) = &self.handle else {
             return i64::from(io.length);

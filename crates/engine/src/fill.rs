@@ -26,21 +26,21 @@ mod x86 {
 
     pub(super) fn avx512(random: &mut WideRandom, buffer: &mut [u8]) {
         // SAFETY: `random_fill` returns this function only if the CPU has these features.
-        unsafe { with_avx512(random, buffer) }
+        unsafe { fill_with_avx512(random, buffer) }
     }
 
     pub(super) fn avx2(random: &mut WideRandom, buffer: &mut [u8]) {
         // SAFETY: `random_fill` returns this function only if the CPU has this feature.
-        unsafe { with_avx2(random, buffer) }
+        unsafe { fill_with_avx2(random, buffer) }
     }
 
     #[target_feature(enable = "avx512f,avx512dq,avx512vl")]
-    fn with_avx512(random: &mut WideRandom, buffer: &mut [u8]) {
+    fn fill_with_avx512(random: &mut WideRandom, buffer: &mut [u8]) {
         random.fill(buffer);
     }
 
     #[target_feature(enable = "avx2")]
-    fn with_avx2(random: &mut WideRandom, buffer: &mut [u8]) {
+    fn fill_with_avx2(random: &mut WideRandom, buffer: &mut [u8]) {
         random.fill(buffer);
     }
 }

@@ -17,7 +17,7 @@ use crate::{File, Setup};
 
 pub(crate) struct Names {
     kind: EngineKind,
-    look_call: LookupCall,
+    lookup_call: LookupCall,
     files: Vec<File>,
     /// Never written; callers fill a buffer before each write.
     buffers: Buffers,
@@ -29,7 +29,7 @@ impl Names {
     pub(crate) fn open(setup: Setup) -> Result<Names, EngineError> {
         Ok(Names {
             kind: setup.choice.kind,
-            look_call: setup.choice.look,
+            lookup_call: setup.choice.lookup_call,
             buffers: Buffers::new(&setup)?,
             files: setup.files,
             created_file: None,
@@ -45,7 +45,7 @@ impl Names {
             EngineKind::DirectoryCreate => sys::names::create_directory(path),
             EngineKind::FileDelete => fs::remove_file(path),
             EngineKind::DirectoryDelete => fs::remove_dir(path),
-            EngineKind::FileStat | EngineKind::DirectoryStat => sys::names::look_up(path, self.look_call),
+            EngineKind::FileStat | EngineKind::DirectoryStat => sys::names::look_up(path, self.lookup_call),
             other => unreachable!("the {} engine has no operations on names", other.name()),
         }
     }

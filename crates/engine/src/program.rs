@@ -56,7 +56,7 @@ impl ProgramRunner {
             .stdin(Stdio::null())
             .stdout(redirect(&self.program.output)?)
             .stderr(redirect(&self.program.errors)?);
-        let child = sys::signals::with_stop_signals(|| command.spawn())?;
+        let child = sys::signals::with_stop_signals_unblocked(|| command.spawn())?;
         (self.running, self.started) = (Some(child), Some(self.clock.now()));
         Ok(())
     }

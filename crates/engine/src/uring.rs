@@ -415,7 +415,7 @@ fn register_buffers(ring: &Ring, buffers: &mut SharedBuffers) -> std::io::Result
         Some(_) => 1,
         None => ((MAX_REGISTERED_BYTES / stride) as u32).clamp(1, slots),
     };
-    let start = buffers.start();
+    let start = buffers.base_address();
     let regions: Vec<(*mut u8, usize)> = (0..slots)
         .step_by(slots_per_region as usize)
         .map(|first| {
@@ -504,7 +504,7 @@ impl Engine for IoUring {
         EngineUsed {
             kind: EngineKind::IoUring,
             features: self.features.clone(),
-            without: self.missing_features.clone(),
+            unavailable_features: self.missing_features.clone(),
             submit_batch: self.submit_batch,
             ..EngineUsed::default()
         }

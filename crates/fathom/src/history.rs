@@ -18,7 +18,7 @@ const PREFIX: &str = "history:";
 
 /// Location of the history.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Place {
+enum HistoryLocation {
     /// The user disabled the history.
     Off,
     /// In this file; `true` if FATHOM_HISTORY requests it.
@@ -27,14 +27,16 @@ enum Place {
     NoFolder,
 }
 
-impl Place {
-    fn from_env() -> Place {
+impl HistoryLocation {
+    fn from_env() -> HistoryLocation {
         let default_path = || user_data::folder().map(|folder| folder.join("history.sqlite"));
         match std::env::var_os(VARIABLE) {
-            Some(value) if value == "off" => Place::Off,
-            Some(value) if value == "on" => default_path().map_or(Place::NoFolder, |path| Place::At(path, true)),
-            Some(value) if !value.is_empty() => Place::At(PathBuf::from(value), true),
-            _ => default_path().map_or(Place::NoFolder, |path| Place::At(path, false)),
+            Some(value) if value == "off" => HistoryLocation::Off,
+            Some(value) if value == "on" => {
+                default_path().map_or(HistoryLocation::NoFolder, |path| HistoryLocation::At(path, true))
+            }
+            Some(value) if !value.is_empty() => HistoryLocation::At(PathBuf::from(value), true),
+            _ => default_path().map_or(HistoryLocation::NoFolder, |path| HistoryLocation::At(path, false)),
         }
     }
 }
@@ -70,10 +72,10 @@ pub fn record_as(
         verdict,
         file: saved.as_deref(),
     };
-    match Place::from_env() {
-        Place::Off => {}
-        Place::NoFolder => warn(&missing_folder_fault()),
-        Place::At(path, _) => match add_entry(&path, &recording) {
+    match HistoryLocation::from_env() {
+        HistoryLocation::Off => {}
+        HistoryLocation::NoFolder => warn(&missing_folder_fault()),
+        HistoryLocation::At(path, _) => match add_entry(&path, &recording) {
             Ok(id) if !args.progress.quiet => screen::note(&format!("recorded as {PREFIX}{id}")),
             Ok(_) => {}
             Err(error) => warn(&fault(&error)),
@@ -86,10 +88,10 @@ pub fn record_drop_in(recording: &Recording<'_>) -> Result<(), String> {
     if std::env::var_os(VARIABLE).is_none() {
         return Ok(());
     }
-    match Place::from_env() {
-        Place::Off | Place::At(_, false) => Ok(()),
-        Place::NoFolder => Err(missing_folder_fault().what),
-        Place::At(path, true) => add_entry(&path, recording)
+    match HistoryLocation::from_env() {
+        HistoryLocation::Off | HistoryLocation::At(_, false) => Ok(()),
+        HistoryLocation::NoFolder => Err(missing_folder_fault().what),
+        HistoryLocation::At(path, true) => add_entry(&path, recording)
             .map(|_| ())
             .map_err(|error| fault(&error).what),
     }
@@ -163,10 +165,10 @@ impl From<HistoryError> for Faults {
 /// # Errors
 /// [`Faults`] if the history is disabled, or has no folder.
 pub fn path() -> Result<PathBuf, Faults> {
-    match Place::from_env() {
-        Place::At(path, _) => Ok(path),
-        Place::NoFolder => Err(Faults::usage(missing_folder_fault())),
-        Place::Off => {
+    match HistoryLocation::from_env() {
+        HistoryLocation::At(path, _) => Ok(path),
+        HistoryLocation::NoFolder => Err(Faults::usage(missing_folder_fault())),
+        HistoryLocation::Off => {
             let fault = Fault::new("the history is disabled: FATHOM_HISTORY is `off`");
             Err(Faults::usage(fault.help(
                 "unset the variable, or set it to `on` or to the path of a history",

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Command;
 use dialects::native::{self, JobSpec};
-use dialects::{Place, fio};
+use dialects::{Location, fio};
 
 /// Programs whose options occur in the pages.
 const OTHER_PROGRAMS: [&str; 3] = ["cargo ", "mpirun ", "srun "];
@@ -271,7 +271,8 @@ fn find_recommended_values(text: &str) -> Vec<(&str, &str)> {
 fn find_refused_values(Text { place, text }: &Text) -> Vec<String> {
     let refused = find_recommended_values(text).into_iter().filter_map(|(name, value)| {
         let value = value.trim_matches('\'');
-        let complaint = native::apply(&mut JobSpec::default(), name, value, || Place::on_command_line(name)).err()?;
+        let complaint =
+            native::apply(&mut JobSpec::default(), name, value, || Location::on_command_line(name)).err()?;
         Some(format!("{place}: {} in: {text}", complaint.what))
     });
     refused.collect()

@@ -59,7 +59,7 @@ pub struct View {
 
 #[derive(Debug, Default)]
 struct Shared {
-    inside: Mutex<ViewState>,
+    view: Mutex<ViewState>,
     closing: Condvar,
     /// The terminal is lost.
     is_lost: AtomicBool,
@@ -76,8 +76,8 @@ struct ViewState {
 }
 
 impl Shared {
-    fn inside(&self) -> MutexGuard<'_, ViewState> {
-        self.inside.lock().unwrap_or_else(PoisonError::into_inner)
+    fn view(&self) -> MutexGuard<'_, ViewState> {
+        self.view.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -91,7 +91,7 @@ pub fn obstacle() -> Option<&'static str> {
     if !std::io::stderr().is_terminal() {
         Some("standard error is not a terminal")
     } else if dumb {
-        Some("the terminal of TERM does not support drawing")
+        Some("TERM is unset or `dumb`, so the terminal cannot draw")
     } else if !terminal::is_in_foreground() {
         Some("the program runs in the background of its terminal")
     } else {
@@ -107,7 +107,7 @@ impl View {
         let thread = std::thread::Builder::new()
             .name("view".into())
             .spawn(move || {
-                show(&thread_shared, interrupt);
+                run_view_loop(&thread_shared, interrupt);
                 thread_shared.is_lost.store(true, Ordering::Release);
             })
             .ok();
@@ -116,24 +116,24 @@ impl View {
     }
 
     /// Begins the view of another run.
-    pub fn begin(&self, plan: &Plan, about: Option<String>) {
-        let mut inside = self.shared.inside();
-        inside.state.begin(plan, about);
-        (inside.is_changed, inside.last_event_at) = (true, Some(Instant::now()));
+    pub fn begin(&self, plan: &Plan, run_label: Option<String>) {
+        let mut view = self.shared.view();
+        view.state.begin(plan, run_label);
+        (view.is_changed, view.last_event_at) = (true, Some(Instant::now()));
     }
 
     /// Applies an event.
     pub fn handle_event(&self, event: &Event) {
-        let mut inside = self.shared.inside();
-        inside.is_changed |= inside.state.apply(event);
-        inside.last_event_at = Some(Instant::now());
+        let mut view = self.shared.view();
+        view.is_changed |= view.state.apply(event);
+        view.last_event_at = Some(Instant::now());
     }
 
     /// Adds a message.
     pub fn message(&self, severity: Severity, text: &str) {
-        let mut inside = self.shared.inside();
-        inside.state.message(severity, text);
-        inside.is_changed = true;
+        let mut view = self.shared.view();
+        view.state.push_message(severity, text);
+        view.is_changed = true;
     }
 
     /// True if the view can no longer draw.
@@ -144,7 +144,7 @@ impl View {
 
 impl Drop for View {
     fn drop(&mut self) {
-        self.shared.inside().closing = true;
+        self.shared.view().closing = true;
         self.shared.closing.notify_all();
         if let Some(thread) = self.thread.take() {
             // The panic hook has already reported a panic of the thread.
@@ -228,50 +228,50 @@ fn restore_on_panic() {
 
 /// Runs the loop of the thread: draws and reads keys until the view is dropped or the terminal is
 /// lost.
-fn show(shared: &Shared, interrupt: &AtomicBool) {
-    let early = |inside: &mut ViewState| !inside.closing;
-    let waited = shared.closing.wait_timeout_while(shared.inside(), OPEN_AFTER, early);
-    let over = |inside: MutexGuard<'_, ViewState>| inside.closing;
-    if over(waited.unwrap_or_else(PoisonError::into_inner).0) {
+fn run_view_loop(shared: &Shared, interrupt: &AtomicBool) {
+    let is_open = |view: &mut ViewState| !view.closing;
+    let waited = shared.closing.wait_timeout_while(shared.view(), OPEN_AFTER, is_open);
+    let is_closing = |view: MutexGuard<'_, ViewState>| view.closing;
+    if is_closing(waited.unwrap_or_else(PoisonError::into_inner).0) {
         return;
     }
-    let Ok(mut taken) = LiveTerminal::new() else { return };
+    let Ok(mut terminal) = LiveTerminal::new() else { return };
     let mut counters = Counters::new();
     let (mut drawn, mut redraw_now) = (Instant::now(), true);
     loop {
         {
-            let mut inside = shared.inside();
+            let mut view = shared.view();
             // A panicking thread has restored the terminal: do not draw over its message.
-            if inside.closing || !TAKEN.load(Ordering::Acquire) {
+            if view.closing || !TAKEN.load(Ordering::Acquire) {
                 return;
             }
             if interrupt.load(Ordering::Relaxed) {
-                inside.state.stopping();
+                view.state.mark_stopping();
             }
             let due = drawn.elapsed()
-                >= if inside.is_changed {
+                >= if view.is_changed {
                     MIN_REDRAW_GAP
                 } else {
                     MAX_REDRAW_GAP
                 };
             if redraw_now || due {
-                counters.update(&mut inside);
-                let options = view_options(&inside);
-                if taken.screen.draw(|frame| draw(frame, &inside.state, options)).is_err() {
+                counters.update(&mut view);
+                let options = view_options(&view);
+                if terminal.screen.draw(|frame| draw(frame, &view.state, options)).is_err() {
                     return;
                 }
-                (inside.is_changed, redraw_now, drawn) = (false, false, Instant::now());
+                (view.is_changed, redraw_now, drawn) = (false, false, Instant::now());
             }
         }
-        match handle_input(&mut taken, interrupt) {
+        match handle_input(&mut terminal, interrupt) {
             Ok(redraw) => redraw_now |= redraw,
             Err(_) => return,
         }
     }
 }
 
-fn view_options(inside: &ViewState) -> ViewOptions {
-    let silent_for = inside
+fn view_options(view: &ViewState) -> ViewOptions {
+    let silent_for = view
         .last_event_at
         .map_or(Duration::ZERO, |last_event_at| last_event_at.elapsed());
     ViewOptions {
@@ -296,23 +296,23 @@ pub fn has_unicode() -> bool {
 }
 
 /// Waits for a key or a new size. Returns true if the view must be redrawn immediately.
-fn handle_input(taken: &mut LiveTerminal, interrupt: &AtomicBool) -> std::io::Result<bool> {
-    let key = taken.keys.wait(KEY_POLL_INTERVAL)?;
-    let size = taken.screen.size()?;
-    let resized = std::mem::replace(&mut taken.size, size) != size;
+fn handle_input(terminal: &mut LiveTerminal, interrupt: &AtomicBool) -> std::io::Result<bool> {
+    let key = terminal.keys.wait(KEY_POLL_INTERVAL)?;
+    let size = terminal.screen.size()?;
+    let resized = std::mem::replace(&mut terminal.size, size) != size;
     Ok(match key {
         None => resized,
         Some(key) => {
-            handle_key(key, taken, interrupt)?;
+            handle_key(key, terminal, interrupt)?;
             true
         }
     })
 }
 
-fn handle_key(key: Key, taken: &mut LiveTerminal, interrupt: &AtomicBool) -> std::io::Result<()> {
+fn handle_key(key: Key, terminal: &mut LiveTerminal, interrupt: &AtomicBool) -> std::io::Result<()> {
     match key {
         Key::Quit => interrupt.store(true, Ordering::Relaxed),
-        Key::Redraw => taken.screen.clear()?,
+        Key::Redraw => terminal.screen.clear()?,
         Key::Interrupt => {
             if interrupt.load(Ordering::Relaxed) {
                 // A second Ctrl-C ends the process immediately.
@@ -331,7 +331,7 @@ fn handle_key(key: Key, taken: &mut LiveTerminal, interrupt: &AtomicBool) -> std
                 std::thread::sleep(KEY_POLL_INTERVAL);
             }
             take_over()?;
-            taken.screen.clear()?;
+            terminal.screen.clear()?;
         }
     }
     Ok(())
@@ -354,19 +354,19 @@ impl Counters {
     }
 
     /// Passes the differences to the state, if at least [`MIN_COUNTER_TIME`] has passed.
-    fn update(&mut self, inside: &mut ViewState) {
-        if inside.state.take_step_begun() {
+    fn update(&mut self, view: &mut ViewState) {
+        if view.state.take_step_begun() {
             *self = Counters::new();
         }
         if self.at.elapsed() < MIN_COUNTER_TIME {
             return;
         }
         let before = std::mem::replace(self, Counters::new());
-        let names = inside.state.devices();
+        let names = view.state.devices();
         let devices = names
             .filter_map(|name| self.devices.since(&before.devices, name))
             .collect();
-        inside.state.machine(Machine {
+        view.state.set_machine(Machine {
             length: Nanos((self.at - before.at).as_nanos() as u64),
             cores: self.cores.since(&before.cores),
             devices,

@@ -16,9 +16,9 @@ pub enum BlockSizes {
         /// That length.
         size: Bytes,
     },
-    /// `low` plus a draw below `high`, rounded down to a multiple of `low` and capped at `high`
-    /// (fio). If `high` is a multiple of `low`, all multiples are equally likely; otherwise `high`
-    /// gets the remaining share.
+    /// Drawn as fio does: `low + random(high)`, rounded down to a multiple of `low`, at most
+    /// `high`. If `high` is a multiple of `low`, all multiples are equally likely; otherwise `high`
+    /// is less frequent than the multiples.
     Range {
         /// Shortest length.
         low: Bytes,
@@ -123,10 +123,10 @@ impl BlockSizes {
                 loop {
                     // fio's rule: a length that does not fit is replaced by the next one in the
                     // list that fits, or drawn again if there is none.
-                    let mut level = f64::from(draws.half(purpose)) / 4_294_967_296.0 * total;
+                    let mut remaining = f64::from(draws.half(purpose)) / 4_294_967_296.0 * total;
                     let drawn = drawable(entries).find(|entry| {
-                        level -= entry.percent;
-                        level < 0.0 && entry.size.0 <= room
+                        remaining -= entry.percent;
+                        remaining < 0.0 && entry.size.0 <= room
                     });
                     if let Some(entry) = drawn {
                         break entry.size.0 as u32;

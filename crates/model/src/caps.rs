@@ -127,7 +127,7 @@ impl Limit {
 
     /// True if a figure is at this limit: from 3 % below its smallest reading to 5 % above its
     /// largest.
-    pub fn is_met_by(&self, value: f64) -> bool {
+    pub fn is_reached_by(&self, value: f64) -> bool {
         value >= self.low * (1.0 - BELOW) && value <= self.high * (1.0 + ABOVE)
     }
 

@@ -121,7 +121,7 @@ impl Phase {
     ];
 
     /// The words shown to people.
-    pub fn words(self) -> &'static str {
+    pub fn label(self) -> &'static str {
         match self {
             Phase::Delay => "start delay",
             Phase::WarmUp => "warm-up",

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use crate::access::{Access, Area, Cursor, Normal, Pareto, PlaceRequest, Placement, SharedAccess, Zipf};
+use crate::access::{Access, Area, Cursor, Normal, Pareto, Placement, PositionRequest, SharedAccess, Zipf};
 use crate::direction::{Direction, PerDirection};
 use crate::draws::{Draws, DrawsForm, Purpose, Reduction};
 use crate::plan::FileService;
@@ -208,12 +208,12 @@ impl Skew {
     }
 
     fn draw(&mut self) -> usize {
-        let wanted = PlaceRequest {
+        let wanted = PositionRequest {
             direction: Direction::Read,
             slot: 0,
         };
-        let place = self.cursor.next(&mut self.draws, wanted);
-        place.map_or(0, |place| (place.offset / RANKS_PER_FILE) as usize)
+        let position = self.cursor.next(&mut self.draws, wanted);
+        position.map_or(0, |position| (position.offset / RANKS_PER_FILE) as usize)
     }
 }
 

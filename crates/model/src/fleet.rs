@@ -42,13 +42,13 @@ pub struct Fleet {
     /// All ranks in order, including lost ones.
     pub ranks: Vec<RankFacts>,
     /// The other ranks continued after one was lost, instead of stopping.
-    #[serde(default)]
-    pub goes_on: bool,
+    #[serde(rename = "goes_on", default)]
+    pub continues_on_loss: bool,
 }
 
 impl Fleet {
     /// The participants: `2 processes on db1, db2`, with at most the first hosts.
-    pub fn words(&self) -> String {
+    pub fn describe(&self) -> String {
         let mut hosts: Vec<&str> = self.ranks.iter().map(|rank| rank.host.as_str()).collect();
         hosts.sort_unstable();
         hosts.dedup();

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use crate::access::{
-    Access, AccessError, Area, Cursor, EffectiveRange, Once, OnceMethod, PlaceRequest, Placement, PlacementCursor,
+    Access, AccessError, Area, Cursor, EffectiveRange, Once, OnceMethod, Placement, PlacementCursor, PositionRequest,
     SharedAccess,
 };
 use crate::block_size::BlockSizes;
@@ -279,9 +279,9 @@ impl Sequence {
         }
         let direction_of_access = early.unwrap_or(Direction::Read);
         let cursor = &mut self.cursors[self.cursor_of[direction_of_access] as usize];
-        let Some(place) = cursor.next(
+        let Some(position) = cursor.next(
             draws,
-            PlaceRequest {
+            PositionRequest {
                 direction: direction_of_access,
                 slot,
             },
@@ -290,22 +290,22 @@ impl Sequence {
         };
         let direction = match early {
             Some(direction) => direction,
-            None => self.mix.after_place(draws, place.continues),
+            None => self.mix.after_place(draws, position.continues),
         };
         let length = match self.sizes_by_place {
-            false => self.sizes[direction].draw(draws, direction, self.end - place.offset),
+            false => self.sizes[direction].draw(draws, direction, self.end - position.offset),
             true => {
-                let walks = place.continues || self.walks;
-                length_by_place(&self.sizes, walks, draws, direction, self.end - place.offset)
+                let walks = position.continues || self.walks;
+                length_by_place(&self.sizes, walks, draws, direction, self.end - position.offset)
             }
         };
         if length == 0 {
             return self.end_pass(scheduled);
         }
-        let length = cursor.claim(place, direction, length);
+        let length = cursor.claim(position, direction, length);
         self.last = Operation {
             direction,
-            offset: place.offset,
+            offset: position.offset,
             length,
         };
         Some(self.last)

@@ -31,12 +31,12 @@ pub fn write_diagnosis(diagnosis: &Diagnosis, out: &mut dyn Write) -> io::Result
     };
     writeln!(out, "  twice the depth: {confirmed}")?;
     for evidence in &diagnosis.evidence {
-        writeln!(out, "    {}", evidence_words(evidence))?;
+        writeln!(out, "    {}", format_evidence(evidence))?;
     }
     if !diagnosis.layers.is_empty() {
         writeln!(out, "  limits, lowest first")?;
         for layer in &diagnosis.layers {
-            writeln!(out, "    {}", limit_words(layer))?;
+            writeln!(out, "    {}", format_limit(layer))?;
         }
     }
     for remark in &diagnosis.also {
@@ -143,7 +143,7 @@ pub fn write_rows(rows: &[Vec<String>], out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-pub(crate) fn evidence_words(evidence: &Evidence) -> String {
+pub(crate) fn format_evidence(evidence: &Evidence) -> String {
     let unit = match evidence.unit.as_str() {
         "" => String::new(),
         unit => format!(" {unit}"),
@@ -173,7 +173,7 @@ pub fn sentence(words: &str) -> String {
 }
 
 /// Formats a limit and how much of it is used.
-pub(crate) fn limit_words(layer: &LayerUse) -> String {
+pub(crate) fn format_limit(layer: &LayerUse) -> String {
     let percent = 100.0 * layer.share;
     let (used, limit) = (
         format_amount(layer.used, &layer.unit),

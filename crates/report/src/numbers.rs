@@ -122,7 +122,7 @@ pub fn duration(length: Nanos) -> String {
 }
 
 /// Formats a duration within a sentence: `15 ms`, `4.2 s`, `5 min`, `1:05 min`, `2 h`.
-pub fn duration_words(length: Nanos) -> String {
+pub fn duration_with_unit(length: Nanos) -> String {
     let seconds = length.0.div_ceil(1_000_000_000);
     match seconds {
         0..60 => duration(length),

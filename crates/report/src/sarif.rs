@@ -28,7 +28,7 @@ pub fn document(findings: &[Finding], artifact: Option<&str>) -> String {
         });
         let mut location = json!({});
         if let Some(file) = artifact {
-            location["physicalLocation"] = json!({ "artifactLocation": { "uri": uri_of(file) } });
+            location["physicalLocation"] = json!({ "artifactLocation": { "uri": path_to_uri(file) } });
         }
         if let Some(at) = &finding.at {
             location["logicalLocations"] = json!([{ "fullyQualifiedName": at }]);
@@ -55,7 +55,7 @@ pub fn document(findings: &[Finding], artifact: Option<&str>) -> String {
 }
 
 /// Converts a path to a URI: relative to the working folder, or with `file://`.
-fn uri_of(path: &str) -> String {
+fn path_to_uri(path: &str) -> String {
     let encoded = path.bytes().map(|byte| match byte {
         b'/' | b'-' | b'.' | b'_' | b'~' => char::from(byte).to_string(),
         byte if byte.is_ascii_alphanumeric() => char::from(byte).to_string(),

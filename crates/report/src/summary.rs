@@ -486,8 +486,8 @@ fn ranks(step: u32, results: &JobResults, fleet: &Fleet, findings: &[Finding]) -
     for worker in &results.workers {
         parts.entry(worker.rank as usize).or_default().push(worker.clone());
     }
-    let of_job = |found: &&Finding| found.rule == "STRAGGLER" && found.at.as_deref() == Some(&*results.name);
-    let stragglers: Vec<&Finding> = findings.iter().filter(of_job).collect();
+    let is_about_job = |found: &&Finding| found.rule == "STRAGGLER" && found.at.as_deref() == Some(&*results.name);
+    let stragglers: Vec<&Finding> = findings.iter().filter(is_about_job).collect();
     let one = |(number, facts): (usize, &RankFacts)| {
         let part = JobResults {
             workers: parts.remove(&number).unwrap_or_default(),

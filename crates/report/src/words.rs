@@ -68,7 +68,7 @@ fn access(access: &Access) -> String {
         Access::Sequential(_) => "sequential".into(),
         Access::Interlocked(_) => "interlocked sequential".into(),
         Access::Parallel(_) => "parallel sequential".into(),
-        Access::Random { placement } => placement_words(placement),
+        Access::Random { placement } => describe_placement(placement),
         Access::Mixed(mixed) => {
             let percent = mixed.random_percent;
             let max = percent.read.max(percent.write).max(percent.trim);
@@ -80,7 +80,7 @@ fn access(access: &Access) -> String {
     }
 }
 
-fn placement_words(placement: &Placement) -> String {
+fn describe_placement(placement: &Placement) -> String {
     match placement {
         Placement::Uniform(_) => "random".into(),
         Placement::Once(_) => "random (each block once)".into(),

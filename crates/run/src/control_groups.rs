@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use model::plan::{ControlGroup, Plan};
 
-use crate::setup_error::{Setting, SetupError};
+use crate::setup_error::{SetupError, SystemSetting};
 
 /// Pause between attempts to remove a group. Threads leave it only shortly after their end.
 const REMOVAL_PAUSE: Duration = Duration::from_millis(10);
@@ -102,21 +102,21 @@ impl ControlGroups {
     pub(crate) fn enter(&self, group: &ControlGroup) -> Result<(), SetupError> {
         let path = &group.path;
         let failed = |what: String| {
-            move |source| SetupError::Setting {
-                setting: Setting::ControlGroup,
+            move |source| SetupError::SystemSetting {
+                setting: SystemSetting::ControlGroup,
                 what,
                 source,
             }
         };
-        let unfit = |what: String, help: &str| SetupError::unfit(what, help);
+        let unsupported = |what: String, help: &str| SetupError::unsupported(what, help);
         let Some(hierarchy) = &self.hierarchy else {
             let help = "mount them: mount -t cgroup2 none /sys/fs/cgroup";
-            return Err(unfit("control groups are not mounted".into(), help));
+            return Err(unsupported("control groups are not mounted".into(), help));
         };
         let below = Path::new(path.trim_start_matches('/'));
         let named = |part: Component<'_>| matches!(part, Component::Normal(_));
         if !below.components().all(named) {
-            return Err(unfit(
+            return Err(unsupported(
                 format!("the control group `{path}` has `.` or `..` in its name"),
                 "give its path below the mount point of control groups",
             ));
@@ -134,7 +134,7 @@ impl ControlGroups {
             // 0 means the writing process.
             Hierarchy::Threads(_) => write_existing(&folder.join("tasks"), "0"),
             Hierarchy::Processes(_) if !self.common => {
-                return Err(unfit(
+                return Err(unsupported(
                     "version 2 of control groups puts all threads of a program in one group for \
                      I/O, but the jobs name different groups"
                         .into(),
@@ -246,13 +246,13 @@ mod tests {
             ..ControlGroup::default()
         };
         let refused = groups(&folder.path().join("blkio")).enter(&group("../out"));
-        assert!(matches!(refused, Err(SetupError::Unfit { .. })), "{refused:?}");
+        assert!(matches!(refused, Err(SetupError::Unsupported { .. })), "{refused:?}");
         // The kernel does not manage this folder, so there is nothing to write to, and the created
         // folder is removed again.
         let unmanaged = groups(folder.path());
         assert!(matches!(
             unmanaged.enter(&group("/in")),
-            Err(SetupError::Setting { .. })
+            Err(SetupError::SystemSetting { .. })
         ));
         assert!(folder.path().join("in").is_dir());
         drop(unmanaged);

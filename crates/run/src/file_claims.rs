@@ -103,8 +103,8 @@ impl DirectoryState {
 /// nothing.
 fn supplier_index(directories: bool, existence: Existence) -> Option<usize> {
     let removes = match existence {
-        Existence::Stays => return None,
-        Existence::Made => false,
+        Existence::Unchanged => return None,
+        Existence::Created => false,
         Existence::Removed => true,
     };
     Some(usize::from(directories) * 2 + usize::from(removes))

@@ -54,5 +54,5 @@ pub use descriptors::descriptors_needed;
 pub use error::{RunError, WorkerFault};
 pub use pipeline::{CheckedPlan, check, check_engines, execute};
 pub use results::{ENGINE_REVISION, nothing_measured};
-pub use setup_error::{Setting, SetupError};
+pub use setup_error::{SetupError, SystemSetting};
 pub use verify::{KeyMapFile, compute_checksum};

@@ -13,7 +13,7 @@ use engine::probe::{BlockDevice, Inventory, System};
 use model::environment::TargetFacts;
 use model::plan::Job;
 
-use crate::setup_error::{Setting, SetupError};
+use crate::setup_error::{SetupError, SystemSetting};
 
 /// The original schedulers, by their sysfs file. Dropping it restores them.
 #[derive(Debug, Default)]
@@ -53,7 +53,7 @@ impl Schedulers {
                 continue;
             }
             if let Some(other) = describe_other_use(&inventory, disk, &devices_of_files) {
-                return Err(SetupError::unfit(
+                return Err(SetupError::unsupported(
                     format!("the I/O scheduler of {} must not be changed: {other}", disk.path()),
                     format!(
                         "use a device that serves only the test, or change the scheduler yourself: \
@@ -68,8 +68,8 @@ impl Schedulers {
     }
 
     fn switch(&self, disk: &BlockDevice, scheduler: &str) -> Result<(), SetupError> {
-        let failed = |source| SetupError::Setting {
-            setting: Setting::Scheduler,
+        let failed = |source| SetupError::SystemSetting {
+            setting: SystemSetting::Scheduler,
             what: format!("cannot set the I/O scheduler of {} to {scheduler}", disk.path()),
             source,
         };

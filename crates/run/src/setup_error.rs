@@ -27,7 +27,7 @@ pub enum SetupError {
         source: AccessError,
     },
     /// Misaligned lengths or offsets for direct I/O.
-    #[error("direct I/O in {what} of {size} bytes does not fit {path}, which takes multiples of {alignment} bytes")]
+    #[error("cannot use direct I/O on {path}: {what} of {size} bytes, but it needs multiples of {alignment} bytes")]
     Alignment {
         /// The target.
         path: String,
@@ -38,8 +38,8 @@ pub enum SetupError {
         /// The required alignment.
         alignment: u64,
     },
-    /// The plan bypasses the local cache of a remote file system. This file system is local.
-    #[error("{path} is on this machine: there is no local cache of a remote file system to bypass")]
+    /// The plan bypasses the client cache of a network file system. This file system is local.
+    #[error("cannot bypass the client cache of {path}: it is not on a network file system")]
     NotRemote {
         /// The target.
         path: String,
@@ -80,7 +80,7 @@ pub enum SetupError {
     },
     /// An unsupported combination of settings.
     #[error("{what}")]
-    Unfit {
+    Unsupported {
         /// The problem, in a sentence.
         what: String,
         /// The remedy.
@@ -89,7 +89,7 @@ pub enum SetupError {
     /// The system cannot start another thread.
     #[error("cannot start another thread: {}", os_error_text(.0))]
     Thread(std::io::Error),
-    /// The limit on the address space does not admit the workers.
+    /// RLIMIT_AS is too low for the workers.
     #[error(
         "cannot start {workers} workers: they need {needed} of address space, and its limit (RLIMIT_AS) leaves {free}"
     )]
@@ -103,9 +103,9 @@ pub enum SetupError {
     },
     /// A setting of the system cannot be changed as requested.
     #[error("{what}: {source}")]
-    Setting {
+    SystemSetting {
         /// The setting.
-        setting: Setting,
+        setting: SystemSetting,
         /// The requested value.
         what: String,
         /// The system's error.
@@ -114,7 +114,7 @@ pub enum SetupError {
     /// A failure that several workers share.
     #[error(transparent)]
     Common(Arc<SetupError>),
-    /// The thread cannot be placed as requested.
+    /// The thread's CPU binding, NUMA policy, priority or user cannot be set.
     #[error("{what}: {source}")]
     Placement {
         /// The requested value.
@@ -130,7 +130,7 @@ fn os_error_text(error: &std::io::Error) -> String {
 
 /// Settings of the system that a run changes while it lasts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Setting {
+pub enum SystemSetting {
     /// The control group of a worker.
     ControlGroup,
     /// The I/O scheduler of a device.
@@ -139,8 +139,8 @@ pub enum Setting {
 
 impl SetupError {
     /// An unsupported request of a plan.
-    pub(crate) fn unfit(what: impl Into<String>, help: impl Into<String>) -> SetupError {
-        SetupError::Unfit {
+    pub(crate) fn unsupported(what: impl Into<String>, help: impl Into<String>) -> SetupError {
+        SetupError::Unsupported {
             what: what.into(),
             help: help.into(),
         }
@@ -171,7 +171,7 @@ impl SetupError {
             }),
             SetupError::Thread(_) => Some("use fewer workers, or raise the limit (ulimit -u)".into()),
             SetupError::AddressSpace { .. } => Some("use fewer workers, or raise the limit (ulimit -v)".into()),
-            SetupError::Unfit { help, .. } => Some(help.clone()),
+            SetupError::Unsupported { help, .. } => Some(help.clone()),
             SetupError::State { .. } => Some(
                 "first run the job that writes, with the same name and in the same directory, or remove \
                  verify_state_load"
@@ -181,12 +181,12 @@ impl SetupError {
             SetupError::NotRemote { .. } => {
                 Some("bypass every cache (`cache direct`, DiskSpd `-Su`), or use a file on a network share".into())
             }
-            SetupError::Setting { setting, source, .. } => match (setting, source.kind()) {
+            SetupError::SystemSetting { setting, source, .. } => match (setting, source.kind()) {
                 (_, ErrorKind::PermissionDenied) => Some("run as root, or remove this setting".into()),
-                (Setting::Scheduler, _) => {
+                (SystemSetting::Scheduler, _) => {
                     Some("the file queue/scheduler of the device below /sys/block lists its schedulers".into())
                 }
-                (Setting::ControlGroup, _) => None,
+                (SystemSetting::ControlGroup, _) => None,
             },
             SetupError::Common(why) => why.help(),
             SetupError::Access { .. }

@@ -119,12 +119,12 @@ fn diagnose_step(
     found
 }
 
-/// Findings about jobs that greatly exceeded the user's limits.
-pub fn beyond_limits(results: &Results, known: &KnownLimits) -> Vec<Finding> {
+/// Findings about jobs whose rate shows that a cache served them.
+pub fn detect_cache_hits(results: &Results, known: &KnownLimits) -> Vec<Finding> {
     let seen = Observation::all(results);
     let known = known.with_plan(results);
     let beyond = seen
         .iter()
-        .filter_map(|seen| checks::beyond_limits(seen, &known.layers, &known.bursts));
+        .filter_map(|seen| checks::detect_cache_hit(seen, &known.layers, &known.bursts));
     beyond.collect()
 }

@@ -102,7 +102,7 @@ pub fn table(report: &SuiteReport) -> (Vec<String>, Vec<String>) {
     )];
     let mut notes = Vec::new();
     for workload in &report.workloads {
-        let words = workload.verdict.as_ref().map(Verdict::words).unwrap_or_default();
+        let words = workload.verdict.as_ref().map(Verdict::describe).unwrap_or_default();
         let judged = workload.verdict.iter().flat_map(|verdict| &verdict.clauses);
         for (number, (one, (reason, _))) in judged.zip(&words.clauses).enumerate() {
             let called = if number == 0 { &*workload.name } else { "" };
@@ -200,7 +200,7 @@ fn details(workload: &JudgedWorkload) -> String {
         text += &line("preset", preset);
     }
     text += &line("load", &workload.load);
-    let words = workload.verdict.as_ref().map(Verdict::words).unwrap_or_default();
+    let words = workload.verdict.as_ref().map(Verdict::describe).unwrap_or_default();
     let judged = workload.verdict.iter().flat_map(|verdict| &verdict.clauses);
     for (judged, (reason, _)) in judged.zip(&words.clauses) {
         text += &line(judged.outcome.word(), reason);

@@ -35,7 +35,7 @@ pub(crate) enum Wanted {
 
 impl Wanted {
     /// The goal as text, with the unit.
-    pub(crate) fn words(self, unit: &str) -> String {
+    pub(crate) fn describe(self, unit: &str) -> String {
         match self {
             Wanted::AtLeast(least) => format!("≥ {}", amount(least, unit)),
             Wanted::AtMost(most) => format!("≤ {}", amount(most, unit)),

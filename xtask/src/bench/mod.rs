@@ -85,7 +85,7 @@ fn show(figure: &Figure) {
     let found = figure
         .found
         .map_or("–".into(), |found| figure::amount(found, figure.unit));
-    let (what, wanted) = (&figure.what, figure.wanted.words(figure.unit));
+    let (what, wanted) = (&figure.what, figure.wanted.describe(figure.unit));
     eprintln!(
         "   {what}: {found}  (wanted {wanted}: {})  {}",
         figure.verdict(),

@@ -100,7 +100,7 @@ fn table(figures: &[Figure]) -> String {
             ..
         } = figure;
         let found = figure.found.map_or("–".to_owned(), |found| amount(found, unit));
-        let (wanted, verdict) = (figure.wanted.words(unit), figure.verdict());
+        let (wanted, verdict) = (figure.wanted.describe(unit), figure.verdict());
         let detail = detail.replace('|', "/").replace('\n', " ");
         let _ = writeln!(out, "| {row} | {what} | {wanted} | {found} | {verdict} | {detail} |");
     }

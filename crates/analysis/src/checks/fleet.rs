@@ -25,7 +25,11 @@ pub(super) const LOST: Check = Check {
     rules: &["HOST-LOST"],
     about: "Hosts of a test that were lost before it ended.",
     detect: |input, findings| {
-        let others_continue = input.results.fleet.as_ref().is_some_and(|fleet| fleet.goes_on);
+        let others_continue = input
+            .results
+            .fleet
+            .as_ref()
+            .is_some_and(|fleet| fleet.continues_on_loss);
         let ranks = input
             .results
             .fleet
@@ -273,7 +277,7 @@ mod tests {
         let one = results.plan.steps[0].jobs[0].workers[0].clone();
         results.plan.steps[0].jobs[0].workers = vec![one; operations.len()];
         results.fleet = Some(Fleet {
-            goes_on: false,
+            continues_on_loss: false,
             transport: "pipes".into(),
             ranks: starts
                 .iter()

@@ -43,7 +43,7 @@ fn find_busy_worker(job: &JobView<'_>) -> Option<Finding> {
     });
     // Polling and spinning use a whole processor by design. A simulated engine does no I/O, so the
     // processor is its expected limit.
-    let is_simulated = |worker: &model::results::WorkerResults| worker.engine.kind.pretends();
+    let is_simulated = |worker: &model::results::WorkerResults| worker.engine.kind.simulates_io();
     if is_polling || !job.is_closed_loop() || job.results.workers.iter().any(is_simulated) {
         return None;
     }
@@ -93,7 +93,7 @@ pub(super) const INTERVALS: Check = Check {
         trace.",
     detect: |input, findings| {
         for job in input.jobs() {
-            let rows: u64 = job.results.workers.iter().map(|worker| worker.joined_rows).sum();
+            let rows: u64 = job.results.workers.iter().map(|worker| worker.merged_rows).sum();
             let lost = job.results.lost_intervals + rows;
             if lost > 0 {
                 let what = format!("{lost} intervals were merged into the next one");
@@ -145,7 +145,7 @@ mod tests {
         let worker = &mut results.steps[0].jobs[0].workers[0];
         worker.usage.user_ns = Nanos::millis(700);
         worker.usage.system_ns = Nanos::millis(250);
-        worker.joined_rows = 2;
+        worker.merged_rows = 2;
         results.hosts[0].environment.clock.drift_ppm = Some(-250.0);
         results.steps[0].observed_ns = Nanos::secs(1);
         results.steps[0].cores = vec![HostCoreUse {

@@ -256,7 +256,7 @@ mod tests {
                 ..RankFacts::default()
             };
             results.fleet = Some(Fleet {
-                goes_on: false,
+                continues_on_loss: false,
                 transport: "pipes".into(),
                 ranks: vec![rank],
             });

@@ -9,9 +9,9 @@ mod fleet;
 mod generator;
 mod host_events;
 mod kernel;
-mod little;
 mod outcome;
 mod plausible;
+mod queue_depth;
 mod schedule;
 mod steadiness;
 mod support;
@@ -21,7 +21,7 @@ mod totals;
 #[cfg(test)]
 mod samples;
 
-pub use plausible::beyond_limits;
+pub use plausible::detect_cache_hit;
 pub use steadiness::{LevelChange, level_changes};
 
 use std::cell::RefCell;
@@ -48,7 +48,7 @@ pub const CHECKS: &[Check] = &[
     outcome::OUTCOME,
     outcome::NOT_HONOURED,
     totals::TOTALS,
-    little::LITTLE,
+    queue_depth::QUEUE_DEPTH,
     schedule::SCHEDULE,
     schedule::MIX,
     target::ALLOCATION,

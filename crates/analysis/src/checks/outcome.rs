@@ -17,7 +17,7 @@ pub(super) const OUTCOME: Check = Check {
             for worker in &job.results.workers {
                 let Some(failure) = &worker.failure else { continue };
                 let finding = Finding::new("WORKER-FAILED", Severity::Error, &*failure.what);
-                let at = format!("{}, worker {}: {}", job.plan.name, worker.worker, failure.at);
+                let at = format!("{}, worker {}: {}", job.plan.name, worker.worker, failure.location);
                 let why = "the worker stopped; figures cover the time until then";
                 findings.push(Finding {
                     help: failure.help.clone(),
@@ -71,15 +71,15 @@ pub(super) const NOT_HONOURED: Check = Check {
     about: "Requested or default features that were unavailable, with the reason.",
     detect: |input, findings| {
         for job in input.jobs() {
-            let mut workers_without: BTreeMap<&str, u32> = BTreeMap::new();
+            let mut workers_by_feature: BTreeMap<&str, u32> = BTreeMap::new();
             for worker in &job.results.workers {
                 worker
                     .engine
-                    .without
+                    .unavailable_features
                     .iter()
-                    .for_each(|what| *workers_without.entry(what).or_default() += 1);
+                    .for_each(|what| *workers_by_feature.entry(what).or_default() += 1);
             }
-            for what in workers_without.keys() {
+            for what in workers_by_feature.keys() {
                 findings.push(Finding::new("NOT-HONOURED", Severity::Note, *what).at(&*job.plan.name));
             }
             let workers = job.plan.workers.iter().zip(&job.results.workers);
@@ -147,7 +147,9 @@ mod tests {
             "WORKER-FAILED",
         );
         check_rule(
-            &|results| results.steps[0].jobs[0].workers[0].engine.without = vec!["no registered buffers".into()],
+            &|results| {
+                results.steps[0].jobs[0].workers[0].engine.unavailable_features = vec!["no registered buffers".into()]
+            },
             "NOT-HONOURED",
         );
         check_rule(
@@ -184,7 +186,7 @@ mod tests {
             ..RankFacts::default()
         };
         let fleet = Fleet {
-            goes_on: false,
+            continues_on_loss: false,
             transport: "TCP".into(),
             ranks: vec![RankFacts::default(), lost],
         };

@@ -43,7 +43,7 @@ pub(super) const CACHE_HIT: Check = Check {
     about: "The rate of direct I/O compared with known limits of disks: far beyond them, a cache served it.",
     detect: |input, findings| {
         for (step, job, observation) in input.observations() {
-            findings.extend(beyond_limits(
+            findings.extend(detect_cache_hit(
                 &observation,
                 &system_layers(input.results, step, job),
                 &[],
@@ -57,7 +57,7 @@ pub(super) const CACHE_HIT: Check = Check {
 ///
 /// Limits of control groups do not count. They throttle I/O before it reaches any cache of the
 /// device, so a rate beyond such a limit only shows that the limit did not apply.
-pub fn beyond_limits(observation: &Observation, layers: &[Layer], bursts: &[KnownBurst]) -> Option<Finding> {
+pub fn detect_cache_hit(observation: &Observation, layers: &[Layer], bursts: &[KnownBurst]) -> Option<Finding> {
     // BUFFERED reports the page cache.
     if observation.load.direct == Some(false) {
         return None;
@@ -98,7 +98,7 @@ fn for_each_direct_job(input: &CheckInput<'_>, mut detect: impl FnMut(&Observati
     let observations = input.observations();
     for (step, job, observation) in observations.filter(|(_, _, observation)| observation.load.direct == Some(true)) {
         let workers = &input.results.steps[step].jobs[job].workers;
-        if workers.iter().any(|worker| worker.engine.kind.pretends()) {
+        if workers.iter().any(|worker| worker.engine.kind.simulates_io()) {
             continue;
         }
         let streams = workers.iter().flat_map(|worker| &worker.streams);
@@ -316,7 +316,7 @@ mod tests {
             unit: Some(Bytes::kib(256)),
             ..Layer::default()
         };
-        assert!(beyond_limits(&observation, std::slice::from_ref(&layer), &[]).is_some());
+        assert!(detect_cache_hit(&observation, std::slice::from_ref(&layer), &[]).is_some());
         let burst = KnownBurst {
             layer: "gp2".into(),
             counts: Counts::Operations,
@@ -324,13 +324,13 @@ mod tests {
             refill: 300.0,
             bucket: 5.4e6,
         };
-        assert!(beyond_limits(&observation, std::slice::from_ref(&layer), &[burst]).is_none());
+        assert!(detect_cache_hit(&observation, std::slice::from_ref(&layer), &[burst]).is_none());
         let machine = Layer {
             kind: LayerKind::Machine,
             ..layer
         };
         assert!(
-            beyond_limits(&observation, &[machine], &[]).is_none(),
+            detect_cache_hit(&observation, &[machine], &[]).is_none(),
             "a cache of the machine can serve more than its limit"
         );
     }

@@ -185,8 +185,8 @@ pub(super) const MIX: Check = Check {
                 let (share, wanted) = (100.0 * share, 100.0 * wanted);
                 let what = format!("{share:.1} % of the operations were writes, {wanted:.1} % were requested");
                 let finding = Finding::new("MIX-DRIFT", Severity::Warning, what).at(&*job.plan.name);
-                let of_files = job.streams().any(|stream| stream.files.is_some());
-                findings.push(finding.why(match of_files {
+                let has_file_operations = job.streams().any(|stream| stream.files.is_some());
+                findings.push(finding.why(match has_file_operations {
                     true => {
                         "operations without a suitable file, such as `create` when all files exist, were replaced by \
                          others"

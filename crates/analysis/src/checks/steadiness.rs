@@ -213,10 +213,10 @@ fn rates_by_second(series: &[SeriesPoint]) -> Vec<f64> {
 fn time_correlation(values: &[f64], slope: f64) -> f64 {
     let count = values.len() as f64;
     let mean = mean(values);
-    let of_values = (values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / count).sqrt();
-    let of_time = ((count * count - 1.0) / 12.0).sqrt();
-    if of_values > 0.0 {
-        (slope * of_time / of_values).abs()
+    let value_deviation = (values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / count).sqrt();
+    let time_deviation = ((count * count - 1.0) / 12.0).sqrt();
+    if value_deviation > 0.0 {
+        (slope * time_deviation / value_deviation).abs()
     } else {
         0.0
     }

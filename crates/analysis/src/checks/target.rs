@@ -61,7 +61,11 @@ pub(super) const CACHED: Check = Check {
     about: "Whether operations went through the page cache.",
     detect: |input, findings| {
         for job in input.jobs() {
-            let real = job.results.workers.iter().any(|worker| !worker.engine.kind.pretends());
+            let real = job
+                .results
+                .workers
+                .iter()
+                .any(|worker| !worker.engine.kind.simulates_io());
             if real && job.streams().any(|stream| !stream.cache.direct) {
                 let what = "operations go through the page cache";
                 let finding = Finding::new("BUFFERED", Severity::Note, what).at(&*job.plan.name);

@@ -121,7 +121,7 @@ impl Figure {
     }
 
     /// A value with its unit, as text.
-    pub fn words(self, value: f64) -> String {
+    pub fn format_value(self, value: f64) -> String {
         match self {
             Figure::Iops => format_rate(value),
             Figure::Mean | Figure::Quantile(_) => format_time(value),
@@ -276,7 +276,7 @@ impl Change {
     }
 
     /// The change with its interval: `+10 % (+9.1 to +11 %)`.
-    pub fn words(&self) -> String {
+    pub fn describe(&self) -> String {
         match (self.low, self.high) {
             (Some(low), Some(high)) => {
                 let [low, high] = [low, high].map(format_change);
@@ -346,7 +346,7 @@ pub fn describe_change(found: &Change, name: &str, base: &str, margin: f64) -> S
         Figure::Iops => "operations per second".to_owned(),
         figure => figure.name(),
     };
-    let words = found.words();
+    let words = found.describe();
     match found.word {
         Judgement::Better | Judgement::Worse => {
             format!("{name} is {} than {base}: {words} {what}.", found.word.word())

@@ -17,8 +17,9 @@ pub enum FactKind {
     Load,
     /// How the load was measured, for example the tool and the engine. This may change figures.
     Measuring,
-    /// Where it was measured: host and target. That difference is often what a comparison is about.
-    Place,
+    /// The host and the target. That difference is often what a comparison is about.
+    #[serde(rename = "place")]
+    System,
     /// Facts that hardly affect figures, such as the seed.
     Other,
 }
@@ -28,7 +29,7 @@ impl FactKind {
     pub fn prevents_comparison(self) -> bool {
         match self {
             FactKind::Load | FactKind::Measuring => true,
-            FactKind::Place | FactKind::Other => false,
+            FactKind::System | FactKind::Other => false,
         }
     }
 }
@@ -137,15 +138,15 @@ pub fn facts_of_results(results: &Results, step: usize, job: usize) -> Option<Ve
     facts.push(fact(FactKind::Other, "seed", results.plan.seed));
     if let Some(host) = results.hosts.first() {
         let environment = &host.environment;
-        facts.push(fact(FactKind::Place, "host", &environment.host.name));
-        facts.push(fact(FactKind::Place, "system", &environment.host.system));
-        facts.push(fact(FactKind::Place, "kernel", &environment.host.kernel));
-        facts.push(fact(FactKind::Place, "processor", &environment.cpu.model));
-        facts.push(fact(FactKind::Place, "usable processors", environment.cpu.usable));
-        facts.push(fact(FactKind::Place, "memory", environment.memory));
+        facts.push(fact(FactKind::System, "host", &environment.host.name));
+        facts.push(fact(FactKind::System, "system", &environment.host.system));
+        facts.push(fact(FactKind::System, "kernel", &environment.host.kernel));
+        facts.push(fact(FactKind::System, "processor", &environment.cpu.model));
+        facts.push(fact(FactKind::System, "usable processors", environment.cpu.usable));
+        facts.push(fact(FactKind::System, "memory", environment.memory));
         facts.extend(limit_facts(&environment.limits));
         if let Some(governor) = &environment.cpu.governor {
-            facts.push(fact(FactKind::Place, "frequency governor", governor));
+            facts.push(fact(FactKind::System, "frequency governor", governor));
         }
         let used = |target: &&TargetFacts| observation.load.targets.iter().any(|path| matches_path(target, path));
         environment
@@ -177,12 +178,12 @@ fn limit_facts(limits: &Limits) -> [Fact; 2] {
     let or_none = |value: Option<String>| value.unwrap_or_else(|| "none".into());
     [
         fact(
-            FactKind::Place,
+            FactKind::System,
             "I/O limit of the control group",
             or_none((!devices.is_empty()).then(|| devices.join("; "))),
         ),
         fact(
-            FactKind::Place,
+            FactKind::System,
             "CPU limit of the control group",
             or_none(limits.cpus.map(|cpus| cpus.to_string())),
         ),
@@ -197,12 +198,12 @@ fn matches_path(target: &TargetFacts, path: &str) -> bool {
 
 fn target_facts(target: &TargetFacts) -> Vec<Fact> {
     let mut facts = vec![
-        fact(FactKind::Place, "kind of target", &target.kind),
+        fact(FactKind::System, "kind of target", &target.kind),
         fact(FactKind::Load, "size of the target", target.size),
     ];
     if let Some(system) = &target.file_system {
         facts.push(fact(
-            FactKind::Place,
+            FactKind::System,
             "file system",
             format!("{}, {}", system.kind, system.options),
         ));
@@ -210,18 +211,18 @@ fn target_facts(target: &TargetFacts) -> Vec<Fact> {
     if let Some(device) = target.devices.first() {
         let model = device.model.as_deref().unwrap_or("model not known");
         facts.push(fact(
-            FactKind::Place,
+            FactKind::System,
             "device",
             format!("{} ({model}, {})", device.name, device.size),
         ));
         if let Some(scheduler) = &device.scheduler {
-            facts.push(fact(FactKind::Place, "I/O scheduler", scheduler));
+            facts.push(fact(FactKind::System, "I/O scheduler", scheduler));
         }
         if let Some(cache) = &device.write_cache {
-            facts.push(fact(FactKind::Place, "write cache", cache));
+            facts.push(fact(FactKind::System, "write cache", cache));
         }
         if let Some(requests) = device.queue_requests {
-            facts.push(fact(FactKind::Place, "requests of the queue", requests));
+            facts.push(fact(FactKind::System, "requests of the queue", requests));
         }
     }
     facts
@@ -297,7 +298,7 @@ pub fn facts_of_observation(observation: &Observation) -> Vec<Fact> {
     let targets = (!load.targets.is_empty()).then(|| load.targets.len().to_string());
     add(FactKind::Load, "number of targets", targets);
     add(
-        FactKind::Place,
+        FactKind::System,
         "targets",
         (!load.targets.is_empty()).then(|| load.targets.join(", ")),
     );

@@ -260,5 +260,5 @@ fn differences_are_sorted_by_importance_and_omit_unknown_values() {
     let found = differences(&[facts_of_observation(&a), facts_of_observation(&b)]);
     let kinds: Vec<FactKind> = found.iter().map(|difference| difference.kind).collect();
     assert_eq!(kinds, [FactKind::Load, FactKind::Measuring, FactKind::Other]);
-    assert!(FactKind::Measuring.prevents_comparison() && !FactKind::Place.prevents_comparison());
+    assert!(FactKind::Measuring.prevents_comparison() && !FactKind::System.prevents_comparison());
 }

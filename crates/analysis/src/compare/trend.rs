@@ -228,9 +228,9 @@ fn describe_trend(trend: &Trend, runs: &[RunRecord], last: &Segment) -> Vec<Stri
     let Some(detectable_step) = trend.detectable_step else {
         sentences.push(format!(
             "{name}: {} in {}, {} in {}: {}.",
-            figure.words(first.value),
+            figure.format_value(first.value),
             run_label(first.entry),
-            figure.words(latest.value),
+            figure.format_value(latest.value),
             run_label(latest.entry),
             format_change(latest.value / first.value)
         ));
@@ -251,9 +251,9 @@ fn describe_trend(trend: &Trend, runs: &[RunRecord], last: &Segment) -> Vec<Stri
             format_change(1.0 + (found.ratio - 1.0).abs()).trim_start_matches('+'),
             run_label(found.before),
             run_label(found.after),
-            figure.words(found.from),
+            figure.format_value(found.from),
             runs(|level| level.last, found.before),
-            figure.words(found.to),
+            figure.format_value(found.to),
             runs(|level| level.first, found.after),
             found.judgement.word()
         ));
@@ -276,7 +276,7 @@ fn describe_trend(trend: &Trend, runs: &[RunRecord], last: &Segment) -> Vec<Stri
     sentences.push(format!(
         "{name} {stayed} the same since {}: {} in {} runs, which vary by {:.1} %.",
         run_label(level_start.entry),
-        figure.words(last.level),
+        figure.format_value(last.level),
         last.end - last.start,
         100.0 * last.variation()
     ));
@@ -284,7 +284,7 @@ fn describe_trend(trend: &Trend, runs: &[RunRecord], last: &Segment) -> Vec<Stri
         sentences.push(format!(
             "The latest run, {}, is an outlier: {}. One run does not show a trend; repeat the test.",
             run_label(entry),
-            figure.words(latest.value)
+            figure.format_value(latest.value)
         ));
     }
     sentences.push(format!(
@@ -324,7 +324,7 @@ mod tests {
             value: *value,
             facts: vec![
                 Fact {
-                    kind: FactKind::Place,
+                    kind: FactKind::System,
                     name: "kernel".into(),
                     value: if index < 7 { "6.1" } else { "6.8" }.into(),
                 },

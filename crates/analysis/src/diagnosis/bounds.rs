@@ -5,7 +5,7 @@ use model::observation::Observation;
 
 use super::context::Counts;
 use crate::caps::{self, Demand, Layer, LayerKind, Limit};
-use crate::shared_limits::sums_beyond_one_path;
+use crate::shared_limits::combined_path_limits;
 
 /// The name of the limit that the test sets itself.
 pub(super) const REQUESTED_RATE: &str = "the requested rate";
@@ -30,15 +30,15 @@ pub(crate) struct Bound {
 }
 
 impl Bound {
-    pub(crate) fn is_met(&self) -> bool {
-        self.is_met_by(self.used)
+    pub(crate) fn is_reached(&self) -> bool {
+        self.is_reached_by(self.used)
     }
 
-    pub(super) fn is_met_by(&self, used: f64) -> bool {
+    pub(super) fn is_reached_by(&self, used: f64) -> bool {
         match self.kind {
             LayerKind::Application => (used / self.limit.low - 1.0).abs() <= REQUESTED_RATE_TOLERANCE,
             LayerKind::ControlGroup | LayerKind::Machine | LayerKind::Disk | LayerKind::Link => {
-                self.limit.is_met_by(used)
+                self.limit.is_reached_by(used)
             }
         }
     }
@@ -73,7 +73,7 @@ pub(crate) fn bounds(observation: &Observation, others: &[&Observation], layers:
         return found;
     };
     let loads = caps::concurrent_loads(observation, others);
-    let sums = sums_beyond_one_path(&loads, layers);
+    let sums = combined_path_limits(&loads, layers);
     for layer in layers.iter().chain(&sums) {
         // Skips layers that this load does not use.
         if caps::demand(layer, &[observation]).is_some()
@@ -140,7 +140,7 @@ impl From<&Bound> for LayerUse {
             limit: bound.limit.low,
             used: bound.used,
             share: bound.share(),
-            met: bound.is_met(),
+            met: bound.is_reached(),
             jobs: match &bound.jobs[..] {
                 [] | [_] => Vec::new(),
                 several => several.to_vec(),

@@ -33,20 +33,21 @@ pub(super) const CAP: Signature = Signature {
 fn detect(input: &Input<'_>) -> Option<Symptom> {
     // If the rate has several levels, the totals describe none of them.
     let explains = |bound: &&Bound| input.context.question == Question::Limit || bound.kind != LayerKind::Application;
-    let met = |bound: &&Bound| input.has_one_level() && bound.is_met() || is_met_in_most_seconds(input, bound);
+    let reached =
+        |bound: &&Bound| input.has_one_level() && bound.is_reached() || is_reached_in_most_seconds(input, bound);
     let bound = input
         .bounds
         .iter()
-        .find(|bound| explains(bound) && met(bound) && !is_refuted_by_deeper_run(input, bound))?;
-    Some(describe_met_limit(input, bound))
+        .find(|bound| explains(bound) && reached(bound) && !is_refuted_by_deeper_run(input, bound))?;
+    Some(describe_reached_limit(input, bound))
 }
 
 /// The requested rate, as the fallback answer if the load reached no other limit. It applies even
 /// if the load fell behind in some seconds and caught up in others.
 pub(super) fn detect_requested_rate(input: &Input<'_>) -> Option<Symptom> {
-    let is_requested_rate = |bound: &&Bound| bound.kind == LayerKind::Application && bound.is_met();
+    let is_requested_rate = |bound: &&Bound| bound.kind == LayerKind::Application && bound.is_reached();
     let bound = input.bounds.iter().find(is_requested_rate)?;
-    let mut symptom = describe_met_limit(input, bound);
+    let mut symptom = describe_reached_limit(input, bound);
     match input.context.question {
         Question::Limit => return None,
         Question::MissedRate => {}
@@ -59,13 +60,13 @@ pub(super) fn detect_requested_rate(input: &Input<'_>) -> Option<Symptom> {
     Some(symptom)
 }
 
-fn describe_met_limit(input: &Input<'_>, bound: &Bound) -> Symptom {
+fn describe_reached_limit(input: &Input<'_>, bound: &Bound) -> Symptom {
     let percent = 100.0 * bound.share();
     let unit = bound.unit();
     let (used, limit) = (format_figure(bound.used, unit), format_figure(bound.limit.low, unit));
     let sentence = match bound.kind {
         LayerKind::Application => {
-            let of = match bound.is_met() {
+            let of = match bound.is_reached() {
                 true => String::new(),
                 false => format!(" of {limit} ({percent:.1} %)"),
             };
@@ -89,14 +90,14 @@ fn describe_met_limit(input: &Input<'_>, bound: &Bound) -> Symptom {
             }
         }
     };
-    let sentence = match bound.is_met() {
+    let sentence = match bound.is_reached() {
         true => sentence,
         false => {
-            let (met, seconds) = (
-                count_seconds(input, bound, Bound::is_met_by),
+            let (reached, seconds) = (
+                count_seconds(input, bound, Bound::is_reached_by),
                 input.rates_by_second.len(),
             );
-            format!("{sentence}, which {met} of {seconds} seconds met")
+            format!("{sentence}, reached in {reached} of {seconds} seconds")
         }
     };
     let mut symptom = Symptom::new(sentence).with_evidence(figure_vs(
@@ -122,12 +123,12 @@ fn describe_met_limit(input: &Input<'_>, bound: &Bound) -> Symptom {
 }
 
 /// True if most seconds are at the limit and few above it. Then only stalls lower the mean.
-fn is_met_in_most_seconds(input: &Input<'_>, bound: &Bound) -> bool {
+fn is_reached_in_most_seconds(input: &Input<'_>, bound: &Bound) -> bool {
     let seconds = input.rates_by_second.len() as f64;
-    let above = |bound: &Bound, used: f64| used > bound.limit.high && !bound.is_met_by(used);
+    let above = |bound: &Bound, used: f64| used > bound.limit.high && !bound.is_reached_by(used);
     bound.kind != LayerKind::Application
         && seconds >= MIN_SECONDS
-        && count_seconds(input, bound, Bound::is_met_by) as f64 >= MIN_SHARE_AT_LIMIT * seconds
+        && count_seconds(input, bound, Bound::is_reached_by) as f64 >= MIN_SHARE_AT_LIMIT * seconds
         && count_seconds(input, bound, above) as f64 <= MAX_SHARE_ABOVE * seconds
 }
 
@@ -153,7 +154,7 @@ fn is_refuted_by_deeper_run(input: &Input<'_>, bound: &Bound) -> bool {
     });
     let deeper = deeper_bound.map_or(bound.used * comparison.rate, |deeper_bound| deeper_bound.used);
     let grew_with_depth = deeper_bound.is_none() && comparison.verdict == Verdict::Latency;
-    grew_with_depth || deeper > bound.used && !bound.is_met_by(deeper)
+    grew_with_depth || deeper > bound.used && !bound.is_reached_by(deeper)
 }
 
 fn advice(input: &Input<'_>, bound: &Bound) -> Vec<String> {

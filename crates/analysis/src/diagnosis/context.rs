@@ -123,7 +123,7 @@ impl Context<'_> {
             // Simulated engines do not show how a device uses the processor.
             context.polls |= step_results.jobs.get(job).is_some_and(|job| {
                 let kinds = job.workers.iter().map(|worker| worker.engine.kind);
-                kinds.into_iter().any(EngineKind::pretends)
+                kinds.into_iter().any(EngineKind::simulates_io)
             });
         }
         context

@@ -80,7 +80,7 @@ impl<'a> Input<'a> {
     pub(super) fn is_rate_met(&self) -> bool {
         self.bounds
             .iter()
-            .any(|bound| bound.kind == LayerKind::Application && (bound.is_met() || bound.used > bound.limit.high))
+            .any(|bound| bound.kind == LayerKind::Application && (bound.is_reached() || bound.used > bound.limit.high))
     }
 
     pub(super) fn is_closed_loop(&self) -> bool {

@@ -132,9 +132,9 @@ fn remark(rule: &str, what: String) -> Remark {
 /// Describes what is known if no signature matches, and advises the next measurement.
 fn describe_undetermined(input: &Input<'_>) -> Symptom {
     if let Some((from, to, at)) = input.first_and_last_level() {
-        let way = if to < from { "fell" } else { "rose" };
+        let verb = if to < from { "fell" } else { "rose" };
         let what = format!(
-            "the rate {way} from {} to {} IOPS after {at:.0} s, but these figures do not show why",
+            "the rate {verb} from {} to {} IOPS after {at:.0} s, but these figures do not show why",
             three_digits(from),
             three_digits(to)
         );

@@ -150,7 +150,7 @@ fn waited_share(input: &Input<'_>) -> Option<f64> {
 /// the cause, even if other programs use the processors.
 fn has_reached_limit_with_idle_workers(input: &Input<'_>) -> bool {
     let sleeps = |generator: model::observation::Generator| generator.busiest_worker < IDLE_WORKER_SHARE;
-    input.observation.generator.is_some_and(sleeps) && input.bounds.iter().any(|bound| bound.is_met())
+    input.observation.generator.is_some_and(sleeps) && input.bounds.iter().any(|bound| bound.is_reached())
 }
 
 /// True if the storage caused most of the missing operations, although other programs used more of

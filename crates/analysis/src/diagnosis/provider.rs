@@ -41,8 +41,11 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
         LayerKind::Machine => "instance",
         _ => "volume",
     };
-    let met_bound = input.bounds.iter().find(|bound| bound.kind == kind && bound.is_met());
-    let layer = met_bound.map_or_else(|| format!("{what} ({provider})"), |bound| bound.layer.clone());
+    let reached_bound = input
+        .bounds
+        .iter()
+        .find(|bound| bound.kind == kind && bound.is_reached());
+    let layer = reached_bound.map_or_else(|| format!("{what} ({provider})"), |bound| bound.layer.clone());
     let percent = 100.0 * share.min(1.0);
     let evidence: Evidence = figure_vs(
         &format!("time in which the {what}'s limit of {of} was exceeded"),
@@ -61,7 +64,7 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
     };
     Some(Symptom {
         layer: Some(layer),
-        share: met_bound.map(|bound| bound.share()),
+        share: reached_bound.map(|bound| bound.share()),
         confirmed: Some(true),
         ..Symptom::new(sentence).with_evidence(evidence).with_advice(help)
     })

@@ -15,9 +15,9 @@ const WARNING_BELOW: f64 = 0.95;
 /// Tolerated deviation of the mix, in percentage points.
 const MAX_DRIFT_POINTS: f64 = 1.0;
 
-/// Operations in flight by Little's law (1961).
+/// The operations in flight by Little's law (1961), compared with the depth.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Little {
+pub struct QueueFill {
     /// Rate × mean latency.
     pub in_flight: f64,
     /// Queue depth, if known.
@@ -29,7 +29,7 @@ pub struct Little {
 }
 
 /// Computes the operations in flight of a load; `None` if the rate or the latency is unknown.
-pub fn little(load: &Observation) -> Option<Little> {
+pub fn estimate_queue_fill(load: &Observation) -> Option<QueueFill> {
     let in_flight = load.in_flight()?;
     let mean = load.total.latency.as_ref()?.mean_ns?;
     let depth = load.load.depth.filter(|depth| *depth > 0);
@@ -37,7 +37,7 @@ pub fn little(load: &Observation) -> Option<Little> {
         .zip(load.total.operations)
         .map_or(0.0, |(depth, operations)| depth as f64 / operations.max(1) as f64);
     let mean_rounding = mean_rounding(load, mean);
-    Some(Little {
+    Some(QueueFill {
         in_flight,
         depth,
         share: depth.map(|depth| in_flight / depth as f64),
@@ -63,7 +63,7 @@ pub(crate) enum QueueDeviation {
     Short(Severity),
 }
 
-impl Little {
+impl QueueFill {
     /// The deviation of the queue from a full one; `None` if it was full or the depth is unknown.
     /// Shares above 1 have `extra_tolerance` in addition.
     pub(crate) fn queue_deviation(&self, extra_tolerance: f64) -> Option<QueueDeviation> {
@@ -80,8 +80,8 @@ impl Little {
     }
 
     /// The operations in flight that fathom counted exactly, instead of rate × latency.
-    pub(crate) fn from_counts(found: &InFlight) -> Little {
-        Little {
+    pub(crate) fn from_counts(found: &InFlight) -> QueueFill {
+        QueueFill {
             in_flight: found.average,
             depth: Some(found.depth),
             share: Some(found.average / found.depth as f64),
@@ -90,14 +90,14 @@ impl Little {
     }
 }
 
-pub(super) const LITTLE: Rule = Rule {
+pub(super) const QUEUE_DEPTH: Rule = Rule {
     names: &["QD-NOT-ACHIEVED", "LITTLE-MISMATCH"],
     about: "Operations in flight (rate × latency), compared with the queue depth.",
     detect: |load, _, findings| findings.extend(check_queue_depth(load)),
 };
 
 fn check_queue_depth(load: &Observation) -> Option<Finding> {
-    let found = little(load)?;
+    let found = estimate_queue_fill(load)?;
     let depth = found.depth?;
     let what = format!("on average {:.2} of {depth} operations were in flight", found.in_flight);
     let severity = match found.queue_deviation(0.0)? {
@@ -229,7 +229,7 @@ mod tests {
 
     #[test]
     fn only_a_queue_that_is_not_full_has_a_finding() {
-        let found = little(&sound()).expect("a complete load");
+        let found = estimate_queue_fill(&sound()).expect("a complete load");
         assert_eq!((found.in_flight, found.depth), (64.0, Some(64)));
         let mut load = sound();
         load.load.depth = Some(63);

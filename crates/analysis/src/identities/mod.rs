@@ -13,7 +13,7 @@ use model::finding::Finding;
 use model::observation::Observation;
 
 pub(crate) use load::QueueDeviation;
-pub use load::{Little, little};
+pub use load::{QueueFill, estimate_queue_fill};
 pub(crate) use modes::find_two_modes;
 pub use percentiles::{PercentileRow, PercentileValue, Trust, percentiles};
 
@@ -40,7 +40,7 @@ pub const RULES: &[Rule] = &[
     sums::RATES,
     sums::DIRECTIONS,
     sums::PARTS,
-    load::LITTLE,
+    load::QUEUE_DEPTH,
     load::STATED_IN_FLIGHT,
     load::RATE,
     load::MIX,

@@ -225,7 +225,7 @@ fn describe_limit_edge(
     let point = |at: f64| knee.points.iter().find(|point| point.load == at);
     let iops = point(at).map_or(0.0, |point| point.iops);
     // The measured value is within the limit, but its upper bound is not.
-    let max_ns = limit.most_ns.0 as f64;
+    let max_ns = limit.max_ns.0 as f64;
     let uncertain_point = point(next).filter(|point| point.limited_ns.is_some_and(|found| found <= max_ns));
     let missed = match uncertain_point.and_then(|point| point.limited_ns_high) {
         Some(high) => format!(

@@ -25,7 +25,8 @@ pub struct Limit {
     /// The limited figure.
     pub figure: LimitedFigure,
     /// Its maximum.
-    pub most_ns: Nanos,
+    #[serde(rename = "most_ns")]
+    pub max_ns: Nanos,
 }
 
 impl FromStr for Limit {
@@ -54,7 +55,7 @@ impl FromStr for Limit {
         }
         Ok(Limit {
             figure,
-            most_ns: Nanos(clause.target as u64),
+            max_ns: Nanos(clause.target as u64),
         })
     }
 }
@@ -71,7 +72,7 @@ impl fmt::Display for LimitedFigure {
 
 impl fmt::Display for Limit {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "{} <= {}", self.figure, self.most_ns)
+        write!(out, "{} <= {}", self.figure, self.max_ns)
     }
 }
 
@@ -111,7 +112,7 @@ pub(super) fn decided_points(points: &[Point]) -> &[Point] {
 /// Finds the load up to which all points meet a limit. The upper bounds of their 95 % intervals
 /// decide; the points are in order of load.
 pub fn evaluate_limit(points: &[Point], limit: &Limit) -> LimitResult {
-    let max_ns = limit.most_ns.0 as f64;
+    let max_ns = limit.max_ns.0 as f64;
     let points = decided_points(points);
     let meets_limit = |point: &Point| point.limited_ns_high.is_some_and(|high| high <= max_ns);
     let count = points.iter().take_while(|point| meets_limit(point)).count();

@@ -336,7 +336,7 @@ fn a_first_point_with_too_few_operations_does_not_hide_a_limit() {
 #[test]
 fn limits_are_parsed() {
     let limit: Limit = " P99.9 <= 2.5ms ".parse().unwrap();
-    assert_eq!(limit.most_ns, Nanos::micros(2500));
+    assert_eq!(limit.max_ns, Nanos::micros(2500));
     assert_eq!(limit.to_string(), "p99.9 <= 2.5 ms");
     assert_eq!("mean<=3ms".parse::<Limit>().unwrap().figure, LimitedFigure::Mean);
     assert_eq!(

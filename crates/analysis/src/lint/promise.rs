@@ -41,7 +41,7 @@ pub(super) const UNDERSIZED: Rule = Rule {
             let depth: u64 = step.jobs.iter().map(Job::depth).sum();
             if depth < needed {
                 let what = format!(
-                    "{depth} operations in flight, {needed} are needed for {iops:.0} IOPS at {:.3} ms",
+                    "the depth is {depth}, but {iops:.0} IOPS at {:.3} ms need {needed} operations in flight",
                     latency / 1e6
                 );
                 findings.push(rule.finding(what, step.jobs.first().map_or("", |job| &job.name)));

@@ -33,7 +33,7 @@ pub(super) const SHORT_RUN: Rule = Rule {
 pub(super) const NO_WARM_UP: Rule = Rule {
     name: "NO-WARMUP",
     severity: Severity::Note,
-    about: "The measured window begins with the first operation.",
+    about: "There is no warm-up: the measured window begins with the first operation.",
     why: "the first seconds fill caches and wake up devices, so they differ from the rest of the run",
     fix: "add a warm-up of some seconds",
     detect: |rule, test, findings| {

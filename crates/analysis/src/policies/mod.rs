@@ -75,7 +75,7 @@ pub enum Confidence {
 
 impl Confidence {
     /// A short description.
-    pub fn words(self) -> &'static str {
+    pub fn label(self) -> &'static str {
         match self {
             Confidence::Contract => "from a contract or report",
             Confidence::Documented => "from the vendor's documentation",

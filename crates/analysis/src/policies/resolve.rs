@@ -358,13 +358,13 @@ impl Policy {
         if self.file.tier.is_empty() {
             return Ok(None);
         }
-        let of_table = self.file.table.iter().flat_map(|table| &table.columns);
+        let table_columns = self.file.table.iter().flat_map(|table| &table.columns);
         let columns = self
             .file
             .tier
             .iter()
             .flat_map(|tier| tier.values.keys())
-            .chain(of_table);
+            .chain(table_columns);
         values.columns = columns.map(|column| format!("tier.{column}")).collect();
         let tier = match named {
             Some(tier) => tier,
@@ -492,8 +492,8 @@ impl Policy {
             Some(rate) => Some(rate),
             None => reached.map(|reached| reached.iops.low),
         };
-        let by_formula = values.evaluate_optional("workload.concurrency", form.concurrency.as_ref())?;
-        workload.concurrency = match (by_formula, workload.rate_iops) {
+        let formula_value = values.evaluate_optional("workload.concurrency", form.concurrency.as_ref())?;
+        workload.concurrency = match (formula_value, workload.rate_iops) {
             (Some(operations), _) => Some(ceil_to_count(operations)),
             (None, Some(rate)) => Some(u64::from(open_loop_slots(
                 rate * latency.unwrap_or(DEFAULT_LATENCY_SECS),

@@ -95,10 +95,10 @@ impl Case<'_> {
 
     /// Doubts that seconds that missed clauses are the storage's fault.
     fn doubt_storage_fault(&self, others: &[&Clause], seconds: &[Second], reasons: &[Reason]) -> Option<Doubt> {
-        let of_test = reasons.iter().find_map(Doubt::from_reason);
+        let test_doubt = reasons.iter().find_map(Doubt::from_reason);
         let missed = |other: &&&Clause| seconds.iter().any(|second| !meets_clause(other, second));
-        let of_missed_clauses = || others.iter().filter(missed).find_map(|other| self.doubt_fail(other));
-        of_test.or_else(of_missed_clauses)
+        let missed_clause_doubt = || others.iter().filter(missed).find_map(|other| self.doubt_fail(other));
+        test_doubt.or_else(missed_clause_doubt)
     }
 }
 

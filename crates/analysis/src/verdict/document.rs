@@ -7,7 +7,7 @@ use model::results::Tool;
 use model::{Bytes, Nanos};
 use serde::Serialize;
 
-use super::{Climb, Outcome, Verdict};
+use super::{DepthSearch, Outcome, Verdict};
 use crate::caps::Layer;
 use crate::policies::{Reach, ResolvedPolicy};
 
@@ -30,8 +30,8 @@ pub struct VerificationReport {
     /// The load issued to test it.
     pub issued: IssuedLoad,
     /// The search for a sufficient depth, if no promised latency determines the depth.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub climb: Option<Climb>,
+    #[serde(rename = "climb", skip_serializing_if = "Option::is_none")]
+    pub depth_search: Option<DepthSearch>,
     /// The processes and hosts that issued the load together, in words. They divide the rate and
     /// the depth.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -261,8 +261,8 @@ fn plain_spread(value: f64) -> Spread {
 /// The direction of a clause, if no operation had it.
 pub(super) fn not_issued(observation: &Observation, direction: Option<Direction>) -> Option<NoEstimate> {
     let direction = direction?;
-    let of_plan = observation.load.read_percent.filter(|_| direction != Direction::Trim);
-    let share = of_plan.or_else(|| observation.read_percent())?;
+    let planned_percent = observation.load.read_percent.filter(|_| direction != Direction::Trim);
+    let share = planned_percent.or_else(|| observation.read_percent())?;
     let share = if direction == Direction::Read {
         share
     } else {

@@ -5,7 +5,7 @@ use model::observation::Observation;
 use super::census::Slump;
 use super::doubt::Doubt;
 use super::estimate::{self, Estimate, NoEstimate};
-use super::wording::{compare, describe_shift, format_estimate, with_distance, with_unit};
+use super::wording::{compare, describe_shift, format_estimate, format_with_distance, format_with_unit};
 use super::{Case, Cause, ClauseVerdict, Context, Outcome, Reason, Verdict};
 use crate::requirement::{Clause, Metric, Side};
 use crate::shifts::Shift;
@@ -182,7 +182,7 @@ impl Case<'_> {
             cause: Some(cause),
             action: Some(action),
             reason: match measured {
-                Some(value) => format!("measured {}; {}", with_unit(clause.metric, value), doubt.why),
+                Some(value) => format!("measured {}; {}", format_with_unit(clause.metric, value), doubt.why),
                 None => doubt.why,
             },
             shared: doubt.shared,
@@ -198,7 +198,7 @@ impl Case<'_> {
         if_met: f64,
         reasons: &[Reason],
     ) -> ClauseVerdict {
-        let of_test = reasons.iter().find_map(Doubt::from_reason);
+        let test_doubt = reasons.iter().find_map(Doubt::from_reason);
         let outcome = match (if_broken <= ALPHA, if_met <= ALPHA_FAIL) {
             (true, _) if self.slump(clause).is_none() => Outcome::Pass,
             (_, true) => Outcome::Fail,
@@ -207,8 +207,8 @@ impl Case<'_> {
             _ => Outcome::Inconclusive,
         };
         let doubt = match outcome {
-            Outcome::Pass => of_test.or_else(|| self.doubt_pass(clause)),
-            Outcome::Fail => of_test.or_else(|| self.doubt_fail(clause)),
+            Outcome::Pass => test_doubt.or_else(|| self.doubt_pass(clause)),
+            Outcome::Fail => test_doubt.or_else(|| self.doubt_fail(clause)),
             // A longer run does not repair a failed test.
             Outcome::Inconclusive | Outcome::Consistent => find_test_failure(reasons)
                 .or_else(|| self.doubt_undecided(clause, estimate.value))
@@ -217,9 +217,9 @@ impl Case<'_> {
         let (outcome, cause, shared, reason, action) = match doubt {
             Some(doubt) => {
                 let action = doubt.action.unwrap_or_else(|| self.action(clause, doubt.cause));
-                let why = match doubt.why.starts_with(&with_unit(clause.metric, estimate.value)) {
+                let why = match doubt.why.starts_with(&format_with_unit(clause.metric, estimate.value)) {
                     true => doubt.why,
-                    false => format!("{}; {}", with_distance(clause, estimate.value), doubt.why),
+                    false => format!("{}; {}", format_with_distance(clause, estimate.value), doubt.why),
                 };
                 (
                     Outcome::Inconclusive,
@@ -276,8 +276,11 @@ impl Case<'_> {
         let shift = shift.filter(|shift| outcome == Outcome::Fail || is_adverse(shift));
         text += &shift.map(|shift| describe_shift(&shift)).unwrap_or_default();
         if outcome == Outcome::Fail
-            && let Some(climb) = self.context.climb.filter(|climb| is_rate(clause) && climb.saturated)
-            && let Some((slots, _)) = climb.probes.last()
+            && let Some(depth_search) = self
+                .context
+                .depth_search
+                .filter(|found| is_rate(clause) && found.saturated)
+            && let Some((slots, _)) = depth_search.probes.last()
         {
             text += &format!("; saturated: up to {slots} operations in flight did not raise it");
         }

@@ -217,9 +217,9 @@ impl Case<'_> {
     /// Finds whether there may have been too few slots for `target` operations per second.
     pub(super) fn too_few_slots(&self, target: f64) -> Option<SlotsNeeded> {
         let (slots, rate) = (self.observation.load.depth?, self.observation.total.iops?);
-        if let Some(climb) = self.context.climb {
+        if let Some(depth_search) = self.context.depth_search {
             // The window has many times the slots of the probe that met the rate.
-            return (!climb.saturated && !climb.met).then(|| SlotsNeeded {
+            return (!depth_search.saturated && !depth_search.met).then(|| SlotsNeeded {
                 why: format!(
                     "all {slots} slots were in use at {rate:.0} operations per second, so more slots may raise the \
                      rate"

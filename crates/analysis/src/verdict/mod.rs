@@ -28,7 +28,7 @@ pub use document::{
 pub use doubt::MAX_BLOCKED_OPS;
 pub use estimate::{BARE_FIGURE_TOLERANCE, MIN_BEYOND};
 pub use judgement::{ALPHA, ALPHA_FAIL, judge};
-pub use wording::VerdictWords;
+pub use wording::VerdictText;
 
 /// The verdict on a promise.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -161,12 +161,12 @@ pub struct Context<'a> {
     /// The test was stopped before its end.
     pub interrupted: bool,
     /// The search for a sufficient depth, if there was one.
-    pub climb: Option<&'a Climb>,
+    pub depth_search: Option<&'a DepthSearch>,
 }
 
 /// A search for the depth at which a rate is reached.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
-pub struct Climb {
+pub struct DepthSearch {
     /// Each probe: operations that could be in flight, and the operations per second reached.
     pub probes: Vec<(u32, f64)>,
     /// The last probe reached the promised rate.

@@ -15,7 +15,7 @@ pub(super) const SECONDS_IN_WHICH: &str = " seconds in which ";
 
 /// The text of a verdict. Statements that several clauses share are printed once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct VerdictWords {
+pub struct VerdictText {
     /// The reason of each clause, and its action unless an earlier clause has the same.
     pub clauses: Vec<(String, Option<String>)>,
     /// Statements that several clauses share, one sentence each. Reasons of the whole test are not
@@ -25,8 +25,8 @@ pub struct VerdictWords {
 
 impl Verdict {
     /// The text of the clauses.
-    pub fn words(&self) -> VerdictWords {
-        let mut words = VerdictWords::default();
+    pub fn describe(&self) -> VerdictText {
+        let mut words = VerdictText::default();
         let mut actions: Vec<&String> = Vec::new();
         for clause in &self.clauses {
             let action = clause.action.as_ref().filter(|action| !actions.contains(action));
@@ -70,7 +70,7 @@ impl Verdict {
 }
 
 /// A value with its unit.
-pub(super) fn with_unit(metric: Metric, value: f64) -> String {
+pub(super) fn format_with_unit(metric: Metric, value: f64) -> String {
     match metric {
         Metric::Iops => format!("{} IOPS", metric.show(value)),
         _ => metric.show(value),
@@ -80,7 +80,7 @@ pub(super) fn with_unit(metric: Metric, value: f64) -> String {
 /// The figure with its interval: `2000 IOPS (95 %: 1950 to 2050)`.
 pub(super) fn format_estimate(clause: &Clause, estimate: &Estimate) -> String {
     let show = |value: f64| clause.metric.show(value);
-    let value = with_unit(clause.metric, estimate.value);
+    let value = format_with_unit(clause.metric, estimate.value);
     match estimate.interval() {
         (Some(low), Some(high)) if show(low) == show(high) => value,
         (Some(low), Some(high)) => format!("{value} (95 %: {} to {})", show(low), show(high)),
@@ -100,8 +100,12 @@ pub(super) fn compare(clause: &Clause, estimate: &Estimate) -> String {
 }
 
 /// The figure, and its distance from the limit.
-pub(super) fn with_distance(clause: &Clause, value: f64) -> String {
-    format!("{}: {}", with_unit(clause.metric, value), distance(clause, value))
+pub(super) fn format_with_distance(clause: &Clause, value: f64) -> String {
+    format!(
+        "{}: {}",
+        format_with_unit(clause.metric, value),
+        distance(clause, value)
+    )
 }
 
 /// The distance of a value from its limit: `25 % below the limit`, `2.4 times the limit`.
@@ -178,7 +182,7 @@ mod tests {
     use crate::verdict::{Cause, Outcome, Reason};
 
     fn expect(clause: &str, value: f64, words: &str) {
-        assert_eq!(with_distance(&parse(clause).unwrap()[0], value), words);
+        assert_eq!(format_with_distance(&parse(clause).unwrap()[0], value), words);
     }
 
     #[test]
@@ -207,7 +211,7 @@ mod tests {
             clause("p99<=1ms", "80 % fell in seconds in which ", busy),
             clause("mean<=1ms", "45 % fell in seconds in which ", busy),
         ]);
-        let words = both.words();
+        let words = both.describe();
         assert_eq!(
             words.clauses,
             [
@@ -222,18 +226,18 @@ mod tests {
         // A single clause contains the statement itself.
         let one = verdict(vec![clause("p99<=1ms", "80 % fell in seconds in which ", busy)]);
         assert_eq!(
-            one.words().clauses[0].0,
+            one.describe().clauses[0].0,
             format!("80 % fell in seconds in which {busy}")
         );
-        assert!(one.words().shared.is_empty());
+        assert!(one.describe().shared.is_empty());
         // Reasons of the whole test are printed separately.
         let mut of_test = verdict(vec![clause("p99<=1ms", "measured 2 ms; ", "the test was stopped")]);
         of_test.reasons.push(Reason {
             cause: Some(Cause::Interrupted),
             what: "the test was stopped".into(),
         });
-        assert_eq!(of_test.words().clauses[0].0, "measured 2 ms; see below");
-        assert!(of_test.words().shared.is_empty());
+        assert_eq!(of_test.describe().clauses[0].0, "measured 2 ms; see below");
+        assert!(of_test.describe().shared.is_empty());
     }
 
     #[test]

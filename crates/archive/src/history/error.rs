@@ -32,13 +32,13 @@ pub enum HistoryError {
         path: PathBuf,
     },
     /// It cannot be opened, usually for lack of permission.
-    #[error("the history {path} cannot be opened")]
+    #[error("cannot open the history {path}")]
     CannotOpen {
         /// The file.
         path: PathBuf,
     },
     /// It is read-only.
-    #[error("the history {path} cannot be written to")]
+    #[error("cannot write to the history {path}")]
     ReadOnly {
         /// The file.
         path: PathBuf,
@@ -91,7 +91,7 @@ pub enum HistoryError {
         source: io::Error,
     },
     /// Another SQLite error.
-    #[error("the history {path} cannot be used: {why}")]
+    #[error("cannot use the history {path}: {why}")]
     Database {
         /// The file.
         path: PathBuf,

@@ -27,7 +27,7 @@ const DEFAULT_DURATION: u32 = 30;
 /// Converts a plan to DiskSpd.
 pub fn to_diskspd(plan: &Plan) -> Conversion {
     let profile = profile(plan);
-    let profile = with_precreation(plan, profile);
+    let profile = choose_precreation(plan, profile);
     let line = diskspd_line::line(&profile);
     let (form, text) = match line {
         Some(line) => (Form::CommandLine, format!("{line}\n")),
@@ -102,7 +102,7 @@ const NO_MACHINE: LowerEnv<'_> = LowerEnv {
 };
 
 /// Adds the precreation rule that creates the same files as the plan.
-fn with_precreation(plan: &Plan, profile: Profile) -> Profile {
+fn choose_precreation(plan: &Plan, profile: Profile) -> Profile {
     if plan.prepare_once.is_empty() {
         return profile;
     }
@@ -111,7 +111,7 @@ fn with_precreation(plan: &Plan, profile: Profile) -> Profile {
         Precreate::ConstantSizes,
         Precreate::ConstantOrZeroSizes,
     ];
-    let with = |rule| Profile {
+    let profile_with = |rule| Profile {
         precreate: Some(rule),
         ..profile.clone()
     };
@@ -120,8 +120,8 @@ fn with_precreation(plan: &Plan, profile: Profile) -> Profile {
         lowered
             .is_ok_and(|lowered| lowered.plan.prepare_once == plan.prepare_once && lowered.plan.targets == plan.targets)
     };
-    let found = rules.into_iter().map(with).find(same);
-    found.unwrap_or_else(|| with(Precreate::UseMaxSize))
+    let found = rules.into_iter().map(profile_with).find(same);
+    found.unwrap_or_else(|| profile_with(Precreate::UseMaxSize))
 }
 
 /// The profile that is closest to the plan.
@@ -300,8 +300,8 @@ fn pool_targets(plan: &Plan, workers: &[&Worker]) -> Option<Vec<Target>> {
 /// The targets of a worker, each with its stream; a file set becomes one target per file.
 fn targets_of(worker: &Worker) -> Vec<(TargetId, Stream)> {
     let streams = worker.streams.iter();
-    let each = streams.flat_map(|stream| stream.target.ids().iter().map(move |id| (*id, stream.clone())));
-    let mut uses: Vec<(TargetId, Stream)> = each.collect();
+    let target_streams = streams.flat_map(|stream| stream.target.ids().iter().map(move |id| (*id, stream.clone())));
+    let mut uses: Vec<(TargetId, Stream)> = target_streams.collect();
     let files = uses.len() as u32;
     if uses.len() > worker.streams.len() {
         for (_, stream) in &mut uses {

@@ -1,4 +1,4 @@
-//! Describes values in words. Plans are compared by these words, so equal words mean equal values.
+//! Describes values. Plans are compared by these descriptions, so equal texts mean equal values.
 
 use model::access::{Access, Advance, Between, Placement, Positions, RangeBasis, RangeShare};
 use model::block_size::BlockSizes;
@@ -94,7 +94,7 @@ pub(super) fn sizes(of: &BlockSizes) -> String {
     }
 }
 
-/// A word for each direction that occurs; one word where they agree.
+/// Describes each direction that occurs; directions with equal descriptions share one.
 pub(super) fn by_direction(mix: &Mix, word: impl Fn(Direction) -> String) -> String {
     let words: Vec<(Direction, String)> = mix.directions().map(|of| (of, word(of))).collect();
     match words.first() {
@@ -242,12 +242,12 @@ pub(super) fn content(content: &Content) -> String {
             chunk,
             pattern,
         } => {
-            let with = if pattern.is_empty() {
+            let suffix = if pattern.is_empty() {
                 String::new()
             } else {
                 format!(", 0x{}", hexadecimal(pattern))
             };
-            format!("{percent} % compressible in each {}{with}", size(u64::from(*chunk)))
+            format!("{percent} % compressible in each {}{suffix}", size(u64::from(*chunk)))
         }
         Content::Duplicated {
             percent,
@@ -548,7 +548,7 @@ pub(super) fn errors(policy: &ErrorPolicy) -> String {
         errors_max,
         full_is_end: _,
         latency_ns_max: _,
-        tell_tolerated: _,
+        report_tolerated: _,
         block_lifetimes: _,
     } = policy;
     let lists = [

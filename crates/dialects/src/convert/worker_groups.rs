@@ -138,9 +138,10 @@ impl<'a> WorkerGroup<'a> {
             }
             streams
         };
-        let of_one = |streams: &[model::plan::Stream]| streams.iter().all(|stream| stream.target == streams[0].target);
+        let has_one_target =
+            |streams: &[model::plan::Stream]| streams.iter().all(|stream| stream.target == streams[0].target);
         let first = groups.next().map(neutral);
-        like.streams.chunks(per_target).all(of_one) && groups.all(|group| Some(neutral(group)) == first)
+        like.streams.chunks(per_target).all(has_one_target) && groups.all(|group| Some(neutral(group)) == first)
     }
 }
 

@@ -37,8 +37,8 @@ pub(super) fn expand(value: &str, machine: &Processors) -> Option<String> {
         list.push(item.to_string());
         if let Some(group) = item.strip_prefix('g').and_then(|group| group.parse::<u32>().ok()) {
             if items.peek().is_none_or(|next| next.starts_with('g')) {
-                let of_group = machine.online.iter().filter(|cpu| **cpu / 64 == group);
-                list.extend(of_group.map(|cpu| (cpu % 64).to_string()));
+                let group_cpus = machine.online.iter().filter(|cpu| **cpu / 64 == group);
+                list.extend(group_cpus.map(|cpu| (cpu % 64).to_string()));
             }
         } else if let Some((first, last)) = item.split_once('-') {
             let (first, last): (u8, u8) = (first.parse().ok()?, last.parse().ok()?);

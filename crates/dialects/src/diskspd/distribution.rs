@@ -80,7 +80,7 @@ fn parse_target_share<'a>(text: &'a str, before: &[Range]) -> Result<(u64, &'a s
 }
 
 fn parse_length(text: &str, block: u32) -> Result<(u64, &str), String> {
-    let (length, after) = numbers::leading_size(text, block)?;
+    let (length, after) = numbers::parse_leading_size(text, block)?;
     if length == 0 {
         return Err("Invalid zero length target range".into());
     }
@@ -88,7 +88,7 @@ fn parse_length(text: &str, block: u32) -> Result<(u64, &str), String> {
 }
 
 fn parse_percent(text: &str) -> Option<(u32, &str)> {
-    let (number, after) = numbers::digits(text).ok()?;
+    let (number, after) = numbers::parse_leading_digits(text).ok()?;
     Some((u32::try_from(number).ok()?, after))
 }
 

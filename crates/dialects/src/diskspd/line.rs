@@ -184,7 +184,7 @@ impl<'a> Line<'a> {
 
     /// Parses a size in bytes, or in blocks of the current block size.
     pub(super) fn size(&mut self, text: &str) -> Result<u64, EarlyEnd> {
-        numbers::size(text, self.target.block).map_err(|why| self.refuse(why))
+        numbers::parse_size(text, self.target.block).map_err(|why| self.refuse(why))
     }
 
     /// The profile of one time span with these targets.

@@ -159,7 +159,7 @@ impl Separation {
         Ok(match text {
             "n" => Separation::System,
             "p" => Separation::PageDirectory,
-            size => match numbers::size(size, block)? {
+            size => match numbers::parse_size(size, block)? {
                 0 => return Err("Invalid integer".into()),
                 bytes => Separation::Bytes(bytes),
             },

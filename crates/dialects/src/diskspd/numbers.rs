@@ -3,7 +3,7 @@
 
 /// An integer by the rules of C's `atoi`: blanks, a sign, digits; the rest is ignored. Without
 /// digits it is 0. Scripts depend on this: `-d10s` and `-t4x` occur.
-pub(super) fn integer(text: &str) -> i32 {
+pub(super) fn parse_integer(text: &str) -> i32 {
     let (negative, digits) = strip_sign(text);
     let magnitude = digits
         .bytes()
@@ -14,13 +14,13 @@ pub(super) fn integer(text: &str) -> i32 {
 }
 
 /// An integer above zero.
-pub(super) fn positive(text: &str) -> Option<u32> {
-    u32::try_from(integer(text)).ok().filter(|number| *number > 0)
+pub(super) fn parse_positive(text: &str) -> Option<u32> {
+    u32::try_from(parse_integer(text)).ok().filter(|number| *number > 0)
 }
 
 /// A seed by the rules of C's `strtoul`: a negative number wraps, an overflow becomes the maximum,
 /// and nothing may follow.
-pub(super) fn seed(text: &str) -> Option<u32> {
+pub(super) fn parse_seed(text: &str) -> Option<u32> {
     let (negative, digits) = strip_sign(text);
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
@@ -47,8 +47,8 @@ fn strip_sign(text: &str) -> (bool, &str) {
 ///
 /// # Errors
 /// DiskSpd's error line.
-pub(super) fn size(text: &str, block: u32) -> Result<u64, String> {
-    let (number, after) = digits(text)?;
+pub(super) fn parse_size(text: &str, block: u32) -> Result<u64, String> {
+    let (number, after) = parse_leading_digits(text)?;
     let Some(letter) = after.chars().next() else {
         return Ok(number);
     };
@@ -63,8 +63,8 @@ pub(super) fn size(text: &str, block: u32) -> Result<u64, String> {
 ///
 /// # Errors
 /// DiskSpd's error line.
-pub(super) fn leading_size(text: &str, block: u32) -> Result<(u64, &str), String> {
-    let (number, after) = digits(text)?;
+pub(super) fn parse_leading_size(text: &str, block: u32) -> Result<(u64, &str), String> {
+    let (number, after) = parse_leading_digits(text)?;
     match after.chars().next() {
         Some(letter) => match unit(letter, block) {
             Some(unit) => Ok((apply_unit(number, letter, unit)?, &after[1..])),
@@ -77,7 +77,7 @@ pub(super) fn leading_size(text: &str, block: u32) -> Result<(u64, &str), String
 }
 
 /// Parses the decimal number at the start; also returns the rest.
-pub(super) fn digits(text: &str) -> Result<(u64, &str), String> {
+pub(super) fn parse_leading_digits(text: &str) -> Result<(u64, &str), String> {
     let end = text.bytes().take_while(u8::is_ascii_digit).count();
     let number = text[..end].parse().map_err(|_| "Invalid integer".to_string())?;
     Ok((number, &text[end..]))
@@ -124,7 +124,7 @@ mod tests {
             ("-99999999999999999999", i32::MIN),
             ("2147483648", i32::MAX),
         ] {
-            assert_eq!(integer(text), expected, "{text:?}");
+            assert_eq!(parse_integer(text), expected, "{text:?}");
         }
     }
 
@@ -141,43 +141,43 @@ mod tests {
             ("abc", None),
             ("-", None),
         ] {
-            assert_eq!(seed(text), expected, "{text:?}");
+            assert_eq!(parse_seed(text), expected, "{text:?}");
         }
     }
 
     #[track_caller]
-    fn check_size(text: &str, expected: Result<u64, &str>) {
-        assert_eq!(size(text, 4096), expected.map_err(str::to_string), "{text:?}");
+    fn assert_size(text: &str, expected: Result<u64, &str>) {
+        assert_eq!(parse_size(text, 4096), expected.map_err(str::to_string), "{text:?}");
     }
 
     #[test]
     fn sizes_are_strict() {
-        check_size("512", Ok(512));
-        check_size("4k", Ok(4096));
-        check_size("3M", Ok(3 << 20));
-        check_size("2g", Ok(2 << 30));
-        check_size("1T", Ok(1 << 40));
-        check_size("10b", Ok(40960));
-        check_size("18446744073709551615", Ok(u64::MAX));
+        assert_size("512", Ok(512));
+        assert_size("4k", Ok(4096));
+        assert_size("3M", Ok(3 << 20));
+        assert_size("2g", Ok(2 << 30));
+        assert_size("1T", Ok(1 << 40));
+        assert_size("10b", Ok(40960));
+        assert_size("18446744073709551615", Ok(u64::MAX));
         for text in ["", "k", "-1", " 1", "18446744073709551616", "99999999999999999999999"] {
-            check_size(text, Err("Invalid integer"));
+            assert_size(text, Err("Invalid integer"));
         }
         let invalid_unit = "Invalid size 'x'. Valid: K - KiB, M - MiB, G - GiB, T - TiB, B - block";
-        check_size("1x", Err(invalid_unit));
-        check_size("0xff", Err(invalid_unit));
-        check_size("1.5k", Err(&invalid_unit.replace("'x'", "'.'")));
-        check_size("4KB", Err("Unrecognized characters after size specification"));
-        check_size("16777216T", Err("Overflow applying multipler 'T'"));
-        check_size("18446744073709551615b", Err("Overflow applying multipler 'B'"));
+        assert_size("1x", Err(invalid_unit));
+        assert_size("0xff", Err(invalid_unit));
+        assert_size("1.5k", Err(&invalid_unit.replace("'x'", "'.'")));
+        assert_size("4KB", Err("Unrecognized characters after size specification"));
+        assert_size("16777216T", Err("Overflow applying multipler 'T'"));
+        assert_size("18446744073709551615b", Err("Overflow applying multipler 'B'"));
     }
 
     #[test]
     fn separators_may_follow_some_sizes() {
-        assert_eq!(leading_size("1M:2M", 512), Ok((1 << 20, ":2M")));
-        assert_eq!(leading_size("7:", 512), Ok((7, ":")));
-        assert_eq!(leading_size("1Mx", 512), Ok((1 << 20, "x")));
-        assert_eq!(leading_size("2b", 512), Ok((1024, "")));
-        assert!(leading_size("1x", 512).is_err_and(|why| why.starts_with("Invalid size 'x'")));
-        assert_eq!(leading_size(":5", 512), Err("Invalid integer".into()));
+        assert_eq!(parse_leading_size("1M:2M", 512), Ok((1 << 20, ":2M")));
+        assert_eq!(parse_leading_size("7:", 512), Ok((7, ":")));
+        assert_eq!(parse_leading_size("1Mx", 512), Ok((1 << 20, "x")));
+        assert_eq!(parse_leading_size("2b", 512), Ok((1024, "")));
+        assert!(parse_leading_size("1x", 512).is_err_and(|why| why.starts_with("Invalid size 'x'")));
+        assert_eq!(parse_leading_size(":5", 512), Err("Invalid integer".into()));
     }
 }

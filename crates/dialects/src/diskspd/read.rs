@@ -131,7 +131,7 @@ fn parse_and_validate(
     if line.overrides.system_only {
         return Err(EarlyEnd::System);
     }
-    let of_command_line = line.overrides.profile_path.is_none();
+    let is_command_line = line.overrides.profile_path.is_none();
     let mut profile = match line.overrides.profile_path.clone() {
         Some(path) => load_profile(line, &path, paths)?,
         None => {
@@ -154,7 +154,7 @@ fn parse_and_validate(
             .for_each(|span| span.newer.fill_defaults());
     }
     let machine = (!line.overrides.print_only).then(|| line.env.processors());
-    let validation = validate(&profile, of_command_line, machine.as_ref());
+    let validation = validate(&profile, is_command_line, machine.as_ref());
     if validation.refused {
         return Err(line.refuse_all(validation.lines));
     }

@@ -55,7 +55,7 @@ pub fn range_lines(distribution: &Distribution) -> Vec<String> {
     let mut lines = Vec::new();
     for range in &distribution.ranges {
         let end = start.saturating_add(range.length);
-        let share = share_in_words(range, distribution.absolute, shares);
+        let share = format_share(range, distribution.absolute, shares);
         let place = if distribution.absolute {
             let end = if range.length == 0 {
                 "      end".to_string()
@@ -81,7 +81,7 @@ pub fn size(bytes: u64) -> String {
 
 /// In absolute distributions, ranges beyond the end of a target are dropped. The remaining shares
 /// are relative to their sum.
-fn share_in_words(range: &Range, absolute: bool, shares: u64) -> String {
+fn format_share(range: &Range, absolute: bool, shares: u64) -> String {
     if absolute && (1..100).contains(&shares) {
         format!("    {:.1}", f64::from(range.io_percent) * 100.0 / shares as f64)
     } else {

@@ -6,7 +6,7 @@ use super::jobs::{End, Reading};
 use super::profiles::{self, ChosenProfile, ProfileOption};
 use super::session::{Draft, ExitCode, Session, command_line};
 use super::table::{self, Kind, OptionError, ParseEnv, ParseResult, Row};
-use super::unbuilt::{self, UnbuiltOption, ValueKind};
+use super::unsupported_engines::{self, UnsupportedEngineOption, ValueKind};
 use super::{job_file, show, similar};
 
 /// Reads a command line. `program` is how the program was called, for messages.
@@ -56,7 +56,7 @@ enum Resolved {
     /// An option of the chosen profile.
     Profile(ProfileOption),
     /// An option of an engine that fathom lacks.
-    Unbuilt(UnbuiltOption),
+    Unsupported(UnsupportedEngineOption),
 }
 
 /// An argument that begins with a dash.
@@ -121,8 +121,8 @@ impl CommandLine<'_, '_> {
         let parameter = match known {
             Resolved::Flag(flag) => flag.parameter,
             Resolved::Option(row) if row.may_be_bare(false) => Parameter::Optional,
-            Resolved::Unbuilt(option) if option.kind == ValueKind::Switch => Parameter::Optional,
-            Resolved::Option(_) | Resolved::Unbuilt(_) | Resolved::Profile(_) => Parameter::Required,
+            Resolved::Unsupported(option) if option.kind == ValueKind::Switch => Parameter::Optional,
+            Resolved::Option(_) | Resolved::Unsupported(_) | Resolved::Profile(_) => Parameter::Required,
         };
         let (program, dashes) = (self.program, arg.dashes);
         let value = match (parameter, arg.value) {
@@ -144,7 +144,7 @@ impl CommandLine<'_, '_> {
             Resolved::Option(row) if row.name == "profile" => self.choose_profile(value.unwrap_or_default()),
             Resolved::Option(row) => self.apply_option(row, value),
             Resolved::Profile(option) => self.apply_profile_option(option, value.unwrap_or_default()),
-            Resolved::Unbuilt(option) => self.apply_unbuilt_option(option, value),
+            Resolved::Unsupported(option) => self.apply_unsupported_option(option, value),
         }
     }
 
@@ -189,7 +189,7 @@ impl CommandLine<'_, '_> {
         flags
             .chain(table::common_rows().flat_map(all_names))
             .chain(of_engine.flat_map(all_names))
-            .chain(unbuilt::options_of(engine).map(|option| (Resolved::Unbuilt(option), option.name)))
+            .chain(unsupported_engines::options_of(engine).map(|option| (Resolved::Unsupported(option), option.name)))
             .collect()
     }
 
@@ -310,12 +310,16 @@ impl CommandLine<'_, '_> {
         }
     }
 
-    fn apply_unbuilt_option(&mut self, option: UnbuiltOption, value: Option<&str>) -> Result<(), ExitCode> {
+    fn apply_unsupported_option(
+        &mut self,
+        option: UnsupportedEngineOption,
+        value: Option<&str>,
+    ) -> Result<(), ExitCode> {
         if self.section == Section::Skipped {
             return Ok(());
         }
         let mut draft = self.take_draft();
-        let result = draft.apply_unbuilt_option(option, value);
+        let result = draft.apply_unsupported_option(option, value);
         self.restore_draft(draft, result, option.name, value)
     }
 

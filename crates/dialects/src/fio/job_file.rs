@@ -3,9 +3,9 @@
 
 use super::session::{Draft, ExitCode, Session};
 use super::table::{self, Notice, OptionError, Row};
-use super::unbuilt::{self, UnbuiltOption};
+use super::unsupported_engines::{self, UnsupportedEngineOption};
 use super::{engines, show, similar, substitute};
-use crate::Place;
+use crate::Location;
 use crate::nearest::nearest;
 
 /// The maximum depth of nested include files.
@@ -19,16 +19,16 @@ struct Line<'t> {
     text: &'t str,
 }
 
-/// An option as written in the file, and its place.
+/// An option as written in the file, and its location.
 struct OptionText {
     text: String,
-    place: Place,
+    location: Location,
 }
 
 /// The head of a section.
 pub(super) struct Section<'t> {
     name: &'t str,
-    place: Place,
+    location: Location,
     /// The first job of the second or a later file.
     begins_file: bool,
     /// It includes a missing file.
@@ -36,10 +36,10 @@ pub(super) struct Section<'t> {
 }
 
 impl<'t> Section<'t> {
-    pub(super) fn new(name: &'t str, place: Place) -> Section<'t> {
+    pub(super) fn new(name: &'t str, location: Location) -> Section<'t> {
         Section {
             name,
-            place,
+            location,
             begins_file: false,
             include_missing: false,
         }
@@ -90,7 +90,7 @@ fn read_sections(
             let text = head.text;
             return Err(session.halt(format!("fio: option <{text}> outside of [] job section")));
         };
-        let place = place(path, &head);
+        let location = location(path, &head);
         let (mut written, mut unusable) = (Vec::new(), None);
         while let Some(line) = lines.next_if(|line| !line.text.starts_with('[')) {
             unusable = unusable.or(add_line(session, path, &line, &mut written).err());
@@ -101,7 +101,7 @@ fn read_sections(
         let section = Section {
             begins_file: !name.starts_with("global") && std::mem::take(&mut begins_file),
             include_missing: unusable == Some(NotIncluded::Missing),
-            ..Section::new(name, place)
+            ..Section::new(name, location)
         };
         add(session, section, written, command)?;
         if unusable.is_some() {
@@ -118,10 +118,10 @@ pub(super) fn add_section(
     section: Section<'_>,
     options: Vec<String>,
 ) -> Result<(), ExitCode> {
-    let place = section.place.clone();
+    let location = section.location.clone();
     let written = options.into_iter().map(|text| OptionText {
         text,
-        place: place.clone(),
+        location: location.clone(),
     });
     add(session, section, written.collect(), &mut show::CommandLine::default())
 }
@@ -137,7 +137,7 @@ fn add(
     let is_global = name.starts_with("global");
     let mut draft = match is_global {
         true => session.defaults.clone(),
-        false => Draft::from(&session.defaults, name, section.place),
+        false => Draft::from(&session.defaults, name, section.location),
     };
     if !is_global {
         draft.begins_file = section.begins_file;
@@ -168,7 +168,7 @@ fn add_line(
     let Some(included) = include_name(line.text) else {
         written.push(OptionText {
             text: line.text.to_string(),
-            place: place(path, line),
+            location: location(path, line),
         });
         return Ok(());
     };
@@ -207,7 +207,7 @@ fn include(
             Some(inner) => include(session, &path, inner, written, depth + 1)?,
             None => written.push(OptionText {
                 text: line.text.to_string(),
-                place: place(&path, &line),
+                location: location(&path, &line),
             }),
         }
     }
@@ -247,8 +247,8 @@ fn section_name(line: &str) -> Option<&str> {
     Some(&inner[..end])
 }
 
-fn place(path: &str, line: &Line<'_>) -> Place {
-    Place {
+fn location(path: &str, line: &Line<'_>) -> Location {
+    Location {
         file: path.to_string(),
         line: line.number,
         text: line.text.to_string(),
@@ -292,8 +292,8 @@ fn apply(session: &mut Session<'_>, draft: &mut Draft, mut written: Vec<OptionTe
         let (name, _) = split_option(&option.text);
         match table::find_engine_option(&engine, name) {
             Some(row) => outcome = outcome.and(apply_row(session, draft, row, &option)),
-            None => match unbuilt::find(&engine, name) {
-                Some(unbuilt) => outcome = outcome.and(apply_unbuilt(session, draft, unbuilt, &option)),
+            None => match unsupported_engines::find(&engine, name) {
+                Some(unsupported) => outcome = outcome.and(apply_unsupported(session, draft, unsupported, &option)),
                 None => outcome = Err(report_unknown(session, &option, &engine)),
             },
         }
@@ -312,14 +312,14 @@ fn apply_row(
     report_failure(session, option, result)
 }
 
-fn apply_unbuilt(
+fn apply_unsupported(
     session: &mut Session<'_>,
     draft: &mut Draft,
-    unbuilt: UnbuiltOption,
+    unsupported: UnsupportedEngineOption,
     option: &OptionText,
 ) -> Result<(), OptionError> {
     let text = substitute::option(&option.text, session.env);
-    let result = draft.apply_unbuilt_option(unbuilt, split_option(&text).1);
+    let result = draft.apply_unsupported_option(unsupported, split_option(&text).1);
     report_failure(session, option, result)
 }
 
@@ -341,7 +341,7 @@ fn report_unknown(session: &mut Session<'_>, option: &OptionText, engine: &str) 
     if let Some(suggestion) = similar::option(name) {
         session.push_stderr(format!("Did you mean {suggestion}?"));
     }
-    let Place { file, line, .. } = &option.place;
+    let Location { file, line, .. } = &option.location;
     let common = table::rows().filter(|row| row.engines.is_empty() || row.engines.contains(&engine));
     if let Some(of_other) = table::engine_rows().find(|row| row.is_called(name)) {
         let engines = of_other.engines.join(", ");

@@ -3,7 +3,7 @@
 use super::flags::{Flags, StandaloneAction};
 use super::options::JobOptions;
 use super::table::Notice;
-use crate::Place;
+use crate::Location;
 
 /// The result of reading a command line.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,7 +47,7 @@ pub struct Job {
     /// The name of its section, or its `--name`. Generated file names contain it.
     pub section: String,
     /// Where the section begins.
-    pub place: Place,
+    pub location: Location,
     /// Its options, with the defaults of the global sections above it.
     pub options: JobOptions,
     /// The options that its own section sets: canonical name and value, which is empty for a bare

@@ -25,7 +25,7 @@ mod profiles;
 mod session;
 mod similar;
 mod substitute;
-mod unbuilt;
+mod unsupported_engines;
 
 pub use clients::{Address, Part, parts};
 pub use command_line::read;

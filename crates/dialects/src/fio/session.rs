@@ -4,9 +4,9 @@ use super::flags::StandaloneAction;
 use super::jobs::{Job, Jobs};
 use super::options::JobOptions;
 use super::table::{Notice, OptionError, ParseEnv, Reader, Row};
-use super::unbuilt::UnbuiltOption;
+use super::unsupported_engines::UnsupportedEngineOption;
 use super::{checks, engines};
-use crate::Place;
+use crate::Location;
 
 /// The exit code with which reading ends.
 pub(super) struct ExitCode(pub(super) u8);
@@ -25,7 +25,7 @@ pub(super) struct Session<'a> {
 #[derive(Clone)]
 pub(super) struct Draft {
     pub(super) section: String,
-    pub(super) place: Place,
+    pub(super) location: Location,
     pub(super) options: JobOptions,
     pub(super) given: Vec<(String, String)>,
     pub(super) begins_file: bool,
@@ -34,10 +34,10 @@ pub(super) struct Draft {
 
 impl Draft {
     /// A section that starts with the current defaults.
-    pub(super) fn from(defaults: &Draft, section: &str, place: Place) -> Draft {
+    pub(super) fn from(defaults: &Draft, section: &str, location: Location) -> Draft {
         Draft {
             section: section.to_string(),
-            place,
+            location,
             given: Vec::new(),
             begins_file: false,
             include_missing: false,
@@ -49,7 +49,7 @@ impl Draft {
     pub(super) fn built_in() -> Draft {
         Draft {
             section: "global".into(),
-            place: command_line(""),
+            location: command_line(""),
             options: JobOptions::new(),
             given: Vec::new(),
             begins_file: false,
@@ -80,9 +80,9 @@ impl Draft {
     }
 
     /// Applies an option of an engine that fathom lacks.
-    pub(super) fn apply_unbuilt_option(
+    pub(super) fn apply_unsupported_option(
         &mut self,
-        option: UnbuiltOption,
+        option: UnsupportedEngineOption,
         written: Option<&str>,
     ) -> Result<(), OptionError> {
         match option.accepts(written, self.options.kb_base()) {
@@ -177,7 +177,7 @@ impl<'a> Session<'a> {
     pub(super) fn add(&mut self, draft: Draft) -> Result<(), ExitCode> {
         let mut job = Job {
             section: draft.section,
-            place: draft.place,
+            location: draft.location,
             options: draft.options,
             given: draft.given,
             begins_file: draft.begins_file,
@@ -199,7 +199,7 @@ impl<'a> Session<'a> {
     }
 }
 
-/// A place on the command line.
-pub(super) fn command_line(text: &str) -> Place {
-    Place::on_command_line(text)
+/// A location on the command line.
+pub(super) fn command_line(text: &str) -> Location {
+    Location::on_command_line(text)
 }

@@ -8,7 +8,7 @@ use model::{Direction, Nanos, PerDirection};
 use toml::{Table, Value};
 
 use super::numbers::parse_decimal;
-use super::{Form, Imported, diskspd, place_of};
+use super::{Form, Imported, diskspd, location_of};
 use crate::{Diagnostic, nearest};
 
 /// Keys of a load, in documentation order.
@@ -104,7 +104,7 @@ fn toml_error(file: &str, text: &str, error: &toml::de::Error) -> Diagnostic {
     let before = error.span().map_or("", |span| &text[..span.start.min(text.len())]);
     let index = before.matches('\n').count();
     let line = text.lines().nth(index).unwrap_or_default();
-    let complaint = Diagnostic::new(error.message().to_owned()).at(place_of(file, index + 1, line));
+    let complaint = Diagnostic::new(error.message().to_owned()).at(location_of(file, index + 1, line));
     // Users may write both `read = 70` and `[read]`: to TOML that is the same key twice.
     let is_direction = |key: &str| matches!(key, "read" | "write");
     let key = line
@@ -159,7 +159,7 @@ impl Reader<'_> {
                     titles.len()
                 );
                 self.complaints
-                    .push(Diagnostic::new(what).at(place_of(self.file, index + 1, line)));
+                    .push(Diagnostic::new(what).at(location_of(self.file, index + 1, line)));
                 continue;
             }
             let filled = titles.iter().zip(cells).filter(|(_, cell)| !cell.is_empty());
@@ -181,12 +181,12 @@ impl Reader<'_> {
         }
         let text = |key: &str| table.get(key).and_then(Value::as_str).map(str::to_owned);
         let command = text("command");
-        let of_command = command.as_deref().and_then(diskspd::load_of_command);
+        let command_load = command.as_deref().and_then(diskspd::load_of_command);
         self.imported.commands.extend(command);
         self.imported.host = text("host").or(self.imported.host.take());
         self.imported.started = text("date").or(self.imported.started.take());
         self.imported.source = text("source").or(self.imported.source.take());
-        let load = self.load(table, of_command.unwrap_or_default());
+        let load = self.load(table, command_load.unwrap_or_default());
         let direction = |direction: Direction| table.get(direction.word()).and_then(Value::as_table).cloned();
         let [read, write] =
             [direction(Direction::Read), direction(Direction::Write)].map(|inner| inner.map(|inner| self.flow(&inner)));
@@ -214,7 +214,7 @@ impl Reader<'_> {
     fn report_unknown_keys(&mut self, table: &Table, known: &[&'static str]) {
         let unknown = |key: &&String| !known.contains(&key.as_str()) && parse_quantile_key(key).is_none();
         for key in table.keys().filter(unknown) {
-            let complaint = Diagnostic::new(format!("unknown key `{key}`")).at(self.place(key));
+            let complaint = Diagnostic::new(format!("unknown key `{key}`")).at(self.location(key));
             let near = nearest(key, known.iter().copied());
             self.complaints.push(match near {
                 Some(near) => complaint.help(format!("did you mean `{near}`?")),
@@ -313,17 +313,17 @@ impl Reader<'_> {
         };
         let value = read(text.trim());
         if value.is_none() {
-            let complaint = Diagnostic::new(format!("cannot read `{key}`: {text}")).at(self.place(key));
+            let complaint = Diagnostic::new(format!("cannot read `{key}`: {text}")).at(self.location(key));
             self.complaints.push(complaint.help(expected(key)));
         }
         value
     }
 
-    fn place(&self, key: &str) -> crate::Place {
+    fn location(&self, key: &str) -> crate::Location {
         let mut lines = self.text.lines().enumerate();
         let found = lines.find(|(_, line)| line.contains(key));
         let (index, line) = found.unwrap_or((0, key));
-        place_of(self.file, index + 1, line)
+        location_of(self.file, index + 1, line)
     }
 }
 

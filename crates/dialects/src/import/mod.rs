@@ -22,7 +22,7 @@ pub use decode::{Decoded, decode};
 pub use fio::logs;
 pub use unsupported::UnsupportedForm;
 
-use crate::{Diagnostic, Place};
+use crate::{Diagnostic, Location};
 
 /// A form of results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -258,20 +258,20 @@ fn unknown_form(file: &str, text: &str) -> Diagnostic {
     );
     let complaint = Diagnostic::new(what).help(help);
     match place {
-        Some((index, line)) => complaint.at(place_of(file, index + 1, line)),
+        Some((index, line)) => complaint.at(location_of(file, index + 1, line)),
         None => Diagnostic::new(format!("{file} is empty")),
     }
 }
 
 /// A place in the file, with its text shortened.
-fn place_of(file: &str, line: usize, text: &str) -> Place {
+fn location_of(file: &str, line: usize, text: &str) -> Location {
     const SHOWN: usize = 60;
     let trimmed = text.trim();
     let mut shown: String = trimmed.chars().take(SHOWN).collect();
     if trimmed.chars().count() > SHOWN {
         shown.push('…');
     }
-    Place {
+    Location {
         file: file.to_owned(),
         line,
         text: shown,

@@ -41,7 +41,7 @@ impl Section {
     ];
 
     /// Its first words.
-    pub fn words(self) -> &'static str {
+    pub fn heading(self) -> &'static str {
         Self::ALL
             .iter()
             .find(|(one, _)| *one == self)

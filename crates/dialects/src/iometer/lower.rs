@@ -12,7 +12,7 @@ use super::config::{AccessSpec, Assignment, Config, Manager, SpecLine, Worker};
 use super::cycle::{self, Counts, Run};
 use super::spec::IDLE;
 use super::streams::{Shape, streams};
-use super::targets::{Finder, Machine, Place, content};
+use super::targets::{Finder, Machine, ResolvedTarget, content};
 use super::write::columns_of;
 use crate::{Diagnostic, bounds};
 
@@ -58,7 +58,7 @@ pub fn lower(
     let mut lowering = Lowering {
         config: &config,
         finder,
-        places: Vec::new(),
+        targets: Vec::new(),
         wanted: Vec::new(),
         seed,
         refused: Vec::new(),
@@ -66,8 +66,8 @@ pub fn lower(
     lowering.find_targets();
     let steps = lowering.steps();
     let mut targets = Vec::new();
-    for (place, wanted) in lowering.places.iter().zip(&lowering.wanted) {
-        match lowering.finder.prepared(&place.path, *wanted) {
+    for (target, wanted) in lowering.targets.iter().zip(&lowering.wanted) {
+        match lowering.finder.prepared(&target.path, *wanted) {
             Ok(target) => targets.push(target),
             Err(complaint) => lowering.refused.push(complaint),
         }
@@ -127,11 +127,11 @@ fn add_workers(config: &mut Config, arguments: &Arguments, machine: &dyn Machine
 
 /// Gives workers without a list the specifications that are assigned to them by default.
 fn assign_specs(config: &mut Config) {
-    let by_default = |spec: &&AccessSpec| matches!(spec.assignment, Assignment::All | Assignment::Disk);
+    let is_default = |spec: &&AccessSpec| matches!(spec.assignment, Assignment::All | Assignment::Disk);
     let names: Vec<String> = config
         .specs
         .iter()
-        .filter(by_default)
+        .filter(is_default)
         .map(|spec| spec.name.clone())
         .collect();
     let workers = config.managers.iter_mut().flat_map(|manager| &mut manager.workers);
@@ -256,7 +256,7 @@ struct Lowering<'a> {
     config: &'a Config,
     finder: Finder<'a>,
     /// Targets of the plan.
-    places: Vec<Place>,
+    targets: Vec<ResolvedTarget>,
     /// The largest region of each target in bytes; 0: the whole target.
     wanted: Vec<u64>,
     seed: u64,
@@ -269,9 +269,9 @@ impl<'a> Lowering<'a> {
         for worker in &workers {
             for name in &worker.targets {
                 match self.finder.find(name) {
-                    Ok(place) => {
-                        self.refuse_shared(&place, worker);
-                        self.add_place(place, worker);
+                    Ok(target) => {
+                        self.refuse_shared(&target, worker);
+                        self.add_target(target, worker);
                     }
                     Err(complaint) if self.refused.contains(&complaint) => {}
                     Err(complaint) => self.refused.push(complaint),
@@ -287,10 +287,10 @@ impl<'a> Lowering<'a> {
 
     /// Refuses connection tests of a worker whose two targets are the same file, because that file
     /// would be opened and closed as one.
-    fn refuse_shared(&mut self, place: &Place, worker: &Worker) {
+    fn refuse_shared(&mut self, target: &ResolvedTarget, worker: &Worker) {
         let found = worker.targets.iter().filter_map(|name| self.finder.find(name).ok());
-        if worker.connection.is_some() && found.filter(|one| one.path == place.path).count() > 1 {
-            let (name, path) = (&worker.name, &place.path);
+        if worker.connection.is_some() && found.filter(|one| one.path == target.path).count() > 1 {
+            let (name, path) = (&worker.name, &target.path);
             let what = format!("cannot test the connection rate of worker \"{name}\": two of its targets are {path}");
             let complaint = Diagnostic::new(what).help("map each target to a file or device of its own");
             if !self.refused.contains(&complaint) {
@@ -299,16 +299,16 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    fn add_place(&mut self, place: Place, worker: &Worker) {
+    fn add_target(&mut self, target: ResolvedTarget, worker: &Worker) {
         let sectors = match worker.maximum_size {
             0 => 0,
             size => worker.starting_sector.saturating_add(size),
         };
-        let wanted = sectors.saturating_mul(place.sector);
-        match self.places.iter().position(|known| known.path == place.path) {
+        let wanted = sectors.saturating_mul(target.sector);
+        match self.targets.iter().position(|known| known.path == target.path) {
             Some(known) => self.wanted[known] = self.wanted[known].max(wanted),
             None => {
-                self.places.push(place);
+                self.targets.push(target);
                 self.wanted.push(wanted);
             }
         }
@@ -461,13 +461,13 @@ impl<'a> Lowering<'a> {
         let mut alternatives = 1;
         let mut all = Vec::new();
         for name in &worker.targets[..count] {
-            let Ok(place) = self.finder.find(name) else { continue };
-            let Some(id) = self.places.iter().position(|known| known.path == place.path) else {
+            let Ok(target) = self.finder.find(name) else { continue };
+            let Some(id) = self.targets.iter().position(|known| known.path == target.path) else {
                 continue;
             };
             let shape = Shape {
                 lines: &spec.lines,
-                sector: place.sector as u32,
+                sector: target.sector as u32,
             };
             let shaped = streams(shape);
             alternatives = shaped.len();
@@ -475,7 +475,7 @@ impl<'a> Lowering<'a> {
                 target: StreamTarget::One {
                     target: TargetId(id as u32),
                 },
-                region: region(worker, &place, &spec.lines),
+                region: region(worker, &target, &spec.lines),
                 content: content(worker.pattern, seed),
                 cache: CacheMode::DIRECT,
                 depth,
@@ -503,16 +503,16 @@ impl<'a> Lowering<'a> {
     }
 }
 
-/// The seed of a worker without a fixed one. `number` is its place among the active ones.
+/// The seed of a worker without a fixed one. `number` is its position among the active ones.
 pub(crate) fn worker_seed(seed: u64, number: u64) -> u64 {
     seed.wrapping_add(number.wrapping_mul(0x9e37_79b9_7f4a_7c15))
 }
 
 /// The part of a target that a worker uses; its first byte is rounded up to the alignment.
-fn region(worker: &Worker, place: &Place, lines: &[SpecLine]) -> Region {
+fn region(worker: &Worker, target: &ResolvedTarget, lines: &[SpecLine]) -> Region {
     let used = lines.iter().filter(|line| line.percent > 0);
     let align = used.map(|line| u64::from(line.align)).max().unwrap_or_default();
-    let bytes = |sectors: u64| Extent::bytes(sectors.saturating_mul(place.sector));
+    let bytes = |sectors: u64| Extent::bytes(sectors.saturating_mul(target.sector));
     Region {
         base: Extent {
             align,

@@ -3,7 +3,7 @@
 use super::config::{Assignment, Config, DataPattern, Manager, Record, Steps, TestType, Worker};
 use super::keys::{Id, KEYS, Key, Section};
 use super::spec;
-use crate::{Diagnostic, Place};
+use crate::{Diagnostic, Location};
 
 /// Files before this version have specifications without names.
 const NAMED_SPECS: u64 = version_date(1998, 5, 21);
@@ -63,7 +63,7 @@ pub fn read(file: &str, text: &str) -> Result<Parsed, Vec<Diagnostic>> {
 fn merge_equal(refused: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let mut merged: Vec<(Diagnostic, Vec<String>)> = Vec::new();
     for complaint in refused {
-        let line = complaint.at.as_ref().map(|place| place.line.to_string());
+        let line = complaint.at.as_ref().map(|location| location.line.to_string());
         match merged.iter_mut().find(|(known, _)| known.what == complaint.what) {
             Some((_, lines)) => lines.extend(line),
             None => merged.push((complaint, Vec::new())),
@@ -104,9 +104,9 @@ pub(super) struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     /// The line that was read last.
-    fn place(&self) -> Place {
+    fn location(&self) -> Location {
         let line = self.at.max(1);
-        Place {
+        Location {
             file: self.file.to_owned(),
             line,
             text: self.lines.get(line - 1).copied().unwrap_or_default().to_owned(),
@@ -114,7 +114,7 @@ impl<'a> Reader<'a> {
     }
 
     pub(super) fn refuse(&mut self, what: impl Into<String>, help: &str) {
-        self.refused.push(Diagnostic::new(what).at(self.place()).help(help));
+        self.refused.push(Diagnostic::new(what).at(self.location()).help(help));
     }
 
     /// Refuses a line that [`Reader::list`] skipped.
@@ -187,7 +187,7 @@ impl<'a> Reader<'a> {
                 Some(key) => self.take(key.id),
                 None if self.version < STRICT_KEYS => return,
                 None => {
-                    let name = section.words();
+                    let name = section.heading();
                     self.refuse(
                         format!("File is improperly formatted.  {name} section contained an unrecognized \"'{words}\" comment."),
                         "remove this line and its value",
@@ -262,7 +262,7 @@ impl<'a> Reader<'a> {
 
     fn take_setup(&mut self, id: Id) {
         let mut value = Value(self.value(Section::TestSetup));
-        let place = self.at;
+        let line = self.at;
         let setup = &mut self.parsed.config.setup;
         let steps = |value: &mut Value<'_>, has_end: bool| {
             let start = value.count()?;
@@ -304,18 +304,18 @@ impl<'a> Reader<'a> {
             _ => Some(()),
         };
         if set.is_none() {
-            self.refuse_value(place, id);
+            self.refuse_value(line, id);
         }
     }
 
-    fn refuse_unless(&mut self, taken: Option<()>, place: usize, id: Id) {
+    fn refuse_unless(&mut self, taken: Option<()>, line: usize, id: Id) {
         if taken.is_none() {
-            self.refuse_value(place, id);
+            self.refuse_value(line, id);
         }
     }
 
-    fn refuse_value(&mut self, place: usize, id: Id) {
-        self.at = place;
+    fn refuse_value(&mut self, line: usize, id: Id) {
+        self.at = line;
         let key = Key::with_id(id);
         let (name, value) = key.map_or(("", ""), |key| (key.name, key.value));
         self.refuse(
@@ -331,16 +331,16 @@ impl<'a> Reader<'a> {
         if id == Id::AssignedSpecs {
             let specs = self.list();
             let specs: Vec<String> = specs.into_iter().map(str::to_owned).collect();
-            return self.with_worker(|worker| worker.specs.extend(specs));
+            return self.change_worker(|worker| worker.specs.extend(specs));
         }
         let mut value = Value(self.value(Section::ManagerList));
-        let (place, text) = (self.at, value.0);
+        let (line, text) = (self.at, value.0);
         match id {
             Id::Manager => {
                 value.number();
                 self.parsed.config.managers.push(Manager {
                     name: value.0.trim().to_owned(),
-                    line: place,
+                    line,
                     ..Manager::default()
                 });
             }
@@ -353,23 +353,23 @@ impl<'a> Reader<'a> {
                 Some(manager) => manager.workers.push(Worker {
                     name: text.to_owned(),
                     outstanding: 1,
-                    line: place,
+                    line,
                     ..Worker::default()
                 }),
                 None => self.refuse_orphan(),
             },
             Id::WorkerType if starts_with(text, "DISK") => {}
-            Id::WorkerType => self.with_worker(|worker| worker.network = text.to_owned()),
+            Id::WorkerType => self.change_worker(|worker| worker.network = text.to_owned()),
             Id::Outstanding => {
                 let taken = self.take_outstanding(value);
-                self.refuse_unless(taken, place, id);
+                self.refuse_unless(taken, line, id);
             }
             Id::Disk => {
                 let taken = self.take_disk(value);
-                self.refuse_unless(taken, place, id);
+                self.refuse_unless(taken, line, id);
             }
-            Id::Target => self.with_worker(|worker| worker.targets.push(text.to_owned())),
-            Id::TargetType if !starts_with(text, "DISK") => self.with_worker(|worker| {
+            Id::Target => self.change_worker(|worker| worker.targets.push(text.to_owned())),
+            Id::TargetType if !starts_with(text, "DISK") => self.change_worker(|worker| {
                 if worker.network.is_empty() {
                     worker.network = text.to_owned();
                 }
@@ -387,7 +387,7 @@ impl<'a> Reader<'a> {
             Some(true) => Some(value.count()?),
             _ => None,
         };
-        self.with_worker(|worker| {
+        self.change_worker(|worker| {
             worker.outstanding = outstanding;
             worker.connection = tests_connections.then_some(transfers);
             worker.seed = seed;
@@ -403,13 +403,13 @@ impl<'a> Reader<'a> {
             Some(2) => DataPattern::Random,
             Some(_) => return None,
         };
-        self.with_worker(|worker| {
+        self.change_worker(|worker| {
             (worker.maximum_size, worker.starting_sector, worker.pattern) = (size, sector, pattern);
         });
         Some(())
     }
 
-    fn with_worker(&mut self, change: impl FnOnce(&mut Worker)) {
+    fn change_worker(&mut self, change: impl FnOnce(&mut Worker)) {
         let manager = self.parsed.config.managers.last_mut();
         match manager.and_then(|manager| manager.workers.last_mut()) {
             Some(worker) => change(worker),

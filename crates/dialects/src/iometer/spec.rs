@@ -43,7 +43,7 @@ pub(super) fn read_lines(reader: &mut Reader<'_>) {
         }
     }
     if shares(&lines) != 100 {
-        return reader.refuse(SHARES, "let the second column of the lines add up to 100");
+        return reader.refuse(SHARES, "make the `%ofsize` column add up to 100");
     }
     if let Some(spec) = reader.parsed.config.specs.last_mut() {
         spec.lines = lines;
@@ -65,7 +65,7 @@ pub(super) fn read_old(reader: &mut Reader<'_>) {
         match shares(&lines) {
             ..100 => continue,
             100 => {}
-            101.. => return reader.refuse(SHARES, "let the second column of the lines add up to 100"),
+            101.. => return reader.refuse(SHARES, "make the `%ofsize` column add up to 100"),
         }
         reader.parsed.config.specs.push(AccessSpec {
             name: old_name(&lines),
@@ -74,7 +74,7 @@ pub(super) fn read_old(reader: &mut Reader<'_>) {
         });
     }
     if !lines.is_empty() {
-        reader.refuse(SHARES, "let the second column of the lines add up to 100");
+        reader.refuse(SHARES, "make the `%ofsize` column add up to 100");
     }
 }
 

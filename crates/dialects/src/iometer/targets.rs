@@ -45,7 +45,7 @@ pub enum PathFacts {
 
 /// A target that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct ResolvedTarget {
     pub(super) path: String,
     pub(super) sector: u64,
 }
@@ -59,7 +59,7 @@ pub(super) struct Finder<'a> {
 
 impl Finder<'_> {
     /// The file or device that a name means.
-    pub(super) fn find(&self, name: &str) -> Result<Place, Diagnostic> {
+    pub(super) fn find(&self, name: &str) -> Result<ResolvedTarget, Diagnostic> {
         let sector = sector(name);
         let mapped = self.arguments.maps.iter().find(|(from, _)| is_meant(from, name));
         let path = match mapped {
@@ -77,7 +77,7 @@ impl Finder<'_> {
             PathFacts::Directory => format!("{}/{FILE}", path.trim_end_matches(['/', '\\'])),
             _ => path,
         };
-        Ok(Place { path, sector })
+        Ok(ResolvedTarget { path, sector })
     }
 
     /// The file or device of a name without a map.

@@ -48,7 +48,7 @@ impl File {
     }
 
     fn section(&mut self, section: Section, body: impl FnOnce(&mut File)) {
-        let words = section.words();
+        let words = section.heading();
         self.line(&format!("{:=<HEAD_WIDTH$}", format!("'{words} ")));
         body(self);
         self.line(&format!("'END {}", words.to_lowercase()));

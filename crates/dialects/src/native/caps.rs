@@ -10,7 +10,7 @@ use super::values::{keyword, unknown};
 /// Keys of a limit.
 const CAP_KEYS: [&str; 9] = ["iops", "mbps", "mibps", "unit", "for", "kind", "path", "role", "job"];
 
-/// Words for kinds of layers.
+/// Names of layer kinds.
 const KINDS: [(&str, LayerKind); 4] = [
     ("vm", LayerKind::Machine),
     ("disk", LayerKind::Disk),
@@ -18,14 +18,14 @@ const KINDS: [(&str, LayerKind); 4] = [
     ("link", LayerKind::Link),
 ];
 
-/// Words for what a layer limits.
+/// Names of the limited directions.
 const DIRECTIONS: [(&str, Applies); 3] = [
     ("all", Applies::All),
     ("reads", Applies::Reads),
     ("writes", Applies::Writes),
 ];
 
-/// Words for the path through a virtual machine's host.
+/// Names of the paths through a virtual machine's host.
 const PATHS: [(&str, CachePath); 2] = [("cached", CachePath::Cached), ("uncached", CachePath::Uncached)];
 
 /// Reads a limit, such as `VM:iops=1920,mbps=22.5,kind=vm`. The name is optional.

@@ -122,9 +122,9 @@ fn check_group(group: &FileGroup) -> Result<(), String> {
     let on_directory = group.operations[0].is_on_directory();
     for kind in &group.operations {
         let (needs, leaves) = match kind.existence() {
-            Existence::Made => (false, true),
+            Existence::Created => (false, true),
             Existence::Removed => (true, false),
-            Existence::Stays => (true, true),
+            Existence::Unchanged => (true, true),
         };
         let name = kind.name();
         if kind.is_on_directory() != on_directory {

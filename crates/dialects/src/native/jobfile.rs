@@ -15,7 +15,7 @@ use super::presets::About;
 use super::simulated::{KNOWN, set_simulated};
 use super::spec::{Document, JobSpec, SimulatedSpec};
 use super::values;
-use crate::diagnostic::{Diagnostic, Place};
+use crate::diagnostic::{Diagnostic, Location};
 use crate::nearest::nearest;
 
 /// Reads a job file. `file` is its name, for messages.
@@ -78,7 +78,7 @@ impl<'a> Reader<'a> {
         match DeTable::parse(text) {
             Ok(root) => Ok((reader, root)),
             Err(error) => {
-                let at = error.span().map(|span| reader.place(span.start));
+                let at = error.span().map(|span| reader.location(span.start));
                 let complaint = Diagnostic::new(format!("invalid TOML: {}", error.message()));
                 Err(vec![Diagnostic { at, ..complaint }])
             }
@@ -87,11 +87,11 @@ impl<'a> Reader<'a> {
 }
 
 impl Reader<'_> {
-    pub(super) fn place(&self, at: usize) -> Place {
+    pub(super) fn location(&self, at: usize) -> Location {
         let before = &self.text[..at.min(self.text.len())];
         let start = before.rfind('\n').map_or(0, |newline| newline + 1);
         let line = self.text[start..].lines().next().unwrap_or("").trim().to_owned();
-        Place {
+        Location {
             file: self.file.to_owned(),
             line: before.matches('\n').count() + 1,
             text: line,
@@ -99,10 +99,10 @@ impl Reader<'_> {
     }
 
     pub(super) fn add_fault(&mut self, at: usize, what: impl Into<String>, help: impl Into<String>) {
-        self.add_fault_at(self.place(at), what, help);
+        self.add_fault_at(self.location(at), what, help);
     }
 
-    pub(super) fn add_fault_at(&mut self, at: Place, what: impl Into<String>, help: impl Into<String>) {
+    pub(super) fn add_fault_at(&mut self, at: Location, what: impl Into<String>, help: impl Into<String>) {
         self.faults.push(Diagnostic::new(what).at(at).help(help));
     }
 
@@ -137,7 +137,7 @@ impl Reader<'_> {
                     for job in jobs {
                         match job.get_ref() {
                             DeValue::Table(table) => {
-                                let line = self.place(job.span().start).line;
+                                let line = self.location(job.span().start).line;
                                 let mut spec = JobSpec {
                                     line,
                                     ..defaults.clone()
@@ -214,7 +214,7 @@ impl Reader<'_> {
                     ),
                 },
                 (known, _) if About::KEYS.contains(&known) => {
-                    self.add_fault(at, format!("`{known}` has another kind of value"), About::HELP);
+                    self.add_fault(at, format!("`{known}` has the wrong type"), About::HELP);
                 }
                 (other, _) => {
                     let help = match nearest(other, About::KEYS) {
@@ -252,7 +252,7 @@ impl Reader<'_> {
                     for (key, value) in tree {
                         let text = value_texts(value.get_ref()).map(|texts| texts.join(","));
                         let text = format!("{}={}", key.get_ref(), text.unwrap_or_default());
-                        let at = self.place(key.span().start);
+                        let at = self.location(key.span().start);
                         if let Err(complaint) = apply(job, "tree", &text, || at) {
                             self.faults.push(complaint);
                         }
@@ -325,7 +325,7 @@ impl Reader<'_> {
         }
         for text in texts {
             let at = key.span().start;
-            if let Err(complaint) = apply(job, name, &text, || self.place(at)) {
+            if let Err(complaint) = apply(job, name, &text, || self.location(at)) {
                 self.faults.push(complaint);
             }
         }

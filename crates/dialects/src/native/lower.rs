@@ -12,7 +12,7 @@ use model::{Bytes, Direction, Nanos};
 
 use super::files;
 use super::spec::{Document, JobSpec, PartSpec};
-use crate::diagnostic::{Diagnostic, Place};
+use crate::diagnostic::{Diagnostic, Location};
 
 /// `EIO`, the only error that a job can tolerate.
 pub(crate) const IO_ERROR: i32 = 5;
@@ -201,14 +201,14 @@ fn default_name(document: &Document) -> String {
 
 fn in_job(document: &Document, spec: &JobSpec, name: &str, what: String) -> Diagnostic {
     let file = document.file.clone().unwrap_or_else(|| "command line".into());
-    let place = Place {
+    let location = Location {
         file,
         line: spec.line,
         text: format!("job `{name}`"),
     };
     match what.split_once("; ") {
-        Some((what, help)) => Diagnostic::new(what).at(place).help(help),
-        None => Diagnostic::new(what).at(place),
+        Some((what, help)) => Diagnostic::new(what).at(location).help(help),
+        None => Diagnostic::new(what).at(location),
     }
 }
 

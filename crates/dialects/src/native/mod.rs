@@ -22,7 +22,7 @@ pub use lower::lower;
 pub use options::{Group, NativeOption, OPTIONS, find, option_called};
 pub use spec::{Document, JobSpec, PartSpec, SimulatedSpec};
 
-use crate::diagnostic::{Diagnostic, Place};
+use crate::diagnostic::{Diagnostic, Location};
 use crate::nearest::nearest;
 
 /// Rewrites a line of a job file as a flag: `read = 70` as `--read 70`.
@@ -38,10 +38,15 @@ fn to_flag(line: &str) -> String {
     }
 }
 
-/// Applies an option to a job. The error names the place of an unknown option or a wrong value.
-pub fn apply(job: &mut JobSpec, name: &str, value: &str, place: impl FnOnce() -> Place) -> Result<(), Diagnostic> {
+/// Applies an option to a job. The error names the location of an unknown option or a wrong value.
+pub fn apply(
+    job: &mut JobSpec,
+    name: &str,
+    value: &str,
+    location: impl FnOnce() -> Location,
+) -> Result<(), Diagnostic> {
     let Some(option) = find(name) else {
-        let complaint = Diagnostic::new(format!("unknown option `{name}`")).at(place());
+        let complaint = Diagnostic::new(format!("unknown option `{name}`")).at(location());
         return Err(match nearest(name, OPTIONS.iter().map(|option| option.name)) {
             Some(known) => complaint.help(format!("did you mean `{known}`?")),
             None => complaint.help("`fathom run --help` lists them"),
@@ -49,12 +54,12 @@ pub fn apply(job: &mut JobSpec, name: &str, value: &str, place: impl FnOnce() ->
     };
     job.written.insert(option.name);
     (option.set)(job, value).map_err(|why| {
-        let place = place();
-        let example = match place.line {
+        let location = location();
+        let example = match location.line {
             0 => to_flag(option.example),
             _ => option.example.to_owned(),
         };
-        let complaint = Diagnostic::new(format!("`{name}`: {why}")).at(place);
+        let complaint = Diagnostic::new(format!("`{name}`: {why}")).at(location);
         complaint.help(format!("{} Example: {example}", option.help))
     })
 }

@@ -124,8 +124,8 @@ pub fn find(name: &str) -> Result<Preset, Diagnostic> {
         Some((id, version)) => (id, Some(version)),
         None => (name, None),
     };
-    let of_name: Vec<&Preset> = all.iter().filter(|preset| preset.about.id == id).collect();
-    let Some(newest) = of_name.iter().max_by_key(|preset| preset.about.version) else {
+    let named_presets: Vec<&Preset> = all.iter().filter(|preset| preset.about.id == id).collect();
+    let Some(newest) = named_presets.iter().max_by_key(|preset| preset.about.version) else {
         let complaint = Diagnostic::new(format!("unknown preset `{id}`"));
         return Err(match nearest(id, all.iter().map(|preset| &*preset.about.id)) {
             Some(known) => complaint.help(format!("did you mean `{known}`? `fathom presets` lists them")),
@@ -135,10 +135,10 @@ pub fn find(name: &str) -> Result<Preset, Diagnostic> {
     let Some(version) = version else {
         return Ok((*newest).clone());
     };
-    let of_version = of_name
+    let matching_version = named_presets
         .iter()
         .find(|preset| preset.about.version.to_string() == version);
-    of_version.map(|preset| (*preset).clone()).ok_or_else(|| {
+    matching_version.map(|preset| (*preset).clone()).ok_or_else(|| {
         let complaint = Diagnostic::new(format!("preset `{id}` has no version `{version}`"));
         complaint.help(format!("did you mean `{}`?", newest.about.name()))
     })

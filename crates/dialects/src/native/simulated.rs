@@ -37,7 +37,7 @@ pub(super) fn set_simulated(device: &mut SimulatedDevice, key: &str, text: &str)
         "layer" => device.layers.push(layer(text)?),
         "cache" => device.cache = Some(cache(text)?),
         "write-buffer" => {
-            let [size, slower] = words(text, "a write buffer is written as `SIZE FACTOR`, such as `8GiB 5`")?;
+            let [size, slower] = split_words(text, "a write buffer is written as `SIZE FACTOR`, such as `8GiB 5`")?;
             device.write_buffer = Some(SimulatedWriteBuffer {
                 size: values::size(size)?,
                 slower: number(slower)?,
@@ -45,7 +45,7 @@ pub(super) fn set_simulated(device: &mut SimulatedDevice, key: &str, text: &str)
         }
         "collection" => {
             let shape = "collection is written as `INTERVAL FIRST-PAUSE GROWTH-FACTOR`, such as `2s 20ms 1.1`";
-            let [every, first, growth] = words(text, shape)?;
+            let [every, first, growth] = split_words(text, shape)?;
             device.collection = Some(SimulatedCollection {
                 every_ns: values::time(every)?,
                 first_ns: values::time(first)?,
@@ -55,7 +55,7 @@ pub(super) fn set_simulated(device: &mut SimulatedDevice, key: &str, text: &str)
         "drift" => device.drift_per_second = number(text)?,
         "neighbour" => {
             let shape = "a neighbour is written as `EVERY LENGTH FACTOR`, such as `10s 2s 4`";
-            let [every, length, slower] = words(text, shape)?;
+            let [every, length, slower] = split_words(text, shape)?;
             device.neighbour = Some(SimulatedNeighbour {
                 every_ns: values::time(every)?,
                 for_ns: values::time(length)?,
@@ -140,7 +140,7 @@ fn layer(text: &str) -> Result<SimulatedLayer, String> {
 
 /// `share 0.9 50us` or `first 2GiB 50us`.
 fn cache(text: &str) -> Result<SimulatedCache, String> {
-    let [what, amount, time] = words(
+    let [what, amount, time] = split_words(
         text,
         "a cache is written as `share 0.9 50us` (of the reads) or `first 2GiB 50us` (of the device)",
     )?;
@@ -162,7 +162,7 @@ fn cache(text: &str) -> Result<SimulatedCache, String> {
 }
 
 fn pause(text: &str, shape: &str) -> Result<SimulatedPause, String> {
-    let [at, length] = words(text, shape)?;
+    let [at, length] = split_words(text, shape)?;
     Ok(SimulatedPause::new(values::time(at)?, values::time(length)?))
 }
 
@@ -192,7 +192,7 @@ fn fault(text: &str) -> Result<SimulatedFault, String> {
 }
 
 /// Splits a text into exactly `N` words.
-fn words<'a, const N: usize>(text: &'a str, shape: &str) -> Result<[&'a str; N], String> {
+fn split_words<'a, const N: usize>(text: &'a str, shape: &str) -> Result<[&'a str; N], String> {
     let words: Vec<&str> = text.split_ascii_whitespace().collect();
     words.try_into().map_err(|_| shape.to_owned())
 }

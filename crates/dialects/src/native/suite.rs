@@ -12,7 +12,7 @@ use super::jobfile::{OBJECTIVE, Reader, objective, value_texts};
 use super::options::{OPTIONS, find};
 use super::spec::{Document, JobSpec, SimulatedSpec};
 use super::{apply, presets};
-use crate::diagnostic::{Diagnostic, Place};
+use crate::diagnostic::{Diagnostic, Location};
 use crate::nearest::nearest;
 
 /// The example suite.
@@ -48,10 +48,10 @@ pub struct Workload {
     pub require: Option<String>,
     /// Whether to issue the required rate; absent: if a rate and a latency are required together.
     pub pace: Option<bool>,
-    /// Its place in the file.
-    pub at: Place,
+    /// Its location in the file.
+    pub at: Location,
     /// Options in the order of their effect: those of `[defaults]`, then its own.
-    options: Vec<(String, Vec<String>, Place)>,
+    options: Vec<(String, Vec<String>, Location)>,
 }
 
 /// The base of a workload.
@@ -86,12 +86,12 @@ impl Workload {
         document.simulated.extend(suite.simulated.iter().cloned());
         let mut complaints = Vec::new();
         for job in &mut document.jobs {
-            for (name, values, place) in &self.options {
+            for (name, values, location) in &self.options {
                 if name == "target" {
                     job.targets.clear();
                 }
                 for value in values {
-                    if let Err(complaint) = apply(job, name, value, || place.clone())
+                    if let Err(complaint) = apply(job, name, value, || location.clone())
                         && !complaints.contains(&complaint)
                     {
                         complaints.push(complaint);
@@ -196,7 +196,7 @@ fn suite(reader: &mut Reader<'_>, root: &DeTable<'_>) -> Suite {
                     "simulated" => "write `[simulated.NAME]`",
                     _ => "it is a text",
                 };
-                reader.add_fault(at, format!("`{known}` has another kind of value"), help);
+                reader.add_fault(at, format!("`{known}` has the wrong type"), help);
             }
             ("job", _) => {
                 let help = "this looks like a job file: run it with `fathom run`, or name it with `job = \"FILE.toml\"` in a workload";
@@ -216,7 +216,7 @@ fn suite(reader: &mut Reader<'_>, root: &DeTable<'_>) -> Suite {
 }
 
 type Entry<'a, 'b> = (&'b Spanned<std::borrow::Cow<'a, str>>, &'b Spanned<DeValue<'a>>);
-type Setting = (String, Vec<String>, Place);
+type Setting = (String, Vec<String>, Location);
 
 fn workload(reader: &mut Reader<'_>, at: usize, table: &DeTable<'_>, defaults: &[Setting], number: usize) -> Workload {
     let mut workload = Workload {
@@ -225,7 +225,7 @@ fn workload(reader: &mut Reader<'_>, at: usize, table: &DeTable<'_>, defaults: &
         objective: None,
         require: None,
         pace: None,
-        at: reader.place(at),
+        at: reader.location(at),
         options: defaults.to_vec(),
     };
     for (key, value) in table {
@@ -233,7 +233,7 @@ fn workload(reader: &mut Reader<'_>, at: usize, table: &DeTable<'_>, defaults: &
         match (key.get_ref().as_ref(), value.get_ref()) {
             ("name", DeValue::String(text)) if !text.trim().is_empty() => {
                 workload.name = text.to_string();
-                workload.at = reader.place(key.span().start);
+                workload.at = reader.location(key.span().start);
             }
             (name @ ("preset" | "job"), DeValue::String(text)) => {
                 if workload.base != Base::Default {
@@ -251,8 +251,8 @@ fn workload(reader: &mut Reader<'_>, at: usize, table: &DeTable<'_>, defaults: &
                 if let Base::Preset(name) = &workload.base
                     && let Err(complaint) = presets::find(name)
                 {
-                    let place = reader.place(at);
-                    reader.faults.push(complaint.at(place));
+                    let location = reader.location(at);
+                    reader.faults.push(complaint.at(location));
                 }
             }
             ("objective", DeValue::String(text)) => match objective(text) {
@@ -263,11 +263,13 @@ fn workload(reader: &mut Reader<'_>, at: usize, table: &DeTable<'_>, defaults: &
             ("pace", DeValue::Boolean(pace)) => workload.pace = Some(*pace),
             (known, _) if KEYS.contains(&known) => {
                 let help = match known {
-                    "pace" => "true: at the required rate; false: unchanged",
+                    "pace" => {
+                        "write `pace = true` (run at the required rate) or `pace = false` (keep the load unchanged)"
+                    }
                     "require" => "a text: require = \"iops>=4000,p99<=3ms\"",
                     _ => "it is a text",
                 };
-                reader.add_fault(at, format!("`{known}` has another kind of value"), help);
+                reader.add_fault(at, format!("`{known}` has the wrong type"), help);
             }
             _ => workload.options.extend(read_option(reader, (key, value))),
         }
@@ -295,13 +297,13 @@ fn read_option(reader: &mut Reader<'_>, (key, value): Entry<'_, '_>) -> Option<S
         reader.add_fault(value.span().start, format!("`{name}` takes a plain value"), example);
         return None;
     };
-    let place = reader.place(at);
+    let location = reader.location(at);
     for text in &values {
-        if let Err(complaint) = apply(&mut JobSpec::default(), name, text, || place.clone()) {
+        if let Err(complaint) = apply(&mut JobSpec::default(), name, text, || location.clone()) {
             reader.faults.push(complaint);
         }
     }
-    Some((name.to_owned(), values, place))
+    Some((name.to_owned(), values, location))
 }
 
 #[cfg(test)]
@@ -370,8 +372,8 @@ mod tests {
             "did you mean `block`?",
             "did you mean `oltp`?",
             "not both",
-            "`require` has another kind of value",
-            "`pace` has another kind of value",
+            "`require` has the wrong type",
+            "`pace` has the wrong type",
             "`depth`: must be 1 to",
             "did you mean `require`?",
             "two workloads have the name `a`",

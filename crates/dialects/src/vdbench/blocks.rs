@@ -2,7 +2,7 @@
 
 use super::scan::Item;
 use super::table::{Kind, Row, Section, Status};
-use crate::{Diagnostic, Place};
+use crate::{Diagnostic, Location};
 
 /// Maximum number of definitions from one `count=`.
 const MAX_COUNT: f64 = 10_000.0;
@@ -13,13 +13,13 @@ pub(super) struct Block {
     pub section: Section,
     pub name: String,
     pub params: Vec<(&'static Row, Item)>,
-    pub at: Place,
+    pub at: Location,
 }
 
 /// Groups items into blocks, each with the defaults of its kind in front.
 pub(super) fn group(items: Vec<Item>) -> Result<Vec<Block>, Diagnostic> {
     let start = items.first().map_or(
-        Place {
+        Location {
             file: String::new(),
             line: 0,
             text: String::new(),

@@ -12,7 +12,7 @@ use super::validation::Validation;
 use super::values::{MAX_RATE, numbered};
 use super::workloads::wd;
 use super::{Command, CopiedLines, VdbenchEnv};
-use crate::{Diagnostic, Place};
+use crate::{Diagnostic, Location};
 
 /// The contents of a parameter file.
 #[derive(Clone, Debug, Default)]
@@ -85,7 +85,7 @@ impl General {
             1 => ErrorPolicy::default(),
             max => ErrorPolicy {
                 errors_max: Some(max),
-                tell_tolerated: true,
+                report_tolerated: true,
                 ..ErrorPolicy::default()
             },
         }
@@ -227,7 +227,7 @@ pub struct Rd {
     /// Varying parameters, the outermost first, each with its values.
     pub loops: Vec<(&'static str, Vec<f64>)>,
     /// Its place in the file.
-    pub at: Option<Place>,
+    pub at: Option<Location>,
 }
 
 /// `iorate=curve`.

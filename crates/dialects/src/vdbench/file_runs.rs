@@ -244,7 +244,7 @@ fn split(sizes: &[(u64, f64)]) -> BlockSizes {
 impl FileLoad<'_> {
     /// True if it creates or removes files or directories.
     fn changes_names(&self) -> bool {
-        self.fwd.rdpct.is_none() && self.kind().existence() != Existence::Stays
+        self.fwd.rdpct.is_none() && self.kind().existence() != Existence::Unchanged
     }
 
     /// True if its threads take files that other threads use.

@@ -309,7 +309,10 @@ fn turns(rd: &Rd, run: Run, all: &mut Vec<Run>) -> Result<(), String> {
         .iter()
         .try_fold(1usize, |product, (_, values)| product.checked_mul(values.len()));
     let Some(count) = count.filter(|count| all.len() + count <= MAX_TURNS) else {
-        return Err(format!("rd={}: the loops make more than {MAX_TURNS} runs", rd.name));
+        return Err(format!(
+            "rd={}: the `forxxx` parameters expand to more than {MAX_TURNS} runs",
+            rd.name
+        ));
     };
     for turn in 0..count {
         let mut copy = run.clone();

@@ -2,7 +2,7 @@
 
 use super::table::{self, Section};
 use super::{VdbenchEnv, values};
-use crate::{Diagnostic, Place};
+use crate::{Diagnostic, Location};
 
 /// One item of a parameter file.
 #[derive(Clone, Debug, PartialEq)]
@@ -12,7 +12,7 @@ pub struct Item {
     /// The values: one, or those in parentheses.
     pub values: Vec<Value>,
     /// Its place in the file.
-    pub at: Place,
+    pub at: Location,
 }
 
 /// A part of a value.
@@ -30,7 +30,7 @@ pub struct Value {
 #[derive(Clone, Debug)]
 struct Line {
     text: String,
-    at: Place,
+    at: Location,
 }
 
 /// A part of a parameter file as read, for `parmfile.html`: an include interrupts the file that
@@ -161,7 +161,7 @@ fn include_path(line: &str) -> Option<&str> {
 fn numbered(file: &str, text: &str) -> Vec<Line> {
     let line = |(index, text): (usize, &str)| Line {
         text: text.trim().to_owned(),
-        at: Place {
+        at: Location {
             file: file.to_owned(),
             line: index + 1,
             text: text.trim().to_owned(),
@@ -205,7 +205,7 @@ fn parameters(line: Line, variables: &[(String, String)], copy: &mut Vec<String>
 }
 
 /// How many parentheses are open at the end of a text.
-fn depth(text: &str, at: &Place) -> Result<usize, Diagnostic> {
+fn depth(text: &str, at: &Location) -> Result<usize, Diagnostic> {
     let (mut quoted, mut depth) = (false, 0usize);
     for c in text.chars() {
         quoted ^= c == '"';

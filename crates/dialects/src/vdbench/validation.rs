@@ -126,7 +126,7 @@ impl Validation {
                 continue;
             }
             let validation = validation.get_or_insert_default();
-            let place = |error: Diagnostic| match block.item(field) {
+            let locate = |error: Diagnostic| match block.item(field) {
                 Some(item) => error.at(item.at.clone()),
                 None => error,
             };
@@ -139,7 +139,7 @@ impl Validation {
                         let what = format!("Invalid contents for '{field}=': {word}");
                         let names: Vec<&str> = table.iter().map(|(name, _)| *name).collect();
                         let help = format!("it takes yes, no, {}", names.join(", "));
-                        return Err(place(Diagnostic::new(what).help(help)));
+                        return Err(locate(Diagnostic::new(what).help(help)));
                     }
                 };
                 let shown = format!("{field}={word}");
@@ -147,7 +147,7 @@ impl Validation {
                     "validate" => validation.add_letters(&letters, &shown),
                     _ => validation.add_journal_letters(&letters, &shown),
                 };
-                added.map_err(place)?;
+                added.map_err(locate)?;
             }
         }
         let journal = validation.as_ref().and_then(|validation| validation.journal);

@@ -59,7 +59,7 @@ pub(super) fn read(system: &System, name: &str) -> Option<Health> {
 
 /// True for an ATA disk that the kernel has not suspended. Opening a suspended disk would wake it.
 fn may_be_opened(system: &System, name: &str) -> bool {
-    let word = |file: &str| system.words(&format!("/sys/class/block/{name}/device/{file}"));
+    let word = |file: &str| system.read_trimmed(&format!("/sys/class/block/{name}/device/{file}"));
     word("vendor").as_deref() == Some("ATA") && word("power/runtime_status").as_deref() != Some("suspended")
 }
 

@@ -87,11 +87,11 @@ impl BlockDevice {
     /// Path of the device. Linux kernel names have `!` for a slash. Windows devices are opened
     /// below `\\.\` and volumes below `\\?\`; no Linux kernel name starts like these.
     pub fn path(&self) -> String {
-        let of_windows = |word: &str| self.name.starts_with(word);
+        let is_windows_name = |word: &str| self.name.starts_with(word);
         if matches!(self.kind, BlockKind::Volume { .. }) {
             return format!(r"\\?\{}", self.name);
         }
-        if of_windows("PhysicalDrive") || of_windows("Harddisk") {
+        if is_windows_name("PhysicalDrive") || is_windows_name("Harddisk") {
             return format!(r"\\.\{}", self.name);
         }
         format!("/dev/{}", self.name.replace('!', "/"))
@@ -163,7 +163,7 @@ pub(super) fn name_of(system: &System, number: DeviceNumber) -> Option<String> {
     let names = system.names("/sys/class/block");
     names
         .into_iter()
-        .find(|name| system.value(&format!("/sys/class/block/{name}/dev")) == Some(number))
+        .find(|name| system.read_value(&format!("/sys/class/block/{name}/dev")) == Some(number))
 }
 
 fn last_part(path: &Path) -> Option<String> {
@@ -177,7 +177,7 @@ pub(super) fn block_device(system: &System, name: &str) -> Option<BlockDevice> {
     if system.flag(&at("hidden")) {
         return None;
     }
-    let number = system.value(&at("dev"))?;
+    let number = system.read_value(&at("dev"))?;
     let partition_of = if system.has(&at("partition")) {
         parent_of(system, &folder)
     } else {
@@ -194,7 +194,7 @@ pub(super) fn block_device(system: &System, name: &str) -> Option<BlockDevice> {
     Some(BlockDevice {
         name: name.to_owned(),
         number,
-        size: system.value::<u64>(&at("size")).unwrap_or(0).saturating_mul(512),
+        size: system.read_value::<u64>(&at("size")).unwrap_or(0).saturating_mul(512),
         kind: kind_of(system, name, partition_of.is_some()),
         partition_of,
         partitions,
@@ -217,20 +217,20 @@ fn kind_of(system: &System, name: &str, is_partition: bool) -> BlockKind {
     if is_partition {
         return BlockKind::Partition;
     }
-    if let Some(mapping) = system.words(&at("dm/name")) {
+    if let Some(mapping) = system.read_trimmed(&at("dm/name")) {
         return BlockKind::Mapping {
             name: mapping,
-            uuid: system.words(&at("dm/uuid")).unwrap_or_default(),
+            uuid: system.read_trimmed(&at("dm/uuid")).unwrap_or_default(),
         };
     }
     if system.has(&at("md")) {
         return BlockKind::Raid {
-            level: system.words(&at("md/level")).unwrap_or_default(),
+            level: system.read_trimmed(&at("md/level")).unwrap_or_default(),
         };
     }
     let numbered = |word: &str| is_numbered(name, word);
     if numbered("loop") {
-        let backing = system.words(&at("loop/backing_file")).map(|path| Backing {
+        let backing = system.read_trimmed(&at("loop/backing_file")).map(|path| Backing {
             identity: system
                 .loop_backing(&format!("/dev/{name}"))
                 .or_else(|| system.identity(&path)),
@@ -254,7 +254,7 @@ pub(super) fn facts(system: &System, device: &BlockDevice) -> Device {
     let at = |file: &str| format!("/sys/class/block/{disk}/{file}");
     let model = model(system, disk);
     let queue = |file: &str| format!("/sys/class/block/{disk}/queue/{file}");
-    let bytes = |file: &str| Bytes(system.value(&queue(file)).unwrap_or(0));
+    let bytes = |file: &str| Bytes(system.read_value(&queue(file)).unwrap_or(0));
     let detail = match &device.kind {
         BlockKind::Loop { backing } => backing.as_ref().map(|backing| backing.path.clone()),
         BlockKind::Mapping { name, .. } => Some(name.clone()),
@@ -273,15 +273,15 @@ pub(super) fn facts(system: &System, device: &BlockDevice) -> Device {
         virtual_kind: virtual_kind(disk, model.as_deref()).map(str::to_owned),
         model,
         scheduler: system
-            .words(&queue("scheduler"))
+            .read_trimmed(&queue("scheduler"))
             .and_then(|text| scheduler_in_use(&text)),
-        queue_requests: system.value(&queue("nr_requests")),
+        queue_requests: system.read_value(&queue("nr_requests")),
         // Single-queue drivers without blk-mq have no such folder.
         hardware_queues: Some(system.names(&at("mq")).len() as u32).filter(|count| *count > 0),
         largest_request: system
-            .value::<u64>(&queue("max_sectors_kb"))
+            .read_value::<u64>(&queue("max_sectors_kb"))
             .map(|kib| Bytes(kib.saturating_mul(1024))),
-        write_cache: system.words(&queue("write_cache")),
+        write_cache: system.read_trimmed(&queue("write_cache")),
         polled: system.flag(&queue("io_poll")),
         numa_node: numa_node(system, &at("device")),
         link_bytes_per_sec: pcie_bandwidth(system, &at("device/device"))
@@ -297,9 +297,9 @@ pub(super) fn facts(system: &System, device: &BlockDevice) -> Device {
 /// Bandwidth of a PCI Express link in one direction, after line coding (8b/10b up to 5 GT/s,
 /// 128b/130b beyond). Packet headers are ignored, so the result is an upper bound.
 fn pcie_bandwidth(system: &System, device: &str) -> Option<u64> {
-    let speed = system.words(&format!("{device}/current_link_speed"))?;
+    let speed = system.read_trimmed(&format!("{device}/current_link_speed"))?;
     let giga: f64 = speed.split(' ').next()?.parse().ok()?;
-    let lanes: u32 = system.value(&format!("{device}/current_link_width"))?;
+    let lanes: u32 = system.read_value(&format!("{device}/current_link_width"))?;
     let coding = if giga <= 5.0 { 8.0 / 10.0 } else { 128.0 / 130.0 };
     let rate = giga * 1e9 / 8.0 * coding * f64::from(lanes);
     (rate > 0.0).then_some(rate as u64)
@@ -314,7 +314,9 @@ fn sata_sas_bandwidth(system: &System, device: &str) -> Option<u64> {
     let numbered = |part: &&str| part.strip_prefix("ata").is_some_and(|rest| rest.parse::<u32>().is_ok());
     if let Some(port) = parts.iter().rev().find(|part| numbered(part)) {
         let number = &port["ata".len()..];
-        return sata_sas_lane_bytes_per_sec(&system.words(&format!("/sys/class/ata_link/link{number}/sata_spd"))?);
+        return sata_sas_lane_bytes_per_sec(
+            &system.read_trimmed(&format!("/sys/class/ata_link/link{number}/sata_spd"))?,
+        );
     }
     // Behind an expander, use the port nearest to the disk.
     let end = parts.iter().rposition(|part| part.starts_with("end_device-"))?;
@@ -322,7 +324,7 @@ fn sata_sas_bandwidth(system: &System, device: &str) -> Option<u64> {
     let lanes = std::fs::read_dir(port).ok()?.flatten().filter_map(|entry| {
         let name = entry.file_name().into_string().ok()?;
         name.starts_with("phy-").then_some(())?;
-        sata_sas_lane_bytes_per_sec(&system.words(&format!("/sys/class/sas_phy/{name}/negotiated_linkrate"))?)
+        sata_sas_lane_bytes_per_sec(&system.read_trimmed(&format!("/sys/class/sas_phy/{name}/negotiated_linkrate"))?)
     });
     Some(lanes.sum()).filter(|sum| *sum > 0)
 }
@@ -355,7 +357,7 @@ fn kind_name(kind: &BlockKind) -> &'static str {
 
 /// Vendor and model of a disk. SCSI and ATA report both, NVMe the model, memory cards a name.
 pub(super) fn model(system: &System, disk: &str) -> Option<String> {
-    let word = |file: &str| system.words(&format!("/sys/class/block/{disk}/device/{file}"));
+    let word = |file: &str| system.read_trimmed(&format!("/sys/class/block/{disk}/device/{file}"));
     let model = word("model").or_else(|| word("name"))?;
     match word("vendor") {
         // "ATA" names the kernel's translation layer, and virtio reports a PCI id.

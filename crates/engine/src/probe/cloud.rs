@@ -28,7 +28,9 @@ impl Cloud {
 }
 
 fn dmi(system: &System, file: &str) -> String {
-    system.words(&format!("/sys/class/dmi/id/{file}")).unwrap_or_default()
+    system
+        .read_trimmed(&format!("/sys/class/dmi/id/{file}"))
+        .unwrap_or_default()
 }
 
 /// Detects the cloud. `None` on other machines, or if the firmware does not name one.

@@ -35,8 +35,8 @@ impl SystemTimes {
 
     fn without_groups(system: &System) -> SystemTimes {
         SystemTimes {
-            tcp: system.text("/proc/net/snmp").and_then(|text| tcp(&text)),
-            interfaces: interfaces(&system.text("/proc/net/dev").unwrap_or_default()),
+            tcp: system.read_text("/proc/net/snmp").and_then(|text| tcp(&text)),
+            interfaces: interfaces(&system.read_text("/proc/net/dev").unwrap_or_default()),
             throttled: None,
             thermal: thermal(system),
         }
@@ -111,7 +111,7 @@ fn interfaces(text: &str) -> HashMap<String, [u64; 2]> {
 
 /// Throttled time of a control group, version 1 or 2.
 fn throttled(system: &System, folder: String) -> Option<(String, Nanos)> {
-    let text = system.text(&format!("{folder}/cpu.stat"))?;
+    let text = system.read_text(&format!("{folder}/cpu.stat"))?;
     let time = text.lines().find_map(|line| {
         let (key, value) = line.split_once(' ')?;
         let value: u64 = value.trim().parse().ok()?;
@@ -127,7 +127,7 @@ fn throttled(system: &System, folder: String) -> Option<(String, Nanos)> {
 /// Thermal throttling events of all cores (Intel). If the first core has no counter, none has.
 fn thermal(system: &System) -> Option<u64> {
     const FOLDER: &str = "/sys/devices/system/cpu";
-    let count = |cpu: &str| system.value::<u64>(&format!("{FOLDER}/{cpu}/thermal_throttle/core_throttle_count"));
+    let count = |cpu: &str| system.read_value::<u64>(&format!("{FOLDER}/{cpu}/thermal_throttle/core_throttle_count"));
     count("cpu0")?;
     let cpus = system.names(FOLDER).into_iter().filter(|name| name.starts_with("cpu"));
     cpus.filter_map(|cpu| count(&cpu)).reduce(|a, b| a + b)
@@ -138,8 +138,10 @@ pub(super) fn deepest_idle(system: &System) -> Option<IdleState> {
     const FOLDER: &str = "/sys/devices/system/cpu/cpu0/cpuidle";
     let states = system.names(FOLDER).into_iter().filter_map(|state| {
         let at = |file: &str| format!("{FOLDER}/{state}/{file}");
-        let latency: u64 = system.value(&at("latency")).filter(|_| !system.flag(&at("disable")))?;
-        let name = system.words(&at("name"))?;
+        let latency: u64 = system
+            .read_value(&at("latency"))
+            .filter(|_| !system.flag(&at("disable")))?;
+        let name = system.read_trimmed(&at("name"))?;
         Some(IdleState {
             name,
             exit_ns: Nanos::micros(latency),

@@ -48,18 +48,18 @@ pub(super) fn health(system: &System, device: &BlockDevice) -> Option<Health> {
 fn raid(system: &System, name: &str) -> Vec<String> {
     let at = |file: &str| format!("/sys/class/block/{name}/md/{file}");
     let mut complaints = Vec::new();
-    let missing = system.value::<u32>(&at("degraded")).filter(|missing| *missing > 0);
+    let missing = system.read_value::<u32>(&at("degraded")).filter(|missing| *missing > 0);
     if let Some(missing) = missing {
-        let members = system.value::<u32>(&at("raid_disks")).unwrap_or(0);
+        let members = system.read_value::<u32>(&at("raid_disks")).unwrap_or(0);
         complaints.push(format!("{missing} of {members} members are missing"));
     }
     let busy = system
-        .words(&at("sync_action"))
+        .read_trimmed(&at("sync_action"))
         .filter(|action| action != "idle" && action != "frozen");
     if let Some(action) = busy {
         complaints.push(format!("it is performing `{action}`"));
     }
-    if let Some(state) = system.words(&at("array_state")).filter(|state| is_bad(state)) {
+    if let Some(state) = system.read_trimmed(&at("array_state")).filter(|state| is_bad(state)) {
         complaints.push(format!("its state is `{state}`"));
     }
     complaints
@@ -71,7 +71,7 @@ fn is_bad(state: &str) -> bool {
 
 /// State reported by the driver: `running` for SCSI and ATA, `live` for NVMe.
 fn driver(system: &System, disk: &str) -> Option<Vec<String>> {
-    let state = system.words(&format!("/sys/class/block/{disk}/device/state"))?;
+    let state = system.read_trimmed(&format!("/sys/class/block/{disk}/device/state"))?;
     let well = matches!(state.as_str(), "running" | "live");
     Some(if well {
         Vec::new()
@@ -82,7 +82,7 @@ fn driver(system: &System, disk: &str) -> Option<Vec<String>> {
 
 /// Errors of a mounted ext4 since its last check.
 fn ext4(system: &System, name: &str) -> Option<Vec<String>> {
-    let errors: u64 = system.value(&format!("/sys/fs/ext4/{name}/errors_count"))?;
+    let errors: u64 = system.read_value(&format!("/sys/fs/ext4/{name}/errors_count"))?;
     Some(if errors == 0 {
         Vec::new()
     } else {
@@ -102,7 +102,7 @@ fn temperature(system: &System, disk: &str) -> Option<i32> {
     };
     let mut paths = sensors(device.clone());
     paths.extend(sensors(format!("{device}/hwmon")));
-    let thousandths = paths.iter().find_map(|path| system.value::<i32>(path))?;
+    let thousandths = paths.iter().find_map(|path| system.read_value::<i32>(path))?;
     Some(thousandths / 1000)
 }
 

@@ -28,12 +28,12 @@ fn read_host(system: &System) -> Host {
     let by_processor = system.is_live().then(sys::hypervisor::hypervisor).flatten();
     Host {
         name: system
-            .words("/proc/sys/kernel/hostname")
+            .read_trimmed("/proc/sys/kernel/hostname")
             .unwrap_or_else(from_environment),
         system: release(system).unwrap_or_else(|| std::env::consts::OS.to_owned()),
-        kernel: system.words("/proc/sys/kernel/osrelease").unwrap_or_default(),
+        kernel: system.read_trimmed("/proc/sys/kernel/osrelease").unwrap_or_default(),
         architecture: std::env::consts::ARCH.to_owned(),
-        boot_id: system.words("/proc/sys/kernel/random/boot_id"),
+        boot_id: system.read_trimmed("/proc/sys/kernel/random/boot_id"),
         hypervisor: by_processor
             .filter(|name| *name != "unknown")
             .map(str::to_owned)
@@ -45,8 +45,8 @@ fn read_host(system: &System) -> Host {
 
 fn release(system: &System) -> Option<String> {
     let text = system
-        .text("/etc/os-release")
-        .or_else(|| system.text("/usr/lib/os-release"))?;
+        .read_text("/etc/os-release")
+        .or_else(|| system.read_text("/usr/lib/os-release"))?;
     let value = |key: &str| text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
     let name = value("PRETTY_NAME").or_else(|| value("NAME"))?;
     Some(name.trim_matches(['"', '\'']).to_owned())
@@ -80,11 +80,15 @@ fn hypervisor(system: &System) -> Option<String> {
     let block = first_processor(system);
     let flags = field(&block, "flags");
     let virtual_processor = flags.map(|flags| flags.split_ascii_whitespace().any(|flag| flag == "hypervisor"));
-    let xen = system.words("/sys/hypervisor/type");
+    let xen = system.read_trimmed("/sys/hypervisor/type");
     if virtual_processor == Some(false) && xen.is_none() {
         return None;
     }
-    let word = |file: &str| system.words(&format!("/sys/class/dmi/id/{file}")).unwrap_or_default();
+    let word = |file: &str| {
+        system
+            .read_trimmed(&format!("/sys/class/dmi/id/{file}"))
+            .unwrap_or_default()
+    };
     let firmware = format!("{} {}", word("sys_vendor"), word("product_name"));
     let known = HYPERVISORS.iter().find(|(word, _)| firmware.contains(word));
     // Without the flag (Arm), the vendor proves nothing if it also sells hardware.
@@ -103,7 +107,7 @@ pub fn cpu(system: &System) -> Cpu {
     }
     let block = first_processor(system);
     let model = field(&block, "model name").or_else(|| field(&block, "cpu model"));
-    let list = |path: &str| system.words(path).map(|list| parse_cpu_list(&list));
+    let list = |path: &str| system.read_trimmed(path).map(|list| parse_cpu_list(&list));
     let (online, nodes) = (
         list("/sys/devices/system/cpu/online"),
         list("/sys/devices/system/node/online"),
@@ -119,7 +123,7 @@ pub fn cpu(system: &System) -> Cpu {
         logical: online.as_ref().map_or_else(known_to_std, |list| list.len() as u32),
         usable: if usable > 0 { usable } else { known_to_std() },
         numa_nodes: nodes.as_ref().map_or(1, |list| list.len() as u32),
-        governor: system.words("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+        governor: system.read_trimmed("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
         topology: topology(system, &online.unwrap_or_default(), &nodes.unwrap_or_default()),
         deepest_idle: deepest_idle(system),
     }
@@ -128,7 +132,7 @@ pub fn cpu(system: &System) -> Cpu {
 /// Topology of the online CPUs. The kernel numbers cores per socket and with gaps, so they are
 /// renumbered.
 fn topology(system: &System, online: &[u32], nodes: &[u32]) -> Vec<LogicalCpu> {
-    let cpus_of = |node: u32| system.words(&format!("/sys/devices/system/node/node{node}/cpulist"));
+    let cpus_of = |node: u32| system.read_trimmed(&format!("/sys/devices/system/node/node{node}/cpulist"));
     let nodes: Vec<(u32, Vec<u32>)> = nodes
         .iter()
         .map(|node| {
@@ -146,7 +150,7 @@ fn topology(system: &System, online: &[u32], nodes: &[u32]) -> Vec<LogicalCpu> {
     let place = |(cpu, capacity): (u32, u32)| {
         let of = |what: &str| -> Option<u32> {
             let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/{what}");
-            system.words(&path)?.parse().ok()
+            system.read_trimmed(&path)?.parse().ok()
         };
         let socket = of("physical_package_id").unwrap_or(0);
         // A CPU whose core is unknown counts as a core of its own.
@@ -177,12 +181,12 @@ fn index_of<T: PartialEq>(known: &mut Vec<T>, item: T) -> u32 {
 /// Relative speed of each CPU: `cpu_capacity`, or the list of fast cores on x86 hybrids. All
 /// numbers are equal if the CPUs do not differ.
 fn capacities(system: &System, online: &[u32]) -> Vec<u32> {
-    let capacity = |cpu: &u32| system.words(&format!("/sys/devices/system/cpu/cpu{cpu}/cpu_capacity"));
+    let capacity = |cpu: &u32| system.read_trimmed(&format!("/sys/devices/system/cpu/cpu{cpu}/cpu_capacity"));
     if online.first().and_then(capacity).is_some() {
         let capacities = online.iter().map(|cpu| capacity(cpu)?.parse().ok());
         return capacities.map(Option::unwrap_or_default).collect();
     }
-    let fast = system.words("/sys/devices/cpu_core/cpus");
+    let fast = system.read_trimmed("/sys/devices/cpu_core/cpus");
     let fast = fast.map(|list| parse_cpu_list(&list)).unwrap_or_default();
     online.iter().map(|cpu| u32::from(fast.contains(cpu))).collect()
 }

@@ -12,7 +12,7 @@ use super::mounts::{Mount, own_mounts};
 pub fn limits(system: &System) -> Limits {
     let mut limits = Limits::default();
     let mounts = own_mounts(system);
-    let groups = system.text("/proc/self/cgroup").unwrap_or_default();
+    let groups = system.read_text("/proc/self/cgroup").unwrap_or_default();
     for line in groups.lines() {
         let mut parts = line.splitn(3, ':');
         let (Some(_), Some(controllers), Some(group)) = (parts.next(), parts.next(), parts.next()) else {
@@ -41,7 +41,7 @@ pub fn limits(system: &System) -> Limits {
     limits
 }
 
-/// Reads the I/O limits of this process again and again, without finding its groups anew.
+/// Reads the I/O limits of this process repeatedly, but finds its groups only once.
 #[derive(Clone, Debug, Default)]
 pub struct DeviceLimitReader {
     folders: Vec<String>,
@@ -71,7 +71,7 @@ impl DeviceLimitReader {
 /// group, then the version 1 group of the controller.
 pub(super) fn own_groups(system: &System, controller: &str) -> Vec<String> {
     let mounts = own_mounts(system);
-    let groups = system.text("/proc/self/cgroup").unwrap_or_default();
+    let groups = system.read_text("/proc/self/cgroup").unwrap_or_default();
     let of = |line: &str| -> Option<Vec<String>> {
         let mut parts = line.splitn(3, ':').skip(1);
         let (controllers, group) = (parts.next()?, parts.next()?);
@@ -105,19 +105,23 @@ fn folders(mount: &Mount, group: &str) -> Vec<String> {
 }
 
 fn read_version_2(system: &System, folder: &str, limits: &mut Limits) {
-    if let Some(text) = system.words(&format!("{folder}/cpu.max"))
+    if let Some(text) = system.read_trimmed(&format!("{folder}/cpu.max"))
         && let Some((quota, period)) = text.split_once(' ')
     {
         limit_cpus(limits, quota.parse().ok(), period.parse().ok());
     }
-    if let Some(bytes) = system.value(&format!("{folder}/memory.max")) {
+    if let Some(bytes) = system.read_value(&format!("{folder}/memory.max")) {
         set_min(&mut limits.memory, Bytes(bytes));
     }
     read_io_max(system, folder, limits);
 }
 
 fn read_io_max(system: &System, folder: &str, limits: &mut Limits) {
-    for line in system.text(&format!("{folder}/io.max")).unwrap_or_default().lines() {
+    for line in system
+        .read_text(&format!("{folder}/io.max"))
+        .unwrap_or_default()
+        .lines()
+    {
         let mut words = line.split_ascii_whitespace();
         let Some(device) = words.next() else { continue };
         let device = device_limit(limits, device);
@@ -139,14 +143,14 @@ fn read_version_1(system: &System, controller: &str, folder: &str, limits: &mut 
     match controller {
         "cpu" => {
             let (quota, period) = (
-                system.value(&at("cpu.cfs_quota_us")),
-                system.value(&at("cpu.cfs_period_us")),
+                system.read_value(&at("cpu.cfs_quota_us")),
+                system.read_value(&at("cpu.cfs_period_us")),
             );
             limit_cpus(limits, quota, period);
         }
         "memory" => {
             // Without a limit the file contains the largest multiple of the page size.
-            if let Some(bytes) = system.value(&at("memory.limit_in_bytes"))
+            if let Some(bytes) = system.read_value(&at("memory.limit_in_bytes"))
                 && bytes < i64::MAX as u64 - (1 << 20)
             {
                 set_min(&mut limits.memory, Bytes(bytes));
@@ -159,7 +163,9 @@ fn read_version_1(system: &System, controller: &str, folder: &str, limits: &mut 
                 ("read_bps_device", 2),
                 ("write_bps_device", 3),
             ] {
-                let text = system.text(&at(&format!("blkio.throttle.{file}"))).unwrap_or_default();
+                let text = system
+                    .read_text(&at(&format!("blkio.throttle.{file}")))
+                    .unwrap_or_default();
                 for (number, value) in text.lines().filter_map(|line| line.split_once(' ')) {
                     let Ok(value) = value.trim().parse() else { continue };
                     let device = device_limit(limits, number);

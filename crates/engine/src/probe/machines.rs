@@ -39,7 +39,7 @@ pub(super) fn machine_files(system: &System) -> (Vec<OpenFile>, Vec<Process>) {
         if system.is_live() && id == std::process::id() {
             continue;
         }
-        let Some(name) = system.words(&format!("/proc/{folder}/comm")) else {
+        let Some(name) = system.read_trimmed(&format!("/proc/{folder}/comm")) else {
             continue;
         };
         // Kernel threads such as `kvm-pit` and `kvm-nx-lpage-re` have nothing open.

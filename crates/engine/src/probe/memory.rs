@@ -48,19 +48,19 @@ pub fn memory_free() -> FreeMemory {
     let available = reported.or_else(|| field(&system, "/proc/meminfo", "MemAvailable:"));
     let address_space = address_space_free().map(|free| free.0);
     let groups = GROUPS.get_or_init(|| limited_groups(&system));
-    let of_groups = groups.iter().map(|group| FreeMemory {
+    let group_memory = groups.iter().map(|group| FreeMemory {
         bytes: Bytes(group.free(&system)),
         limit: MemoryLimit::ControlGroup(group.file.clone()),
     });
-    let of_process = [
+    let process_memory = [
         (available, MemoryLimit::Machine),
         (address_space, MemoryLimit::AddressSpace),
     ];
-    let of_process = of_process.into_iter().map(|(bytes, limit)| FreeMemory {
+    let process_memory = process_memory.into_iter().map(|(bytes, limit)| FreeMemory {
         bytes: Bytes(bytes.unwrap_or(u64::MAX)),
         limit,
     });
-    let tightest = of_process.chain(of_groups).min_by_key(|free| free.bytes);
+    let tightest = process_memory.chain(group_memory).min_by_key(|free| free.bytes);
     tightest.expect("the list contains the machine")
 }
 
@@ -82,7 +82,7 @@ pub fn memory_total(system: &System) -> u64 {
 
 /// Reads a field in kB. Returns bytes.
 fn field(system: &System, path: &str, name: &str) -> Option<u64> {
-    let text = system.text(path)?;
+    let text = system.read_text(path)?;
     let rest = text.lines().find_map(|line| line.strip_prefix(name))?;
     let kib: u64 = rest.trim().trim_end_matches("kB").trim().parse().ok()?;
     Some(kib << 10)
@@ -99,9 +99,11 @@ struct Group {
 impl Group {
     /// Bytes left below the limit. Page cache counts as used, but the kernel reclaims it on demand.
     fn free(&self, system: &System) -> u64 {
-        let value = |name: &str| system.value::<u64>(&format!("{}/{name}", self.folder));
+        let value = |name: &str| system.read_value::<u64>(&format!("{}/{name}", self.folder));
         let used = value("memory.current").or_else(|| value("memory.usage_in_bytes"));
-        let statistics = system.text(&format!("{}/memory.stat", self.folder)).unwrap_or_default();
+        let statistics = system
+            .read_text(&format!("{}/memory.stat", self.folder))
+            .unwrap_or_default();
         let cache = |name: &str| {
             let line = statistics.lines().find_map(|line| line.strip_prefix(name));
             line.and_then(|value| value.trim().parse::<u64>().ok()).unwrap_or(0)
@@ -118,7 +120,7 @@ fn limited_groups(system: &System) -> Vec<Group> {
         [file("memory.max"), file("memory.limit_in_bytes")]
     });
     let limited = files.filter_map(|(file, folder)| {
-        let limit = system.value::<u64>(&file)?;
+        let limit = system.read_value::<u64>(&file)?;
         // Without a limit the file of version 1 contains the largest multiple of the page size.
         (limit < i64::MAX as u64 - (1 << 20)).then_some(Group { file, folder, limit })
     });

@@ -36,12 +36,12 @@ impl Mount {
 /// Mounts of this process, and those of process 1 if they differ and are readable. A device that is
 /// mounted only outside the container is also in use.
 pub(super) fn mounts(system: &System) -> Vec<Mount> {
-    let own = system.text("/proc/self/mountinfo").unwrap_or_default();
+    let own = system.read_text("/proc/self/mountinfo").unwrap_or_default();
     let mut mounts: Vec<Mount> = own.lines().filter_map(|line| mount(system, line)).collect();
     let namespace = |process: &str| system.link(&format!("/proc/{process}/ns/mnt"));
     let outside = namespace("1");
     if outside.is_some() && outside != namespace("self") {
-        let text = system.text("/proc/1/mountinfo").unwrap_or_default();
+        let text = system.read_text("/proc/1/mountinfo").unwrap_or_default();
         mounts.extend(text.lines().filter_map(|line| mount(system, line)));
     }
     mounts
@@ -49,7 +49,7 @@ pub(super) fn mounts(system: &System) -> Vec<Mount> {
 
 /// Mounts of this process, to find the file system of a path.
 pub(super) fn own_mounts(system: &System) -> Vec<Mount> {
-    let text = system.text("/proc/self/mountinfo").unwrap_or_default();
+    let text = system.read_text("/proc/self/mountinfo").unwrap_or_default();
     text.lines().filter_map(|line| mount(system, line)).collect()
 }
 

@@ -9,7 +9,7 @@ use super::System;
 
 /// The NFS mounts of this process, with their counts since mounting.
 pub fn network_mounts(system: &System) -> Vec<NetworkMount> {
-    parse_mountstats(&system.text("/proc/self/mountstats").unwrap_or_default())
+    parse_mountstats(&system.read_text("/proc/self/mountstats").unwrap_or_default())
 }
 
 /// Parses the NFS mounts of `/proc/self/mountstats`.

@@ -18,7 +18,7 @@ impl ProcessTimes {
     /// Reads one file for each process. Empty if the system has none.
     pub fn read(system: &System) -> ProcessTimes {
         let pids = system.names("/proc").into_iter().filter_map(|name| name.parse().ok());
-        let one = |pid: u32| Some((pid, parse(&system.text(&format!("/proc/{pid}/stat"))?)?));
+        let one = |pid: u32| Some((pid, parse(&system.read_text(&format!("/proc/{pid}/stat"))?)?));
         ProcessTimes(pids.filter_map(one).collect())
     }
 

@@ -28,7 +28,7 @@ impl ProgramIo {
         let own = std::process::id();
         let one = |process: u32| {
             let bytes = bytes_moved(system, &process.to_string()).filter(|bytes| *bytes > 0)?;
-            Some((process, (system.words(&format!("/proc/{process}/comm"))?, bytes)))
+            Some((process, (system.read_trimmed(&format!("/proc/{process}/comm"))?, bytes)))
         };
         let others = processes.into_iter().filter(|process| *process != own);
         ProgramIo(others.filter_map(one).collect())
@@ -63,7 +63,7 @@ impl ProgramIo {
 /// Bytes that a process transferred from and to devices. Reads from the page cache do not count; a
 /// write counts once it is in the page cache.
 fn bytes_moved(system: &System, process: &str) -> Option<u64> {
-    let text = system.text(&format!("/proc/{process}/io"))?;
+    let text = system.read_text(&format!("/proc/{process}/io"))?;
     let value = |key: &str| {
         let mut lines = text.lines();
         lines.find_map(|line| line.strip_prefix(key)?.trim().parse::<u64>().ok())

@@ -73,7 +73,7 @@ pub(super) fn is_rotational(system: &System, name: &str, model: Option<&str>) ->
     if virtual_kind(name, model).is_some() {
         return false;
     }
-    match system.bytes(&at("device/vpd_pgb1")) {
+    match system.read_bytes(&at("device/vpd_pgb1")) {
         Some(page) => page.get(4..6).is_some_and(|rate| {
             let rpm = u16::from_be_bytes([rate[0], rate[1]]);
             (MIN_RPM..u16::MAX).contains(&rpm)
@@ -85,7 +85,7 @@ pub(super) fn is_rotational(system: &System, name: &str, model: Option<&str>) ->
 /// True if the disk is on a port of an ATA or SAS controller, not behind an array, a bridge or a
 /// network.
 fn is_on_disk_port(system: &System, device: &str) -> bool {
-    if system.words(&format!("{device}/vendor")).as_deref() == Some("ATA") {
+    if system.read_trimmed(&format!("{device}/vendor")).as_deref() == Some("ATA") {
         return true;
     }
     let folder = std::fs::canonicalize(system.path(device)).unwrap_or_default();

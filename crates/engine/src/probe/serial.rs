@@ -11,7 +11,7 @@ pub fn serial(system: &System, device: DeviceNumber) -> Option<String> {
     let folder = format!("/sys/dev/block/{}:{}", device.major, device.minor);
     let serial = SERIAL_FILES
         .iter()
-        .filter_map(|place| system.words(&format!("{folder}/{place}")));
+        .filter_map(|place| system.read_trimmed(&format!("{folder}/{place}")));
     serial
         .map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "))
         .find(|text| !text.is_empty())
@@ -21,7 +21,7 @@ pub fn serial(system: &System, device: DeviceNumber) -> Option<String> {
 /// number another disk, and restarts at boot.
 pub fn sequence(system: &System, device: DeviceNumber) -> Option<u64> {
     let path = format!("/sys/dev/block/{}:{}/diskseq", device.major, device.minor);
-    system.words(&path)?.parse().ok()
+    system.read_trimmed(&path)?.parse().ok()
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ pub struct Swap {
 }
 
 pub(super) fn swaps(system: &System) -> Vec<Swap> {
-    let text = system.text("/proc/swaps").unwrap_or_default();
+    let text = system.read_text("/proc/swaps").unwrap_or_default();
     let paths = text
         .lines()
         .skip(1)

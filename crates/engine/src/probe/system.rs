@@ -118,12 +118,12 @@ impl System {
     }
 
     /// The bytes of a file.
-    pub(crate) fn bytes(&self, path: &str) -> Option<Vec<u8>> {
+    pub(crate) fn read_bytes(&self, path: &str) -> Option<Vec<u8>> {
         fs::read(self.path(path)).ok()
     }
 
     /// The text of a file without trailing white space.
-    pub(crate) fn text(&self, path: &str) -> Option<String> {
+    pub(crate) fn read_text(&self, path: &str) -> Option<String> {
         let file = fs::File::open(self.path(path)).ok()?;
         // Most of these files are small and report size 0, so skip `stat`.
         let mut text = String::with_capacity(SMALL_FILE);
@@ -133,20 +133,20 @@ impl System {
     }
 
     /// The trimmed text of a file; `None` if it is empty.
-    pub(crate) fn words(&self, path: &str) -> Option<String> {
-        self.text(path)
+    pub(crate) fn read_trimmed(&self, path: &str) -> Option<String> {
+        self.read_text(path)
             .map(|text| text.trim().to_owned())
             .filter(|text| !text.is_empty())
     }
 
     /// Parses a file with one value.
-    pub(crate) fn value<T: FromStr>(&self, path: &str) -> Option<T> {
-        self.text(path)?.trim().parse().ok()
+    pub(crate) fn read_value<T: FromStr>(&self, path: &str) -> Option<T> {
+        self.read_text(path)?.trim().parse().ok()
     }
 
     /// Reads a file with 0 or 1.
     pub(crate) fn flag(&self, path: &str) -> bool {
-        self.text(path)
+        self.read_text(path)
             .is_some_and(|text| text.trim() != "0" && !text.is_empty())
     }
 
@@ -241,8 +241,8 @@ mod tests {
         assert!(!system.flag("/sys/b"));
         assert!(!system.flag("/sys/empty"));
         assert!(!system.flag("/sys/none"));
-        assert_eq!(system.value::<u64>("/sys/empty"), None);
-        assert_eq!(system.words("/sys/empty"), None);
+        assert_eq!(system.read_value::<u64>("/sys/empty"), None);
+        assert_eq!(system.read_trimmed("/sys/empty"), None);
         assert_eq!(system.names("/sys"), ["a", "b", "empty"]);
         assert!(system.names("/none").is_empty());
     }

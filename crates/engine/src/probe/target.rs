@@ -117,7 +117,7 @@ fn device_numbers(system: &System, mount: &Mount, mounts: &[Mount]) -> Vec<Devic
         let all = spanned
             .map(|id| system.names(&format!("/sys/fs/btrfs/{id}/devices")))
             .find(|names| names.contains(&name));
-        let of_name = |name: &String| system.value(&format!("/sys/class/block/{name}/dev"));
+        let of_name = |name: &String| system.read_value(&format!("/sys/class/block/{name}/dev"));
         return all.map_or(vec![number], |names| names.iter().filter_map(of_name).collect());
     }
     if mount.kind == "overlay" {

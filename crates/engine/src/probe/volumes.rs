@@ -43,8 +43,8 @@ impl VolumeCounters {
     /// Reads the counters of a device (`nvme1n1`); `None` if it is not Amazon's or reports none.
     pub fn read(system: &System, name: &str) -> Option<VolumeCounters> {
         let at = format!("/sys/block/{name}/device");
-        let model = system.words(&format!("{at}/model"))?;
-        let vendor = system.words(&format!("{at}/device/vendor"))?;
+        let model = system.read_trimmed(&format!("{at}/model"))?;
+        let vendor = system.read_trimmed(&format!("{at}/device/vendor"))?;
         if !model.starts_with("Amazon ") || vendor != AMAZON {
             return None;
         }

@@ -13,14 +13,14 @@ use crate::watchdog::watch;
 /// Size of a block; every target accepts it.
 pub const BLOCK: u32 = 4096;
 
-/// Every engine of this system that transfers data, or pretends to. The other engines have tests of
-/// their own. An emulator does not support the system calls of all engines: `FATHOM_ENGINES` names
-/// those that it supports.
+/// Every engine of this system that transfers data, or simulates it. The other engines have tests
+/// of their own. An emulator does not support the system calls of all engines: `FATHOM_ENGINES`
+/// names those that it supports.
 pub fn engines() -> impl Iterator<Item = EngineKind> {
     let here = ENGINES
         .iter()
         .filter(|engine| engine.is_here() && engine.kind != EngineKind::Auto);
-    here.filter(|engine| matches!(engine.effect, Effect::Transfer | Effect::Pretend))
+    here.filter(|engine| matches!(engine.effect, Effect::Transfer | Effect::Simulate))
         .map(|engine| engine.kind)
         // Some versions of a system lack an engine.
         .filter(|kind| engine::unsupported_reason(*kind, true).is_none())
@@ -45,7 +45,7 @@ fn only() -> Option<&'static [EngineKind]> {
 
 /// Every engine that really transfers data.
 pub fn real_engines() -> impl Iterator<Item = EngineKind> {
-    engines().filter(|kind| !kind.pretends())
+    engines().filter(|kind| !kind.simulates_io())
 }
 
 /// The clock of all tests.

@@ -9,7 +9,7 @@ use model::plan::EngineKind;
 use testbed::{FaultFs, Footprint, in_own_process, need};
 
 use crate::driver::{BLOCK, Job, Rig, real_engines};
-use crate::place::{Place, Target, open};
+use crate::test_targets::{Target, TargetKind, open};
 
 /// Drops of each of the two engines that keep operations in flight: 10,000 in all with `FATHOM_CI`,
 /// otherwise only enough to notice a leak, because the kernel takes milliseconds to destroy a ring.
@@ -29,7 +29,7 @@ fn ten_thousand_drops_with_operations_in_flight_leave_nothing() {
     in_own_process(
         "endings::ten_thousand_drops_with_operations_in_flight_leave_nothing",
         || {
-            let Some(target) = need(Place::DiskDirect.make(SIZE)) else {
+            let Some(target) = need(TargetKind::DiskDirect.make(SIZE)) else {
                 return;
             };
             target.write(0, &vec![1; SIZE as usize]);
@@ -121,10 +121,10 @@ fn any_failed_operation_is_reported_and_the_others_complete() {
         for direct in [false, true] {
             // The last round has no fault.
             for nth in 0..=OPERATIONS {
-                let place = nth * u64::from(BLOCK);
+                let offset = nth * u64::from(BLOCK);
                 faulty.clear();
                 if nth < OPERATIONS {
-                    faulty.fail_reads(place..place + u64::from(BLOCK), libc::EIO);
+                    faulty.fail_reads(offset..offset + u64::from(BLOCK), libc::EIO);
                 }
                 let file = open(faulty.file(), kind, direct, Access::Read);
                 // Pages read in an earlier round would hide the fault.
@@ -139,12 +139,12 @@ fn any_failed_operation_is_reported_and_the_others_complete() {
                     .collect();
                 let name = format!("{}, direct {direct}, operation {nth}", kind.name());
                 if direct {
-                    let expected: Vec<u64> = (nth < OPERATIONS).then_some(place).into_iter().collect();
+                    let expected: Vec<u64> = (nth < OPERATIONS).then_some(offset).into_iter().collect();
                     assert_eq!(failed, expected, "{name}");
                 } else {
                     // After a failed request, read-ahead makes the kernel request one of its pages
                     // again, alone.
-                    assert_eq!(failed.contains(&place), nth < OPERATIONS, "{name}: {failed:?}");
+                    assert_eq!(failed.contains(&offset), nth < OPERATIONS, "{name}: {failed:?}");
                     assert!(failed.len() <= 1, "{name}: {failed:?}");
                 }
                 assert!(

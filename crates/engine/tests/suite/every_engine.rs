@@ -11,7 +11,7 @@ use testbed::need;
 use testbed::{LoopDevice, LoopOptions, TmpFs};
 
 use crate::driver::{BLOCK, Job, Rig, emulated, engines, pattern, patterned, real_engines, setup, shuffled};
-use crate::place::{Place, Target, open};
+use crate::test_targets::{Target, TargetKind, open};
 
 const DEPTHS: [u32; 6] = [1, 2, 3, 8, 32, 128];
 const BLOCKS: u64 = 300;
@@ -25,8 +25,10 @@ const RANGE: FileRangeFlags = FileRangeFlags {
 };
 
 /// The kinds of target that this machine has.
-fn places(bytes: u64) -> impl Iterator<Item = Target> {
-    Place::ALL.iter().filter_map(move |place| need(place.make(bytes)))
+fn targets(bytes: u64) -> impl Iterator<Item = Target> {
+    TargetKind::ALL
+        .iter()
+        .filter_map(move |target_kind| need(target_kind.make(bytes)))
 }
 
 /// A placeholder for engines that use no file, a real file for the others.
@@ -47,7 +49,7 @@ fn all_blocks(make: fn(u64) -> Job) -> Vec<Job> {
 
 #[test]
 fn written_data_can_be_read_from_the_target() {
-    for target in places(SIZE) {
+    for target in targets(SIZE) {
         for kind in real_engines() {
             for (generation, depth) in DEPTHS.into_iter().enumerate() {
                 let generation = generation as u64 + kind as u64 * 16;
@@ -60,7 +62,7 @@ fn written_data_can_be_read_from_the_target() {
                     target.read(0, SIZE as usize) == patterned(0, SIZE as usize, generation),
                     "{} on {} at depth {depth}",
                     kind.name(),
-                    target.place
+                    target.kind
                 );
             }
         }
@@ -69,7 +71,7 @@ fn written_data_can_be_read_from_the_target() {
 
 #[test]
 fn data_written_by_others_is_read() {
-    for target in places(SIZE) {
+    for target in targets(SIZE) {
         for (generation, depth) in DEPTHS.into_iter().enumerate() {
             let generation = generation as u64;
             target.write(0, &patterned(0, SIZE as usize, generation));
@@ -80,7 +82,7 @@ fn data_written_by_others_is_read() {
                         done.data == patterned(done.job.offset, BLOCK as usize, generation),
                         "{} on {} at depth {depth}: {:?}",
                         kind.name(),
-                        target.place,
+                        target.kind,
                         done.job
                     );
                 }
@@ -113,14 +115,14 @@ fn engines_that_transfer_nothing_have_the_same_guarantees() {
 
 #[test]
 fn every_operation_uses_the_file_it_names() {
-    for target in places(SIZE) {
-        if target.place.is_device() {
+    for target in targets(SIZE) {
+        if target.kind.is_device() {
             continue;
         }
         let other = target.path.with_extension("other");
         fs::write(&other, vec![0; SIZE as usize]).unwrap();
         for kind in real_engines() {
-            let direct = target.place.is_direct();
+            let direct = target.kind.is_direct();
             let files = vec![target.open(kind), open(&other, kind, direct, Access::ReadWrite)];
             let mut rig = Rig::new(kind, files, 8);
             let generation = 40 + kind as u64 * 2;
@@ -131,7 +133,7 @@ fn every_operation_uses_the_file_it_names() {
             rig.run_successfully(&jobs, |job, buffer| {
                 pattern(buffer, job.offset, generation + u64::from(job.file))
             });
-            let there = |path| crate::place::read(path, 0, SIZE as usize);
+            let there = |path| crate::test_targets::read(path, 0, SIZE as usize);
             assert!(there(&target.path) == patterned(0, SIZE as usize, generation));
             assert!(there(&other) == patterned(0, SIZE as usize, generation + 1));
         }
@@ -140,7 +142,7 @@ fn every_operation_uses_the_file_it_names() {
 
 #[test]
 fn each_slot_has_its_own_buffer() {
-    let Some(target) = need(Place::DiskDirect.make(SIZE)) else {
+    let Some(target) = need(TargetKind::DiskDirect.make(SIZE)) else {
         return;
     };
     target.write(0, &patterned(0, SIZE as usize, 1));
@@ -178,7 +180,7 @@ fn each_slot_has_its_own_buffer() {
 
 #[test]
 fn a_deadline_with_nothing_in_flight_is_a_sleep() {
-    let Some(target) = need(Place::DiskDirect.make(SIZE)) else {
+    let Some(target) = need(TargetKind::DiskDirect.make(SIZE)) else {
         return;
     };
     for kind in engines() {
@@ -208,7 +210,7 @@ fn a_deadline_with_nothing_in_flight_is_a_sleep() {
 
 #[test]
 fn a_turn_with_nothing_in_flight_does_not_wait() {
-    let Some(target) = need(Place::DiskDirect.make(SIZE)) else {
+    let Some(target) = need(TargetKind::DiskDirect.make(SIZE)) else {
         return;
     };
     for kind in engines() {
@@ -225,7 +227,7 @@ fn a_turn_with_nothing_in_flight_does_not_wait() {
 
 #[test]
 fn a_turn_waits_for_the_requested_completions() {
-    for target in places(SIZE) {
+    for target in targets(SIZE) {
         for kind in engines() {
             for spin in [false, true] {
                 let mut setup = setup(kind, vec![file_for(kind, &target)], 16);
@@ -237,7 +239,7 @@ fn a_turn_waits_for_the_requested_completions() {
                             .map(|slot| Job::read(u64::from(slot) * u64::from(BLOCK)).in_slot(slot))
                             .collect();
                         let mut ended = rig.turn(&requests, at_least, until).len();
-                        assert!(ended >= at_least as usize, "{} on {}", kind.name(), target.place);
+                        assert!(ended >= at_least as usize, "{} on {}", kind.name(), target.kind);
                         while ended < 16 {
                             ended += rig.turn(&[], 1, until).len();
                         }
@@ -250,7 +252,7 @@ fn a_turn_waits_for_the_requested_completions() {
 
 #[test]
 fn batches_do_not_exceed_the_requested_size() {
-    for target in places(SIZE) {
+    for target in targets(SIZE) {
         for kind in engines().filter(|kind| !kind.is_synchronous()) {
             for most in [1, 3, 16] {
                 let mut setup = setup(kind, vec![file_for(kind, &target)], 16);
@@ -275,7 +277,7 @@ fn batches_do_not_exceed_the_requested_size() {
 
 #[test]
 fn completions_are_found_without_waiting() {
-    for target in places(SIZE) {
+    for target in targets(SIZE) {
         for kind in engines() {
             for split in [false, true] {
                 // A deadline may be given although the turn does not wait.
@@ -290,7 +292,7 @@ fn completions_are_found_without_waiting() {
                     let start = Instant::now();
                     while ended < 16 && kind != EngineKind::Simulated {
                         ended += rig.turn(&[], 0, until).len();
-                        let name = format!("{} on {}, split: {split}", kind.name(), target.place);
+                        let name = format!("{} on {}, split: {split}", kind.name(), target.kind);
                         assert!(
                             start.elapsed() < Duration::from_secs(20),
                             "{name}: {ended} of 16 were found"
@@ -313,13 +315,13 @@ fn flushes() -> Vec<Action> {
 
 #[test]
 fn flushes_work() {
-    for target in places(SIZE) {
+    for target in targets(SIZE) {
         for kind in engines() {
             let mut rig = Rig::new(kind, vec![file_for(kind, &target)], 8);
             for action in flushes() {
                 rig.run_successfully(&[Job::write(0)], |job, buffer| pattern(buffer, job.offset, 3));
                 let result = rig.one(Job::flush(action));
-                assert_eq!(result, 0, "{} on {}: {action:?}", kind.name(), target.place);
+                assert_eq!(result, 0, "{} on {}: {action:?}", kind.name(), target.kind);
             }
         }
     }
@@ -327,14 +329,14 @@ fn flushes_work() {
 
 #[test]
 fn trims_succeed_or_are_reported_as_unsupported() {
-    for target in places(SIZE) {
+    for target in targets(SIZE) {
         for kind in engines() {
             target.write(0, &patterned(0, SIZE as usize, 7));
             let mut rig = Rig::new(kind, vec![file_for(kind, &target)], 8);
             // Trims may be longer than a buffer.
             let (start, length) = (8 * BLOCK, 16 * BLOCK);
             let result = rig.one(Job::trim(u64::from(start), length));
-            let name = format!("{} on {}", kind.name(), target.place);
+            let name = format!("{} on {}", kind.name(), target.kind);
             assert!([i64::from(length), NOT_SUPPORTED].contains(&result), "{name}: {result}");
             drop(rig);
             if matches!(kind, EngineKind::Null | EngineKind::Simulated) || result == NOT_SUPPORTED {
@@ -357,8 +359,10 @@ fn trims_succeed_or_are_reported_as_unsupported() {
 #[cfg(target_os = "linux")]
 #[test]
 fn errors_do_not_affect_the_rest_of_their_batch() {
-    for place in [Place::DiskDirect, Place::Loop] {
-        let Some(target) = need(place.make(SIZE)) else { continue };
+    for target_kind in [TargetKind::DiskDirect, TargetKind::Loop] {
+        let Some(target) = need(target_kind.make(SIZE)) else {
+            continue;
+        };
         target.write(0, &patterned(0, SIZE as usize, 4));
         for kind in real_engines().filter(|kind| *kind != EngineKind::Mmap) {
             for wrong in 0..8 {
@@ -366,7 +370,7 @@ fn errors_do_not_affect_the_rest_of_their_batch() {
                 let mut jobs: Vec<Job> = (0..8).map(|block| Job::read(block * u64::from(BLOCK))).collect();
                 jobs[wrong].offset += 1;
                 for done in rig.run(&jobs, |_, _| {}) {
-                    let name = format!("{} on {place}: {:?}", kind.name(), done.job);
+                    let name = format!("{} on {target_kind}: {:?}", kind.name(), done.job);
                     if done.job == jobs[wrong] {
                         assert_eq!(done.result, -i64::from(libc::EINVAL), "{name}");
                     } else {
@@ -426,7 +430,7 @@ fn a_read_only_device_is_reported_as_a_result() {
     };
     for kind in real_engines() {
         // Root may open it for writing.
-        let Ok(file) = crate::place::try_open(device.path(), kind, true, Access::ReadWrite) else {
+        let Ok(file) = crate::test_targets::try_open(device.path(), kind, true, Access::ReadWrite) else {
             testbed::note("a read-only device cannot be opened for writing here");
             return;
         };
@@ -447,7 +451,7 @@ fn a_read_only_device_is_reported_as_a_result() {
 
 #[test]
 fn operations_one_at_a_time_stop_at_the_deadline() {
-    let Some(target) = need(Place::DiskBuffered.make(SIZE)) else {
+    let Some(target) = need(TargetKind::DiskBuffered.make(SIZE)) else {
         return;
     };
     for kind in engines().filter(|kind| kind.is_synchronous() || *kind == EngineKind::Null) {
@@ -483,7 +487,7 @@ fn operations_one_at_a_time_stop_at_the_deadline() {
 
 #[test]
 fn chained_turns_begin_where_the_last_one_ended() {
-    let Some(target) = need(Place::DiskBuffered.make(SIZE)) else {
+    let Some(target) = need(TargetKind::DiskBuffered.make(SIZE)) else {
         return;
     };
     for kind in engines().filter(|kind| kind.is_synchronous() || *kind == EngineKind::Null) {
@@ -500,7 +504,7 @@ fn chained_turns_begin_where_the_last_one_ended() {
 
 #[test]
 fn engines_describe_what_they_use() {
-    let Some(target) = need(Place::DiskDirect.make(SIZE)) else {
+    let Some(target) = need(TargetKind::DiskDirect.make(SIZE)) else {
         return;
     };
     for kind in engines() {
@@ -514,7 +518,7 @@ fn engines_describe_what_they_use() {
 
 #[test]
 fn mixed_batches_complete() {
-    for target in places(SIZE) {
+    for target in targets(SIZE) {
         for kind in engines() {
             for split in [false, true] {
                 let mut setup = setup(kind, vec![file_for(kind, &target)], 8);

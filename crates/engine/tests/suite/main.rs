@@ -12,10 +12,10 @@ mod driver;
 #[cfg(target_os = "linux")]
 mod endings;
 mod every_engine;
-mod place;
 mod pool;
 #[cfg(target_os = "linux")]
 mod special;
+mod test_targets;
 mod watchdog;
 #[cfg(windows)]
 mod windows;

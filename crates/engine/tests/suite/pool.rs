@@ -4,7 +4,7 @@ use engine::{Access, Action};
 use model::plan::{EngineChoice, EngineKind};
 
 use crate::driver::{BLOCK, Job, Rig, real_engines, setup};
-use crate::place::open;
+use crate::test_targets::open;
 
 const BLOCKS: u64 = 64;
 const SIZE: u64 = BLOCKS * BLOCK as u64;

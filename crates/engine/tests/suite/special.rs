@@ -12,7 +12,7 @@ use model::plan::{CpuWork, EngineKind, LookupCall, Program};
 use testbed::Directory;
 
 use crate::driver::{BLOCK, Job, Rig, clock, setup};
-use crate::place;
+use crate::test_targets;
 
 const ENOENT: i64 = 2;
 const EEXIST: i64 = 17;
@@ -85,7 +85,7 @@ fn only_one_call_does_not_follow_links() {
         (LookupCall::Lstat, 4096),
     ] {
         let mut setup = setup(EngineKind::FileStat, vec![File::named(&path, 8192)], 1);
-        setup.choice.look = look;
+        setup.choice.lookup_call = look;
         assert_eq!(on_name(&mut Rig::open(setup).unwrap()), result, "{look:?}");
     }
 }
@@ -112,7 +112,7 @@ fn writes_extend_a_file_and_other_operations_fail() {
     let folder = Directory::new().unwrap();
     let path = folder.path().join("file");
     fs::write(&path, vec![7; 16384]).unwrap();
-    let file = place::open(&path, EngineKind::Truncate, false, Access::ReadWrite);
+    let file = test_targets::open(&path, EngineKind::Truncate, false, Access::ReadWrite);
     let mut rig = Rig::new(EngineKind::Truncate, vec![file], 1);
     for (job, result, size) in [
         (Job::write(8192), 4096, 8192),
@@ -158,7 +158,7 @@ fn adjacent_operations_in_one_batch_are_one_call() {
         (vec![Job::flush(Action::Flush), block(0)], 1),
         (vec![block(62), block(63), block(64)], 2),
     ] {
-        let open = || place::open(&path, EngineKind::Vsync, false, Access::ReadWrite);
+        let open = || test_targets::open(&path, EngineKind::Vsync, false, Access::ReadWrite);
         let mut rig = Rig::new(EngineKind::Vsync, vec![open(), open()], 4);
         for (slot, job) in jobs.iter().enumerate().filter(|(_, job)| job.action == Action::Write) {
             rig.engine
@@ -174,7 +174,11 @@ fn adjacent_operations_in_one_batch_are_one_call() {
             assert_eq!(completion.result, i64::from(request.length), "{jobs:?}");
             if request.action == Action::Read {
                 let data = rig.engine.buffer(request.slot).to_vec();
-                assert_eq!(data, place::read(&path, request.offset, BLOCK as usize), "{jobs:?}");
+                assert_eq!(
+                    data,
+                    test_targets::read(&path, request.offset, BLOCK as usize),
+                    "{jobs:?}"
+                );
             }
         }
         // Reading the counters costs one or two read calls itself.

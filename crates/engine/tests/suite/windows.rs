@@ -10,7 +10,7 @@ use model::plan::{CacheMode, EngineKind, MapFlush, Mapping, OpenHint};
 use testbed::need;
 
 use crate::driver::{BLOCK, Job, Rig, pattern, patterned, real_engines, setup};
-use crate::place::{Place, open};
+use crate::test_targets::{TargetKind, open};
 
 const SLOTS: u32 = 32;
 const SIZE: u64 = 4 << 20;
@@ -20,7 +20,7 @@ const QUEUES: [EngineKind; 2] = [EngineKind::Iocp, EngineKind::Routines];
 
 #[test]
 fn drops_with_operations_in_flight_write_nothing_afterwards() {
-    let Some(target) = need(Place::DiskDirect.make(SIZE)) else {
+    let Some(target) = need(TargetKind::DiskDirect.make(SIZE)) else {
         return;
     };
     target.write(0, &vec![1; SIZE as usize]);
@@ -49,7 +49,7 @@ fn drops_with_operations_in_flight_write_nothing_afterwards() {
 
 #[test]
 fn an_impossible_offset_is_refused_and_the_others_complete() {
-    let Some(target) = need(Place::DiskDirect.make(SIZE)) else {
+    let Some(target) = need(TargetKind::DiskDirect.make(SIZE)) else {
         return;
     };
     target.write(0, &patterned(0, 64 * BLOCK as usize, 4));
@@ -75,7 +75,7 @@ fn an_impossible_offset_is_refused_and_the_others_complete() {
 
 #[test]
 fn the_end_of_a_file_yields_fewer_bytes_and_then_none() {
-    let Some(target) = need(Place::DiskBuffered.make(SIZE)) else {
+    let Some(target) = need(TargetKind::DiskBuffered.make(SIZE)) else {
         return;
     };
     let path = target.path.with_extension("short");
@@ -91,7 +91,7 @@ fn the_end_of_a_file_yields_fewer_bytes_and_then_none() {
 
 #[test]
 fn a_file_opened_for_reading_cannot_be_written() {
-    let Some(target) = need(Place::DiskBuffered.make(SIZE)) else {
+    let Some(target) = need(TargetKind::DiskBuffered.make(SIZE)) else {
         return;
     };
     for kind in real_engines().filter(|kind| *kind != EngineKind::Mmap) {
@@ -168,7 +168,7 @@ fn a_full_drive_is_reported_as_a_result() {
 
 #[test]
 fn queue_engines_refuse_a_file_that_was_not_opened_for_them() {
-    let Some(target) = need(Place::DiskBuffered.make(SIZE)) else {
+    let Some(target) = need(TargetKind::DiskBuffered.make(SIZE)) else {
         return;
     };
     for kind in QUEUES {
@@ -181,7 +181,7 @@ fn queue_engines_refuse_a_file_that_was_not_opened_for_them() {
 
 #[test]
 fn engines_of_other_systems_are_reported_as_unavailable() {
-    let Some(target) = need(Place::DiskBuffered.make(SIZE)) else {
+    let Some(target) = need(TargetKind::DiskBuffered.make(SIZE)) else {
         return;
     };
     for kind in [
@@ -204,7 +204,7 @@ fn priority(class: u16, level: u16) -> u16 {
 
 #[test]
 fn files_have_io_priorities() {
-    let Some(target) = need(Place::DiskBuffered.make(SIZE)) else {
+    let Some(target) = need(TargetKind::DiskBuffered.make(SIZE)) else {
         return;
     };
     const NORMAL: u16 = 0;
@@ -223,7 +223,7 @@ fn files_have_io_priorities() {
 
 #[test]
 fn large_pages_are_allocated_or_the_privilege_is_named() {
-    let Some(target) = need(Place::DiskDirect.make(SIZE)) else {
+    let Some(target) = need(TargetKind::DiskDirect.make(SIZE)) else {
         return;
     };
     let mut huge = setup(EngineKind::Iocp, vec![target.open(EngineKind::Iocp)], 8);
@@ -265,7 +265,7 @@ fn mapped(path: &Path, flush: MapFlush, non_temporal: bool) -> Result<Rig, Engin
 
 #[test]
 fn maps_are_written_back_as_requested() {
-    let Some(target) = need(Place::DiskBuffered.make(SIZE)) else {
+    let Some(target) = need(TargetKind::DiskBuffered.make(SIZE)) else {
         return;
     };
     let rounds = [(MapFlush::None, false), (MapFlush::None, true), (MapFlush::View, false)];

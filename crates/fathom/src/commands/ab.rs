@@ -420,9 +420,9 @@ pub(super) fn format_changes(changes: &[Change]) -> String {
         text += &format!(
             "  {:<14}{:>12}{:>12}   {:<34}{}\n",
             change.figure.name(),
-            change.figure.words(change.from),
-            change.figure.words(change.to),
-            change.words(),
+            change.figure.format_value(change.from),
+            change.figure.format_value(change.to),
+            change.describe(),
             change.word.word()
         );
     }

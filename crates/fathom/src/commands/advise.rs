@@ -193,10 +193,10 @@ fn format_text(need: &Need, list: &[Advice]) -> String {
         .find(|advice| advice.fits && advice.kind == PolicyKind::Disk);
     if let Some(next) = next {
         let tier = next.tier.iter().map(|tier| ("tier", tier));
-        let with = { next.with.iter() }.map(|(name, value)| (name.as_str(), value));
+        let inputs = { next.with.iter() }.map(|(name, value)| (name.as_str(), value));
         // A tier implies its size.
         let flags = tier
-            .chain(with)
+            .chain(inputs)
             .filter(|(name, _)| *name != "size" || next.tier.is_none());
         let flags: String = flags
             .map(|(name, value)| format!(" --{name} {}", value.replace(' ', "")))

@@ -235,7 +235,7 @@ fn two_values_fault(names: &str) -> Faults {
 }
 
 fn calculate_little(iops: Option<f64>, latency: Option<f64>, depth: Option<f64>) -> Result<Answer, Faults> {
-    let found = calc::little(iops, latency, depth);
+    let found = calc::solve_littles_law(iops, latency, depth);
     let found = found.ok_or_else(|| two_values_fault("--iops, --latency and --depth"))?;
     let latency = Nanos((found.latency_sec * 1e9).round() as u64);
     let text = format!(

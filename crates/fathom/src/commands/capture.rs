@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use clap::ValueHint;
-use dialects::Place;
+use dialects::Location;
 use dialects::convert;
 use dialects::native::{self, Document, JobSpec, PartSpec};
 use engine::probe::{BlockTrace, DeviceTimes, System, devices_under, host};
@@ -424,12 +424,12 @@ fn build_part(direction: &DirectionLoad) -> Result<PartSpec, Faults> {
     };
     let mut scratch = JobSpec::default();
     for (name, value) in [("access", &access), ("block", &block)] {
-        let place = || Place {
+        let location = || Location {
             file: "captured load".into(),
             line: 0,
             text: format!("{name} = {value}"),
         };
-        native::apply(&mut scratch, name, value, place).map_err(|complaint| Faults::from(vec![complaint]))?;
+        native::apply(&mut scratch, name, value, location).map_err(|complaint| Faults::from(vec![complaint]))?;
     }
     Ok(scratch.part)
 }

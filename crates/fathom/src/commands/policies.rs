@@ -45,7 +45,7 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     let inputs = parse_inputs(&args.inputs)?;
     let Some(name) = &args.name else {
         if !inputs.is_empty() {
-            let fault = Fault::new("options that describe a disk need the name of a policy");
+            let fault = Fault::new("cannot describe a disk without a policy name");
             return Err(Faults::usage(
                 fault.help("name it: fathom policies aws/gp3 --size 500GiB"),
             ));
@@ -53,9 +53,9 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
         return put_list(&catalogue.entries().collect::<Vec<_>>(), args.json);
     };
     let is_provider = file.is_none() && !name.contains('/') && catalogue.find(name).is_err();
-    let of_provider = catalogue.find_by_provider(name);
-    if is_provider && !of_provider.is_empty() && inputs.is_empty() {
-        return put_list(&of_provider, args.json);
+    let provider_policies = catalogue.find_by_provider(name);
+    if is_provider && !provider_policies.is_empty() && inputs.is_empty() {
+        return put_list(&provider_policies, args.json);
     }
     let policy = find_policy(&catalogue, name, "")?;
     if args.toml {
@@ -122,12 +122,12 @@ fn format_list(entries: &[&Policy]) -> String {
     ];
     let mut any_old = false;
     for (kind, heading) in parts {
-        let of_kind: Vec<&&Policy> = entries.iter().filter(|policy| policy.kind() == kind).collect();
-        if of_kind.is_empty() {
+        let policies_of_kind: Vec<&&Policy> = entries.iter().filter(|policy| policy.kind() == kind).collect();
+        if policies_of_kind.is_empty() {
             continue;
         }
         text += &format!("{heading}\n");
-        for policy in of_kind {
+        for policy in policies_of_kind {
             let old = policy.expiry_warning(today()).is_some();
             any_old |= old;
             let mark = if old { "*" } else { " " };
@@ -155,7 +155,7 @@ fn explain(policy: &Policy, resolved: Option<&ResolvedPolicy>) -> String {
     if let Some(wording) = policy.wording() {
         text += &screen::wrap_paragraph(wording);
     }
-    let (date, words) = (policy.as_of(), policy.confidence().words());
+    let (date, words) = (policy.as_of(), policy.confidence().label());
     text += &screen::wrap_paragraph(&format!("as of {date}, {words}: {}", policy.source()));
     if let Origin::User(file) = policy.origin() {
         text += &screen::wrap_paragraph(&format!("from {file}"));
@@ -218,7 +218,7 @@ fn format_figures(resolved: &ResolvedPolicy) -> String {
             BurstOf::Bytes => Metric::Throughput.show(value),
         };
         text += &format!(
-            "  with credits: {} for {}, then {}; {} without load until they are back\n",
+            "  burst: {} for {}, then {}; the credits refill in {} without load\n",
             show(burst.ceiling),
             format_seconds(burst.lasts_secs()),
             show(burst.refill),
@@ -260,7 +260,7 @@ fn format_consequences(resolved: &ResolvedPolicy) -> String {
     let mut text = String::from("\nConsequences\n");
     if let Some(bytes) = derived.crossover_bytes {
         text += &format!(
-            "  the limit on bytes binds first from {:.1} KiB on (throughput ÷ IOPS)\n",
+            "  from blocks of {:.1} KiB on, the throughput limit applies before the IOPS limit (throughput ÷ IOPS)\n",
             bytes / 1024.0
         );
     }
@@ -269,10 +269,14 @@ fn format_consequences(resolved: &ResolvedPolicy) -> String {
         derived.concurrency_with_headroom,
         derived.at_latency_ns,
     ) {
-        let guessed = if resolved.latency_ns.is_none() { ", a guess" } else { "" };
+        let article = if resolved.latency_ns.is_none() {
+            "an assumed"
+        } else {
+            "a"
+        };
         text += &format!(
-            "  at {}{guessed} the rate needs {least} operations in flight (rate × latency); test with {enough}, a \
-             quarter more\n",
+            "  at {article} latency of {}, this rate needs {least} operations in flight (rate × latency); test with a \
+             depth of {enough}\n",
             Nanos(latency as u64)
         );
     }

@@ -55,7 +55,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let silenced = silenced::from_args(&args.output.silence)?;
     let size = args.size.as_ref().map(|text| {
         let mut job = JobSpec::default();
-        native::apply(&mut job, "size", text, || dialects::Place {
+        native::apply(&mut job, "size", text, || dialects::Location {
             file: "command line".into(),
             line: 0,
             text: format!("--size {text}"),

@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use ::run::targets::guard::{Decision, Permissions};
-use ::run::targets::{Action, TargetDecision};
+use ::run::targets::{PrepareAction, TargetDecision};
 use archive::history::EntryKind;
 use clap::{Args as _, Command, FromArgMatches, ValueHint};
 use dialects::native::{self, Document, JobSpec, OPTIONS, presets};
-use dialects::{Place, convert};
+use dialects::{Location, convert};
 use model::Nanos;
 use model::plan::Plan;
 use report::{html, words};
@@ -137,7 +137,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         results.shared_limits = study::diagnosis::limit_tables(&results, &known);
         results
             .findings
-            .extend(study::diagnosis::beyond_limits(&results, &known));
+            .extend(study::diagnosis::detect_cache_hits(&results, &known));
     }
     if let Some(confirmed) = &confirmed {
         results.findings.extend(confirmed.findings());
@@ -209,8 +209,8 @@ pub(super) fn load_preset(name: &str, file: Option<&String>) -> Result<Document,
         )));
     }
     let preset = presets::find(name).map_err(|complaint| {
-        let place = Place::on_command_line(format!("--preset {name}"));
-        Faults::from(vec![complaint.at(place)])
+        let location = Location::on_command_line(format!("--preset {name}"));
+        Faults::from(vec![complaint.at(location)])
     })?;
     Ok(preset.document())
 }
@@ -335,13 +335,13 @@ pub(super) fn apply_options(
                 job.targets.clear();
             }
             for value in values {
-                let place = || {
-                    Place::on_command_line(match option.value {
+                let location = || {
+                    Location::on_command_line(match option.value {
                         "" => format!("--{}", option.name),
                         _ => format!("--{} {value}", option.name),
                     })
                 };
-                if let Err(complaint) = native::apply(job, option.name, value, place)
+                if let Err(complaint) = native::apply(job, option.name, value, location)
                     && !complaints.contains(&complaint)
                 {
                     complaints.push(complaint);
@@ -413,20 +413,22 @@ fn describe(plan: &Plan, decisions: &[TargetDecision], silenced: &[String]) -> S
     lines.join("\n") + "\n"
 }
 
-fn describe_action(action: &Action) -> String {
+fn describe_action(action: &PrepareAction) -> String {
     match action {
-        Action::UseAsItIs => "used unchanged".into(),
-        Action::Reuse { size } => format!("holds {size} of random data from an earlier run, reused"),
-        Action::Create { size, own: true } => format!("created with {size} of random data, removed at the end"),
-        Action::Create { size, own: false } => format!("created with {size} of random data"),
-        Action::CreateDirectory => "created as a directory".into(),
-        Action::CreateTree { directories, files } => {
+        PrepareAction::UseUnchanged => "used unchanged".into(),
+        PrepareAction::Reuse { size } => format!("reused: {size} of random data from an earlier run"),
+        PrepareAction::Create { size, temporary: true } => {
+            format!("created with {size} of random data, removed at the end")
+        }
+        PrepareAction::Create { size, temporary: false } => format!("created with {size} of random data"),
+        PrepareAction::CreateDirectory => "created as a directory".into(),
+        PrepareAction::CreateTree { directories, files } => {
             format!(
                 "a tree of {files} files in {} directories, removed at the end",
                 directories + 1
             )
         }
-        Action::Extend { from, to } => format!("extended from {from} to {to}"),
-        Action::Rewrite { size } => format!("truncated and rewritten with {size}"),
+        PrepareAction::Extend { from, to } => format!("extended from {from} to {to}"),
+        PrepareAction::Rewrite { size } => format!("truncated and rewritten with {size}"),
     }
 }

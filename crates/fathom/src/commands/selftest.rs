@@ -68,12 +68,12 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
 
 fn parse_length(text: &str) -> Result<Nanos, Faults> {
     let mut job = JobSpec::default();
-    let place = || dialects::Place {
+    let location = || dialects::Location {
         file: "command line".into(),
         line: 0,
         text: format!("--time {text}"),
     };
-    native::apply(&mut job, "time", text, place).map_err(|complaint| Faults::from(vec![complaint]))?;
+    native::apply(&mut job, "time", text, location).map_err(|complaint| Faults::from(vec![complaint]))?;
     Ok(job.time.unwrap_or(Nanos::secs(1)))
 }
 

@@ -86,11 +86,11 @@ fn describe_permissions(one: &Listing) -> (String, Vec<String>) {
     match &one.write {
         WriteAccess::Yes => (format!("{read} and written"), Vec::new()),
         WriteAccess::IfNamed(refusal) => (
-            format!("{read}; written only with --allow-destroy {}", one.path),
+            format!("{read}; writing needs --allow-destroy {}", one.path),
             refusal.reasons.iter().map(ToString::to_string).collect(),
         ),
         WriteAccess::No(refusal) => (
-            format!("{read}; must not be written"),
+            format!("{read}; writing is refused"),
             refusal.reasons.iter().map(ToString::to_string).collect(),
         ),
     }

@@ -338,7 +338,7 @@ fn format_table(test: &TestTrend) -> String {
         "  {:>7}  {:<16}  {:>10}  {:>10}  {:>10}\n",
         "entry", "started", "IOPS", "mean", "p99"
     );
-    let cell = |figure: Figure, value: Option<f64>| value.map_or("-".into(), |value| figure.words(value));
+    let cell = |figure: Figure, value: Option<f64>| value.map_or("-".into(), |value| figure.format_value(value));
     for run in &test.runs {
         let changed = test
             .figures

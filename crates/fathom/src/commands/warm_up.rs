@@ -7,7 +7,7 @@ use ::run::targets::guard::Permissions;
 use analysis::lint::Warmed;
 use archive::{DocumentStore, WarmMarker, WarmRange};
 use clap::ValueHint;
-use dialects::Place;
+use dialects::Location;
 use dialects::native::{self, Document, JobSpec};
 use engine::Identity;
 use engine::probe::{self, System};
@@ -163,14 +163,14 @@ fn measure_progress(wanted: &WantedRange, results: &Results) -> (u64, u64) {
 }
 
 fn format_text(wanted: &WantedRange, read: u64, to: u64, took: Nanos, marker: Option<&WarmMarker>) -> String {
-    let way = if wanted.buffered {
+    let path = if wanted.buffered {
         "through the page cache"
     } else {
         "bypassing the page cache"
     };
     let rate = throughput(read as f64 / f64::from(1 << 20) / took.as_secs().max(1e-9));
     let mut text = format!(
-        "{}: {} read {way} in {}, {rate} MiB/s\n",
+        "{}: {} read {path} in {}, {rate} MiB/s\n",
         wanted.path,
         Bytes(read),
         duration(took)
@@ -210,8 +210,8 @@ fn read_wanted(session: &Session, args: &Args) -> Result<WantedRange, Faults> {
     let mut complaints = Vec::new();
     for (name, value) in settings {
         let Some(value) = value else { continue };
-        let place = || Place::on_command_line(format!("--{name} {value}"));
-        complaints.extend(native::apply(&mut job, name, value, place).err());
+        let location = || Location::on_command_line(format!("--{name} {value}"));
+        complaints.extend(native::apply(&mut job, name, value, location).err());
     }
     if !complaints.is_empty() {
         return Err(complaints.into());

@@ -96,7 +96,7 @@ fn append_results(found: &Results, path: &str, file: &mut File) -> Result<u8, Fa
         .flat_map(|job| &job.workers);
     let failures: Vec<String> = workers
         .filter_map(|worker| worker.failure.as_ref())
-        .map(|failure| format!("error: {}: {}", failure.at, failure.what))
+        .map(|failure| format!("error: {}: {}", failure.location, failure.what))
         .collect();
     print_stderr(&failures);
     let failed = !failures.is_empty() || found.interrupted || !is_recorded;

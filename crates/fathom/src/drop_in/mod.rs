@@ -180,10 +180,14 @@ fn can_save_result() -> bool {
 /// A sentence about the output that cannot be written.
 fn check_outputs(outputs: &[(&str, &Path)], inputs: &[PathBuf], plan: &Plan) -> Result<(), String> {
     let result = std::env::var_os("FATHOM_RESULT").map(PathBuf::from);
-    let of_jobs = plan.jobs().flat_map(|(_, job)| [&job.trace, &job.operation_log]);
+    let job_files = plan.jobs().flat_map(|(_, job)| [&job.trace, &job.operation_log]);
     let all = outputs.iter().copied();
     let all = all.chain(result.iter().map(|path| ("FATHOM_RESULT", &**path)));
-    let all = all.chain(of_jobs.flatten().map(|path| ("the log of operations", Path::new(path))));
+    let all = all.chain(
+        job_files
+            .flatten()
+            .map(|path| ("the log of operations", Path::new(path))),
+    );
     let streams = plan.jobs().flat_map(|(_, job)| &job.workers);
     let replays = streams
         .flat_map(|worker| &worker.streams)

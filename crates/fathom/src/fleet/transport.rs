@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use engine::sys::signals::with_stop_signals;
+use engine::sys::signals::with_stop_signals_unblocked;
 use run::hosts::{Duplex, HandshakeError, Role, StreamComm};
 
 use super::acceptor::Acceptor;
@@ -124,7 +124,7 @@ fn spawn_agent(host: &str) -> Result<(HostProcess, Duplex), Faults> {
         command.stderr(Stdio::piped());
     }
     command.stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut child = with_stop_signals(|| command.spawn()).map_err(|error| {
+    let mut child = with_stop_signals_unblocked(|| command.spawn()).map_err(|error| {
         let what = format!("cannot start `{}`: {error}", command.get_program().to_string_lossy());
         host_fault(host, what, START_HELP)
     })?;

@@ -113,7 +113,7 @@ fn assess(explanation: &Explanation) -> Lead {
             .trim_start()
             .to_owned(),
         advice: vec![format!(
-            "judge it by your own limits instead of these: `fathom report {file} --require {limits}`"
+            "replace the limits by your own: `fathom report {file} --require {limits}`"
         )],
     }
 }

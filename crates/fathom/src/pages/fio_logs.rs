@@ -105,7 +105,7 @@ pub fn page(title: &str, logs: &[LogFile], others: &[String]) -> Page {
         let length = last.saturating_sub(origin.unwrap_or(0));
         format!(
             "lines over {}",
-            report::numbers::duration_words(model::Nanos::millis(length))
+            report::numbers::duration_with_unit(model::Nanos::millis(length))
         )
     }));
     about.extend(
@@ -452,9 +452,9 @@ fn tiles(files: &[&LogFile], origin: u64) -> Vec<Tile> {
     let sum = |kind: LogKind, name: &str, words: &dyn Fn(f64) -> String| {
         // Without a log of the rate, the lines of single operations in another log are counted.
         let kinds = [kind, LogKind::Latency, LogKind::Completion];
-        let of_kind = |kind: LogKind| files.iter().filter(move |one| one.name.kind == kind);
-        let source = kinds.into_iter().find(|kind| of_kind(*kind).next().is_some())?;
-        let logs: Vec<&Log> = of_kind(source).map(|one| &one.log).collect();
+        let files_of_kind = |kind: LogKind| files.iter().filter(move |one| one.name.kind == kind);
+        let source = kinds.into_iter().find(|kind| files_of_kind(*kind).next().is_some())?;
+        let logs: Vec<&Log> = files_of_kind(source).map(|one| &one.log).collect();
         let ends: Vec<(u64, u64)> = logs.iter().filter_map(|log| log.times_ms).collect();
         let (start, end) = (ends.iter().map(|at| at.0).max()?, ends.iter().map(|at| at.1).min()?);
         let length = ends.iter().map(|at| at.1 - at.0).max()?;

@@ -158,7 +158,7 @@ pub fn verdict(promised: &str, verdict: &Verdict, length: Option<TestLength>) ->
         headline: deciding,
         clauses: clauses(verdict),
         notes: {
-            let shared = verdict.words().shared;
+            let shared = verdict.describe().shared;
             let shared = shared.iter().map(|shared| report::diagnosis::sentence(shared));
             shared.chain(reasons).chain(notes).collect()
         },
@@ -255,7 +255,7 @@ fn tone(outcome: Outcome) -> Tone {
 
 /// Describes the clauses of a verdict, each with figures, reason and advice.
 fn clauses(verdict: &Verdict) -> Vec<page::Clause> {
-    let words = verdict.words().clauses;
+    let words = verdict.describe().clauses;
     let each = verdict.clauses.iter().zip(words);
     each.map(|(one, (reason, action))| page::Clause {
         promised: one.clause.to_string(),

@@ -8,7 +8,7 @@ use analysis::compare::{self, Change, Difference, Fact, Figure, Judgement, Ranke
 use model::shell_word;
 use report::html::chart::{Across, Axis, Chart, Form, Mark, Series, Tone, time_unit};
 use report::html::page::{self, Block, Download, Lead, Page, Section, Table, Verdict};
-use report::html::run::{Head, name_of_repetition, repeat_command, with_options};
+use report::html::run::{Head, add_options, name_of_repetition, repeat_command};
 use serde::Serialize;
 
 pub use ab::ab;
@@ -132,7 +132,7 @@ fn effects(id: String, from: &str, name: &str, to: &[Change], margin: f64) -> Ch
     series.high = to.iter().map(|change| change.high.map(percent)).collect();
     series.words = to
         .iter()
-        .map(|change| format!("{}: {}", change.words(), change.word.word()))
+        .map(|change| format!("{}: {}", change.describe(), change.word.word()))
         .collect();
     Chart {
         id,
@@ -159,9 +159,9 @@ pub fn changes_table(from: &str, to: &str, changes: &[Change]) -> Table {
     let row = |change: &Change| {
         vec![
             change.figure.name(),
-            change.figure.words(change.from),
-            change.figure.words(change.to),
-            change.words(),
+            change.figure.format_value(change.from),
+            change.figure.format_value(change.to),
+            change.describe(),
             change.word.word().to_owned(),
         ]
     };
@@ -200,10 +200,10 @@ pub fn ranking_table(files: &[String], ranking: &[RankedResult]) -> Table {
     let with_interval = |one: &RankedResult| {
         let decisive = &one.figures[0];
         let ends = decisive.interval.map(|(low, high)| {
-            let words = [low, high].map(|end| decisive.figure.words(end));
+            let words = [low, high].map(|end| decisive.figure.format_value(end));
             format!(" ({} to {})", words[0], words[1])
         });
-        decisive.figure.words(decisive.value) + &ends.unwrap_or_default()
+        decisive.figure.format_value(decisive.value) + &ends.unwrap_or_default()
     };
     let mut figures: Vec<Figure> = Vec::new();
     for shown in ranking.iter().flat_map(|one| &one.figures) {
@@ -214,11 +214,11 @@ pub fn ranking_table(files: &[String], ranking: &[RankedResult]) -> Table {
     let row = |(place, one): (usize, &RankedResult)| {
         let others = figures.iter().skip(1).map(|figure| {
             let found = one.figures.iter().find(|shown| shown.figure == *figure);
-            found.map_or("-".to_owned(), |shown| figure.words(shown.value))
+            found.map_or("-".to_owned(), |shown| figure.format_value(shown.value))
         });
         let (change, word) = match &one.to_best {
             None => (name_first(ranking).to_owned(), String::new()),
-            Some(change) => (change.words(), change.word.word().to_owned()),
+            Some(change) => (change.describe(), change.word.word().to_owned()),
         };
         std::iter::once(format!("{}. {}", place + 1, files[one.index]))
             .chain([with_interval(one)])
@@ -264,10 +264,10 @@ fn intervals(prefix: &str, files: &[String], ranking: &[RankedResult], margin: f
     (series.low, series.high) = (ends(|interval| interval.0), ends(|interval| interval.1));
     series.words = decisive()
         .map(|(one, shown)| {
-            let to_best = one.to_best.as_ref().map(Change::words);
+            let to_best = one.to_best.as_ref().map(Change::describe);
             format!(
                 "{}, {}",
-                shown.figure.words(shown.value),
+                shown.figure.format_value(shown.value),
                 to_best.unwrap_or_else(|| name_first(ranking).into())
             )
         })
@@ -460,7 +460,7 @@ fn judge(files: &[String], job: &Sides<'_>) -> Verdict {
         (
             "ONE IS BEST",
             page::Tone::Good,
-            format!("{best} is better than all others, by more than {WITHIN_RUNS}."),
+            format!("{best} is better than all others; the differences exceed {WITHIN_RUNS}."),
         )
     } else if all(Judgement::Same) {
         (
@@ -623,7 +623,7 @@ fn commands(files: &[String], heads: &[Head]) -> Option<Section> {
     let with_command = files.iter().zip(heads).filter(|(_, head)| !head.arguments.is_empty());
     let code = with_command.map(|(file, head)| Block::Code {
         title: file.clone(),
-        text: with_options(&head.arguments, &[]),
+        text: add_options(&head.arguments, &[]),
         notes: Vec::new(),
     });
     let blocks: Vec<Block> = code.collect();

@@ -153,7 +153,7 @@ fn clause(one: &JudgedWorkload<'_>) -> Clause {
     let sentence = match &one.verdict {
         None => "Nothing was measured, so there is nothing to judge.".into(),
         Some(verdict) => {
-            let words = verdict.words();
+            let words = verdict.describe();
             let clauses = verdict.clauses.iter().zip(&words.clauses);
             let clauses = clauses.filter(|(one, _)| one.outcome == verdict.outcome);
             let reasons = clauses.map(|(_, (reason, action))| super::format_reason(reason, action.as_deref()));
@@ -209,7 +209,7 @@ fn advise_next_step(study: &Study, workloads: &[JudgedWorkload<'_>], overall: Ou
     options.retain(|(name, _)| name == "--time");
     let sentence = match overall {
         Outcome::Pass => KEEP_AND_REPEAT,
-        Outcome::Fail => "Remove the limits of the failing workloads, and repeat.",
+        Outcome::Fail => "Fix the bottleneck of each failing workload, and repeat.",
         Outcome::Inconclusive | Outcome::Consistent => "Follow the advice above, and repeat.",
     };
     (!arguments.is_empty()).then(|| Lead {

@@ -519,7 +519,7 @@ fn latencies(number: usize, curve: &Curve, report: &Report, of: &str) -> Chart {
         series.push(limited);
         marks.push(Mark {
             across: Across::Y,
-            at: limit.most_ns.0 as f64 / ns,
+            at: limit.max_ns.0 as f64 / ns,
             to: None,
             words: format!("limit {limit}"),
             tone: Tone::Limit,

@@ -214,7 +214,7 @@ fn judge(figures: &[Trend]) -> Verdict {
                 Some(format!(
                     "{} {}",
                     trend.name,
-                    trend.figure.words(trend.levels.last()?.median)
+                    trend.figure.format_value(trend.levels.last()?.median)
                 ))
             });
             (
@@ -228,7 +228,7 @@ fn judge(figures: &[Trend]) -> Verdict {
         Some((trend, change)) => {
             let each = changed.iter().filter_map(|trend| {
                 let last = trend.changes.last()?;
-                let [from, to] = [last.from, last.to].map(|value| trend.figure.words(value));
+                let [from, to] = [last.from, last.to].map(|value| trend.figure.format_value(value));
                 let percent = 100.0 * (last.ratio - 1.0);
                 let since = match last.after == change.after {
                     true => String::new(),

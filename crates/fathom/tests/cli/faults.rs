@@ -214,7 +214,7 @@ fn sizes_that_do_not_fit_are_explained() {
         3,
         &[
             "1000 bytes",
-            "does not fit",
+            "cannot use direct I/O on",
             file,
             "multiples of 512",
             "a block size that is a multiple of",

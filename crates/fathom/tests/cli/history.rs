@@ -407,12 +407,12 @@ fn a_missing_permission_to_write_is_reported() {
         testbed::skip("another user cannot run programs from the directory for temporary files");
         return;
     }
-    as_nobody(&["run", "job.toml", "-q"]).expect(0, &["reads: ", "cannot be written to", "check the owner of"]);
+    as_nobody(&["run", "job.toml", "-q"]).expect(0, &["reads: ", "cannot write to the history", "check the owner of"]);
     as_nobody(&["history"]).expect(0, &["tried"]);
-    as_nobody(&["history", "label", "1", "mine"]).expect(5, &["cannot be written to", "check the owner of"]);
+    as_nobody(&["history", "label", "1", "mine"]).expect(5, &["cannot write to the history", "check the owner of"]);
     fs::set_permissions(workspace.path("h.sqlite"), fs::Permissions::from_mode(0o600)).unwrap();
-    as_nobody(&["run", "job.toml", "-q"]).expect(0, &["reads: ", "cannot be opened", "check the owner of"]);
-    as_nobody(&["history"]).expect(5, &["cannot be opened"]);
+    as_nobody(&["run", "job.toml", "-q"]).expect(0, &["reads: ", "cannot open the history", "check the owner of"]);
+    as_nobody(&["history"]).expect(5, &["cannot open the history"]);
     assert_eq!(workspace.entries().len(), 1);
 }
 

@@ -10,7 +10,9 @@ use std::time::{Duration, Instant};
 use testbed::{Directory, FaultFs, LoopDevice, LoopFs, LoopOptions, TmpFs, need};
 
 use crate::calling::{self, PROGRAM, Ran, end, text};
-use crate::diskspd::support::{NOT_MEASURED, Place, RUN_FAILED, THREADS_FAILED, check_failed, diskspd_lines, words};
+use crate::diskspd::support::{
+    NOT_MEASURED, RUN_FAILED, Sandbox, THREADS_FAILED, check_failed, diskspd_lines, split_words,
+};
 
 const MIB: u64 = 1 << 20;
 const EIO: i32 = 5;
@@ -24,8 +26,8 @@ fn interrupt(child: &Child) {
 }
 
 /// Runs a line and presses Ctrl-C after a while.
-fn run_interrupted(place: &Place, line: &str, after: Duration) -> Ran {
-    let child = place.start(line);
+fn run_interrupted(sandbox: &Sandbox, line: &str, after: Duration) -> Ran {
+    let child = sandbox.start(line);
     std::thread::sleep(after);
     interrupt(&child);
     let pressed = Instant::now();
@@ -50,27 +52,27 @@ fn test_time(out: &str, label: &str) -> f64 {
 
 #[test]
 fn ctrl_c_ends_the_run_with_a_report() {
-    let place = Place::new();
-    place.file("f", 1 << 20);
+    let sandbox = Sandbox::new();
+    sandbox.file("f", 1 << 20);
     let second = Duration::from_secs(1);
-    let ran = run_interrupted(&place, "-d60 -W0 -r -b4k -L f", second);
+    let ran = run_interrupted(&sandbox, "-d60 -W0 -r -b4k -L f", second);
     assert!(ran.out.starts_with(&format!("{CTRL_C}\nCommand Line: ")), "{}", ran.out);
     let measured = test_time(&ran.out, "actual test time");
     assert!((0.3..5.0).contains(&measured), "{measured}");
     ran.expect(0, &["\nTotal latency distribution:\n"]);
 
-    let ran = run_interrupted(&place, "-Rxml -d60 -W0 -r -b4k f", second);
+    let ran = run_interrupted(&sandbox, "-Rxml -d60 -W0 -r -b4k f", second);
     assert!(ran.out.starts_with(&format!("{CTRL_C}<Results>\n")), "{}", ran.out);
     assert!(ran.out.contains("<IOCount>") && ran.out.ends_with("\n</Results>"));
 
     // Nothing was measured yet.
-    let ran = run_interrupted(&place, "-d60 -W60 f", second);
+    let ran = run_interrupted(&sandbox, "-d60 -W60 f", second);
     assert!(
         ran.out.starts_with(CTRL_C) && ran.out.ends_with(&format!("***\n{NOT_MEASURED}")),
         "{}",
         ran.out
     );
-    let ran = run_interrupted(&place, "-Rxml -d60 -W60 f", second);
+    let ran = run_interrupted(&sandbox, "-Rxml -d60 -W60 f", second);
     let error = format!(
         "  <TimeSpan>\n    <Error>{}</Error>\n  </TimeSpan>\n</Results>",
         NOT_MEASURED.trim_end()
@@ -78,7 +80,7 @@ fn ctrl_c_ends_the_run_with_a_report() {
     assert!(ran.out.ends_with(&error), "{}", ran.out);
 
     // The measured window was complete.
-    let ran = run_interrupted(&place, "-d1 -W0 -C60 f", 2 * second);
+    let ran = run_interrupted(&sandbox, "-d1 -W0 -C60 f", 2 * second);
     assert!(ran.out.starts_with(CTRL_C), "{}", ran.out);
     assert!(
         (0.9..1.9).contains(&test_time(&ran.out, "actual test time")),
@@ -89,10 +91,12 @@ fn ctrl_c_ends_the_run_with_a_report() {
 
 #[test]
 fn ctrl_c_during_the_creation_of_a_file_leaves_no_file() {
-    let Some(place) = need(Place::on_disk()) else { return };
-    let child = place.start("-c8G -d60 big.dat");
+    let Some(sandbox) = need(Sandbox::on_disk()) else {
+        return;
+    };
+    let child = sandbox.start("-c8G -d60 big.dat");
     let began = Instant::now();
-    while place.names().is_empty() && began.elapsed() < Duration::from_secs(10) {
+    while sandbox.names().is_empty() && began.elapsed() < Duration::from_secs(10) {
         std::thread::sleep(Duration::from_millis(5));
     }
     interrupt(&child);
@@ -102,11 +106,11 @@ fn ctrl_c_during_the_creation_of_a_file_leaves_no_file() {
         ran.out.starts_with(CTRL_C) && ran.out.ends_with(NOT_MEASURED),
         "{ran:#?}"
     );
-    assert_eq!(place.names(), Vec::<String>::new());
+    assert_eq!(sandbox.names(), Vec::<String>::new());
 }
 
 /// Writes a profile of time spans, each with its warm-up and duration.
-fn write_profile(place: &Place, spans: &[(u32, u32)]) {
+fn write_profile(sandbox: &Sandbox, spans: &[(u32, u32)]) {
     let span = |(warm_up, duration): &(u32, u32)| {
         format!(
             "<TimeSpan><Duration>{duration}</Duration><Warmup>{warm_up}</Warmup><Targets><Target><Path>f</Path></Target>\
@@ -115,15 +119,15 @@ fn write_profile(place: &Place, spans: &[(u32, u32)]) {
     };
     let spans: String = spans.iter().map(span).collect();
     let text = format!("<Profile><TimeSpans>{spans}</TimeSpans></Profile>");
-    fs::write(place.path().join("spans.xml"), text).unwrap();
+    fs::write(sandbox.path().join("spans.xml"), text).unwrap();
 }
 
 #[test]
 fn later_time_spans_are_interrupted_too() {
-    let place = Place::new();
-    place.file("f", 1 << 20);
-    write_profile(&place, &[(0, 1), (0, 60), (1, 60)]);
-    let ran = run_interrupted(&place, "-Xspans.xml", Duration::from_secs(2));
+    let sandbox = Sandbox::new();
+    sandbox.file("f", 1 << 20);
+    write_profile(&sandbox, &[(0, 1), (0, 60), (1, 60)]);
+    let ran = run_interrupted(&sandbox, "-Xspans.xml", Duration::from_secs(2));
     let third = format!(
         "\nResults for timespan 3:\n{}\n{NOT_MEASURED}\n\nTotals:\n",
         "*".repeat(79)
@@ -143,10 +147,10 @@ fn time_spans_after_a_failure_are_reported() {
     let Some(faulty) = need(FaultFs::of_size(16 * MIB)) else {
         return;
     };
-    let place = Place::new();
-    place.file("f", 1 << 20);
-    write_profile(&place, &[(0, 1); 3]);
-    let profile = fs::read_to_string(place.path().join("spans.xml")).unwrap();
+    let sandbox = Sandbox::new();
+    sandbox.file("f", 1 << 20);
+    write_profile(&sandbox, &[(0, 1); 3]);
+    let profile = fs::read_to_string(sandbox.path().join("spans.xml")).unwrap();
     let check_spans = |expected: [bool; 3], out: &str| {
         let parts: Vec<&str> = out.split("\nResults for timespan ").skip(1).collect();
         let measured: Vec<bool> = parts.iter().map(|part| !part.contains(NOT_MEASURED)).collect();
@@ -161,8 +165,8 @@ fn time_spans_after_a_failure_are_reported() {
     ]
     .concat();
     faulty.fail_reads(0..16 * MIB, EIO);
-    fs::write(place.path().join("spans.xml"), second).unwrap();
-    let ran = place.line("-Xspans.xml");
+    fs::write(sandbox.path().join("spans.xml"), second).unwrap();
+    let ran = sandbox.line("-Xspans.xml");
     assert_eq!(
         (ran.code, diskspd_lines(&ran.err).last()),
         (Some(1), Some(&RUN_FAILED)),
@@ -171,14 +175,14 @@ fn time_spans_after_a_failure_are_reported() {
     check_spans([true, false, false], &ran.out);
     // No time span can begin.
     fs::write(
-        place.path().join("spans.xml"),
+        sandbox.path().join("spans.xml"),
         profile.replace("<Path>f<", "<Path>missing<"),
     )
     .unwrap();
-    let ran = place.line("-Xspans.xml");
+    let ran = sandbox.line("-Xspans.xml");
     assert_eq!(ran.code, Some(1), "{ran:#?}");
     check_spans([false; 3], &ran.out);
-    let ran = place.line("-Xspans.xml -d0");
+    let ran = sandbox.line("-Xspans.xml -d0");
     assert_eq!(ran.code, Some(1), "{ran:#?}");
     check_spans([false; 3], &ran.out);
 }
@@ -188,9 +192,9 @@ fn a_second_ctrl_c_kills_the_run() {
     let Some(faulty) = need(FaultFs::of_size(16 * MIB)) else {
         return;
     };
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     faulty.hang();
-    let mut child = place.start(&format!("-d60 -W0 -b4k -Sh {}", text(faulty.file())));
+    let mut child = sandbox.start(&format!("-d60 -W0 -b4k -Sh {}", text(faulty.file())));
     std::thread::sleep(Duration::from_millis(700));
     interrupt(&child);
     std::thread::sleep(Duration::from_millis(700));
@@ -204,44 +208,50 @@ fn a_second_ctrl_c_kills_the_run() {
 
 #[test]
 fn targets_that_cannot_be_used_are_reported() {
-    let place = Place::new();
-    place.file("f", 1 << 20);
-    fs::write(place.path().join("empty"), "").unwrap();
-    fs::create_dir(place.path().join("folder")).unwrap();
+    let sandbox = Sandbox::new();
+    sandbox.file("f", 1 << 20);
+    fs::write(sandbox.path().join("empty"), "").unwrap();
+    fs::create_dir(sandbox.path().join("folder")).unwrap();
     let opening = |path: &str, code: i32| format!("Error opening file: {path} [{code}]");
-    let before = place.names();
-    check_failed(&place, "-d60 missing", &[&opening("missing", 2), THREADS_FAILED]).expect(1, &["hint: ", "-c1G"]);
-    check_failed(&place, "-Rxml -d60 missing", &[&opening("missing", 2), THREADS_FAILED]);
-    check_failed(&place, "-d60 f missing", &[&opening("missing", 2), THREADS_FAILED]);
-    check_failed(&place, "-d60 folder", &[&opening("folder", 21), THREADS_FAILED]);
-    check_failed(&place, "-d60 /dev/null", &[&opening("/dev/null", 15), THREADS_FAILED]);
-    check_failed(&place, "-d60 #1", &[&opening("#1", 2), THREADS_FAILED]).expect(1, &["hint: ", "/dev/"]);
-    check_failed(&place, "-d60 d:", &[&opening("d:", 2), THREADS_FAILED]).expect(1, &["hint: ", "/dev/"]);
+    let before = sandbox.names();
+    check_failed(&sandbox, "-d60 missing", &[&opening("missing", 2), THREADS_FAILED]).expect(1, &["hint: ", "-c1G"]);
     check_failed(
-        &place,
+        &sandbox,
+        "-Rxml -d60 missing",
+        &[&opening("missing", 2), THREADS_FAILED],
+    );
+    check_failed(&sandbox, "-d60 f missing", &[&opening("missing", 2), THREADS_FAILED]);
+    check_failed(&sandbox, "-d60 folder", &[&opening("folder", 21), THREADS_FAILED]);
+    check_failed(&sandbox, "-d60 /dev/null", &[&opening("/dev/null", 15), THREADS_FAILED]);
+    check_failed(&sandbox, "-d60 #1", &[&opening("#1", 2), THREADS_FAILED]).expect(1, &["hint: ", "/dev/"]);
+    check_failed(&sandbox, "-d60 d:", &[&opening("d:", 2), THREADS_FAILED]).expect(1, &["hint: ", "/dev/"]);
+    check_failed(
+        &sandbox,
         "-d60 empty",
         &["ERROR: target size could not be determined", THREADS_FAILED],
     );
     let creating = "Could not create the file (error code: 2)";
-    check_failed(&place, "-d60 -c1M no/such/file", &[creating]).expect(1, &["hint: ", "directory"]);
+    check_failed(&sandbox, "-d60 -c1M no/such/file", &[creating]).expect(1, &["hint: ", "directory"]);
     check_failed(
-        &place,
+        &sandbox,
         "-d60 -c1M folder",
         &["Could not create the file (error code: 21)"],
     );
     let small = "The file is too small. File: 'f' relative thread 2: file size: 1048576, base offset: 0, thread stride: 524288, \
                  block size: 65536";
-    check_failed(&place, "-d60 -t3 -T512K f", &[small, THREADS_FAILED]);
-    assert_eq!(place.names(), before, "no file was created");
-    assert_eq!(fs::read(place.path().join("f")).unwrap().len(), 1 << 20);
+    check_failed(&sandbox, "-d60 -t3 -T512K f", &[small, THREADS_FAILED]);
+    assert_eq!(sandbox.names(), before, "no file was created");
+    assert_eq!(fs::read(sandbox.path().join("f")).unwrap().len(), 1 << 20);
 }
 
 #[test]
 fn invalid_values_are_refused() {
-    let Some(place) = need(Place::on_disk()) else { return };
-    place.file("f", 1 << 20);
+    let Some(sandbox) = need(Sandbox::on_disk()) else {
+        return;
+    };
+    sandbox.file("f", 1 << 20);
     let refused = |line: &str, message: &str| {
-        let ran = place.line(line);
+        let ran = sandbox.line(line);
         assert_eq!(
             (ran.code, diskspd_lines(&ran.err)[0], ran.out.as_str()),
             (Some(3), message, ""),
@@ -260,27 +270,27 @@ fn invalid_values_are_refused() {
     );
     refused("-b4294967295 f", "ERROR: invalid block size passed to -b");
     let read = "t[0] error during read error code: 22)";
-    check_failed(&place, "-d60 -b1000 -Sh f", &[read, THREADS_FAILED]).expect(1, &["hint: ", "multiple of"]);
+    check_failed(&sandbox, "-d60 -b1000 -Sh f", &[read, THREADS_FAILED]).expect(1, &["hint: ", "multiple of"]);
     let write = "t[0] error during write error code: 22)";
-    check_failed(&place, "-d60 -b1000 -w100 -Su f", &[write, THREADS_FAILED]);
+    check_failed(&sandbox, "-d60 -b1000 -w100 -Su f", &[write, THREADS_FAILED]);
     check_failed(
-        &place,
+        &sandbox,
         "-d0 f",
         &["ERROR: a measured duration of 0 seconds (-d0) measures nothing"],
     );
     check_failed(
-        &place,
+        &sandbox,
         "-b0 f",
         &["ERROR: a block size of 0 bytes (-b0) transfers nothing"],
     );
     // If huge pages are available, the run succeeds.
-    if place.line("-d1 -W0 -l f").code != Some(0) {
+    if sandbox.line("-d1 -W0 -l f").code != Some(0) {
         let message = "ERROR: Could not allocate a buffer for target 'f'. Error code: 0xc";
-        check_failed(&place, "-d60 -l f", &[message, THREADS_FAILED]).expect(1, &["hint: ", "huge pages"]);
+        check_failed(&sandbox, "-d60 -l f", &[message, THREADS_FAILED]).expect(1, &["hint: ", "huge pages"]);
     }
     let local = "Failed to disable local caching (error 95). NOTE: only supported on remote filesystems with Windows 8 or newer.";
-    check_failed(&place, "-d60 -Sr f", &[local, THREADS_FAILED]);
-    let ran = check_failed(&place, "-d60 -w100 -Z1M,nothing f", &[THREADS_FAILED]);
+    check_failed(&sandbox, "-d60 -Sr f", &[local, THREADS_FAILED]);
+    let ran = check_failed(&sandbox, "-d60 -w100 -Z1M,nothing f", &[THREADS_FAILED]);
     assert!(
         ran.out
             .starts_with("\n\nERROR: Unable to open entropy file 'nothing'\n\n"),
@@ -291,14 +301,14 @@ fn invalid_values_are_refused() {
 
 #[test]
 fn a_maximum_offset_beyond_the_file_is_reported() {
-    let place = Place::new();
-    place.file("f", 1 << 20);
+    let sandbox = Sandbox::new();
+    sandbox.file("f", 1 << 20);
     for line in ["-d1 -W0 -f2M f", "-d1 -W0 -B512K:1536K f"] {
-        let ran = place.line(line);
+        let ran = sandbox.line(line);
         let warning = "WARNING: file size 1048576 is less than MaxFileSize 2097152\n";
         assert_eq!((ran.code, ran.err.as_str()), (Some(0), warning), "{line}");
     }
-    let ran = place.line("-d1 -W0 -f1M f");
+    let ran = sandbox.line("-d1 -W0 -f1M f");
     assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""));
 }
 
@@ -313,7 +323,7 @@ fn a_missing_permission_to_open_is_reported() {
     fs::set_permissions(&secret, fs::Permissions::from_mode(0o600)).unwrap();
     let as_nobody = |line: &str| {
         let mut command = Command::new(&program);
-        command.args(words(line)).current_dir("/").uid(65534).gid(65534);
+        command.args(split_words(line)).current_dir("/").uid(65534).gid(65534);
         calling::finish(&mut command)
     };
     if as_nobody("-?").code != Some(0) {
@@ -342,13 +352,13 @@ fn a_full_disk_fails_the_run() {
     let Some(small) = need(TmpFs::of_size(16 * MIB)) else {
         return;
     };
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let path = small.path().join("f");
     let file = text(&path);
     // Reported before anything is written, as if the length of the file were set first.
     let full = "Error setting end of file (error code: 28)";
-    check_failed(&place, &format!("-d60 -c64M {file}"), &[full]).expect(1, &["hint: "]);
-    check_failed(&place, &format!("-Rxml -d60 -c64M {file}"), &[full]);
+    check_failed(&sandbox, &format!("-d60 -c64M {file}"), &[full]).expect(1, &["hint: "]);
+    check_failed(&sandbox, &format!("-Rxml -d60 -c64M {file}"), &[full]);
     assert_eq!(
         calling::names(small.path()),
         Vec::<String>::new(),
@@ -357,7 +367,11 @@ fn a_full_disk_fails_the_run() {
     // A sparse file that is larger than the file system.
     fs::File::create(&path).unwrap().set_len(64 * MIB).unwrap();
     let write = "t[0] error during write error code: 28)";
-    check_failed(&place, &format!("-d60 -W0 -w100 -o1 {file}"), &[write, THREADS_FAILED]);
+    check_failed(
+        &sandbox,
+        &format!("-d60 -W0 -w100 -o1 {file}"),
+        &[write, THREADS_FAILED],
+    );
 }
 
 /// Native runs keep some space free for others, but DiskSpd mode does not.
@@ -367,7 +381,7 @@ fn a_file_may_fill_the_disk_almost_completely() {
         return;
     };
     let path = small.path().join("f");
-    let ran = Place::new().line(&format!("-d1 -W0 -c15M {}", text(&path)));
+    let ran = Sandbox::new().line(&format!("-d1 -W0 -c15M {}", text(&path)));
     assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""));
 }
 
@@ -376,24 +390,24 @@ fn errors_of_a_file_system_end_the_run_at_once() {
     let Some(faulty) = need(FaultFs::of_size(16 * MIB)) else {
         return;
     };
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let file = text(faulty.file());
     faulty.fail_reads(8 * MIB..8 * MIB + 4096, EIO);
     let read = "t[0] error during read error code: 5)";
-    let ran = check_failed(&place, &format!("-d60 -W0 -b4K -o1 {file}"), &[read, THREADS_FAILED]);
+    let ran = check_failed(&sandbox, &format!("-d60 -W0 -b4K -o1 {file}"), &[read, THREADS_FAILED]);
     ran.expect(1, &["hint: ", "dmesg"]);
     check_failed(
-        &place,
+        &sandbox,
         &format!("-d60 -W60 -b4K -o1 -L -D {file}"),
         &[read, THREADS_FAILED],
     );
     check_failed(
-        &place,
+        &sandbox,
         &format!("-Rxml -d60 -W0 -b4K -o1 {file}"),
         &[read, THREADS_FAILED],
     );
     // Any of the requests may fail first.
-    let ran = place.line(&format!("-d60 -W0 -b4K -r -o4 -t2 {file}"));
+    let ran = sandbox.line(&format!("-d60 -W0 -b4K -r -o4 -t2 {file}"));
     let lines = diskspd_lines(&ran.err);
     assert_eq!(ran.code, Some(1), "{ran:#?}");
     assert!(
@@ -403,7 +417,7 @@ fn errors_of_a_file_system_end_the_run_at_once() {
     assert_eq!(lines[lines.len() - 2..], [THREADS_FAILED, RUN_FAILED]);
     let routine = "Thread 0 failed executing an I/O operation (error code: 5)";
     check_failed(
-        &place,
+        &sandbox,
         &format!("-d60 -W0 -b4K -o4 -x {file}"),
         &[routine, THREADS_FAILED],
     );
@@ -411,7 +425,7 @@ fn errors_of_a_file_system_end_the_run_at_once() {
     faulty.fail_writes(0..16 * MIB, EIO);
     let write = "t[0] error during write error code: 5)";
     check_failed(
-        &place,
+        &sandbox,
         &format!("-d60 -W0 -w100 -b4K -o1 -Sh {file}"),
         &[write, THREADS_FAILED],
     );
@@ -422,10 +436,10 @@ fn errors_of_a_device_end_the_run_and_are_in_the_saved_result() {
     let Some((folder, device)) = calling::device_that_ends() else {
         return;
     };
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let line = format!("-d60 -W0 -b64K -o1 {}", text(device.path()));
     let ran = check_failed(
-        &place,
+        &sandbox,
         &line,
         &["t[0] error during read error code: 5)", THREADS_FAILED],
     );
@@ -438,7 +452,7 @@ fn errors_of_a_device_end_the_run_and_are_in_the_saved_result() {
         "{hints:#?}"
     );
     let saved = folder.path().join("saved");
-    let ran = calling::finish(place.command(&words(&line)).env("FATHOM_RESULT", &saved));
+    let ran = calling::finish(sandbox.command(&split_words(&line)).env("FATHOM_RESULT", &saved));
     assert_eq!(ran.code, Some(1));
     // 8 MiB in blocks of 64 KiB precede the error. The report has no figures, like DiskSpd's.
     let results = archive::load(&saved).unwrap();
@@ -451,10 +465,10 @@ fn devices_in_use_are_refused_and_blank_ones_are_not() {
     let Some(mounted) = need(LoopFs::ext4(32 * MIB)) else {
         return;
     };
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let device = text(mounted.device().path());
     for line in [format!("-w100 -d60 {device}"), format!("-w1 -c1M -d60 {device}")] {
-        let ran = place.line(&line);
+        let ran = sandbox.line(&line);
         assert_eq!(ran.code, Some(1), "{ran:#?}");
         let lines: Vec<&str> = ran.err.lines().collect();
         assert_eq!((lines.len(), lines[1]), (2, RUN_FAILED), "{lines:?}");
@@ -465,15 +479,15 @@ fn devices_in_use_are_refused_and_blank_ones_are_not() {
     }
     // FATHOM_ALLOW_DESTROY does not help.
     let line = format!("-w100 -d60 {device}");
-    let ran = calling::finish(place.command(&words(&line)).env("FATHOM_ALLOW_DESTROY", device));
+    let ran = calling::finish(sandbox.command(&split_words(&line)).env("FATHOM_ALLOW_DESTROY", device));
     ran.expect(1, &["is mounted at"]);
     // Reading is allowed.
-    place.line(&format!("-d1 -W0 {device}")).expect(0, &[]);
+    sandbox.line(&format!("-d1 -W0 {device}")).expect(0, &[]);
 
     let Some(blank) = need(LoopDevice::of_size(16 * MIB, LoopOptions::default())) else {
         return;
     };
-    let ran = place.line(&format!("-w100 -d1 -W0 -Sh -b64K -o4 {}", text(blank.path())));
+    let ran = sandbox.line(&format!("-w100 -d1 -W0 -Sh -b64K -o4 {}", text(blank.path())));
     assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{ran:#?}");
     assert!(
         ran.out.contains(&format!("{} (16MiB)", text(blank.path()))),
@@ -489,19 +503,23 @@ fn devices_in_use_are_refused_and_blank_ones_are_not() {
         return testbed::skip("mkfs.ext4 is not installed");
     }
     let line = format!("-w100 -d1 -W0 -Sh -b64K {}", text(blank.path()));
-    let ran = place.line(&line);
+    let ran = sandbox.line(&line);
     assert_eq!((ran.code, ran.err.lines().count()), (Some(1), 2), "{ran:#?}");
     ran.expect(1, &["ext4", "FATHOM_ALLOW_DESTROY"]);
-    let ran = calling::finish(place.command(&words(&line)).env("FATHOM_ALLOW_DESTROY", blank.path()));
+    let ran = calling::finish(
+        sandbox
+            .command(&split_words(&line))
+            .env("FATHOM_ALLOW_DESTROY", blank.path()),
+    );
     assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{ran:#?}");
 }
 
 #[test]
 fn results_and_notes_are_written_on_request() {
-    let place = Place::new();
-    place.file("f", 1 << 20);
-    let (saved, line) = (place.path().join("saved"), "-d1 -W0 -r -b4K -ft f");
-    let mut command = place.command(&words(line));
+    let sandbox = Sandbox::new();
+    sandbox.file("f", 1 << 20);
+    let (saved, line) = (sandbox.path().join("saved"), "-d1 -W0 -r -b4K -ft f");
+    let mut command = sandbox.command(&split_words(line));
     let ran = calling::finish(command.env("FATHOM_RESULT", &saved).env("FATHOM_NOTES", "1"));
     assert_eq!(ran.code, Some(0));
     assert!(ran.err.contains("note: -ft has no effect"), "{}", ran.err);
@@ -509,7 +527,7 @@ fn results_and_notes_are_written_on_request() {
     let results = archive::load(&saved).unwrap();
     assert_eq!(
         results.plan.origin.arguments[1..],
-        words(line).iter().map(ToString::to_string).collect::<Vec<_>>()
+        split_words(line).iter().map(ToString::to_string).collect::<Vec<_>>()
     );
     let operations = results.steps[0].jobs[0].total().operations;
     assert!(
@@ -517,33 +535,33 @@ fn results_and_notes_are_written_on_request() {
         "{operations} in {}",
         ran.out
     );
-    assert_eq!(place.names(), ["f", "saved"]);
+    assert_eq!(sandbox.names(), ["f", "saved"]);
     // Without the variables, there is neither a result nor a note.
     fs::remove_file(&saved).unwrap();
-    let ran = place.line(line);
+    let ran = sandbox.line(line);
     assert_eq!(
-        (ran.code, ran.err.as_str(), place.names()),
+        (ran.code, ran.err.as_str(), sandbox.names()),
         (Some(0), "", vec!["f".to_owned()])
     );
     // The run fails if it cannot save a requested result.
-    let missing = place.path().join("no/such/place");
-    let ran = calling::finish(place.command(&words(line)).env("FATHOM_RESULT", &missing));
+    let missing = sandbox.path().join("no/such/place");
+    let ran = calling::finish(sandbox.command(&split_words(line)).env("FATHOM_RESULT", &missing));
     ran.expect(1, &["ERROR: FATHOM_RESULT: ", "No such file"]);
     assert!(
         !ran.out.contains("Total IO"),
         "it is reported before anything is measured"
     );
-    let ran = calling::finish(place.command(&words(line)).env("FATHOM_DISKSPD_TEXT", "2.1"));
+    let ran = calling::finish(sandbox.command(&split_words(line)).env("FATHOM_DISKSPD_TEXT", "2.1"));
     ran.expect(3, &["ERROR: invalid value `2.1` of FATHOM_DISKSPD_TEXT"]);
 }
 
 #[test]
 fn a_report_that_cannot_be_written_is_a_failure() {
-    let place = Place::new();
-    place.file("f", 1 << 20);
+    let sandbox = Sandbox::new();
+    sandbox.file("f", 1 << 20);
     let full = fs::File::options().write(true).open("/dev/full").unwrap();
-    let child = place
-        .command(&words("-d1 -W0 f"))
+    let child = sandbox
+        .command(&split_words("-d1 -W0 f"))
         .stdout(full)
         .stderr(Stdio::piped())
         .spawn()
@@ -556,8 +574,8 @@ fn unique_event(name: &str) -> String {
     format!("Global\\fathom-{}-{name}", std::process::id())
 }
 
-fn set_event(place: &Place, event: &str) {
-    let ran = place.line(&format!("-ye{event}"));
+fn set_event(sandbox: &Sandbox, event: &str) {
+    let ran = sandbox.line(&format!("-ye{event}"));
     let expected = format!("Succesfully set event: '{event}'\nNow exiting...\n");
     assert_eq!(
         (ran.code, ran.out.as_str(), ran.err.as_str()),
@@ -568,7 +586,7 @@ fn set_event(place: &Place, event: &str) {
 #[test]
 fn a_missing_event_cannot_be_set() {
     let event = unique_event("missing");
-    let ran = Place::new().line(&format!("-ye{event} -d1 f"));
+    let ran = Sandbox::new().line(&format!("-ye{event} -d1 f"));
     assert_eq!(
         (ran.code, ran.err),
         (Some(1), format!("Error opening event '{event}'\n"))
@@ -578,16 +596,16 @@ fn a_missing_event_cannot_be_set() {
 
 #[test]
 fn a_run_waits_for_an_event_and_stops_at_another() {
-    let place = Place::new();
-    place.file("f", 1 << 20);
+    let sandbox = Sandbox::new();
+    sandbox.file("f", 1 << 20);
     let (go, stop) = (unique_event("go"), unique_event("stop"));
-    let mut child = place.start(&format!("-yr{go} -yp{stop} -d60 -W0 f"));
+    let mut child = sandbox.start(&format!("-yr{go} -yp{stop} -d60 -W0 f"));
     std::thread::sleep(Duration::from_millis(1200));
     assert!(child.try_wait().unwrap().is_none(), "it waits");
-    set_event(&place, &go);
+    set_event(&sandbox, &go);
     std::thread::sleep(Duration::from_millis(1000));
     assert!(child.try_wait().unwrap().is_none(), "it runs");
-    set_event(&place, &stop);
+    set_event(&sandbox, &stop);
     let stopped = Instant::now();
     let ran = end(child);
     assert!(stopped.elapsed() < Duration::from_secs(5));
@@ -598,21 +616,21 @@ fn a_run_waits_for_an_event_and_stops_at_another() {
     let measured = test_time(&ran.out, "actual test time");
     assert!((0.3..3.0).contains(&measured), "{measured}");
     // The events ended with the process.
-    let gone = place.line(&format!("-ye{go}"));
+    let gone = sandbox.line(&format!("-ye{go}"));
     assert_eq!(gone.err, format!("Error opening event '{go}'\n"));
 }
 
 /// The second run measures while the first does; the third begins after that.
 #[test]
 fn runs_follow_the_phases_of_another() {
-    let place = Place::new();
-    place.file("f", 1 << 20);
+    let sandbox = Sandbox::new();
+    sandbox.file("f", 1 << 20);
     let (start, finish) = (unique_event("start"), unique_event("finish"));
-    let third = place.start(&format!("-yr{finish} -d1 -W0 f"));
-    let second = place.start(&format!("-yr{start} -d60 -W0 -yp{finish} f"));
+    let third = sandbox.start(&format!("-yr{finish} -d1 -W0 f"));
+    let second = sandbox.start(&format!("-yr{start} -d60 -W0 -yp{finish} f"));
     std::thread::sleep(Duration::from_millis(700));
     let began = Instant::now();
-    let first = place.start(&format!("-ys{start} -yf{finish} -d2 -W1 -C1 f"));
+    let first = sandbox.start(&format!("-ys{start} -yf{finish} -d2 -W1 -C1 f"));
     // The second run measures for as long as the first.
     let ran = end(second);
     assert!(began.elapsed() > Duration::from_millis(2900), "{:?}", began.elapsed());
@@ -625,19 +643,19 @@ fn runs_follow_the_phases_of_another() {
 /// Windows keeps an event as long as any process has it open.
 #[test]
 fn an_event_outlives_its_creator_while_others_wait() {
-    let place = Place::new();
-    place.file("f", 1 << 20);
+    let sandbox = Sandbox::new();
+    sandbox.file("f", 1 << 20);
     let go = unique_event("handed-on");
-    let creator = place.start(&format!("-yr{go} -d60 -W0 f"));
+    let creator = sandbox.start(&format!("-yr{go} -d60 -W0 f"));
     std::thread::sleep(Duration::from_millis(700));
-    let waiting = place.start(&format!("-yr{go} -d1 -W0 f"));
+    let waiting = sandbox.start(&format!("-yr{go} -d1 -W0 f"));
     std::thread::sleep(Duration::from_millis(700));
     interrupt(&creator);
     end(creator).expect(0, &[]);
-    set_event(&place, &go);
+    set_event(&sandbox, &go);
     end(waiting).expect(0, &["actual test time:\t1."]);
     assert_eq!(
-        place.line(&format!("-ye{go}")).err,
+        sandbox.line(&format!("-ye{go}")).err,
         format!("Error opening event '{go}'\n")
     );
 }
@@ -645,19 +663,19 @@ fn an_event_outlives_its_creator_while_others_wait() {
 /// An event ends with the last process that has it open, even a killed one.
 #[test]
 fn a_killed_run_leaves_no_event_behind() {
-    let place = Place::new();
-    place.file("f", 1 << 20);
+    let sandbox = Sandbox::new();
+    sandbox.file("f", 1 << 20);
     let go = unique_event("killed");
-    let mut child = place.start(&format!("-yr{go} -d60 -W0 f"));
+    let mut child = sandbox.start(&format!("-yr{go} -d60 -W0 f"));
     std::thread::sleep(Duration::from_millis(700));
-    set_event(&place, &go);
+    set_event(&sandbox, &go);
     child.kill().unwrap();
     child.wait().unwrap();
     assert_eq!(
-        place.line(&format!("-ye{go}")).err,
+        sandbox.line(&format!("-ye{go}")).err,
         format!("Error opening event '{go}'\n")
     );
-    let mut again = place.start(&format!("-yr{go} -d60 -W60 f"));
+    let mut again = sandbox.start(&format!("-yr{go} -d60 -W60 f"));
     std::thread::sleep(Duration::from_millis(700));
     assert!(again.try_wait().unwrap().is_none());
     interrupt(&again);
@@ -668,13 +686,13 @@ fn a_killed_run_leaves_no_event_behind() {
 
 #[test]
 fn only_the_targets_are_created() {
-    let place = Place::new();
-    let ran = place.line("-c1M -d1 -W0 -w50 -r -b4K a.dat b.dat");
+    let sandbox = Sandbox::new();
+    let ran = sandbox.line("-c1M -d1 -W0 -w50 -r -b4K a.dat b.dat");
     assert_eq!(
-        (ran.code, place.names()),
+        (ran.code, sandbox.names()),
         (Some(0), vec!["a.dat".to_owned(), "b.dat".to_owned()])
     );
-    let size = |name: &str| fs::metadata(place.path().join(name)).unwrap().len();
+    let size = |name: &str| fs::metadata(sandbox.path().join(name)).unwrap().len();
     assert_eq!((size("a.dat"), size("b.dat")), (MIB, MIB));
-    assert!(Path::new(&place.path()).is_dir());
+    assert!(Path::new(&sandbox.path()).is_dir());
 }

@@ -4,9 +4,9 @@
 
 use crate::diskspd::masks::number_hidden;
 use crate::diskspd::support::{
-    DATA, Place, THREADS_FAILED, assert_same_lines, check_failed, diskspd_lines, read, words,
+    DATA, Sandbox, THREADS_FAILED, assert_same_lines, check_failed, diskspd_lines, read, split_words,
 };
-use crate::place;
+use crate::sandbox;
 
 /// Masks measured values, and collapses blanks as in the published page. Rows of processors become
 /// one row, because their number depends on the machine.
@@ -29,8 +29,8 @@ fn normalize(report: &str) -> Vec<String> {
 #[test]
 fn the_old_report_matches_the_published_one() {
     let line = "-c32M -b64K -d2 -W1 -t8 -o8 -h -r -w20 -L test_001.dat";
-    let place = Place::new();
-    let ran = place::finish(place.command(&words(line)).env("FATHOM_DISKSPD_TEXT", "2.0"));
+    let sandbox = Sandbox::new();
+    let ran = sandbox::finish(sandbox.command(&split_words(line)).env("FATHOM_DISKSPD_TEXT", "2.0"));
     ran.expect(0, &["\nproc count:\t\t", "\n\ntotal:\n  %-ile |"]);
     let published = read(format!("{DATA}/legacy/report.txt").as_ref());
     assert_same_lines("the old report", &normalize(&published), &normalize(&ran.out));
@@ -43,21 +43,21 @@ fn the_old_report_matches_the_published_one() {
 /// Without a request for notes, standard error has only DiskSpd's lines.
 #[test]
 fn stderr_has_notes_and_hints_only_on_request() {
-    let place = Place::new();
-    place.file("f", 1 << 20);
-    let missing = place.line("-d60 missing");
+    let sandbox = Sandbox::new();
+    sandbox.file("f", 1 << 20);
+    let missing = sandbox.line("-d60 missing");
     assert_eq!(diskspd_lines(&missing.err), missing.err.lines().collect::<Vec<_>>());
-    let refused = place.line("-b 4K -x -help f");
+    let refused = sandbox.line("-b 4K -x -help f");
     assert_eq!(diskspd_lines(&refused.err), refused.err.lines().collect::<Vec<_>>());
-    assert_eq!(place.line("-d1 -W0 -O4 -ft f").err, "");
-    assert!(place.noted("-d1 -W0 -O4 f").err.starts_with("note: "));
-    assert!(place.noted("-d60 missing").err.contains("\nhint: "));
+    assert_eq!(sandbox.line("-d1 -W0 -O4 -ft f").err, "");
+    assert!(sandbox.noted("-d1 -W0 -O4 f").err.starts_with("note: "));
+    assert!(sandbox.noted("-d60 missing").err.contains("\nhint: "));
 }
 
 /// They are refused before files are created, with the message that scripts look for.
 #[test]
 fn too_many_operations_in_flight_are_refused_at_once() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let code = if cfg!(windows) { "0x8" } else { "0xc" };
     let message = format!("ERROR: Could not allocate a buffer for target 'f'. Error code: {code}");
     for line in [
@@ -68,17 +68,17 @@ fn too_many_operations_in_flight_are_refused_at_once() {
         "-c1M -d60 -o1000 -b4G f",
     ] {
         let line = line.replace("4G", "4294967294");
-        check_failed(&place, &line, &[&message, THREADS_FAILED]).expect(1, &["hint: "]);
-        assert_eq!(place.names(), Vec::<String>::new(), "{line}");
+        check_failed(&sandbox, &line, &[&message, THREADS_FAILED]).expect(1, &["hint: "]);
+        assert_eq!(sandbox.names(), Vec::<String>::new(), "{line}");
     }
 }
 
 #[test]
 fn the_switches_of_2_3_work_on_request() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let run = |version: &str, line: &str| {
-        let mut command = place.command(&words(line));
-        place::finish(command.env("FATHOM_DISKSPD_VERSION", version))
+        let mut command = sandbox.command(&split_words(line));
+        sandbox::finish(command.env("FATHOM_DISKSPD_VERSION", version))
     };
     let line = "-c1M -r -d1 -W0 -b4K -o8 -t2 -oc4 -acp f";
     for separation in ["-bsn", "-bsp", "-bs64K"] {

@@ -11,7 +11,7 @@ use model::{Bytes, Nanos};
 use run::RunContext;
 use run::targets::guard::Permissions;
 
-use crate::diskspd::support::{Place, arguments, cases, name, read};
+use crate::diskspd::support::{Sandbox, arguments, cases, name, read};
 
 /// Number of recorded operations per thread.
 const OPERATIONS: usize = 64;
@@ -139,12 +139,12 @@ fn with_null_targets(mut plan: Plan, sizes: &[(String, u64)]) -> Plan {
 }
 
 /// Creates the targets as files of the recorded sizes, with data.
-fn with_files(mut plan: Plan, sizes: &[(String, u64)], place: &Place) -> Plan {
+fn with_files(mut plan: Plan, sizes: &[(String, u64)], sandbox: &Sandbox) -> Plan {
     for (name, size) in sizes {
-        place.file(name, *size as usize);
+        sandbox.file(name, *size as usize);
     }
     for target in &mut plan.targets {
-        target.path = place.path().join(&target.path).to_str().unwrap().to_owned();
+        target.path = sandbox.path().join(&target.path).to_str().unwrap().to_owned();
     }
     plan
 }
@@ -158,8 +158,8 @@ fn operations_match_the_recording() {
     let cases = cases("offsets");
     assert_eq!(cases.len(), 21);
     for case in cases.iter().filter(|case| name(case) != POOL) {
-        let place = Place::new();
-        let log = place.path().join("log.csv");
+        let sandbox = Sandbox::new();
+        let log = sandbox.path().join("log.csv");
         let (sizes, recorded) = read_recording(case);
         let plan = plan_for(case);
         assert_eq!(
@@ -171,7 +171,7 @@ fn operations_match_the_recording() {
 
         let depths = plan.steps[0].jobs[0].workers.iter().flat_map(|worker| &worker.streams);
         let is_serial = depths.map(|stream| stream.depth).max() == Some(1);
-        let (mut found, mut recorded) = (execute(with_files(plan, &sizes, &place), &log), recorded);
+        let (mut found, mut recorded) = (execute(with_files(plan, &sizes, &sandbox), &log), recorded);
         if !is_serial {
             // The order of completion varies, but not the set of operations.
             found
@@ -188,11 +188,11 @@ fn operations_match_the_recording() {
 #[test]
 fn requests_of_a_pool_use_their_own_targets() {
     let case = cases("offsets").into_iter().find(|case| name(case) == POOL).unwrap();
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let (sizes, recorded) = read_recording(&case);
     let found = execute(
         with_null_targets(plan_for(&case), &sizes),
-        &place.path().join("log.csv"),
+        &sandbox.path().join("log.csv"),
     );
     assert_eq!(found.len(), 1);
     for (number, (found, recorded)) in found[0].iter().zip(&recorded[0]).enumerate() {

@@ -2,7 +2,7 @@
 
 use roxmltree::{Document, Node};
 
-use crate::diskspd::support::Place;
+use crate::diskspd::support::Sandbox;
 
 /// All nodes at a path of element names: `a/b/c`.
 fn nodes_at<'a>(from: Node<'a, 'a>, path: &str) -> Vec<Node<'a, 'a>> {
@@ -46,9 +46,9 @@ const ROUNDING_MS: f64 = 0.000_501;
 
 #[test]
 fn figures_of_a_real_xml_result_are_consistent() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let line = "-Rxml -c16M -b4K -r -w30 -t2 -o4 -Sh -d2 -W0 -L -D500 one.dat two.dat";
-    let ran = place.line(line);
+    let ran = sandbox.line(line);
     ran.expect(0, &[]);
     assert_eq!(ran.err, "");
     // DiskSpd's script looks only at the first line.
@@ -216,13 +216,13 @@ fn latencies_of_a_closed_loop_fill_the_test_time() {
     ) else {
         return;
     };
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let slow = [&one, &two].map(|file| {
         file.delay_every(1, Duration::from_millis(20));
         text(file.file())
     });
     let line = format!("-Rxml -b4K -r -w30 -t2 -o4 -Sh -d2 -W0 -L {} {}", slow[0], slow[1]);
-    let ran = place.line(&line);
+    let ran = sandbox.line(&line);
     ran.expect(0, &[]);
     let document = Document::parse(&ran.out).unwrap();
     let span = nodes_at(document.root_element(), "TimeSpan")[0];

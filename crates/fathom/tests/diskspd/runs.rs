@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::calling::Ran;
 use crate::diskspd::masks;
-use crate::diskspd::support::{DATA, Place, arguments, assert_same_lines, diskspd_lines, name, read};
+use crate::diskspd::support::{DATA, Sandbox, arguments, assert_same_lines, diskspd_lines, name, read};
 
 /// Size of the existing target. It is not a multiple of any block size.
 const EXIST: usize = 10_498_105;
@@ -18,17 +18,17 @@ struct Case {
 
 impl Case {
     fn run(&self) -> Ran {
-        let place = Place::new();
-        place.file("exist.dat", EXIST);
+        let sandbox = Sandbox::new();
+        sandbox.file("exist.dat", EXIST);
         for entry in std::fs::read_dir(&self.folder).unwrap().flatten() {
             let name = entry.file_name().into_string().unwrap();
             if name.ends_with(".xml") && name != "result.xml" {
-                std::fs::copy(entry.path(), place.path().join(name)).unwrap();
+                std::fs::copy(entry.path(), sandbox.path().join(name)).unwrap();
             }
         }
         let format = self.is_xml.then(|| "-Rxml".to_owned());
         let typed: Vec<String> = format.into_iter().chain(arguments(&self.folder)).collect();
-        place.run(&typed)
+        sandbox.run(&typed)
     }
 
     fn label(&self) -> String {

@@ -1,8 +1,8 @@
 //! Command lines from public documents. Only sizes, times and paths are changed.
 
 use crate::calling::Ran;
-use crate::diskspd::support::{Place, diskspd_lines};
-use crate::place;
+use crate::diskspd::support::{Sandbox, diskspd_lines};
+use crate::sandbox;
 
 /// Unchanged command lines with Windows paths, and the paths that hints suggest.
 #[cfg(target_os = "linux")]
@@ -26,21 +26,21 @@ const FOR_WINDOWS: [(&str, &str); 3] = [
 fn windows_paths_are_refused_with_a_suggestion() {
     use std::time::{Duration, Instant};
 
-    use crate::diskspd::support::words;
+    use crate::diskspd::support::split_words;
 
     for (line, suggested) in FOR_WINDOWS {
-        let place = Place::new();
+        let sandbox = Sandbox::new();
         let began = Instant::now();
-        let ran = place.noted(line);
+        let ran = sandbox.noted(line);
         ran.expect(1, &["The test was interrupted before the measurements began."]);
-        let paths = words(line).into_iter().filter(|word| word.contains('\\'));
+        let paths = split_words(line).into_iter().filter(|word| word.contains('\\'));
         let mut expected: Vec<String> = paths.map(|path| format!("Error opening file: {path} [2]")).collect();
         expected.push("There has been an error during threads execution".into());
         expected.push("Error generating I/O requests".into());
         assert_eq!(diskspd_lines(&ran.err), expected, "{line}");
         let hints: Vec<&str> = ran.err.lines().filter(|line| line.starts_with("hint: ")).collect();
         assert!(hints[0].contains(suggested), "{hints:?}");
-        assert_eq!(place.names(), Vec::<String>::new(), "{line}");
+        assert_eq!(sandbox.names(), Vec::<String>::new(), "{line}");
         assert!(began.elapsed() < Duration::from_secs(5));
     }
 }
@@ -48,25 +48,25 @@ fn windows_paths_are_refused_with_a_suggestion() {
 /// Without a blank before it, the path becomes a value of `-L`.
 #[test]
 fn a_path_attached_to_a_switch_is_a_missing_target() {
-    let place = Place::new();
-    let ran = place.noted(r"-t4 -o32 -b4k -r4k -w0 -Sh -D -L:\ClusterStorage\test01\targetfile\IO.dat");
+    let sandbox = Sandbox::new();
+    let ran = sandbox.noted(r"-t4 -o32 -b4k -r4k -w0 -Sh -D -L:\ClusterStorage\test01\targetfile\IO.dat");
     ran.expect(3, &[r"hint: `-L` takes no value"]);
     assert_eq!(
         diskspd_lines(&ran.err),
         ["ERROR: need to provide at least one filename"]
     );
-    assert_eq!((ran.out.as_str(), place.names()), ("", Vec::new()));
+    assert_eq!((ran.out.as_str(), sandbox.names()), ("", Vec::new()));
 }
 
 /// Runs a line and checks that exactly these files exist afterwards.
 fn check(line: &str, files: &[&str]) -> Option<Ran> {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     if !line.contains("-c") && !line.contains("–c") {
-        files.iter().for_each(|name| _ = place.file(name, 8 << 20));
+        files.iter().for_each(|name| _ = sandbox.file(name, 8 << 20));
     }
-    let ran = place.line(line);
+    let ran = sandbox.line(line);
     assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{line}: {ran:#?}");
-    assert_eq!(place.names(), files, "{line}");
+    assert_eq!(sandbox.names(), files, "{line}");
     let echo = format!("\nCommand Line: diskspd.exe {line}\n\nInput parameters:\n");
     assert!(ran.out.starts_with(&echo), "{}", ran.out);
     Some(ran)
@@ -152,8 +152,8 @@ fn run_with_notes(line: &str, files: &[&str]) -> Option<Ran> {
     use crate::calling;
 
     let memory = testbed::need(testbed::TmpFs::of_size(64 << 20))?;
-    let place = Place::new();
-    let mut command = place.command_in(memory.path(), &place::words(line));
+    let sandbox = Sandbox::new();
+    let mut command = sandbox.command_in(memory.path(), &sandbox::split_words(line));
     let ran = calling::finish(command.env("FATHOM_NOTES", "1"));
     if ran.code == Some(0) {
         assert_eq!(calling::names(memory.path()), files);
@@ -163,9 +163,9 @@ fn run_with_notes(line: &str, files: &[&str]) -> Option<Ran> {
 
 #[cfg(not(target_os = "linux"))]
 fn run_with_notes(line: &str, files: &[&str]) -> Option<Ran> {
-    let place = Place::new();
-    let ran = place::finish(place.command(&place::words(line)).env("FATHOM_NOTES", "1"));
-    assert_eq!(place.names(), files, "{ran:#?}");
+    let sandbox = Sandbox::new();
+    let ran = sandbox::finish(sandbox.command(&sandbox::split_words(line)).env("FATHOM_NOTES", "1"));
+    assert_eq!(sandbox.names(), files, "{ran:#?}");
     Some(ran)
 }
 

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::calling::Ran;
-pub use crate::place::words;
-use crate::place::{self, Tool};
+pub use crate::sandbox::split_words;
+use crate::sandbox::{self, Tool};
 
 /// The line before [`RUN_FAILED`] if a thread failed.
 pub const THREADS_FAILED: &str = "There has been an error during threads execution";
@@ -27,7 +27,7 @@ impl Tool for Diskspd {
 }
 
 /// A folder to run in.
-pub type Place = place::Place<Diskspd>;
+pub type Sandbox = sandbox::Sandbox<Diskspd>;
 
 /// Lines of stderr, without those that fathom adds.
 pub fn diskspd_lines(stderr: &str) -> Vec<&str> {
@@ -82,9 +82,9 @@ pub fn assert_same_lines<A: AsRef<str>, B: AsRef<str>>(label: &str, expected: &[
 /// Runs a line that must fail soon, and checks its output. The exit code is 1, and the report on
 /// stdout has no figures.
 #[track_caller]
-pub fn check_failed(place: &Place, line: &str, expected: &[&str]) -> Ran {
+pub fn check_failed(sandbox: &Sandbox, line: &str, expected: &[&str]) -> Ran {
     let began = Instant::now();
-    let ran = place.noted(line);
+    let ran = sandbox.noted(line);
     assert!(
         began.elapsed() < Duration::from_secs(8),
         "{line}: it waited for the end of the test"

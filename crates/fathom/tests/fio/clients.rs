@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::fio::support::Place;
+use crate::fio::support::Sandbox;
 
 /// The client, in the tested version.
 const CLIENT: &str = "fio-plot==1.1.21";
@@ -19,14 +19,14 @@ fn client_programs() -> Option<PathBuf> {
 #[test]
 fn fio_plot_draws_charts_of_a_bench_fio_matrix() {
     let Some(programs) = client_programs() else { return };
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let call = |program: &str, arguments: &str| {
-        let path = format!("{}:{}", place.programs().display(), std::env::var("PATH").unwrap());
+        let path = format!("{}:{}", sandbox.programs().display(), std::env::var("PATH").unwrap());
         let output = Command::new(programs.join(program))
             .args(arguments.split_whitespace())
-            .current_dir(place.path())
+            .current_dir(sandbox.path())
             .env("PATH", path)
-            .env("MPLCONFIGDIR", place.path())
+            .env("MPLCONFIGDIR", sandbox.path())
             .output()
             .unwrap();
         let text = format!(
@@ -37,7 +37,7 @@ fn fio_plot_draws_charts_of_a_bench_fio_matrix() {
         assert!(output.status.success(), "{program} {arguments}\n{text}");
         text
     };
-    let folder = place.path().display().to_string();
+    let folder = sandbox.path().display().to_string();
     call(
         "bench-fio",
         &format!(
@@ -45,12 +45,12 @@ fn fio_plot_draws_charts_of_a_bench_fio_matrix() {
              -m randread randwrite --destructive --quiet"
         ),
     );
-    let name = place.path().file_name().unwrap().to_str().unwrap().to_owned();
+    let name = sandbox.path().file_name().unwrap().to_str().unwrap().to_owned();
     let results = format!("out/{name}/4k");
     for mode in ["randread", "randwrite"] {
         for depth in [1, 4] {
             for jobs in [1, 2] {
-                let report = place.path().join(format!("{results}/{mode}-{depth}-{jobs}.json"));
+                let report = sandbox.path().join(format!("{results}/{mode}-{depth}-{jobs}.json"));
                 let text = std::fs::read_to_string(&report).unwrap();
                 let report: serde_json::Value = serde_json::from_str(&text).unwrap();
                 let direction = if mode == "randread" { "read" } else { "write" };
@@ -74,7 +74,7 @@ fn fio_plot_draws_charts_of_a_bench_fio_matrix() {
             "fio-plot",
             &format!("-i {results} -T {title} {arguments} -o {chart}").replace(title, &title.replace(' ', "-")),
         );
-        let bytes = std::fs::read(place.path().join(&chart)).unwrap_or_default();
+        let bytes = std::fs::read(sandbox.path().join(&chart)).unwrap_or_default();
         assert!(
             bytes.starts_with(b"\x89PNG") && bytes.len() > 10_000,
             "{title}: {} bytes\n{message}",
@@ -92,11 +92,11 @@ fn tools_shipped_with_fio_read_our_files() {
     if testbed::need(available).is_none() {
         return;
     }
-    let place = Place::new();
-    let read = |name: &str| std::fs::read_to_string(place.path().join(name)).unwrap();
+    let sandbox = Sandbox::new();
+    let read = |name: &str| std::fs::read_to_string(sandbox.path().join(name)).unwrap();
     let call = |program: &str, arguments: &str| {
         let mut command = Command::new(program);
-        command.args(arguments.split_whitespace()).current_dir(place.path());
+        command.args(arguments.split_whitespace()).current_dir(sandbox.path());
         let output = command.output().unwrap();
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         assert!(
@@ -107,11 +107,11 @@ fn tools_shipped_with_fio_read_our_files() {
         text
     };
     let line = "--name=a --size=4m --rw=randread --bs=4k --numjobs=2 --runtime=2 --time_based --write_bw_log=w --log_avg_msec=200";
-    place
+    sandbox
         .line(&format!("{line} --output-format=json+ --output=report.json"))
         .expect(0, &[]);
 
-    std::fs::create_dir(place.path().join("plots")).unwrap();
+    std::fs::create_dir(sandbox.path().join("plots")).unwrap();
     call("fio2gnuplot", "-b -d plots/");
     let averages = read("plots/result.average");
     for (disk, log) in ["w_bw.1.log", "w_bw.2.log"].into_iter().enumerate() {
@@ -143,7 +143,7 @@ fn tools_shipped_with_fio_read_our_files() {
         assert_eq!(last, Some(operations), "{table}");
     }
 
-    place
+    sandbox
         .line("--name=v --filename=v --size=1m --rw=write --verify=crc32c --verify_state_save=1 --number_ios=100")
         .expect(0, &[]);
     let state = call("fio-verify-state", "local-v-0-verify.state");
@@ -154,14 +154,14 @@ fn tools_shipped_with_fio_read_our_files() {
         "{state}"
     );
 
-    let file = place.file("device", 1 << 20);
+    let file = sandbox.file("device", 1 << 20);
     call(
         "genfio",
         &format!("-d {} -r 1 -s -m randread,read -b 4k,64k -x made", file.display()),
     );
-    let made = place
+    let made = sandbox
         .names()
         .into_iter()
         .find(|name| name.starts_with("made") && name.ends_with(".fio"));
-    place.run(&["--parse-only", &made.unwrap()]).expect(0, &[]);
+    sandbox.run(&["--parse-only", &made.unwrap()]).expect(0, &[]);
 }

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use crate::fio::support::Place;
+use crate::fio::support::Sandbox;
 
 /// Paths of report keys that fio added after 3.33.
 const ADDED_KEYS: [&str; 3] = ["/jobs/job_start", "/jobs/latency_target_ns", "/jobs/latency_window_us"];
@@ -111,8 +111,8 @@ struct JobOutput {
     files: Vec<(String, u64)>,
 }
 
-fn run_job(place: &Place, program: &str, job: &str) -> JobOutput {
-    let folder = place.path().join("run");
+fn run_job(sandbox: &Sandbox, program: &str, job: &str) -> JobOutput {
+    let folder = sandbox.path().join("run");
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir(&folder).unwrap();
     let words = format!("--name=t --thread --output-format=json --write_lat_log=log --log_offset=1 {job}");
@@ -178,7 +178,7 @@ fn collect_keys(value: &Value, path: &str, found: &mut BTreeSet<String>) {
 #[test]
 #[expect(clippy::too_many_lines, reason = "one story, or one table")]
 fn operations_and_reports_match_debians_fio() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     if !Command::new("/usr/bin/fio")
         .arg("--version")
         .output()
@@ -186,11 +186,11 @@ fn operations_and_reports_match_debians_fio() {
     {
         return testbed::skip("fio is not installed");
     }
-    let program = place.program();
+    let program = sandbox.program();
     let mut failed = Vec::new();
     for (job, compared) in JOBS {
-        let theirs = run_job(&place, "/usr/bin/fio", job);
-        let ours = run_job(&place, program.to_str().unwrap(), job);
+        let theirs = run_job(&sandbox, "/usr/bin/fio", job);
+        let ours = run_job(&sandbox, program.to_str().unwrap(), job);
         let mut differ = |what: &str, theirs: String, ours: String| {
             if theirs != ours {
                 failed.push(format!("{job}: {what}\n  fio  {theirs:.300}\n  ours {ours:.300}"));

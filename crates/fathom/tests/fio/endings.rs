@@ -10,13 +10,13 @@ use serde_json::Value;
 use testbed::{Directory, FaultFs, LoopFs, TmpFs, need};
 
 use crate::calling::{self, PROGRAM, device_that_ends, end, split_words, text};
-use crate::fio::support::Place;
+use crate::fio::support::Sandbox;
 
 const MIB: u64 = 1 << 20;
 const EIO: i32 = 5;
 
-fn start(place: &Place, line: &str) -> Child {
-    let mut command = place.command(&line.split_whitespace().collect::<Vec<_>>());
+fn start(sandbox: &Sandbox, line: &str) -> Child {
+    let mut command = sandbox.command(&line.split_whitespace().collect::<Vec<_>>());
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
@@ -33,8 +33,8 @@ fn a_device_that_ends_too_early_fails_the_job() {
         return;
     };
     let path = text(device.path());
-    let place = Place::new();
-    let ran = place.line(&format!("--name=x --filename={path} --rw=read --bs=1m --direct=1"));
+    let sandbox = Sandbox::new();
+    let ran = sandbox.line(&format!("--name=x --filename={path} --rw=read --bs=1m --direct=1"));
     let error = format!("fio: io_u error on file {path}: Input/output error: read offset=8388608, buflen=1048576\n");
     let parts = [
         &error,
@@ -49,9 +49,9 @@ fn a_device_that_ends_too_early_fails_the_job() {
 /// A read of 1 MiB takes longer than a microsecond.
 #[test]
 fn a_latency_target_that_no_depth_meets_fails_the_job() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let load = "--name=x --filename=f --size=4m --rw=read --bs=1m --time_based --runtime=2 --latency_window=100ms";
-    let ran = place.line(&format!("{load} --latency_target=1"));
+    let ran = sandbox.line(&format!("{load} --latency_target=1"));
     let parts = [
         "exceeds specified max (1000 nsec)",
         "err=110/file:fathom:0, func=max latency exceeded, error=Connection timed out",
@@ -59,21 +59,21 @@ fn a_latency_target_that_no_depth_meets_fails_the_job() {
         "percentile=100.00%, depth=1",
     ];
     ran.expect(1, &parts);
-    let met = place.line(&format!("{load} --latency_target=10s"));
+    let met = sandbox.line(&format!("{load} --latency_target=10s"));
     met.expect(0, &["percentile=100.00%, depth=1"]);
-    let with_percentile = place.line(&format!("{load} --latency_target=1 --latency_percentile=90"));
+    let with_percentile = sandbox.line(&format!("{load} --latency_target=1 --latency_percentile=90"));
     with_percentile.expect(0, &["percentile=90.00%, depth=1"]);
 }
 
 /// Either the size of one file or the sum of all sizes is too large.
 #[test]
 fn sizes_beyond_any_file_are_refused() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     for (size, line) in [
         ("25%", "fio: filesize: the size exceeds the maximum file size"),
         ("8000p", "fio: filesize: all files together exceed 8 EiB"),
     ] {
-        let ran = place.line(&format!(
+        let ran = sandbox.line(&format!(
             "--name=x --directory=. --rw=write --nrfiles=4 --filesize={size}"
         ));
         ran.expect(1, &[line]);
@@ -86,10 +86,10 @@ fn ignored_errors_are_counted() {
         return;
     };
     faulty.fail_reads(4 * MIB..5 * MIB, EIO);
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let path = text(faulty.file());
     let line = format!("--name=x --filename={path} --rw=read --bs=64k --continue_on_error=read");
-    let ran = place.line(&line);
+    let ran = sandbox.line(&line);
     ran.expect(
         0,
         &[
@@ -105,7 +105,7 @@ fn a_full_disk_fails_the_job() {
     let Some(small) = need(TmpFs::of_size(16 * MIB)) else {
         return;
     };
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let file = small.path().join("f");
     for more in [
         "",
@@ -116,7 +116,7 @@ fn a_full_disk_fails_the_job() {
             "--name=x --filename={} --rw=write --bs=1m --size=64m {more}",
             text(&file)
         );
-        let ran = place.line(&line);
+        let ran = sandbox.line(&line);
         ran.expect(
             1,
             &[
@@ -135,9 +135,9 @@ fn fill_device_ends_without_an_error() {
     let Some(small) = need(TmpFs::of_size(16 * MIB)) else {
         return;
     };
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let file = text(&small.path().join("f")).to_owned();
-    let ran = place.line(&format!(
+    let ran = sandbox.line(&format!(
         "--name=x --filename={file} --rw=write --bs=1m --size=64m --fill_device=1"
     ));
     ran.expect(
@@ -153,7 +153,7 @@ fn fill_device_ends_without_an_error() {
     assert_eq!(ran.err.lines().count(), 1, "{}", ran.err);
     fs::remove_file(&file).unwrap();
     // A failed reservation is reported at once.
-    let ran = place.line(&format!(
+    let ran = sandbox.line(&format!(
         "--name=x --filename={file} --rw=write --bs=1m --size=64m --fallocate=keep"
     ));
     ran.expect(1, &["err=28", "cannot reserve space for"]);
@@ -166,12 +166,12 @@ fn a_file_that_cannot_be_laid_out_keeps_its_content() {
     let Some(small) = need(TmpFs::of_size(16 * MIB)) else {
         return;
     };
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let file = small.path().join("f");
     let content = vec![7; MIB as usize];
     fs::write(&file, &content).unwrap();
     for size in ["--size=64m", "--size=1m --offset=1t"] {
-        let ran = place.line(&format!(
+        let ran = sandbox.line(&format!(
             "--name=x --filename={} --rw=read --bs=64k {size}",
             text(&file)
         ));
@@ -183,7 +183,7 @@ fn a_file_that_cannot_be_laid_out_keeps_its_content() {
 /// The errors are those of fio 3.33.
 #[test]
 fn jobs_that_cannot_begin_report_the_errors_of_fio() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     for (options, error, line) in [
         (
             "--size=64k --readonly",
@@ -202,14 +202,14 @@ fn jobs_that_cannot_begin_report_the_errors_of_fio() {
         ),
         ("", 22, "x: you need to specify size=\n"),
     ] {
-        let ran = place.line(&format!(
+        let ran = sandbox.line(&format!(
             "--name=x --filename=f --rw=read --output-format=json {options}"
         ));
         ran.expect(1, &[line]);
         let report: Value = serde_json::from_str(&ran.out).unwrap();
         assert_eq!(report["jobs"][0]["error"], error, "{options}");
     }
-    place.line("--name=x --filename=f --rw=read --size=-1").expect(
+    sandbox.line("--name=x --filename=f --rw=read --size=-1").expect(
         1,
         &["fio: size too small, must not be less than minimum block size: -1 < 4096\n"],
     );
@@ -217,11 +217,11 @@ fn jobs_that_cannot_begin_report_the_errors_of_fio() {
 
 #[test]
 fn a_missing_directory_is_reported() {
-    let place = Place::new();
-    place
+    let sandbox = Sandbox::new();
+    sandbox
         .line("--name=x --directory=none --size=64k --rw=write")
         .expect(1, &["fio: none is not a directory\n", "hint: ", "mkdir -p none"]);
-    place
+    sandbox
         .line("--name=x --filename=none/f --rw=read")
         .expect(1, &["x: you need to specify size=\n", "hint: "]);
 }
@@ -251,15 +251,19 @@ fn a_missing_permission_to_open_is_reported() {
     // Only the job that becomes another user fails.
     let line = format!("--name=ours {name} --rw=read --name=theirs {name} --rw=read --uid=65534 --gid=65534");
     let both = split_words(&line);
-    let ran = Place::new().run(&both);
+    let ran = Sandbox::new().run(&both);
     ran.expect(1, &["err=13/", &opening, hint, "ours: (groupid=0, jobs=1): err= 0"]);
 }
 
 #[test]
 fn a_misspelt_option_is_reported_with_its_line() {
-    let place = Place::new();
-    fs::write(place.path().join("a.fio"), "[a]\nioengine=null\n\nsize=1m\niodepht=4\n").unwrap();
-    place.line("a.fio").expect(
+    let sandbox = Sandbox::new();
+    fs::write(
+        sandbox.path().join("a.fio"),
+        "[a]\nioengine=null\n\nsize=1m\niodepht=4\n",
+    )
+    .unwrap();
+    sandbox.line("a.fio").expect(
         1,
         &[
             "Bad option <iodepht=4>\n",
@@ -271,10 +275,10 @@ fn a_misspelt_option_is_reported_with_its_line() {
 
 #[test]
 fn ctrl_c_ends_the_run_with_a_report() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let line = "--name=x --ioengine=null --size=1g --time_based --runtime=60";
     let interrupted = |line: &str| {
-        let child = start(&place, line);
+        let child = start(&sandbox, line);
         std::thread::sleep(Duration::from_secs(1));
         interrupt(&child);
         end(child)
@@ -292,39 +296,39 @@ fn ctrl_c_ends_the_run_with_a_report() {
 
 #[test]
 fn a_killed_run_leaves_no_partial_report() {
-    let place = Place::new();
-    let out = place.path().join("out.json");
+    let sandbox = Sandbox::new();
+    let out = sandbox.path().join("out.json");
     let line = "--name=x --ioengine=null --size=1g --time_based --runtime=60 --output-format=json --output=out.json";
     for old in [None, Some("{\"old\": true}\n")] {
         if let Some(old) = old {
             fs::write(&out, old).unwrap();
         }
-        let mut child = start(&place, line);
+        let mut child = start(&sandbox, line);
         std::thread::sleep(Duration::from_millis(600));
         child.kill().unwrap();
         child.wait().unwrap();
         assert_eq!(fs::read_to_string(&out).ok().as_deref(), old);
-        let left: Vec<String> = calling::names(&place.path());
+        let left: Vec<String> = calling::names(&sandbox.path());
         assert_eq!(left, old.map(|_| "out.json".to_owned()).into_iter().collect::<Vec<_>>());
     }
-    place.line(&line.replace("60", "1")).expect(0, &[]);
+    sandbox.line(&line.replace("60", "1")).expect(0, &[]);
     let document: Value = serde_json::from_str(&fs::read_to_string(&out).unwrap()).unwrap();
     assert_eq!(document["jobs"][0]["error"], 0);
 }
 
 #[test]
 fn reports_can_be_written_to_pipes_and_open_files() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let line = "--name=x --ioengine=null --size=64k --output-format=json --output";
-    let ran = place.line(&format!("{line}=/dev/stdout"));
+    let ran = sandbox.line(&format!("{line}=/dev/stdout"));
     assert!(ran.code == Some(0) && ran.out.starts_with('{'), "{ran:#?}");
-    let made = Command::new("mkfifo").arg(place.path().join("pipe")).status();
+    let made = Command::new("mkfifo").arg(sandbox.path().join("pipe")).status();
     assert!(made.unwrap().success());
-    let child = start(&place, &format!("{line}=pipe"));
+    let child = start(&sandbox, &format!("{line}=pipe"));
     let read = fs::OpenOptions::new()
         .read(true)
         .custom_flags(0)
-        .open(place.path().join("pipe"));
+        .open(sandbox.path().join("pipe"));
     let text = std::io::read_to_string(read.unwrap()).unwrap();
     assert!(text.starts_with('{'), "{text}");
     end(child).expect(0, &[]);
@@ -333,12 +337,12 @@ fn reports_can_be_written_to_pipes_and_open_files() {
 /// Opening the pipe would wait for its other end, and ignore the first signal.
 #[test]
 fn a_pipe_as_a_target_is_refused_at_once() {
-    let place = Place::new();
-    let made = Command::new("mkfifo").arg(place.path().join("fifo")).status();
+    let sandbox = Sandbox::new();
+    let made = Command::new("mkfifo").arg(sandbox.path().join("fifo")).status();
     assert!(made.unwrap().success());
     for rw in ["read", "write"] {
         let begun = Instant::now();
-        let ran = place.line(&format!("--name=x --filename=fifo --rw={rw} --size=1m"));
+        let ran = sandbox.line(&format!("--name=x --filename=fifo --rw={rw} --size=1m"));
         ran.expect(1, &["fifo"]);
         assert!(begun.elapsed() < Duration::from_secs(10), "{rw}: {:?}", begun.elapsed());
     }
@@ -350,9 +354,9 @@ fn a_mounted_device_is_never_written_to() {
         return;
     };
     let device = text(mounted.device().path());
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     for more in ["", "--allow_mounted_write=1"] {
-        let ran = place.line(&format!("--name=x --filename={device} --rw=write --size=1m {more}"));
+        let ran = sandbox.line(&format!("--name=x --filename={device} --rw=write --size=1m {more}"));
         ran.expect(1, &["is mounted at", text(mounted.path())]);
         let message: Vec<&str> = ran.err.lines().collect();
         assert_eq!(message.len(), 1, "{ran:#?}");
@@ -365,7 +369,7 @@ fn a_mounted_device_is_never_written_to() {
 
 #[test]
 fn commands_of_a_job_need_permission() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let arguments = [
         "--name=x",
         "--ioengine=null",
@@ -373,13 +377,13 @@ fn commands_of_a_job_need_permission() {
         "--exec_prerun=echo before",
         "--exec_postrun=echo after; false",
     ];
-    let ran = place.run(&arguments);
+    let ran = sandbox.run(&arguments);
     ran.expect(1, &["exec_prerun", "FATHOM_ALLOW_EXEC=1"]);
     assert!(
         !ran.out.contains("x: (groupid=0") && ran.err.lines().count() == 1,
         "{ran:#?}"
     );
-    let ran = calling::finish(place.command(&arguments).env("FATHOM_ALLOW_EXEC", "1"));
+    let ran = calling::finish(sandbox.command(&arguments).env("FATHOM_ALLOW_EXEC", "1"));
     ran.expect(
         0,
         &[
@@ -388,7 +392,7 @@ fn commands_of_a_job_need_permission() {
             "x: (groupid=0, jobs=1): err= 0",
         ],
     );
-    let output = |when: &str| fs::read_to_string(place.path().join(format!("x.{when}.txt"))).unwrap();
+    let output = |when: &str| fs::read_to_string(sandbox.path().join(format!("x.{when}.txt"))).unwrap();
     assert_eq!(
         (output("prerun"), output("postrun")),
         ("before\n".into(), "after\n".into())
@@ -398,22 +402,22 @@ fn commands_of_a_job_need_permission() {
 /// They are refused before anything is done.
 #[test]
 fn flags_without_an_effect_are_refused() {
-    let place = Place::new();
-    let ran = place.line("--trigger-remote=x --name=a --size=64k --rw=write");
+    let sandbox = Sandbox::new();
+    let ran = sandbox.line("--trigger-remote=x --name=a --size=64k --rw=write");
     assert_eq!(ran.code, Some(1), "{ran:#?}");
     let refused = "fio: option trigger-remote is not supported by this program\n";
     assert_eq!(ran.err, refused, "{ran:#?}");
-    assert!(!place.path().join("a.0.0").exists());
+    assert!(!sandbox.path().join("a.0.0").exists());
 }
 
 /// A job whose command fails does nothing, but reports no error. The other jobs run.
 #[test]
 fn a_failing_command_cancels_only_its_job() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let words = "--ioengine=null --size=64k --output-format=json --name=first --name=second --stonewall \
                  --exec_prerun=false --exec_postrun=true --name=third --stonewall --exec_prerun=true";
     let arguments: Vec<&str> = words.split_whitespace().collect();
-    let ran = calling::finish(place.command(&arguments).env("FATHOM_ALLOW_EXEC", "1"));
+    let ran = calling::finish(sandbox.command(&arguments).env("FATHOM_ALLOW_EXEC", "1"));
     assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{ran:#?}");
     // Only normal output names the files with the output of the commands.
     let report: Value = serde_json::from_str(&ran.out).unwrap();
@@ -428,17 +432,17 @@ fn a_failing_command_cancels_only_its_job() {
         })
         .collect();
     assert_eq!(done, [(16, 0), (0, 0), (16, 0)]);
-    assert!(place.path().join("third.prerun.txt").exists());
-    assert!(!place.path().join("second.postrun.txt").exists());
+    assert!(sandbox.path().join("third.prerun.txt").exists());
+    assert!(!sandbox.path().join("second.postrun.txt").exists());
 }
 
 /// fio 3.33 lists it with zeros in all formats except the normal one.
 #[test]
 fn a_job_that_never_starts_is_listed_with_zeros() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let jobs = "--name=first --ioengine=null --size=64k --exitall --exit_what=all --name=second --stonewall --ioengine=null \
                 --size=64k";
-    let json = place
+    let json = sandbox
         .line(&format!("--output-format=json {jobs}"))
         .expect(0, &[])
         .json();
@@ -452,13 +456,13 @@ fn a_job_that_never_starts_is_listed_with_zeros() {
         (second["read"]["total_ios"].as_u64(), second["error"].as_u64()),
         (Some(0), Some(0))
     );
-    let terse = place.line(&format!("--minimal {jobs}"));
+    let terse = sandbox.line(&format!("--minimal {jobs}"));
     let lines: Vec<&str> = terse.expect(0, &[]).out.lines().collect();
     assert!(
         lines.len() == 2 && lines[1].starts_with("3;fio-3.42;second;1;0;0;0;0;"),
         "{lines:?}"
     );
-    let normal = place.line(jobs);
+    let normal = sandbox.line(jobs);
     assert!(
         !normal
             .expect(0, &["first: (groupid=0"])
@@ -469,24 +473,24 @@ fn a_job_that_never_starts_is_listed_with_zeros() {
 
 #[test]
 fn checksums_and_copies_are_timed_instead_of_jobs() {
-    let place = Place::new();
-    let ran = place.line("--crctest=md5,sha3-256");
+    let sandbox = Sandbox::new();
+    let ran = sandbox.line("--crctest=md5,sha3-256");
     let lines: Vec<&str> = ran.expect(0, &[]).out.lines().collect();
     let [md5, sha3] = lines[..] else { panic!("{ran:#?}") };
     for (line, begin) in [(md5, "md5:\t\t"), (sha3, "sha3-256:\t")] {
         let speed = line.strip_prefix(begin).and_then(|rest| rest.strip_suffix(" MiB/sec"));
         assert!(speed.unwrap().trim().parse::<f64>().unwrap() > 0.0, "{line}");
     }
-    let ran = place.line("--crctest=murmur4");
+    let ran = sandbox.line("--crctest=murmur4");
     ran.expect(1, &["fio: unknown hash `murmur4`. Available:", "sha3-512\n"]);
-    let ran = place.line("--memcpytest=memmove");
+    let ran = sandbox.line("--memcpytest=memmove");
     let lines: Vec<&str> = ran.expect(0, &["memmove\n\t8 bytes:\t"]).out.lines().collect();
     assert_eq!(lines.len(), 12);
 }
 
 #[test]
 fn cpuclock_test_compares_processors_instead_of_running_jobs() {
-    let place = Place::new();
-    let ran = place.line("--cpuclock-test");
+    let sandbox = Sandbox::new();
+    let ran = sandbox.line("--cpuclock-test");
     ran.expect(0, &["cs: reliable_tsc: ", " CPUs\n", "cs: Pass!\n"]);
 }

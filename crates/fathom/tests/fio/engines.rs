@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::calling;
-use crate::fio::support::Place;
+use crate::fio::support::Sandbox;
 
 /// The only entry of a report. Text before the report is skipped.
 fn entry(out: &str) -> Value {
@@ -31,10 +31,10 @@ fn figures(entry: &Value, direction: &str) -> (u64, u64, u64) {
 
 #[test]
 fn files_and_directories_are_created_looked_up_and_removed() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let job = "--name=x --nrfiles=5 --filesize=8k --rw=write --output-format=json";
     let run = |engine: &str| {
-        let ran = place.line(&format!("{job} --ioengine={engine}"));
+        let ran = sandbox.line(&format!("{job} --ioengine={engine}"));
         ran.expect(0, &[]);
         let entry = entry(&ran.out);
         // Two blocks and one latency per file.
@@ -44,38 +44,38 @@ fn files_and_directories_are_created_looked_up_and_removed() {
     };
     let files: Vec<String> = (0..5).map(|number| format!("x.0.{number}")).collect();
     run("filecreate");
-    assert_eq!(place.names(), files);
-    assert_eq!(fs::metadata(place.path().join("x.0.0")).unwrap().len(), 0);
+    assert_eq!(sandbox.names(), files);
+    assert_eq!(fs::metadata(sandbox.path().join("x.0.0")).unwrap().len(), 0);
     run("filestat");
     assert_eq!(
-        fs::metadata(place.path().join("x.0.0")).unwrap().len(),
+        fs::metadata(sandbox.path().join("x.0.0")).unwrap().len(),
         8192,
         "it was laid out"
     );
     run("filedelete");
-    assert_eq!(place.names(), Vec::<String>::new());
+    assert_eq!(sandbox.names(), Vec::<String>::new());
     run("dircreate");
-    assert_eq!(place.names(), files);
-    assert!(fs::metadata(place.path().join("x.0.4")).unwrap().is_dir());
+    assert_eq!(sandbox.names(), files);
+    assert!(fs::metadata(sandbox.path().join("x.0.4")).unwrap().is_dir());
     run("dirstat");
     run("dirdelete");
-    assert_eq!(place.names(), Vec::<String>::new());
+    assert_eq!(sandbox.names(), Vec::<String>::new());
     // Directories to look up or remove are created first.
     run("dirstat");
-    assert_eq!(place.names(), files);
+    assert_eq!(sandbox.names(), files);
     run("dirdelete");
     run("dirdelete");
-    assert_eq!(place.names(), Vec::<String>::new());
+    assert_eq!(sandbox.names(), Vec::<String>::new());
 }
 
 #[test]
 fn every_pass_looks_up_every_name() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let job = "--name=x --nrfiles=3 --filesize=4k --openfiles=1 --loops=4 --output-format=json --ioengine=filestat";
-    let ran = place.line(job);
+    let ran = sandbox.line(job);
     assert_eq!(figures(&entry(&ran.expect(0, &[]).out), "read"), (12, 49152, 12));
     // The second pass fails, because the first has removed the files.
-    let ran = place.line("--name=x --nrfiles=3 --filesize=4k --loops=2 --output-format=json --ioengine=filedelete");
+    let ran = sandbox.line("--name=x --nrfiles=3 --filesize=4k --loops=2 --output-format=json --ioengine=filedelete");
     ran.expect(
         1,
         &["err=2/file:fathom:0, func=delete(x.0.0), error=No such file or directory"],
@@ -87,30 +87,30 @@ fn every_pass_looks_up_every_name() {
 
 #[test]
 fn more_files_than_can_be_open_are_created_and_removed() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let job = "--name=x --nrfiles=1500 --output-format=json";
     for engine in ["filecreate", "filedelete"] {
-        let ran = place.line(&format!(
+        let ran = sandbox.line(&format!(
             "{job} --ioengine={engine} --filesize=4k --rw=write --fallocate=none"
         ));
         assert_eq!(figures(&entry(&ran.expect(0, &[]).out), "write").2, 1500, "{engine}");
-        assert_eq!(place.names().len(), if engine == "filecreate" { 1500 } else { 0 });
+        assert_eq!(sandbox.names().len(), if engine == "filecreate" { 1500 } else { 0 });
     }
 }
 
 #[test]
 fn a_database_is_neither_removed_nor_truncated() {
-    let place = Place::new();
-    let path = place.path().join("data.sqlite");
+    let sandbox = Sandbox::new();
+    let path = sandbox.path().join("data.sqlite");
     let mut database = b"SQLite format 3\0".to_vec();
     database.resize(65536, 1);
     fs::write(&path, &database).unwrap();
     for (engine, verb) in [("filedelete", "removed"), ("ftruncate", "truncated")] {
         let line = format!("--name=x --filename=data.sqlite --filesize=64k --rw=write --ioengine={engine}");
-        let ran = place.line(&line);
+        let ran = sandbox.line(&line);
         ran.expect(1, &["must not be", verb, "FATHOM_ALLOW_DESTROY"]);
         assert_eq!(fs::read(&path).unwrap(), database, "{engine}");
-        let mut allowed = place.command(&line.split(' ').collect::<Vec<_>>());
+        let mut allowed = sandbox.command(&line.split(' ').collect::<Vec<_>>());
         allowed.env("FATHOM_ALLOW_DESTROY", &path);
         calling::finish(&mut allowed).expect(0, &[]);
         assert!(!path.exists() || fs::metadata(&path).unwrap().len() < 65536, "{engine}");
@@ -119,30 +119,30 @@ fn a_database_is_neither_removed_nor_truncated() {
     // Looking up or creating a file that exists does not change it.
     for engine in ["filestat", "filecreate"] {
         let line = format!("--name=x --filename=data.sqlite --filesize=64k --rw=write --ioengine={engine}");
-        place.line(&line).expect(0, &[]);
+        sandbox.line(&line).expect(0, &[]);
         assert_eq!(fs::read(&path).unwrap(), database, "{engine}");
     }
 }
 
 #[test]
 fn ftruncate_sets_the_size_to_the_last_offset() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let job = "--name=x --filename=file --size=64k --bs=4k --ioengine=ftruncate --output-format=json";
-    let ran = place.line(&format!("{job} --rw=write"));
+    let ran = sandbox.line(&format!("{job} --rw=write"));
     assert_eq!(figures(&entry(&ran.expect(0, &[]).out), "write"), (16, 65536, 16));
-    assert_eq!(fs::metadata(place.path().join("file")).unwrap().len(), 61440);
-    let ran = place.line(&format!("{job} --rw=read"));
+    assert_eq!(fs::metadata(sandbox.path().join("file")).unwrap().len(), 61440);
+    let ran = sandbox.line(&format!("{job} --rw=read"));
     ran.expect(1, &["func=td_io_queue, error=Invalid argument"]);
 }
 
 #[test]
 fn data_of_splice_and_vsync_can_be_verified() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     for engine in ["splice", "vsync"] {
         let job = format!(
             "--name=x --filename={engine} --size=1m --bs=96k --ioengine={engine} --iodepth=4 --iodepth_batch=4"
         );
-        let ran = place.line(&format!("{job} --rw=write --verify=crc32c --output-format=json"));
+        let ran = sandbox.line(&format!("{job} --rw=write --verify=crc32c --output-format=json"));
         let found = entry(&ran.expect(0, &[]).out);
         assert_eq!(found["write"]["total_ios"], found["read"]["total_ios"], "{engine}");
         assert_eq!(found["error"], 0, "{engine}");
@@ -151,13 +151,13 @@ fn data_of_splice_and_vsync_can_be_verified() {
 
 #[test]
 fn cpuio_uses_processors_and_transfers_no_data() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let job = "--name=x --ioengine=cpuio --cpuload=50 --cpuchunks=2000 --number_ios=3 --output-format=json";
     for (more, mode) in [("", "noop"), (" --cpumode=qsort", "qsort")] {
-        let ran = place.line(&format!("{job}{more}"));
+        let ran = sandbox.line(&format!("{job}{more}"));
         let entry = entry(&ran.expect(0, &[]).out);
         let banner = format!("x ({mode}): ioengine=cpuio, cpuload=50, cpucycle=2000\n");
-        place.line(&format!("{job},normal{more}")).expect(0, &[&banner]);
+        sandbox.line(&format!("{job},normal{more}")).expect(0, &[&banner]);
         assert_eq!(figures(&entry, "read"), (3, 0, 3), "{mode}");
         assert_eq!(
             (&entry["read"]["runtime"], &entry["read"]["bw"]),
@@ -166,15 +166,15 @@ fn cpuio_uses_processors_and_transfers_no_data() {
         let min = if mode == "noop" { 2_000_000 } else { 1 };
         assert!(entry["read"]["clat_ns"]["min"].as_u64().unwrap() >= min, "{mode}");
     }
-    assert_eq!(place.names(), Vec::<String>::new());
-    let ran = place.line("--name=x --ioengine=cpuio --cpuload=50 --number_ios=2 --cpuchunks=100");
+    assert_eq!(sandbox.names(), Vec::<String>::new());
+    let ran = sandbox.line("--name=x --ioengine=cpuio --cpuload=50 --number_ios=2 --cpuchunks=100");
     ran.expect(0, &["issued rwts: total=2,0,0,0"]);
     assert!(
         !ran.out.contains("rw=read") && !ran.out.contains("read:"),
         "{}",
         ran.out
     );
-    let ran = place.line("--name=x --ioengine=cpuio");
+    let ran = sandbox.line("--name=x --ioengine=cpuio");
     ran.expect(
         1,
         &[
@@ -186,16 +186,16 @@ fn cpuio_uses_processors_and_transfers_no_data() {
 
 #[test]
 fn exit_on_io_done_ends_cpuio_with_the_io() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let line = "--output-format=json --name=cpu --ioengine=cpuio --cpuload=10 --cpuchunks=1000 --runtime=600 --exit_on_io_done=1 \
                 --name=io --ioengine=null --size=1m";
     let before = Instant::now();
-    place.line(line).expect(0, &[]);
+    sandbox.line(line).expect(0, &[]);
     assert!(before.elapsed() < Duration::from_secs(300), "it continued without I/O");
 }
 
-fn start(place: &Place, line: &str, allowed: bool) -> std::process::Child {
-    let mut command = place.command(&line.split_whitespace().collect::<Vec<_>>());
+fn start(sandbox: &Sandbox, line: &str, allowed: bool) -> std::process::Child {
+    let mut command = sandbox.command(&line.split_whitespace().collect::<Vec<_>>());
     if allowed {
         command.env("FATHOM_ALLOW_EXEC", "1");
     }
@@ -208,15 +208,15 @@ fn text(path: &Path) -> String {
 
 #[test]
 fn programs_run_only_with_permission() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let line = "--name=x --ioengine=exec --program=/bin/echo --arguments=%n-%r --runtime=1";
-    let ran = place.line(line);
+    let ran = sandbox.line(line);
     ran.expect(
         1,
         &["fio: x: ioengine=exec runs a program with the rights of this user; set FATHOM_ALLOW_EXEC=1 to allow it"],
     );
-    assert_eq!(place.names(), Vec::<String>::new());
-    let ran = calling::end(start(&place, line, true));
+    assert_eq!(sandbox.names(), Vec::<String>::new());
+    let ran = calling::end(start(&sandbox, line, true));
     ran.expect(
         0,
         &[
@@ -224,23 +224,23 @@ fn programs_run_only_with_permission() {
             "x : Saving output of /bin/echo x-1 : stdout=x.stdout stderr=x.stderr",
         ],
     );
-    assert_eq!(place.names(), ["x.stderr", "x.stdout"]);
-    assert_eq!(text(&place.path().join("x.stdout")), "x-1\n");
-    let ran = calling::end(start(&place, &format!("{line} --output-format=json"), true));
+    assert_eq!(sandbox.names(), ["x.stderr", "x.stdout"]);
+    assert_eq!(text(&sandbox.path().join("x.stdout")), "x-1\n");
+    let ran = calling::end(start(&sandbox, &format!("{line} --output-format=json"), true));
     let (operations, bytes, latencies) = figures(&entry(&ran.out), "read");
     assert!(operations > 1 && bytes == 0 && latencies == operations, "{operations}");
 }
 
 #[test]
 fn std_redirect_can_leave_the_output_of_a_program_on_stdout() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let line = "--name=x --ioengine=exec --program=/bin/echo --arguments=hello --runtime=1 --std_redirect=0";
-    calling::end(start(&place, line, true)).expect(0, &["hello\n"]);
-    assert_eq!(place.names(), Vec::<String>::new());
-    let ran = calling::end(start(&place, "--name=x --ioengine=exec --runtime=1", true));
+    calling::end(start(&sandbox, line, true)).expect(0, &["hello\n"]);
+    assert_eq!(sandbox.names(), Vec::<String>::new());
+    let ran = calling::end(start(&sandbox, "--name=x --ioengine=exec --runtime=1", true));
     ran.expect(1, &["error=no program is defined, it is mandatory to define one"]);
     let ran = calling::end(start(
-        &place,
+        &sandbox,
         "--name=x --ioengine=exec --program=/nowhere/p --runtime=9",
         true,
     ));
@@ -249,8 +249,8 @@ fn std_redirect_can_leave_the_output_of_a_program_on_stdout() {
 
 #[test]
 fn a_program_ends_with_its_job() {
-    let place = Place::new();
-    let script = place.path().join("script");
+    let sandbox = Sandbox::new();
+    let script = sandbox.path().join("script");
     fs::write(
         &script,
         "trap 'echo asked; exit' TERM\necho $$\nwhile :; do sleep 0.01; done\n",
@@ -258,12 +258,12 @@ fn a_program_ends_with_its_job() {
     .unwrap();
     let line = "--name=x --ioengine=exec --program=sh --arguments=script --runtime=1 --grace_time=20";
     let before = Instant::now();
-    calling::end(start(&place, line, true)).expect(0, &[]);
+    calling::end(start(&sandbox, line, true)).expect(0, &[]);
     assert!(
         before.elapsed() < Duration::from_secs(15),
         "it must end before its grace time is over"
     );
-    let output = text(&place.path().join("x.stdout"));
+    let output = text(&sandbox.path().join("x.stdout"));
     let (number, rest) = output.split_once('\n').unwrap();
     assert_eq!(rest, "asked\n");
     let process = format!("/proc/{number}");

@@ -5,7 +5,7 @@ use std::fs;
 use std::process::Command;
 
 use crate::fio::masks::normal_lines;
-use crate::fio::support::{Place, read_recording, split_percentiles};
+use crate::fio::support::{Sandbox, read_recording, split_percentiles};
 
 /// The version in the recording, and that of fathom.
 const VERSIONS: [&str; 2] = ["fio-3.42-135-gf5344", "fio-3.42"];
@@ -70,9 +70,9 @@ fn remove_noise<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<String> {
         .map(|line| {
             let line = line.replace(VERSIONS[0], VERSIONS[1]);
             let source = line.split_whitespace().find(|word| word.contains("file:"));
-            let place = source.and_then(|word| word.split_once("file:"));
-            match place {
-                Some((_, place)) => line.replace(&format!("file:{place}"), "file:,"),
+            let sandbox = source.and_then(|word| word.split_once("file:"));
+            match sandbox {
+                Some((_, position)) => line.reposition(&format!("file:{position}"), "file:,"),
                 None => line,
             }
         })
@@ -94,19 +94,19 @@ fn split_like_shell(line: &str) -> Vec<String> {
 }
 
 fn check(case: &Case) {
-    let place = Place::on_disk().unwrap();
+    let sandbox = Sandbox::on_disk().unwrap();
     for (path, lines) in &case.files {
-        fs::write(place.path().join(path), lines.join("\n") + "\n").unwrap();
+        fs::write(sandbox.path().join(path), lines.join("\n") + "\n").unwrap();
     }
     if let Some(setup) = &case.setup {
         let done = Command::new("sh")
             .args(["-c", setup])
-            .current_dir(place.path())
+            .current_dir(sandbox.path())
             .status()
             .unwrap();
         assert!(done.success(), "{setup}");
     }
-    let mut command = place.command(&split_like_shell(&case.line));
+    let mut command = sandbox.command(&split_like_shell(&case.line));
     if case.name == "exec-prerun-fails" {
         command.env("FATHOM_ALLOW_EXEC", "1");
     }

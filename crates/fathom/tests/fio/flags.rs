@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::calling;
-use crate::fio::support::Place;
+use crate::fio::support::Sandbox;
 
 /// Time and rate of each line of a log.
-fn rates(place: &Place, name: &str) -> Vec<(u64, u64)> {
-    let text = fs::read_to_string(place.path().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+fn rates(sandbox: &Sandbox, name: &str) -> Vec<(u64, u64)> {
+    let text = fs::read_to_string(sandbox.path().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
     let line = |line: &str| {
         let fields: Vec<u64> = line.split(", ").map(|field| field.parse().unwrap()).collect();
         assert_eq!(fields[3..], [0, 0], "{name}: {line}");
@@ -22,12 +22,15 @@ fn rates(place: &Place, name: &str) -> Vec<(u64, u64)> {
 
 #[test]
 fn the_bandwidth_log_covers_all_jobs() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let jobs = "--ioengine=null --size=1g --bs=4k --rate=400k --time_based --runtime=2 --bwavgtime=250 --name=r --rw=read \
                 --numjobs=2 --name=w --rw=write --startdelay=1";
-    let ran = place.line(&format!("--bandwidth-log=total --output-format=json {jobs}"));
+    let ran = sandbox.line(&format!("--bandwidth-log=total --output-format=json {jobs}"));
     ran.expect(0, &[]);
-    let (reads, writes) = (rates(&place, "total-read_bw.log"), rates(&place, "total-write_bw.log"));
+    let (reads, writes) = (
+        rates(&sandbox, "total-read_bw.log"),
+        rates(&sandbox, "total-write_bw.log"),
+    );
     assert!(
         reads.len() >= 12 && reads.len() == writes.len(),
         "{reads:?}\n{writes:?}"
@@ -46,19 +49,19 @@ fn the_bandwidth_log_covers_all_jobs() {
         0,
         "{writes:?}"
     );
-    assert!(rates(&place, "total-trim_bw.log").iter().all(|(_, rate)| *rate == 0));
-    place
+    assert!(rates(&sandbox, "total-trim_bw.log").iter().all(|(_, rate)| *rate == 0));
+    sandbox
         .line("--bandwidth-log --name=x --ioengine=null --size=4k")
         .expect(0, &[]);
-    assert_eq!(rates(&place, "agg-read_bw.log").len(), 1);
+    assert_eq!(rates(&sandbox, "agg-read_bw.log").len(), 1);
 }
 
 const PACED: &str = "--name=x --size=1m --rw=randread --rate_iops=100 --time_based";
 
 #[test]
 fn idle_processors_are_measured() {
-    let place = Place::new();
-    let ran = place.line(&format!(
+    let sandbox = Sandbox::new();
+    let ran = sandbox.line(&format!(
         "--idle-prof=percpu --output-format=json,normal {PACED} --runtime=1"
     ));
     assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{ran:#?}");
@@ -87,7 +90,7 @@ fn idle_processors_are_measured() {
         lines[2].starts_with("  unit work: mean=") && lines.len() == 3,
         "{section}"
     );
-    let ran = place.line(&format!("--idle-prof=system --output-format=json {PACED} --runtime=1"));
+    let ran = sandbox.line(&format!("--idle-prof=system --output-format=json {PACED} --runtime=1"));
     let names: Vec<String> = ran.json()["cpu_idleness"]
         .as_object()
         .unwrap()
@@ -99,12 +102,12 @@ fn idle_processors_are_measured() {
 
 #[test]
 fn idle_prof_calibrate_measures_only_the_unit_of_work() {
-    let place = Place::new();
-    let ran = place.line("--idle-prof=calibrate --name=x --size=4k --rw=write");
+    let sandbox = Sandbox::new();
+    let ran = sandbox.line("--idle-prof=calibrate --name=x --size=4k --rw=write");
     ran.expect(0, &["CPU idleness:\n  unit work: mean="]);
     assert_eq!((ran.out.lines().count(), ran.err.as_str()), (2, ""), "{ran:#?}");
-    assert!(!place.path().join("x.0.0").exists(), "no job is run");
-    let ran = place.line("--idle-prof=some --name=x");
+    assert!(!sandbox.path().join("x.0.0").exists(), "no job is run");
+    let ran = sandbox.line("--idle-prof=some --name=x");
     assert_eq!(ran.err, "fio: incorrect idle-prof option: some\n");
     assert_eq!(ran.code, Some(1));
 }
@@ -112,19 +115,19 @@ fn idle_prof_calibrate_measures_only_the_unit_of_work() {
 /// The report is that of a run that ended by itself.
 #[test]
 fn trigger_timeout_ends_the_run_and_starts_the_command() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let line = format!("--trigger-timeout=1 {PACED} --runtime=60 --output-format=json");
     let mut arguments: Vec<&str> = line.split_whitespace().collect();
     arguments.push("--trigger=echo ended > said; exit 3");
-    let refused = place.run(&arguments);
+    let refused = sandbox.run(&arguments);
     refused.expect(1, &["--trigger", "FATHOM_ALLOW_EXEC=1"]);
-    assert!(!place.path().join("x.0.0").exists(), "no file was created");
+    assert!(!sandbox.path().join("x.0.0").exists(), "no file was created");
     let start = Instant::now();
-    let ran = calling::finish(place.command(&arguments).env("FATHOM_ALLOW_EXEC", "1"));
+    let ran = calling::finish(sandbox.command(&arguments).env("FATHOM_ALLOW_EXEC", "1"));
     assert!(start.elapsed() < Duration::from_secs(30), "the trigger ended the run");
     assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{ran:#?}");
     assert!(!ran.out.contains("terminating"), "{}", ran.out);
-    assert_eq!(fs::read_to_string(place.path().join("said")).unwrap(), "ended\n");
+    assert_eq!(fs::read_to_string(sandbox.path().join("said")).unwrap(), "ended\n");
     let job = &ran.json()["jobs"][0];
     assert!(
         job["read"]["total_ios"].as_u64().unwrap() > 0 && job["error"] == 0,
@@ -134,10 +137,10 @@ fn trigger_timeout_ends_the_run_and_starts_the_command() {
 
 #[test]
 fn trigger_file_ends_the_run() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let line = format!("--trigger-file=now {PACED} --runtime=60");
     let words: Vec<&str> = line.split_whitespace().collect();
-    let child = place
+    let child = sandbox
         .command(&words)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -145,21 +148,21 @@ fn trigger_file_ends_the_run() {
         .unwrap();
     std::thread::sleep(Duration::from_millis(1000));
     let start = Instant::now();
-    fs::write(place.path().join("now"), "").unwrap();
+    fs::write(sandbox.path().join("now"), "").unwrap();
     let ran = calling::end(child);
     assert!(start.elapsed() < Duration::from_secs(30), "the trigger ended the run");
     ran.expect(0, &["x: (groupid=0, jobs=1): err= 0"]);
-    assert!(!place.path().join("now").exists(), "the trigger file is removed");
+    assert!(!sandbox.path().join("now").exists(), "the trigger file is removed");
 }
 
 /// The first two seeds were computed by hand. They follow from `M⁴` and `M⁵ + 1`, with
 /// `M = 0x9e370001`.
 #[test]
 fn debug_random_prints_the_seeds_of_a_job() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let seeds = |options: &str| {
         let line = format!("--debug=random --name=a --ioengine=null --filesize=32k --rw=randread {options}");
-        let out = place
+        let out = sandbox
             .line(&line)
             .expect(0, &["fio: set debug option random", "FIO_RAND_NR_OFFS=24"])
             .out

@@ -5,7 +5,7 @@
 use std::fs;
 
 use crate::fio::masks::{json_lines, normal_lines, terse_lines};
-use crate::fio::support::{DATA, Place, read_recording, split_percentiles};
+use crate::fio::support::{DATA, Sandbox, read_recording, split_percentiles};
 
 /// The recorded output formats.
 const FORMATS: [(&str, &str); 4] = [
@@ -28,14 +28,14 @@ enum EndsBy {
 
 fn check(case: &str, end: EndsBy) {
     let fixed = end == EndsBy::Amount;
-    let place = Place::on_disk().unwrap();
+    let sandbox = Sandbox::on_disk().unwrap();
     for folder in ["d06", "d07", "d17"] {
-        fs::create_dir(place.path().join(folder)).unwrap();
+        fs::create_dir(sandbox.path().join(folder)).unwrap();
     }
     for entry in fs::read_dir(format!("{DATA}/jobs")).unwrap().flatten() {
         let name = entry.file_name().into_string().unwrap();
         if name.ends_with(".inc") || name.starts_with(case) {
-            fs::copy(entry.path(), place.path().join(&name)).unwrap();
+            fs::copy(entry.path(), sandbox.path().join(&name)).unwrap();
         }
     }
     let arguments: Vec<String> = match fs::read_to_string(format!("{DATA}/jobs/{case}.cmd")) {
@@ -50,7 +50,7 @@ fn check(case: &str, end: EndsBy) {
     for (file, format) in FORMATS {
         let mut all = vec![format.to_owned()];
         all.extend(arguments.iter().cloned());
-        let mut command = place.command(&all);
+        let mut command = sandbox.command(&all);
         let ran = crate::calling::finish(command.env("SZ", "64").env("RW", "write"));
         let both_outputs = || format!("{}{}", ran.out, ran.err);
         let code = codes
@@ -73,7 +73,7 @@ fn check(case: &str, end: EndsBy) {
         let (expected, found) = (masked(&expected), masked(&ran.out));
         if file == "normal.txt" {
             assert_eq!(
-                list_files(&place),
+                list_files(&sandbox),
                 read_recording(&format!("golden/{case}/files.txt")),
                 "{case}"
             );
@@ -85,13 +85,13 @@ fn check(case: &str, end: EndsBy) {
 }
 
 /// Lists files with their sizes in the format of the recording. Logs have no size.
-fn list_files(place: &Place) -> String {
+fn list_files(sandbox: &Sandbox) -> String {
     let mut files = Vec::new();
-    let mut folders = vec![place.path()];
+    let mut folders = vec![sandbox.path()];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(&folder).unwrap().flatten() {
             let (path, meta) = (entry.path(), entry.metadata().unwrap());
-            let name = path.strip_prefix(place.path()).unwrap().display().to_string();
+            let name = path.strip_prefix(sandbox.path()).unwrap().display().to_string();
             match meta.is_dir() {
                 true => folders.push(path),
                 false if [".fio", ".cmd", ".inc"].iter().any(|end| name.ends_with(end)) => {}

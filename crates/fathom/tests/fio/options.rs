@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 
 use testbed::{LoopDevice, LoopFs, LoopOptions};
 
-use crate::fio::support::Place;
+use crate::fio::support::Sandbox;
 
 const MIB: u64 = 1 << 20;
 
 /// Creates a file of 1 MiB with data.
-fn create_file(place: &Place) -> std::path::PathBuf {
-    let path = place.path().join("file");
+fn create_file(sandbox: &Sandbox) -> std::path::PathBuf {
+    let path = sandbox.path().join("file");
     fs::write(&path, vec![7; MIB as usize]).unwrap();
     path
 }
@@ -22,7 +22,7 @@ fn create_file(place: &Place) -> std::path::PathBuf {
 /// fio 3.33 shows these entries, each under the name of its first job.
 #[test]
 fn group_reporting_adds_a_job_to_the_entry_before_it() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let grouped = "--group_reporting";
     for (jobs, expected) in [
         ([("a", ""), ("b", ""), ("c", grouped)], vec![("a", 16), ("b", 32)]),
@@ -33,7 +33,7 @@ fn group_reporting_adds_a_job_to_the_entry_before_it() {
         ),
     ] {
         let each = jobs.map(|(name, options)| format!("--name={name} --ioengine=null --size=64k {options}"));
-        let ran = place.line(&format!("--output-format=json {}", each.join(" ")));
+        let ran = sandbox.line(&format!("--output-format=json {}", each.join(" ")));
         ran.expect(0, &[]);
         let report = ran.json();
         let entries = report["jobs"].as_array().unwrap().iter();
@@ -49,19 +49,19 @@ fn group_reporting_adds_a_job_to_the_entry_before_it() {
 
 #[test]
 fn falloc_allocates_and_frees_space() {
-    let place = Place::new();
-    let path = create_file(&place);
+    let sandbox = Sandbox::new();
+    let path = create_file(&sandbox);
     let job = "--name=x --filename=file --size=1m --bs=64k --ioengine=falloc --output-format=json";
-    let trimmed = place.line(&format!("{job} --rw=trim"));
+    let trimmed = sandbox.line(&format!("{job} --rw=trim"));
     trimmed.expect(0, &[]);
     assert_eq!(trimmed.json()["jobs"][0]["trim"]["total_ios"], 16);
     assert_eq!(fs::metadata(&path).unwrap().blocks(), 0, "holes take no space");
-    place.line(&format!("{job} --rw=read")).expect(0, &[]);
+    sandbox.line(&format!("{job} --rw=read")).expect(0, &[]);
     let meta = fs::metadata(&path).unwrap();
     assert!(meta.blocks() * 512 >= MIB, "{}", meta.blocks());
     assert_eq!(meta.len(), MIB);
     fs::remove_file(&path).unwrap();
-    place
+    sandbox
         .line(&format!("{job} --rw=write --create_on_open=1"))
         .expect(0, &[]);
     let meta = fs::metadata(&path).unwrap();
@@ -73,11 +73,11 @@ fn falloc_allocates_and_frees_space() {
 /// matter.
 #[test]
 fn skipped_bytes_do_not_count_towards_a_pass() {
-    let place = Place::new();
-    create_file(&place);
+    let sandbox = Sandbox::new();
+    create_file(&sandbox);
     let job = "--name=x --filename=file --size=1m --bs=4k --rw=read:60k --output-format=json";
     for (more, reads) in [("", 256), ("--loops=3", 768)] {
-        let ran = place.line(&format!("{job} {more}"));
+        let ran = sandbox.line(&format!("{job} {more}"));
         assert_eq!(
             ran.expect(0, &[]).json()["jobs"][0]["read"]["total_ios"],
             reads,
@@ -88,13 +88,13 @@ fn skipped_bytes_do_not_count_towards_a_pass() {
 
 #[test]
 fn every_engine_works_with_every_type_of_buffer() {
-    let place = Place::new();
-    create_file(&place);
+    let sandbox = Sandbox::new();
+    create_file(&sandbox);
     let jobs = ["malloc", "mmap", "shm"].into_iter().flat_map(|memory| {
         ["psync", "libaio", "io_uring", "mmap"].map(move |engine| format!("--iomem={memory} --ioengine={engine}"))
     });
     for job in jobs.chain(["--ioengine=null --io_submit_mode=offload --iodepth=8".to_owned()]) {
-        let ran = place.line(&format!(
+        let ran = sandbox.line(&format!(
             "--name=x --filename=file --size=1m --bs=4k --rw=randread --output-format=json {job}"
         ));
         let json = ran.expect(0, &[]).json();
@@ -106,39 +106,39 @@ fn every_engine_works_with_every_type_of_buffer() {
 /// Users consider these options harmless, so that no byte may change.
 #[test]
 fn files_are_not_changed_by_reads_or_trims() {
-    let place = Place::new();
-    let path = create_file(&place);
+    let sandbox = Sandbox::new();
+    let path = create_file(&sandbox);
     let job = "--name=x --filename=file --bs=4k --size=";
-    let ran = place.line(&format!("{job}4m --rw=read --readonly"));
+    let ran = sandbox.line(&format!("{job}4m --rw=read --readonly"));
     ran.expect(1, &["fio: refusing extend of file due to read-only"]);
-    let ran = place.line("--name=x --filename=other --bs=4k --size=4k --rw=read --readonly");
+    let ran = sandbox.line("--name=x --filename=other --bs=4k --size=4k --rw=read --readonly");
     ran.expect(1, &["due to read-only"]);
-    assert!(!place.path().join("other").exists());
+    assert!(!sandbox.path().join("other").exists());
     for trim in ["trim", "randtrim", "trimwrite", "randtrimwrite"] {
-        let ran = place.line(&format!("{job}1m --rw={trim}"));
+        let ran = sandbox.line(&format!("{job}1m --rw={trim}"));
         ran.expect(1, &["func=td_io_queue, error=Inappropriate ioctl for device"]);
-        let ran = place.line(&format!("--name=x --filename=new --bs=4k --size=64k --rw={trim}"));
+        let ran = sandbox.line(&format!("--name=x --filename=new --bs=4k --size=64k --rw={trim}"));
         ran.expect(1, &["func=td_io_queue, error=Inappropriate ioctl for device"]);
-        assert!(!place.path().join("new").exists());
+        assert!(!sandbox.path().join("new").exists());
     }
     assert_eq!(fs::read(&path).unwrap(), vec![7; MIB as usize]);
-    place.line(&format!("{job}512k --rw=read --readonly")).expect(0, &[]);
+    sandbox.line(&format!("{job}512k --rw=read --readonly")).expect(0, &[]);
 }
 
 /// No file is laid out for a job that cannot run.
 #[test]
 fn missing_cpus_and_nodes_are_refused_first() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     for (option, line) in [
         ("cpus_allowed=65000", "fio: CPU 65000 too large (max="),
         ("cpus_allowed=0,9000-9001", "fio: CPU 9000 too large (max="),
         ("numa_cpu_nodes=999", "fio: numa_parse_nodestring failed"),
         ("numa_mem_policy=bind:999", "fio: numa_parse_nodestring failed"),
     ] {
-        let ran = place.line(&format!("--name=x --filename=file --size=4k --rw=read --{option}"));
+        let ran = sandbox.line(&format!("--name=x --filename=file --size=4k --rw=read --{option}"));
         ran.expect(1, &[line, &format!("fio: failed parsing {option}")]);
-        assert!(!place.path().join("file").exists());
-        place
+        assert!(!sandbox.path().join("file").exists());
+        sandbox
             .line(&format!("--parse-only --name=x --size=4k --rw=read --{option}"))
             .expect(0, &[]);
     }
@@ -147,8 +147,8 @@ fn missing_cpus_and_nodes_are_refused_first() {
 /// As in fio, `loops` and `io_size` repeat the first pass, and `time_based` draws new offsets.
 #[test]
 fn only_time_based_jobs_draw_new_offsets_in_each_pass() {
-    let place = Place::new();
-    create_file(&place);
+    let sandbox = Sandbox::new();
+    create_file(&sandbox);
     let job = "--name=x --filename=file --size=64k --bs=4k --rw=randread --write_iolog=trace";
     for (options, repeats) in [
         ("--loops=2", true),
@@ -156,8 +156,8 @@ fn only_time_based_jobs_draw_new_offsets_in_each_pass() {
         ("--time_based --runtime=1 --rate_iops=64", false),
         ("--time_based --runtime=1 --rate_iops=64 --norandommap", false),
     ] {
-        place.line(&format!("{job} {options}")).expect(0, &[]);
-        let trace = fs::read_to_string(place.path().join("trace")).unwrap();
+        sandbox.line(&format!("{job} {options}")).expect(0, &[]);
+        let trace = fs::read_to_string(sandbox.path().join("trace")).unwrap();
         let reads: Vec<&str> = trace
             .lines()
             .filter(|line| line.contains(" read "))
@@ -166,7 +166,7 @@ fn only_time_based_jobs_draw_new_offsets_in_each_pass() {
             .collect();
         assert!(reads.len() >= 32, "{options}: {trace}");
         assert_eq!(reads[..16] == reads[16..32], repeats, "{options}: {reads:?}");
-        fs::remove_file(place.path().join("trace")).unwrap();
+        fs::remove_file(sandbox.path().join("trace")).unwrap();
     }
 }
 
@@ -177,7 +177,7 @@ fn every_pass_over_a_file_reads_the_device() {
     let Some(mounted) = testbed::need(LoopFs::ext4(64 * MIB)) else {
         return;
     };
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let path = mounted.path().join("file");
     fs::write(&path, vec![7; MIB as usize]).unwrap();
     let name = mounted
@@ -202,7 +202,7 @@ fn every_pass_over_a_file_reads_the_device() {
         (1, "--rw=read --loops=4 --invalidate=0"),
     ] {
         let before = bytes_read();
-        let json = place.line(&format!("{job} {options}")).expect(0, &[]).json();
+        let json = sandbox.line(&format!("{job} {options}")).expect(0, &[]).json();
         assert_eq!(json["jobs"][0]["read"]["total_ios"], 1024, "{options}");
         let read = bytes_read() - before;
         // The file system itself reads a few blocks.
@@ -214,10 +214,10 @@ fn every_pass_over_a_file_reads_the_device() {
 /// The kernel thread takes entries from the ring at its own pace.
 #[test]
 fn a_polling_kernel_thread_gets_every_operation_once() {
-    let place = Place::new();
-    create_file(&place);
+    let sandbox = Sandbox::new();
+    create_file(&sandbox);
     for batch in ["", "--iodepth_batch=4"] {
-        let ran = place.line(&format!(
+        let ran = sandbox.line(&format!(
             "--name=x --filename=file --size=1m --bs=4k --rw=randread --ioengine=io_uring --sqthread_poll=1 --iodepth=8 \
              --output-format=json {batch}"
         ));
@@ -228,10 +228,10 @@ fn a_polling_kernel_thread_gets_every_operation_once() {
 
 #[test]
 fn create_only_lays_out_files_and_does_no_io() {
-    let place = Place::new();
-    let ran = place.line("--name=x --filename=file --size=1m --rw=randread --create_only=1 --output-format=json");
+    let sandbox = Sandbox::new();
+    let ran = sandbox.line("--name=x --filename=file --size=1m --rw=randread --create_only=1 --output-format=json");
     ran.expect(0, &[]);
-    assert_eq!(fs::metadata(place.path().join("file")).unwrap().len(), MIB);
+    assert_eq!(fs::metadata(sandbox.path().join("file")).unwrap().len(), MIB);
     let job = &ran.json()["jobs"][0];
     assert_eq!(job["error"], 0);
     assert_eq!(job["read"]["total_ios"], 0);
@@ -239,20 +239,20 @@ fn create_only_lays_out_files_and_does_no_io() {
 
 #[test]
 fn create_on_open_leaves_only_the_written_length() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let job = "--name=x --filename=file --size=1m --io_size=64k --rw=write";
-    place.line(&format!("{job} --create_on_open=1")).expect(0, &[]);
-    assert_eq!(fs::metadata(place.path().join("file")).unwrap().len(), 65536);
-    fs::remove_file(place.path().join("file")).unwrap();
-    place.line(job).expect(0, &[]);
-    assert_eq!(fs::metadata(place.path().join("file")).unwrap().len(), MIB);
+    sandbox.line(&format!("{job} --create_on_open=1")).expect(0, &[]);
+    assert_eq!(fs::metadata(sandbox.path().join("file")).unwrap().len(), 65536);
+    fs::remove_file(sandbox.path().join("file")).unwrap();
+    sandbox.line(job).expect(0, &[]);
+    assert_eq!(fs::metadata(sandbox.path().join("file")).unwrap().len(), MIB);
 }
 
 /// Starts a paced run that lasts some seconds.
-fn start_paced(place: &Place, more: &str) -> Child {
+fn start_paced(sandbox: &Sandbox, more: &str) -> Child {
     let line = format!("--name=x --size=1m --time_based --runtime=20 --rate_iops=100 {more}");
     let words: Vec<&str> = line.split_whitespace().collect();
-    let mut command = place.command(&words);
+    let mut command = sandbox.command(&words);
     command.stdout(Stdio::null()).stderr(Stdio::null());
     command.spawn().unwrap()
 }
@@ -285,8 +285,8 @@ fn read_for_threads(child: &Child, file: &str) -> Vec<String> {
 
 #[test]
 fn memory_is_pinned_while_the_job_runs() {
-    let place = Place::new();
-    let child = start_paced(&place, "--ioengine=null --lockmem=8m");
+    let sandbox = Sandbox::new();
+    let child = start_paced(&sandbox, "--ioengine=null --lockmem=8m");
     let locked = || {
         let status = fs::read_to_string(format!("/proc/{}/status", child.id())).ok()?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmLck:"))?.trim();
@@ -299,8 +299,8 @@ fn memory_is_pinned_while_the_job_runs() {
 
 #[test]
 fn comm_names_the_threads() {
-    let place = Place::new();
-    let child = start_paced(&place, "--ioengine=null --comm=walker");
+    let sandbox = Sandbox::new();
+    let child = start_paced(&sandbox, "--ioengine=null --comm=walker");
     let found = wait_until(|| {
         read_for_threads(&child, "comm")
             .iter()
@@ -312,10 +312,10 @@ fn comm_names_the_threads() {
 
 #[test]
 fn sqthread_poll_cpu_binds_the_kernel_thread() {
-    let place = Place::new();
-    create_file(&place);
+    let sandbox = Sandbox::new();
+    create_file(&sandbox);
     let child = start_paced(
-        &place,
+        &sandbox,
         "--filename=file --ioengine=io_uring --sqthread_poll --sqthread_poll_cpu=0",
     );
     let found = wait_until(|| {
@@ -330,19 +330,19 @@ fn sqthread_poll_cpu_binds_the_kernel_thread() {
 
 #[test]
 fn jobs_can_be_bound_to_a_numa_node() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let job = "--name=x --ioengine=null --size=1m";
     if fs::metadata("/sys/devices/system/node/node0").is_ok() {
         let options = "--numa_cpu_nodes=0 --numa_mem_policy=bind:0";
-        place.line(&format!("{job} {options}")).expect(0, &[]);
+        sandbox.line(&format!("{job} {options}")).expect(0, &[]);
     }
 }
 
 #[test]
 fn thinkcycles_are_spent_between_operations() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let job = "--name=x --ioengine=null --size=1m --number_ios=20 --output-format=json";
-    let ran = place.line(&format!("{job} --thinkcycles=20000000"));
+    let ran = sandbox.line(&format!("{job} --thinkcycles=20000000"));
     ran.expect(0, &[]);
     let read = &ran.json()["jobs"][0]["read"];
     // No processor counts faster than 10 GHz.
@@ -352,24 +352,24 @@ fn thinkcycles_are_spent_between_operations() {
 
 #[test]
 fn error_dump_reports_tolerated_errors() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     for (error_dump, is_dumped) in [("0", false), ("1", true)] {
         let line = format!(
             "--name=x --filename=file --size=1m --bs=64k --rw=write --create_on_open=1 --ignore_error=0,EFBIG \
              --error_dump={error_dump}"
         );
         let words: Vec<&str> = line.split_whitespace().collect();
-        let fio = place.command(&words);
+        let fio = sandbox.command(&words);
         let mut command = Command::new("sh");
         command
             .args(["-c", "ulimit -f 256; exec \"$0\" \"$@\""])
             .arg(fio.get_program())
             .args(fio.get_args())
-            .current_dir(place.path());
+            .current_dir(sandbox.path());
         let ran = crate::calling::finish(&mut command);
         assert_eq!(ran.code, Some(0), "{ran:#?}");
         assert_eq!(ran.err.contains("io_u error on file"), is_dumped, "{ran:#?}");
-        fs::remove_file(place.path().join("file")).unwrap();
+        fs::remove_file(sandbox.path().join("file")).unwrap();
     }
 }
 
@@ -377,24 +377,24 @@ fn error_dump_reports_tolerated_errors() {
 /// start to read uncached data and check whether it arrived in time. Of many reads, one is late.
 #[test]
 fn nowait_reads_fail_instead_of_waiting() {
-    let Ok(place) = Place::on_disk() else { return };
-    let path = place.path().join("file");
+    let Ok(sandbox) = Sandbox::on_disk() else { return };
+    let path = sandbox.path().join("file");
     fs::write(&path, vec![7; 64 * MIB as usize]).unwrap();
     // Dirty pages would stay in the cache.
     fs::File::open(&path).and_then(|file| file.sync_all()).unwrap();
     let job = "--name=x --filename=file --size=64m --bs=4k --rw=randread --invalidate=1 --ioengine=pvsync2";
-    place.line(&format!("{job} --number_ios=16")).expect(0, &[]);
-    let ran = place.line(&format!("{job} --nowait=1"));
+    sandbox.line(&format!("{job} --number_ios=16")).expect(0, &[]);
+    let ran = sandbox.line(&format!("{job} --nowait=1"));
     let messages = ["Resource temporarily unavailable", "not supported"];
     assert!(messages.iter().any(|message| ran.err.contains(message)), "{ran:#?}");
 }
 
 #[test]
 fn bs_is_seq_rand_chooses_lengths_by_position() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let line = "--name=x --ioengine=null --size=64m --rw=randread --norandommap --percentage_random=50 --bs=64k,4k \
                 --bs_is_seq_rand=1 --number_ios=1000 --output-format=json";
-    let ran = place.line(line);
+    let ran = sandbox.line(line);
     ran.expect(0, &[]);
     let read = &ran.json()["jobs"][0]["read"];
     let (bytes, operations) = (read["io_bytes"].as_u64().unwrap(), read["total_ios"].as_u64().unwrap());
@@ -427,7 +427,7 @@ fn control_group_root() -> Option<std::path::PathBuf> {
 
 #[test]
 fn jobs_run_in_the_named_control_group() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let name = format!("fathom-test-{}", std::process::id());
     let Some(folder) = control_group_root().map(|root| root.join(&name)) else {
         return testbed::skip("control groups are not mounted");
@@ -435,7 +435,7 @@ fn jobs_run_in_the_named_control_group() {
     if fs::create_dir(&folder).and_then(|()| fs::remove_dir(&folder)).is_err() {
         return testbed::skip("only root can create control groups");
     }
-    let mut child = start_paced(&place, &format!("--cgroup={name}"));
+    let mut child = start_paced(&sandbox, &format!("--cgroup={name}"));
     let inside = || {
         read_for_threads(&child, "cgroup")
             .iter()
@@ -449,16 +449,16 @@ fn jobs_run_in_the_named_control_group() {
     let _ = fs::remove_dir(&folder);
     assert!(entered && !left, "entered: {entered}, left behind: {left}");
     let job = "--name=x --ioengine=null --size=4k";
-    place
+    sandbox
         .line(&format!("{job} --cgroup={name} --cgroup_nodelete=1"))
         .expect(0, &[]);
     let kept = folder.exists();
     // A group that existed before is never removed.
-    place.line(&format!("{job} --cgroup={name}")).expect(0, &[]);
+    sandbox.line(&format!("{job} --cgroup={name}")).expect(0, &[]);
     let stayed = folder.exists();
     let _ = fs::remove_dir(&folder);
     assert!(kept && stayed, "kept: {kept}, stayed: {stayed}");
-    let ran = place.line(&format!("{job} --cgroup={name}/deeper/still"));
+    let ran = sandbox.line(&format!("{job} --cgroup={name}/deeper/still"));
     ran.expect(1, &["func=cgroup", "error=No such file or directory"]);
 }
 
@@ -471,7 +471,7 @@ fn current_scheduler(device: &std::path::Path) -> String {
 
 #[test]
 fn devices_have_the_named_scheduler_during_the_run() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let Some(device) = testbed::need(LoopDevice::of_size(16 * MIB, LoopOptions::default())) else {
         return;
     };
@@ -483,13 +483,13 @@ fn devices_have_the_named_scheduler_during_the_run() {
         return testbed::skip("this kernel has one I/O scheduler only");
     };
     let target = format!("--filename={}", device.path().display());
-    let mut child = start_paced(&place, &format!("{target} --ioscheduler={other}"));
+    let mut child = start_paced(&sandbox, &format!("{target} --ioscheduler={other}"));
     let switched = wait_until(|| current_scheduler(device.path()) == other);
     let _ = Command::new("kill").arg(child.id().to_string()).status();
     let _ = child.wait();
     assert!(switched, "the scheduler never became {other}");
     assert_eq!(current_scheduler(device.path()), before);
-    let ran = place.line(&format!("--name=x --size=4k {target} --ioscheduler=unheard-of"));
+    let ran = sandbox.line(&format!("--name=x --size=4k {target} --ioscheduler=unheard-of"));
     ran.expect(
         1,
         &[
@@ -502,7 +502,7 @@ fn devices_have_the_named_scheduler_during_the_run() {
 
 #[test]
 fn a_device_that_others_use_keeps_its_scheduler() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let Some(mounted) = testbed::need(LoopFs::ext4(64 * MIB)) else {
         return;
     };
@@ -510,7 +510,7 @@ fn a_device_that_others_use_keeps_its_scheduler() {
     let before = current_scheduler(&device);
     let wanted = if before == "none" { "bfq" } else { "none" };
     let raw = format!("--name=x --size=4k --rw=read --filename={}", device.display());
-    let ran = place.line(&format!("{raw} --ioscheduler={wanted}"));
+    let ran = sandbox.line(&format!("{raw} --ioscheduler={wanted}"));
     ran.expect(1, &["must not be changed", "is mounted at", "err=22"]);
     assert_eq!(current_scheduler(&device), before);
     // The file system of the job's own file does not count as another user.
@@ -518,5 +518,5 @@ fn a_device_that_others_use_keeps_its_scheduler() {
         "--name=x --size=4k --rw=read --filename={}/file",
         mounted.path().display()
     );
-    place.line(&format!("{file} --ioscheduler={before}")).expect(0, &[]);
+    sandbox.line(&format!("{file} --ioscheduler={before}")).expect(0, &[]);
 }

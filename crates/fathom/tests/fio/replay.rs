@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use crate::calling::end;
-use crate::fio::support::Place;
+use crate::fio::support::Sandbox;
 
 /// File, action and position of each operation of a trace, in order. Times are left out, and so are
 /// the lines that add, open and close files.
@@ -49,11 +49,11 @@ fn reported_counts(job: &serde_json::Value) -> [u64; 4] {
 }
 
 /// Runs a program in the folder of a test and parses its report.
-fn run(place: &Place, program: &str, line: &str) -> serde_json::Value {
+fn run(sandbox: &Sandbox, program: &str, line: &str) -> serde_json::Value {
     let output = Command::new(program)
         .args(line.split_whitespace())
         .arg("--output-format=json")
-        .current_dir(place.path())
+        .current_dir(sandbox.path())
         .stdin(Stdio::null())
         .output()
         .unwrap();
@@ -65,28 +65,28 @@ fn run(place: &Place, program: &str, line: &str) -> serde_json::Value {
 
 #[test]
 fn a_trace_holds_all_operations_and_can_be_replayed() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let job = "--name=a --size=256k --nrfiles=2 --rw=randrw --bs=4k --fsync=7 --ioengine=libaio --iodepth=4 \
                --write_iolog=first";
-    let made = place.line(&format!("{job} --output-format=json"));
+    let made = sandbox.line(&format!("{job} --output-format=json"));
     made.expect(0, &[]);
-    let first = operations(&place.path().join("first"));
+    let first = operations(&sandbox.path().join("first"));
     assert_eq!(count_kinds(&first), reported_counts(&made.json()["jobs"][0]));
     assert!(count_kinds(&first)[3] > 0, "{first:?}");
     let written: Vec<Vec<u8>> = ["a.0.0", "a.0.1"]
-        .map(|name| fs::read(place.path().join(name)).unwrap())
+        .map(|name| fs::read(sandbox.path().join(name)).unwrap())
         .into();
     for name in ["a.0.0", "a.0.1"] {
-        fs::write(place.path().join(name), vec![0; 128 << 10]).unwrap();
+        fs::write(sandbox.path().join(name), vec![0; 128 << 10]).unwrap();
     }
-    let replayed = place
+    let replayed = sandbox
         .line("--name=b --read_iolog=first --write_iolog=second --ioengine=libaio --iodepth=4 --output-format=json");
     replayed.expect(0, &[]);
-    assert_eq!(operations(&place.path().join("second")), first);
+    assert_eq!(operations(&sandbox.path().join("second")), first);
     assert_eq!(reported_counts(&replayed.json()["jobs"][0]), count_kinds(&first));
     // Exactly the blocks that the trace writes hold data again.
     for (number, before) in written.iter().enumerate() {
-        let after = fs::read(place.path().join(format!("a.0.{number}"))).unwrap();
+        let after = fs::read(sandbox.path().join(format!("a.0.{number}"))).unwrap();
         assert_eq!(after.len(), before.len());
         for (block, bytes) in after.chunks(4096).enumerate() {
             let line = format!("a.0.{number} write {} 4096", block * 4096);
@@ -99,7 +99,7 @@ fn a_trace_holds_all_operations_and_can_be_replayed() {
 #[expect(clippy::too_many_lines, reason = "one story, or one table")]
 fn fathom_and_debians_fio_replay_the_traces_of_each_other() {
     const THEIRS: &str = "/usr/bin/fio";
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     if !Command::new(THEIRS)
         .arg("--version")
         .output()
@@ -107,7 +107,7 @@ fn fathom_and_debians_fio_replay_the_traces_of_each_other() {
     {
         return testbed::skip("fio is not installed");
     }
-    let ours = place.programs().join("fio").display().to_string();
+    let ours = sandbox.programs().join("fio").display().to_string();
     let jobs = [
         "--rw=randrw --bs=4k --fsync=5",
         "--rw=write --bsrange=1k-16k --fdatasync=3",
@@ -118,22 +118,22 @@ fn fathom_and_debians_fio_replay_the_traces_of_each_other() {
         .into_iter()
         .flat_map(|job| [(job, (&*ours, THEIRS)), (job, (THEIRS, &*ours))])
     {
-        for entry in fs::read_dir(place.path()).unwrap().flatten() {
+        for entry in fs::read_dir(sandbox.path()).unwrap().flatten() {
             fs::remove_file(entry.path()).unwrap();
         }
         let made = run(
-            &place,
+            &sandbox,
             writer,
             &format!("--name=a --size=256k {job} --write_iolog=trace"),
         );
-        let trace = operations(&place.path().join("trace"));
+        let trace = operations(&sandbox.path().join("trace"));
         assert_eq!(
             count_kinds(&trace)[..3],
             reported_counts(&made["jobs"][0])[..3],
             "{writer} {job}"
         );
         // A block was written if it does not consist of zeros.
-        let names: Vec<_> = fs::read_dir(place.path())
+        let names: Vec<_> = fs::read_dir(sandbox.path())
             .unwrap()
             .flatten()
             .map(|entry| entry.path())
@@ -158,14 +158,14 @@ fn fathom_and_debians_fio_replay_the_traces_of_each_other() {
         let depth = "--ioengine=libaio --iodepth=4";
         zero_files();
         let by_writer = run(
-            &place,
+            &sandbox,
             writer,
             &format!("--name=b --read_iolog=trace --replay_no_stall=1 {depth}"),
         );
         let expected = written_blocks();
         zero_files();
         let by_reader = run(
-            &place,
+            &sandbox,
             reader,
             &format!("--name=b --read_iolog=trace --replay_no_stall=1 {depth}"),
         );
@@ -194,30 +194,30 @@ fn fathom_and_debians_fio_replay_the_traces_of_each_other() {
 }
 
 /// Writes a trace of version 3.
-fn write_trace(place: &Place, lines: &str) {
-    fs::write(place.path().join("trace"), format!("fio version 3 iolog\n{lines}")).unwrap();
+fn write_trace(sandbox: &Sandbox, lines: &str) {
+    fs::write(sandbox.path().join("trace"), format!("fio version 3 iolog\n{lines}")).unwrap();
 }
 
 #[test]
 fn a_replay_creates_missing_files() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     write_trace(
-        &place,
+        &sandbox,
         "1 sub/x add\n2 sub/x open\n3 sub/x write 8192 4096\n4 sub/x datasync 0 0\n5 sub/x read 8192 4096\n6 sub/x close\n",
     );
-    let ran = place.line("--name=b --read_iolog=trace --output-format=json");
+    let ran = sandbox.line("--name=b --read_iolog=trace --output-format=json");
     ran.expect(0, &[]);
     assert_eq!(reported_counts(&ran.json()["jobs"][0]), [1, 1, 0, 1]);
-    let bytes = fs::read(place.path().join("sub/x")).unwrap();
+    let bytes = fs::read(sandbox.path().join("sub/x")).unwrap();
     assert_eq!(bytes.len(), 12288);
     assert!(bytes[..8192].iter().all(|byte| *byte == 0) && bytes[8192..].iter().any(|byte| *byte != 0));
 }
 
 #[test]
 fn options_change_the_positions_kinds_and_files_of_a_replay() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let lines = "1 x add\n2 x open\n3 x write 16384 4096\n4 x read 16384 4096\n5 x sync 0 0\n6 x write 20000 4096\n";
-    write_trace(&place, lines);
+    write_trace(&sandbox, lines);
     let cases = [
         (
             "",
@@ -246,62 +246,68 @@ fn options_change_the_positions_kinds_and_files_of_a_replay() {
     ];
     for (options, file, expected) in cases {
         for name in ["x", "r", "done"] {
-            let _ = fs::remove_file(place.path().join(name));
+            let _ = fs::remove_file(sandbox.path().join(name));
         }
         // The data to read must exist in the file that the options choose.
-        fs::write(place.path().join(file), vec![1; 32 << 10]).unwrap();
-        place
+        fs::write(sandbox.path().join(file), vec![1; 32 << 10]).unwrap();
+        sandbox
             .line(&format!("--name=b --read_iolog=trace --write_iolog=done {options}"))
             .expect(0, &[]);
-        assert_eq!(operations(&place.path().join("done")), expected, "{options}");
+        assert_eq!(operations(&sandbox.path().join("done")), expected, "{options}");
         let other = if file == "x" { "r" } else { "x" };
-        assert!(!place.path().join(other).exists(), "{options}");
+        assert!(!sandbox.path().join(other).exists(), "{options}");
     }
 }
 
 #[test]
 fn files_that_a_trace_writes_to_are_guarded_like_any_target() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let disk = testbed::Directory::fast().unwrap();
     let database = disk.path().join("data");
     let mut bytes = b"SQLite format 3\0".to_vec();
     bytes.resize(8192, 1);
     fs::write(&database, &bytes).unwrap();
     let name = database.display();
-    write_trace(&place, &format!("1 {name} add\n2 {name} open\n3 {name} write 0 4096\n"));
-    let ran = place.line("--name=b --read_iolog=trace");
+    write_trace(
+        &sandbox,
+        &format!("1 {name} add\n2 {name} open\n3 {name} write 0 4096\n"),
+    );
+    let ran = sandbox.line("--name=b --read_iolog=trace");
     assert_eq!(ran.code, Some(1), "{}", ran.err);
     assert!(ran.err.contains("data"), "{}", ran.err);
     assert_eq!(fs::read(&database).unwrap(), bytes, "nothing was written");
     // A trace that only reads the file is allowed.
-    write_trace(&place, &format!("1 {name} add\n2 {name} open\n3 {name} read 0 4096\n"));
-    place.line("--name=b --read_iolog=trace").expect(0, &[]);
+    write_trace(
+        &sandbox,
+        &format!("1 {name} add\n2 {name} open\n3 {name} read 0 4096\n"),
+    );
+    sandbox.line("--name=b --read_iolog=trace").expect(0, &[]);
 }
 
 #[test]
 fn readonly_replays_only_the_reads_of_a_trace() {
-    let place = Place::new();
-    fs::write(place.path().join("x"), vec![5; 8192]).unwrap();
+    let sandbox = Sandbox::new();
+    fs::write(sandbox.path().join("x"), vec![5; 8192]).unwrap();
     write_trace(
-        &place,
+        &sandbox,
         "1 x add\n2 x open\n3 x write 0 4096\n4 x trim 0 4096\n5 x read 4096 4096\n",
     );
-    let ran = place.line("--readonly --name=b --read_iolog=trace --output-format=json");
+    let ran = sandbox.line("--readonly --name=b --read_iolog=trace --output-format=json");
     ran.expect(0, &["fio: <b> skips replay of 1 writes due to read-only"]);
     assert_eq!(reported_counts(&ran.json()["jobs"][0]), [1, 0, 0, 0]);
-    assert_eq!(fs::read(place.path().join("x")).unwrap(), vec![5; 8192]);
+    assert_eq!(fs::read(sandbox.path().join("x")).unwrap(), vec![5; 8192]);
 }
 
 #[test]
 fn clones_rotate_through_traces_or_read_standard_input() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     for (name, count) in [("one", 1), ("two", 2)] {
-        fs::write(place.path().join("x"), vec![5; 8192]).unwrap();
+        fs::write(sandbox.path().join("x"), vec![5; 8192]).unwrap();
         let reads = "3 x read 0 4096\n".repeat(count);
         let text = format!("fio version 3 iolog\n1 x add\n2 x open\n{reads}");
-        fs::write(place.path().join(name), text).unwrap();
+        fs::write(sandbox.path().join(name), text).unwrap();
     }
-    let ran = place.line("--name=b --numjobs=3 --read_iolog=one:two --output-format=json");
+    let ran = sandbox.line("--name=b --numjobs=3 --read_iolog=one:two --output-format=json");
     ran.expect(0, &[]);
     let report = ran.json();
     let reads: Vec<u64> = report["jobs"]
@@ -311,8 +317,8 @@ fn clones_rotate_through_traces_or_read_standard_input() {
         .map(|job| reported_counts(job)[0])
         .collect();
     assert_eq!(reads, [1, 2, 1]);
-    let mut command = place.command(&["--name=b", "--numjobs=2", "--read_iolog=-", "--output-format=json"]);
-    command.stdin(fs::File::open(place.path().join("two")).unwrap());
+    let mut command = sandbox.command(&["--name=b", "--numjobs=2", "--read_iolog=-", "--output-format=json"]);
+    command.stdin(fs::File::open(sandbox.path().join("two")).unwrap());
     let output = command.output().unwrap();
     let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let reads: Vec<u64> = report["jobs"]
@@ -326,22 +332,22 @@ fn clones_rotate_through_traces_or_read_standard_input() {
 
 #[test]
 fn traces_of_several_jobs_and_runs_are_appended() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     for _ in 0..2 {
         let line = "--name=a --numjobs=3 --filename=x --size=64k --bs=4k --rw=write --write_iolog=trace";
-        place.line(line).expect(0, &[]);
+        sandbox.line(line).expect(0, &[]);
     }
-    let text = fs::read_to_string(place.path().join("trace")).unwrap();
+    let text = fs::read_to_string(sandbox.path().join("trace")).unwrap();
     assert_eq!(text.matches("fio version 3 iolog").count(), 1);
-    assert_eq!(operations(&place.path().join("trace")).len(), 2 * 3 * 16);
+    assert_eq!(operations(&sandbox.path().join("trace")).len(), 2 * 3 * 16);
     // A target cannot also be the log.
-    let ran = place.line("--name=a --filename=x --size=64k --rw=read --write_iolog=x");
+    let ran = sandbox.line("--name=a --filename=x --size=64k --rw=read --write_iolog=x");
     assert!(
         ran.code != Some(0) && ran.err.contains("it is a target of the test"),
         "{}",
         ran.err
     );
-    assert_eq!(fs::metadata(place.path().join("x")).unwrap().len(), 65536);
+    assert_eq!(fs::metadata(sandbox.path().join("x")).unwrap().len(), 65536);
 }
 
 /// A record of blktrace for a queued request.
@@ -362,7 +368,7 @@ fn record(time: u64, sector: u64, bytes: u32, kind: u32) -> Vec<u8> {
 #[test]
 fn binary_traces_are_replayed_on_another_file() {
     const THEIRS: &str = "/usr/bin/fio";
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let (reads, writes) = (1 << 16, 1 << 17);
     let requests = [
         (1_000, 8, 4096, writes),
@@ -373,10 +379,10 @@ fn binary_traces_are_replayed_on_another_file() {
     let records = requests
         .map(|(time, sector, bytes, kind)| record(time, sector, bytes, kind))
         .concat();
-    fs::write(place.path().join("trace"), &records).unwrap();
+    fs::write(sandbox.path().join("trace"), &records).unwrap();
     let line = "--name=b --read_iolog=trace --replay_redirect=r --direct=0 --replay_scale=2";
     let mut found = Vec::new();
-    let mut programs = vec![place.programs().join("fio").display().to_string()];
+    let mut programs = vec![sandbox.programs().join("fio").display().to_string()];
     if Command::new(THEIRS)
         .arg("--version")
         .output()
@@ -385,9 +391,9 @@ fn binary_traces_are_replayed_on_another_file() {
         programs.push(THEIRS.into());
     }
     for program in programs {
-        fs::write(place.path().join("r"), vec![0; 64 << 10]).unwrap();
-        let report = run(&place, &program, line);
-        let bytes = fs::read(place.path().join("r")).unwrap();
+        fs::write(sandbox.path().join("r"), vec![0; 64 << 10]).unwrap();
+        let report = run(&sandbox, &program, line);
+        let bytes = fs::read(sandbox.path().join("r")).unwrap();
         let written: Vec<usize> = (0..128)
             .filter(|sector| bytes[sector * 512..][..512].iter().any(|byte| *byte != 0))
             .collect();
@@ -401,16 +407,16 @@ fn binary_traces_are_replayed_on_another_file() {
 
 #[test]
 fn binary_traces_are_merged_into_one() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let (reads, writes) = (1 << 16, 1 << 17);
-    let inside = |name: &str| place.path().join(name);
+    let inside = |name: &str| sandbox.path().join(name);
     let first = [record(1_000, 8, 4096, writes), record(3_000, 16, 4096, writes)];
     let second = record(2_000, 64, 8192, reads);
     fs::write(inside("first"), first.concat()).unwrap();
     fs::write(inside("second"), &second).unwrap();
     fs::write(inside("r"), vec![0; 64 << 10]).unwrap();
     let merge = "--name=m --read_iolog=first:second --merge_blktrace_file=both";
-    place
+    sandbox
         .line(&format!("{merge} --merge-blktrace-only"))
         .expect(0, &["m: (g=0): rw=read"]);
     assert_eq!(
@@ -418,7 +424,7 @@ fn binary_traces_are_merged_into_one() {
         [&first[0], &second, &first[1]].map(Vec::as_slice).concat()
     );
     // The second runs twice, in half the time.
-    place
+    sandbox
         .line(&format!(
             "{merge} --merge-blktrace-only --merge_blktrace_scalars=100:50 --merge_blktrace_iters=1:2"
         ))
@@ -427,8 +433,8 @@ fn binary_traces_are_merged_into_one() {
     let expected = [first[0].clone(), halved(1_000), halved(2_000), first[1].clone()];
     assert_eq!(fs::read(inside("both")).unwrap(), expected.concat());
     let report = run(
-        &place,
-        &place.programs().join("fio").display().to_string(),
+        &sandbox,
+        &sandbox.programs().join("fio").display().to_string(),
         &format!("{merge} --replay_redirect=r"),
     );
     let bytes_in = |direction: &str| report["jobs"][0][direction]["io_bytes"].as_u64().unwrap();
@@ -463,14 +469,14 @@ fn binary_traces_are_merged_into_one() {
             "fio: merge_blktrace_iters: invalid value 0.5",
         ),
     ] {
-        let ran = place.line(line);
+        let ran = sandbox.line(line);
         assert!(ran.code == Some(1) && ran.err.contains(why), "{line}: {ran:?}");
         assert!(!inside("x").exists(), "{line}");
     }
     assert_eq!(fs::read(inside("first")).unwrap(), first.concat());
     // An interrupt ends a merge that would fill the disk, and no file is left.
     let endless = "--name=m --read_iolog=first --merge_blktrace_file=x --merge_blktrace_iters=4000000000";
-    let child = place.start(endless);
+    let child = sandbox.start(endless);
     std::thread::sleep(Duration::from_millis(300));
     let sent = Command::new("kill")
         .args(["-s", "INT", &child.id().to_string()])
@@ -479,8 +485,8 @@ fn binary_traces_are_merged_into_one() {
     let ran = end(child);
     assert!(ran.code == Some(128) && !inside("x").exists(), "{ran:?}");
     assert!(
-        place.names().iter().all(|name| !name.ends_with(".part")),
+        sandbox.names().iter().all(|name| !name.ends_with(".part")),
         "{:?}",
-        place.names()
+        sandbox.names()
     );
 }

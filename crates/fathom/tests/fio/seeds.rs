@@ -6,7 +6,7 @@ use std::fs;
 use serde_json::Value;
 
 use crate::calling::Ran;
-use crate::fio::support::{Place, read_recording};
+use crate::fio::support::{Sandbox, read_recording};
 
 /// A published file, with the edits that this machine needs.
 fn edit_published(name: &str, edits: &[(&str, &str)]) -> String {
@@ -31,12 +31,12 @@ fn arguments_for(file: &str) -> Vec<String> {
 }
 
 fn run(file: &str, text: &str) -> Ran {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     for folder in ["nocache", "readcache"] {
-        fs::create_dir(place.path().join(folder)).unwrap();
+        fs::create_dir(sandbox.path().join(folder)).unwrap();
     }
-    fs::write(place.path().join(file), text).unwrap();
-    place.run(&arguments_for(file))
+    fs::write(sandbox.path().join(file), text).unwrap();
+    sandbox.run(&arguments_for(file))
 }
 
 /// Name, reads and writes, and the whole entry of each job in the report.

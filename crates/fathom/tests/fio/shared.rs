@@ -1,16 +1,16 @@
 //! Locks and flow that jobs share, and I/O priorities of some operations, as in fio.
 
-use crate::fio::support::Place;
+use crate::fio::support::Sandbox;
 
 #[test]
 fn each_priority_has_its_own_figures() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let job = "--name=x --size=4m --rw=randrw --direct=1 --iodepth=4 --percentile_list=50:99";
     for engine in ["libaio", "io_uring"] {
         let line = format!(
             "{job} --ioengine={engine} --cmdprio_percentage=20,40 --cmdprio_class=2 --cmdprio=1,3 --cmdprio_hint=0"
         );
-        let ran = place.line(&format!("{line} --output-format=json"));
+        let ran = sandbox.line(&format!("{line} --output-format=json"));
         ran.expect(0, &[]);
         let report = ran.json();
         for (direction, level, percent) in [("read", 1, 20), ("write", 3, 40)] {
@@ -27,7 +27,7 @@ fn each_priority_has_its_own_figures() {
             assert!((counts[1] * 100).abs_diff(all * percent) <= 100, "{counts:?}");
             assert!(priorities[1]["clat_ns"]["percentile"]["99.000000"].is_u64());
         }
-        let normal = place.line(&line);
+        let normal = sandbox.line(&line);
         normal.expect(0, &[]);
         for words in [
             "clat prio 0/0/0 (",
@@ -39,7 +39,7 @@ fn each_priority_has_its_own_figures() {
         }
     }
     // If all operations have one priority, the report has no breakdown.
-    let ran = place.line(&format!(
+    let ran = sandbox.line(&format!(
         "{job} --ioengine=libaio --cmdprio_percentage=100 --cmdprio_class=2 --output-format=json"
     ));
     ran.expect(0, &[]);
@@ -48,12 +48,12 @@ fn each_priority_has_its_own_figures() {
 
 #[test]
 fn priorities_depend_on_the_block_size() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let line = "--name=x --size=4m --rw=randread --bssplit=4k/50:8k/50 --direct=1 --ioengine=libaio --iodepth=4 \
                 --cmdprio_bssplit=4k/100/2/5:8k/0 --write_iolog=trace --output-format=json";
-    let ran = place.line(line);
+    let ran = sandbox.line(line);
     ran.expect(0, &[]);
-    let trace = std::fs::read_to_string(place.path().join("trace")).unwrap();
+    let trace = std::fs::read_to_string(sandbox.path().join("trace")).unwrap();
     let short = trace.lines().filter(|line| line.ends_with(" 4096")).count() as u64;
     let priorities = ran.json()["jobs"][0]["read"]["prios"].clone();
     assert_eq!(priorities[1]["prio"], 5);
@@ -62,7 +62,7 @@ fn priorities_depend_on_the_block_size() {
 
 #[test]
 fn jobs_with_file_locks_or_flow_complete_all_their_io() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     for options in [
         "--lockfile=exclusive",
         "--lockfile=readwrite",
@@ -74,7 +74,7 @@ fn jobs_with_file_locks_or_flow_complete_all_their_io() {
                 "--name=a --filename=f --size=256k --rw=randrw --numjobs=3 --group_reporting --ioengine={engine} {options} \
                  --output-format=json"
             );
-            let ran = place.line(&line);
+            let ran = sandbox.line(&line);
             ran.expect(0, &[]);
             let job = &ran.json()["jobs"][0];
             let bytes = |direction: &str| job[direction]["io_bytes"].as_u64().unwrap();

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::calling;
-use crate::fio::support::Place;
+use crate::fio::support::Sandbox;
 
 const JOB: &str = "--name=a --size=4m --rw=randread --rate_iops=200 --time_based";
 
@@ -27,8 +27,8 @@ fn operations(report: &Value) -> u64 {
 /// Every report covers the run so far, and the last one covers all of it.
 #[test]
 fn status_interval_prints_cumulative_reports() {
-    let place = Place::new();
-    let ran = place.line(&format!("{JOB} --runtime=4 --output-format=json --status-interval=1"));
+    let sandbox = Sandbox::new();
+    let ran = sandbox.line(&format!("{JOB} --runtime=4 --output-format=json --status-interval=1"));
     let found = parse_reports(&ran.out);
     // A disk that stalls lengthens the run.
     let stamps = [found.first(), found.last()].map(|report| report.unwrap()["timestamp_ms"].as_u64().unwrap());
@@ -54,13 +54,13 @@ fn status_interval_prints_cumulative_reports() {
 /// SIGUSR1 and the file `fio-dump-status` each cause a report; the run continues.
 #[test]
 fn a_signal_or_a_file_causes_a_report() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let arguments: Vec<String> = format!("{JOB} --runtime=10 --output-format=json")
         .split_whitespace()
         .map(str::to_owned)
         .collect();
-    let mut command = place.command(&arguments);
-    let folder = place.path();
+    let mut command = sandbox.command(&arguments);
+    let folder = sandbox.path();
     let mut child = command
         .env("TMPDIR", &folder)
         .stdout(Stdio::piped())
@@ -110,8 +110,8 @@ fn receive_report(lines: &mut mpsc::Receiver<String>) -> Value {
 /// there is an estimate.
 #[test]
 fn eta_always_prints_the_status_line() {
-    let place = Place::new();
-    let ran = place.line(&format!("{JOB} --runtime=5 --eta=always --output=report.txt"));
+    let sandbox = Sandbox::new();
+    let ran = sandbox.line(&format!("{JOB} --runtime=5 --eta=always --output=report.txt"));
     let states: Vec<&str> = ran
         .out
         .split(['\r', '\n'])
@@ -121,8 +121,8 @@ fn eta_always_prints_the_status_line() {
     assert!(states[0].starts_with("Jobs: 1 (f=1), 0-200 IOPS"), "{:?}", ran.out);
     let is_complete = |line: &str| line.contains(": [r(1)][") && line.contains(" IOPS][eta 00m:0");
     assert!(states.iter().any(|line| is_complete(line)), "{:?}", ran.out);
-    let report = std::fs::read_to_string(place.path().join("report.txt")).unwrap();
+    let report = std::fs::read_to_string(sandbox.path().join("report.txt")).unwrap();
     assert!(report.contains("issued rwts") && !report.contains("Jobs: "), "{report}");
-    let silent = place.line(&format!("{JOB} --runtime=2"));
+    let silent = sandbox.line(&format!("{JOB} --runtime=2"));
     assert!(!silent.out.contains("Jobs: "), "{}", silent.out);
 }

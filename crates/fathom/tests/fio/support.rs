@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::place::{self, Tool};
+use crate::sandbox::{self, Tool};
 
 /// Recordings of fio 3.42.
 pub const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/fio");
@@ -17,7 +17,7 @@ impl Tool for Fio {
 }
 
 /// A folder to run in.
-pub type Place = place::Place<Fio>;
+pub type Sandbox = sandbox::Sandbox<Fio>;
 
 /// Reads a recorded file.
 pub fn read_recording(name: &str) -> String {

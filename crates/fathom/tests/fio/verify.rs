@@ -5,7 +5,7 @@ use std::process::Command;
 
 use testbed::{LoopDevice, LoopOptions, Unavailable, need};
 
-use crate::fio::support::Place;
+use crate::fio::support::Sandbox;
 
 const WRITE: &str = "--name=a/b --filename=file --size=64k --bs=4k --rw=write --verify=crc32c --number_ios=9";
 const READ: &str = "--name=a/b --filename=file --size=64k --bs=4k --rw=read --verify=crc32c --output-format=json";
@@ -13,28 +13,28 @@ const STATE: &str = "local-a.b-0-verify.state";
 
 #[test]
 fn a_saved_state_limits_a_later_check() {
-    let place = Place::new();
-    place.line(WRITE).expect(0, &[]);
-    assert!(place.path().join(STATE).exists());
-    let ran = place.line(&format!("{READ} --verify_state_load=1"));
+    let sandbox = Sandbox::new();
+    sandbox.line(WRITE).expect(0, &[]);
+    assert!(sandbox.path().join(STATE).exists());
+    let ran = sandbox.line(&format!("{READ} --verify_state_load=1"));
     ran.expect(0, &[]);
     assert_eq!(ran.json()["jobs"][0]["read"]["total_ios"], 9);
-    assert_eq!(place.line(READ).code, Some(1), "the rest was never written");
-    fs::remove_file(place.path().join(STATE)).unwrap();
-    let ran = place.line(&format!("{READ} --verify_state_load=1"));
+    assert_eq!(sandbox.line(READ).code, Some(1), "the rest was never written");
+    fs::remove_file(sandbox.path().join(STATE)).unwrap();
+    let ran = sandbox.line(&format!("{READ} --verify_state_load=1"));
     assert_eq!(ran.code, Some(1), "{ran:#?}");
     assert!(
         ran.err
             .starts_with("fio: open state file: No such file or directory\nfio: state file: ")
     );
-    place.line(&format!("{WRITE} --verify_state_save=0")).expect(0, &[]);
-    assert!(!place.path().join(STATE).exists());
+    sandbox.line(&format!("{WRITE} --verify_state_save=0")).expect(0, &[]);
+    assert!(!sandbox.path().join(STATE).exists());
 }
 
 /// One process verifies what another wrote, even if the two traverse the file differently.
 #[test]
 fn a_second_process_finds_the_seeds_of_the_first() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let job = "--name=a --filename=file --size=256k --verify=crc32c --rw=randwrite --do_verify=0";
     let check = "--name=a --filename=file --size=256k --verify=crc32c --rw=randread --output-format=json";
     for (write, read) in [
@@ -44,42 +44,42 @@ fn a_second_process_finds_the_seeds_of_the_first() {
         ("--bsrange=4k-16k --bs_unaligned=0", "--bsrange=4k-16k"),
         ("--bs=8k --verify_interval=512", "--bs=8k --verify_interval=512"),
     ] {
-        place.line(&format!("{job} {write}")).expect(0, &[]);
-        place.line(&format!("{check} {read}")).expect(0, &[]);
+        sandbox.line(&format!("{job} {write}")).expect(0, &[]);
+        sandbox.line(&format!("{check} {read}")).expect(0, &[]);
     }
-    let ran = place.line(&format!(
+    let ran = sandbox.line(&format!(
         "{} --bs=4k --verify_backlog=16 --verify_async=2",
         job.replace("=0", "=1")
     ));
     ran.expect(0, &[]);
-    let path = place.path().join("file");
+    let path = sandbox.path().join("file");
     let good = fs::read(&path).unwrap();
     let mut bytes = good.clone();
     bytes[100_000] ^= 1;
     fs::write(&path, bytes).unwrap();
-    let ran = place.line(&format!("{check} --bs=4k --verify_async=2 --verify_dump=1"));
+    let ran = sandbox.line(&format!("{check} --bs=4k --verify_async=2 --verify_dump=1"));
     assert_eq!(ran.code, Some(1), "{ran:#?}");
     assert!(
         ran.err.contains("       expected data dumped as file.98304.expected"),
         "{ran:#?}"
     );
-    let expected = fs::read(place.path().join("file.98304.expected")).unwrap();
+    let expected = fs::read(sandbox.path().join("file.98304.expected")).unwrap();
     // In the header, only the time and the write number differ.
     assert_eq!(expected[64..], good[98_304 + 64..98_304 + 4096]);
 }
 
 #[test]
 fn states_and_dumps_go_to_aux_path() {
-    let place = Place::new();
-    fs::create_dir(place.path().join("aux")).unwrap();
-    let exists_in_aux = |name: &str| place.path().join("aux").join(name).exists();
-    place.line(&format!("{WRITE} --aux-path=aux")).expect(0, &[]);
-    assert!(exists_in_aux(STATE) && !place.path().join(STATE).exists());
-    let ran = place.line(&format!("{READ} --aux-path=aux --verify_state_load=1"));
+    let sandbox = Sandbox::new();
+    fs::create_dir(sandbox.path().join("aux")).unwrap();
+    let exists_in_aux = |name: &str| sandbox.path().join("aux").join(name).exists();
+    sandbox.line(&format!("{WRITE} --aux-path=aux")).expect(0, &[]);
+    assert!(exists_in_aux(STATE) && !sandbox.path().join(STATE).exists());
+    let ran = sandbox.line(&format!("{READ} --aux-path=aux --verify_state_load=1"));
     ran.expect(0, &[]);
-    place.line(&format!("{READ} --aux-path=aux --verify_dump=1 --verify_header_seed=1"));
+    sandbox.line(&format!("{READ} --aux-path=aux --verify_dump=1 --verify_header_seed=1"));
     assert!(exists_in_aux("file.36864.received") && exists_in_aux("file.36864.expected"));
-    let ran = place.line(&format!("{WRITE} --aux-path=missing"));
+    let ran = sandbox.line(&format!("{WRITE} --aux-path=missing"));
     assert!(
         ran.err
             .contains("cannot save the progress of the writes in missing/local-a.b-0-verify.state"),
@@ -90,12 +90,12 @@ fn states_and_dumps_go_to_aux_path() {
 /// `verify_only` counts the writes that it skips, but not their bytes. So do fio 3.33 and 3.42.
 #[test]
 fn verify_only_reports_the_skipped_writes() {
-    let place = Place::new();
-    place.line(WRITE).expect(0, &[]);
+    let sandbox = Sandbox::new();
+    sandbox.line(WRITE).expect(0, &[]);
     // The process that wrote the blocks also flushed them.
     for policy in ["completed", "fsynced"] {
         let line = format!("{WRITE} --verify_only --verify_policy={policy} --fsync=4 --output-format=json");
-        let ran = place.line(&line);
+        let ran = sandbox.line(&line);
         ran.expect(0, &[]);
         let job = &ran.json()["jobs"][0];
         let counts = |direction: &str| ["total_ios", "io_bytes"].map(|key| job[direction][key].as_u64().unwrap());
@@ -106,24 +106,24 @@ fn verify_only_reports_the_skipped_writes() {
 /// fio 3.33 and fathom can read each other's state files.
 #[test]
 fn state_files_are_interchangeable_with_fio() {
-    let fio = |place: &Place, line: &str| {
+    let fio = |sandbox: &Sandbox, line: &str| {
         let mut command = Command::new("fio");
-        command.args(line.split_whitespace()).current_dir(place.path());
+        command.args(line.split_whitespace()).current_dir(sandbox.path());
         let ran = command.output();
         need(ran.map_err(|error| Unavailable::because(format!("`fio` cannot be run: {error}"))))
     };
-    let place = Place::new();
-    let Some(ran) = fio(&place, WRITE) else { return };
+    let sandbox = Sandbox::new();
+    let Some(ran) = fio(&sandbox, WRITE) else { return };
     assert!(ran.status.success());
-    let ran = place.line(&format!("{READ} --verify_state_load=1"));
+    let ran = sandbox.line(&format!("{READ} --verify_state_load=1"));
     ran.expect(0, &[]);
     assert_eq!(ran.json()["jobs"][0]["read"]["total_ios"], 9);
     // fio 3.33 knows only older headers, so this pattern is written without headers.
     let pattern = |line: &str| line.replace("crc32c", "pattern --verify_pattern=0xab");
-    let place = Place::new();
-    place.line(&pattern(WRITE)).expect(0, &[]);
+    let sandbox = Sandbox::new();
+    sandbox.line(&pattern(WRITE)).expect(0, &[]);
     let load = format!("{} --verify_state_load=1", pattern(READ));
-    let Some(ran) = fio(&place, &load) else { return };
+    let Some(ran) = fio(&sandbox, &load) else { return };
     let text = String::from_utf8_lossy(&ran.stdout);
     assert!(ran.status.success(), "{text}");
     let report: serde_json::Value = serde_json::from_str(&text).unwrap();
@@ -135,10 +135,10 @@ fn blocks_of_a_device_are_discarded_and_their_lifetimes_reported() {
     let Some(device) = need(LoopDevice::of_size(1 << 20, LoopOptions::default())) else {
         return;
     };
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let path = device.path().display();
     let job = format!("--name=j --filename={path} --size=256k --bs=4k --rw=randtrimwrite");
-    let ran = place.line(&format!(
+    let ran = sandbox.line(&format!(
         "{job} --verify=crc32c --trim_percentage=50 --trim_backlog=16 --output-format=json"
     ));
     ran.expect(0, &[]);
@@ -150,7 +150,7 @@ fn blocks_of_a_device_are_discarded_and_their_lifetimes_reported() {
     assert_eq!(counts(&ran), [64, 64, 94]);
     // A write is as long as the trim before it, regardless of its own block size. The block map has
     // entries of 4 KiB, so, as in fio, the pass ends before all 32 blocks are used.
-    let ran = place.line(&format!("{job} --bs=4k,4k,8k --output-format=json"));
+    let ran = sandbox.line(&format!("{job} --bs=4k,4k,8k --output-format=json"));
     ran.expect(0, &[]);
     let [reads, writes, trims] = counts(&ran);
     assert!(
@@ -158,14 +158,14 @@ fn blocks_of_a_device_are_discarded_and_their_lifetimes_reported() {
         "{writes} {trims}"
     );
     assert_eq!(ran.json()["jobs"][0]["write"]["io_bytes"].as_u64(), Some(trims * 8192));
-    let ran = place.line(&format!(
+    let ran = sandbox.line(&format!(
         "{job} --loops=3 --block_error_percentiles=1 --percentile_list=50:99"
     ));
     ran.expect(0, &[]);
     let expected = "  block lifetime percentiles :\n   | 50.00th=3, 99.00th=3\n        states               : unwritten=0, \
                     trimmed=0, written=64, trim failure=0, write failure=0\n";
     assert!(ran.out.contains(expected), "{}", ran.out);
-    let ran = place.line(&format!(
+    let ran = sandbox.line(&format!(
         "{job} --number_ios=20 --block_error_percentiles=1 --percentile_list=50 --output-format=json"
     ));
     ran.expect(0, &[]);
@@ -178,9 +178,9 @@ fn blocks_of_a_device_are_discarded_and_their_lifetimes_reported() {
 /// The pass writes some blocks twice; the later data must be found.
 #[test]
 fn a_sprandom_pass_can_be_verified() {
-    let place = Place::new();
+    let sandbox = Sandbox::new();
     let line = "--name=x --filename=f --size=8m --bs=4k --rw=randwrite --sprandom=1 --spr_op=0.25 --verify=crc32c";
-    let ran = place.line(&format!("{line} --output-format=json"));
+    let ran = sandbox.line(&format!("{line} --output-format=json"));
     ran.expect(0, &[]);
     let job = &ran.json()["jobs"][0];
     assert_eq!(job["write"]["total_ios"], 2560);
@@ -197,10 +197,10 @@ fn a_reader_draws_the_writers_block_lengths() {
         ("randwrite", "randread", "--bssplit=512/50:64k/50"),
         ("rw", "rw", "--bssplit=4k/50:64k/50"),
     ] {
-        let place = Place::new();
+        let sandbox = Sandbox::new();
         let line = |rw: &str| format!("--name=a --filename=file --size=8m --rw={rw} --verify=md5 {lengths}");
-        place.line(&format!("{} --do_verify=0", line(write))).expect(0, &[]);
-        place.line(&line(read)).expect(0, &[]);
+        sandbox.line(&format!("{} --do_verify=0", line(write))).expect(0, &[]);
+        sandbox.line(&line(read)).expect(0, &[]);
     }
     // Recorded with fio 3.33 and the options below. Lengths are in units of 4 KiB.
     let recorded = [
@@ -213,10 +213,10 @@ fn a_reader_draws_the_writers_block_lengths() {
         ),
     ];
     for (options, lengths) in recorded {
-        let place = Place::new();
+        let sandbox = Sandbox::new();
         let shape = "--name=a --filename=vf --size=2m --bssplit=4k/50:64k/50 --write_iolog=io.log";
-        place.line(&format!("{shape} {options}")).expect(0, &[]);
-        let log = fs::read_to_string(place.path().join("io.log")).unwrap();
+        sandbox.line(&format!("{shape} {options}")).expect(0, &[]);
+        let log = fs::read_to_string(sandbox.path().join("io.log")).unwrap();
         let operations = log
             .lines()
             .filter(|line| line.contains(" read ") || line.contains(" write "));

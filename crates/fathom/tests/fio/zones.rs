@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::fio::support::Place;
+use crate::fio::support::Sandbox;
 
 /// Options, the blocks that Debian's fio 3.33 reads and writes, and its zone resets.
 const RECORDED: [(&str, &str, &str); 16] = [
@@ -83,13 +83,13 @@ const ZONES: &str =
 
 #[test]
 fn zone_operations_match_fio() {
-    let place = Place::new();
-    place.file("f", 256 << 10);
+    let sandbox = Sandbox::new();
+    sandbox.file("f", 256 << 10);
     for (line, blocks, resets) in RECORDED {
-        let ran = place.line(&format!("{ZONES} --write_iolog=log {line}"));
+        let ran = sandbox.line(&format!("{ZONES} --write_iolog=log {line}"));
         ran.expect(0, &[resets]);
         assert_eq!(ran.out.contains("zone resets"), !resets.is_empty(), "{line}");
-        let log = fs::read_to_string(place.path().join("log")).unwrap();
+        let log = fs::read_to_string(sandbox.path().join("log")).unwrap();
         let operations = log.lines().filter_map(|line| {
             let fields: Vec<&str> = line.split_whitespace().collect();
             let [.., action @ ("read" | "write"), offset, _] = fields[..] else {
@@ -98,14 +98,14 @@ fn zone_operations_match_fio() {
             Some(format!("{}{}", &action[..1], offset.parse::<u64>().unwrap() / 4096))
         });
         assert_eq!(operations.collect::<Vec<_>>().join(" "), blocks, "{line}");
-        fs::remove_file(place.path().join("log")).unwrap();
+        fs::remove_file(sandbox.path().join("log")).unwrap();
     }
 }
 
 #[test]
 fn invalid_zone_options_are_refused() {
-    let place = Place::new();
-    place.file("f", 256 << 10);
+    let sandbox = Sandbox::new();
+    sandbox.file("f", 256 << 10);
     for (line, why) in [
         ("--rw=write --zonesize=0", "zonemode=zbd needs a zonesize"),
         ("--rw=write --zonesize=100", "zone size must be at least 512 bytes"),
@@ -130,7 +130,7 @@ fn invalid_zone_options_are_refused() {
         ("--rw=write --size=8k", "do not hold a block of 16384 bytes"),
         ("--rw=write --bs=32k", "the capacity of a zone"),
     ] {
-        let ran = place.line(&format!("{ZONES} {line}"));
+        let ran = sandbox.line(&format!("{ZONES} {line}"));
         assert!(ran.code == Some(1), "{line}: {ran:#?}");
         assert!(ran.err.contains(why) || ran.out.contains(why), "{line}: {ran:#?}");
     }
@@ -138,11 +138,11 @@ fn invalid_zone_options_are_refused() {
 
 #[test]
 fn jobs_share_the_write_pointers_of_zones() {
-    let place = Place::new();
-    place.file("f", 256 << 10);
+    let sandbox = Sandbox::new();
+    sandbox.file("f", 256 << 10);
     let line = "--filename=f --size=64k --zonemode=zbd --zonesize=16k --bs=4k --thread --name=w --rw=write --io_size=24k --name=r \
                 --stonewall --rw=read";
-    let ran = place.line(line);
+    let ran = sandbox.line(line);
     ran.expect(0, &["  write: IOPS=", "(24.0KiB/", "  read: IOPS="]);
     assert_eq!(
         ran.out.matches("(24.0KiB (").count() + ran.out.matches("(24.0KiB/").count(),

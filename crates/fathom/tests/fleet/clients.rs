@@ -484,7 +484,7 @@ fn one_host_reports_like_a_local_run() {
     let name = hosts.names()[0].clone();
     let mut command = Command::new(PROGRAM);
     prepare_command(&mut command, &workspace.journal())
-        .args(workspace.words("saved"))
+        .args(workspace.run_args("saved"))
         .args(["--host", &name])
         .env("FATHOM_SSH", hosts.agent())
         .env("FATHOM_REMOTE", PROGRAM);

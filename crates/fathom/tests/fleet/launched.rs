@@ -316,7 +316,7 @@ fn processes_that_connect_over_tcp_have_the_expected_ranks() {
     let Some(workspace) = Workspace::new(SIMULATED) else {
         return;
     };
-    let words = workspace.words("saved");
+    let words = workspace.run_args("saved");
     let head = format!("{}:7745", hosts.names()[0]);
     let names = |saved: &str| -> Vec<String> {
         ranks(&workspace.saved(saved))
@@ -372,7 +372,7 @@ fn a_launcher_of_another_kind_is_reported() {
     let run = |set: &[(&str, &str)]| {
         let mut command = Command::new(PROGRAM);
         prepare_command(&mut command, &workspace.journal())
-            .args(workspace.words("saved"))
+            .args(workspace.run_args("saved"))
             .envs(set.iter().copied());
         end(command.spawn().unwrap())
     };
@@ -398,7 +398,7 @@ fn hosts_cannot_be_combined_with_a_launcher() {
     let mut command = Command::new("mpirun.openmpi");
     let child = prepare_command(&mut command, &workspace.journal())
         .args(["--oversubscribe", "-n", "2", PROGRAM])
-        .args(workspace.words("saved"))
+        .args(workspace.run_args("saved"))
         .args(["--hosts", "local,local"])
         .spawn()
         .unwrap();

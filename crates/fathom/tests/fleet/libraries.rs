@@ -27,7 +27,7 @@ impl Workspace {
         let mut command = Command::new(launcher);
         let child = prepare_command(&mut command, &self.journal())
             .args(["-n", "3", PROGRAM])
-            .args(self.words(saved))
+            .args(self.run_args(saved))
             .envs(environment.iter().copied())
             .spawn()
             .unwrap();
@@ -89,7 +89,7 @@ fn a_library_of_another_launcher_is_refused() {
     // This one was not started by a launcher.
     let mut command = Command::new(PROGRAM);
     let child = prepare_command(&mut command, &workspace.journal())
-        .args(workspace.words("saved"))
+        .args(workspace.run_args("saved"))
         .env("PMI_SIZE", "3")
         .env("FATHOM_MPI_LIBRARY", "libmpich.so.12")
         .spawn()

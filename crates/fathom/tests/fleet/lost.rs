@@ -360,7 +360,7 @@ fn the_other_hosts_continue_on_request() {
     fs::write(workspace.path("job.toml"), job.replace("40s", "7s")).unwrap();
     let mut command = Command::new(PROGRAM);
     let child = prepare_command(&mut command, &workspace.journal())
-        .args(workspace.words("saved"))
+        .args(workspace.run_args("saved"))
         .args(["--hosts", "local,local"])
         .env("FATHOM_ON_LOSS", "continue")
         .spawn()
@@ -376,7 +376,7 @@ fn the_other_hosts_continue_on_request() {
     assert!(longest >= Some(Nanos::millis(6900)), "{longest:?}");
     let mut command = Command::new(PROGRAM);
     let child = prepare_command(&mut command, &workspace.journal())
-        .args(workspace.words("saved"))
+        .args(workspace.run_args("saved"))
         .args(["--hosts", "local,local"])
         .env("FATHOM_ON_LOSS", "maybe")
         .spawn()

@@ -104,7 +104,7 @@ impl Workspace {
     }
 
     /// The arguments of a run that saves its result under a name.
-    fn words(&self, saved: &str) -> Vec<String> {
+    fn run_args(&self, saved: &str) -> Vec<String> {
         let text = |path: PathBuf| path.to_str().unwrap().to_owned();
         [
             "run".into(),
@@ -128,7 +128,7 @@ impl Workspace {
         };
         let agent = hosts.map(|hosts| hosts.agent().to_owned()).unwrap_or_default();
         prepare_command(&mut command, &self.journal())
-            .args(self.words(saved))
+            .args(self.run_args(saved))
             .args(["--hosts", list])
             .env("FATHOM_SSH", agent)
             .env("FATHOM_REMOTE", PROGRAM)
@@ -175,7 +175,7 @@ impl Workspace {
             .env("PRTE_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
         prepare_command(&mut command, &self.journal())
             .arg(PROGRAM)
-            .args(self.words(saved))
+            .args(self.run_args(saved))
             .spawn()
             .unwrap()
     }
@@ -196,7 +196,7 @@ impl Workspace {
         };
         prepare_command(&mut command, &self.journal())
             .arg(PROGRAM)
-            .args(self.words(saved))
+            .args(self.run_args(saved))
             .spawn()
             .unwrap()
     }
@@ -305,7 +305,7 @@ fn slurm_starts_ranks_too() {
         let words = [mpi, "--ntasks=3", PROGRAM];
         end(prepare_command(&mut command, &workspace.journal())
             .args(words)
-            .args(workspace.words(saved))
+            .args(workspace.run_args(saved))
             .envs(head.map(|head| ("FATHOM_HEAD", head)))
             .spawn()
             .unwrap())
@@ -332,7 +332,7 @@ fn the_total_is_the_sum_of_the_ranks() {
     let folder = workspace.folder.path().to_owned();
     let mut command = Command::new(PROGRAM);
     let child = prepare_command(&mut command, &workspace.journal())
-        .args(workspace.words("saved"))
+        .args(workspace.run_args("saved"))
         .args(["--hosts", "local,local,local"])
         .current_dir(&folder)
         .spawn()

@@ -201,7 +201,7 @@ fn a_relay_that_changes_a_target_is_disconnected_before_anything_is_opened() {
     let overwrite = |port: u16| {
         let mut command = Command::new(PROGRAM);
         let child = prepare_command(&mut command, &workspace.journal())
-            .args(workspace.words("saved"))
+            .args(workspace.run_args("saved"))
             .args(["--hosts", &format!("tcp://127.0.0.1:{port}"), "--allow-overwrite"])
             .arg(&own_file)
             .spawn()

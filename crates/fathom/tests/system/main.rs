@@ -26,11 +26,11 @@ mod marks;
 #[cfg(target_os = "linux")]
 #[path = "../pages/mod.rs"]
 mod pages;
-#[path = "../drop_in/place.rs"]
-#[allow(dead_code, reason = "shared by the tests of both drop-in modes")]
-mod place;
 #[cfg(target_os = "linux")]
 mod preflight;
+#[path = "../drop_in/sandbox.rs"]
+#[allow(dead_code, reason = "shared by the tests of both drop-in modes")]
+mod sandbox;
 #[cfg(target_os = "linux")]
 #[path = "../scenarios/mod.rs"]
 mod scenarios;

@@ -13,10 +13,10 @@ fn run_with_history(history: &Path, words: &[&str]) -> Ran {
 
 #[test]
 fn a_result_is_saved_recorded_and_reported() {
-    let place = diskspd();
-    let path = |name: &str| text(&place.path().join(name)).to_owned();
+    let sandbox = diskspd();
+    let path = |name: &str| text(&sandbox.path().join(name)).to_owned();
     let (target, saved, page) = (path("target.dat"), path("saved.fathom"), path("page.html"));
-    let history = place.path().join("history.sqlite");
+    let history = sandbox.path().join("history.sqlite");
     let words = [
         "run", "--target", &target, "--size", "8M", "--time", "1s", "--warm-up", "200ms", "--depth", "4", "--read",
         "70", "--save", &saved, "--out",
@@ -42,16 +42,16 @@ fn a_result_is_saved_recorded_and_reported() {
 
 #[test]
 fn quick_reports_iops() {
-    let place = diskspd();
-    let target = place.path().join("quick.dat");
+    let sandbox = diskspd();
+    let target = sandbox.path().join("quick.dat");
     let ran = fathom(&["quick", text(&target), "--size", "16M"]);
     ran.expect(0, &["IOPS"]);
 }
 
 #[test]
 fn commands_without_a_run_print_their_output() {
-    let place = diskspd();
-    let job = place.path().join("job.toml");
+    let sandbox = diskspd();
+    let job = sandbox.path().join("job.toml");
     fs::write(
         &job,
         "[[job]]\r\ntarget = 'C:\\none.dat'\r\nsize = \"16M\"\r\nread = 70\r\ntime = \"1s\"\r\n",
@@ -67,8 +67,8 @@ fn commands_without_a_run_print_their_output() {
 /// The simulated device has its own clock, so results do not depend on the machine.
 #[test]
 fn simulated_results_are_the_same_as_on_other_systems() {
-    let place = diskspd();
-    let (job, saved) = (place.path().join("job.toml"), place.path().join("saved.fathom"));
+    let sandbox = diskspd();
+    let (job, saved) = (sandbox.path().join("job.toml"), sandbox.path().join("saved.fathom"));
     let words = "[[job]]\ntarget = \"simulated:disk\"\ndepth = 4\ntime = \"2s\"\nwarm-up = \"3s\"\n\
                  [simulated.disk]\nsize = \"1GiB\"\nservers = 4\nservice = \"100us\"\n";
     fs::write(&job, words).unwrap();

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use testbed::{Unavailable, need};
 
-use crate::place::{Place, Tool};
+use crate::sandbox::{Sandbox, Tool};
 
 /// Tests in the drop-in mode of DiskSpd.
 pub struct Diskspd;
@@ -78,11 +78,11 @@ impl Drop for DriveFolder {
 }
 
 /// Creates a directory with the program, named as DiskSpd.
-pub fn diskspd() -> Place<Diskspd> {
-    Place::new()
+pub fn diskspd() -> Sandbox<Diskspd> {
+    Sandbox::new()
 }
 
 /// Creates a directory with the program, named as fio.
-pub fn fio() -> Place<Fio> {
-    Place::new()
+pub fn fio() -> Sandbox<Fio> {
+    Sandbox::new()
 }

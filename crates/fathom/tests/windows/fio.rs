@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::calling::{self, Ran};
 use crate::environment::{drive, fio, press_program};
-use crate::place;
+use crate::sandbox;
 
 /// A provider's job file: four jobs of 25 GiB and 300 seconds, with comments in Russian.
 const PUBLISHED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/fio/seeds/fio3.ini");
@@ -50,9 +50,9 @@ impl Drop for JobFiles<'_> {
 
 /// Runs a job file with this text, and parses its JSON output.
 fn run_job_file(text: &str) -> (Ran, Value) {
-    let place = fio();
-    fs::write(place.path().join("fio3.ini"), text).unwrap();
-    let ran = place.line("fio3.ini --output-format=json");
+    let sandbox = fio();
+    fs::write(sandbox.path().join("fio3.ini"), text).unwrap();
+    let ran = sandbox.line("fio3.ini --output-format=json");
     ran.expect(0, &[]);
     assert_eq!(ran.err, "", "{ran:#?}");
     let json = serde_json::from_str(&ran.out[ran.out.find('{').unwrap()..]);
@@ -95,17 +95,17 @@ fn a_published_job_file_runs_unchanged_until_an_interrupt() {
             ));
         }
     }
-    let place = fio();
-    fs::write(place.path().join("fio3.ini"), read_published()).unwrap();
+    let sandbox = fio();
+    fs::write(sandbox.path().join("fio3.ini"), read_published()).unwrap();
     let mut command = Command::new(press);
     let after = crate::keys::startup_ms() + 3000;
     command
         .arg("c")
         .arg(after.to_string())
-        .arg(place.program())
+        .arg(sandbox.program())
         .arg("fio3.ini")
-        .current_dir(place.path());
-    let ran = place::plain(calling::finish(&mut command));
+        .current_dir(sandbox.path());
+    let ran = sandbox::plain(calling::finish(&mut command));
     // The exit code of fio after an interrupt.
     assert_eq!(ran.code, Some(128), "{ran:#?}");
     for part in [

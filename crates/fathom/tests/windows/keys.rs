@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::calling::{PROGRAM, Ran};
 use crate::environment::{diskspd, press_program};
-use crate::place::words;
+use crate::sandbox::split_words;
 
 /// The exit code of `press` if the system lacks a key. Wine 8 has no Ctrl-Break.
 const NO_KEYS: i32 = 252;
@@ -26,7 +26,7 @@ fn run_and_press(key: &str, program: &str, line: &str, more: impl FnOnce(&mut Co
 /// Runs a program, and presses a key at times in the format of `press`.
 fn run_and_press_at(when: &str, key: &str, program: &str, line: &str, more: impl FnOnce(&mut Command)) -> Option<Ran> {
     let mut command = Command::new(press_program()?);
-    command.args([key, when, program]).args(words(line));
+    command.args([key, when, program]).args(split_words(line));
     more(&mut command);
     let start = Instant::now();
     let ran = crate::calling::finish(&mut command);
@@ -67,15 +67,15 @@ fn an_interrupted_preparation_leaves_no_file() {
     // A named file, and a temporary file in a directory.
     for (target, file) in [("f.dat", "f.dat"), (".", "fathom-*.dat")] {
         for (key, code) in KEYS {
-            let place = diskspd();
+            let sandbox = diskspd();
             let line = format!("run --target {target} --size 2g --time 1s");
             let ran = run_and_press_at(&format!("@{file}"), key, PROGRAM, &line, |command| {
-                command.current_dir(place.path()).env("FATHOM_HISTORY", "off");
+                command.current_dir(sandbox.path()).env("FATHOM_HISTORY", "off");
             });
             // Without working keys, `press` has killed the run.
             let Some(ran) = ran else { continue };
             ran.expect(code, &["files that were being prepared are removed"]);
-            assert_eq!(place.names(), Vec::<String>::new(), "{line}");
+            assert_eq!(sandbox.names(), Vec::<String>::new(), "{line}");
         }
     }
 }
@@ -84,18 +84,18 @@ fn an_interrupted_preparation_leaves_no_file() {
 #[test]
 fn a_second_ctrl_c_ends_the_program_immediately() {
     let Some(press) = press_program() else { return };
-    let place = diskspd();
+    let sandbox = diskspd();
     let job = |number: u32| {
         format!("[[job]]\nname = \"job{number}\"\ntarget = \"null\"\nrate = 20\ntime = \"10m\"\nwarm-up = \"0\"\n")
     };
     let jobs: String = (0..40).map(job).collect();
-    std::fs::write(place.path().join("jobs.toml"), jobs).unwrap();
+    std::fs::write(sandbox.path().join("jobs.toml"), jobs).unwrap();
     let [first, second] = [startup_ms(), startup_ms()];
     let mut command = Command::new(press);
     command
         .args(["c", &format!("{first},{second}"), PROGRAM])
         .args(["run", "jobs.toml", "--quiet", "--out", "json"])
-        .current_dir(place.path())
+        .current_dir(sandbox.path())
         .env("FATHOM_HISTORY", "off")
         .stdout(Stdio::piped());
     let start = Instant::now();
@@ -113,11 +113,11 @@ fn a_second_ctrl_c_ends_the_program_immediately() {
 
 #[test]
 fn the_next_run_removes_only_the_files_of_a_killed_run() {
-    let place = diskspd();
-    place.file("fathom-1-0.dat", 4096);
+    let sandbox = diskspd();
+    sandbox.file("fathom-1-0.dat", 4096);
     let run = |size: &str, time: &str| {
         let mut command = crate::calling::command(&["run", "--target", ".", "--size", size, "--time", time]);
-        command.args(["--warm-up", "0"]).current_dir(place.path());
+        command.args(["--warm-up", "0"]).current_dir(sandbox.path());
         command
     };
     let mut child = run("8m", "10m")
@@ -128,9 +128,9 @@ fn the_next_run_removes_only_the_files_of_a_killed_run() {
     let prefix = format!("fathom-{}-", child.id());
     let start = Instant::now();
     let (own, path) = loop {
-        let names = place.names();
+        let names = sandbox.names();
         let own = names.iter().find(|name| name.starts_with(&prefix));
-        let path = own.map(|name| place.path().join(name));
+        let path = own.map(|name| sandbox.path().join(name));
         if let (Some(own), Some(path)) = (own, path)
             && std::fs::metadata(&path).is_ok_and(|meta| meta.len() >= 8 << 20)
         {
@@ -150,22 +150,22 @@ fn the_next_run_removes_only_the_files_of_a_killed_run() {
     child.wait().unwrap();
     assert!(path.exists());
     crate::calling::finish(&mut run("1m", "300ms")).expect(0, &[&own, message]);
-    assert_eq!(place.names(), ["fathom-1-0.dat"]);
+    assert_eq!(sandbox.names(), ["fathom-1-0.dat"]);
 }
 
 #[test]
 fn an_interrupted_drop_in_of_diskspd_prints_its_report() {
     const INTERRUPTED: &str = "\n*** Interrupted by Ctrl-C. Stopping I/O Request Generator. ***\n";
     for (key, _) in KEYS {
-        let place = diskspd();
-        place.file("f", 1 << 20);
-        let program = place.program();
+        let sandbox = diskspd();
+        sandbox.file("f", 1 << 20);
+        let program = sandbox.program();
         let press = |line: &str| {
             let ran = run_and_press(key, program.to_str().unwrap(), line, |command| {
-                command.current_dir(place.path());
+                command.current_dir(sandbox.path());
             })?;
             assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{line}: {ran:#?}");
-            Some(crate::place::plain(ran))
+            Some(crate::sandbox::plain(ran))
         };
         let Some(ran) = press("-d60 -W0 -r -b4k -L f") else {
             continue;
@@ -191,23 +191,23 @@ fn an_interrupted_drop_in_of_diskspd_prints_its_report() {
 /// As in scripts, a run waits until another process sets an event.
 #[test]
 fn named_events_start_and_stop_runs() {
-    let place = diskspd();
-    place.file("f", 1 << 20);
+    let sandbox = diskspd();
+    sandbox.file("f", 1 << 20);
     let [go, stop] = ["go", "stop"].map(|what| format!("fathom-{}-{what}", std::process::id()));
-    let missing = place.line(&format!("-ye{go} -d1 f"));
+    let missing = sandbox.line(&format!("-ye{go} -d1 f"));
     assert_eq!(
         (missing.code, missing.err),
         (Some(1), format!("Error opening event '{go}'\n"))
     );
-    let mut waiting = place.start(&format!("-yr{go} -yp{stop} -d60 -W0 f"));
+    let mut waiting = sandbox.start(&format!("-yr{go} -yp{stop} -d60 -W0 f"));
     std::thread::sleep(Duration::from_millis(startup_ms() as u64));
     assert!(waiting.try_wait().unwrap().is_none(), "the run waits");
     for event in [&go, &stop] {
-        let set = place.line(&format!("-ye{event}"));
+        let set = sandbox.line(&format!("-ye{event}"));
         set.expect(1, &[&format!("Succesfully set event: '{event}'\nNow exiting...\n")]);
         std::thread::sleep(Duration::from_millis(3000));
     }
-    let ran = crate::place::plain(crate::calling::end(waiting));
+    let ran = crate::sandbox::plain(crate::calling::end(waiting));
     assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{ran:#?}");
     assert!(
         ran.out.starts_with("\nCommand Line:") && ran.out.contains("actual test time:"),

@@ -18,8 +18,8 @@ mod environment;
 mod fio;
 mod keys;
 mod names;
-#[path = "../drop_in/place.rs"]
-#[allow(dead_code, reason = "shared by the tests of both drop-in modes")]
-mod place;
 mod refusals;
+#[path = "../drop_in/sandbox.rs"]
+#[allow(dead_code, reason = "shared by the tests of both drop-in modes")]
+mod sandbox;
 mod seeds;

@@ -7,11 +7,11 @@ const NAMES: [&str; 4] = ["тестовый файл.dat", "試験 データ.dat
 
 #[test]
 fn native_commands_accept_and_print_unicode_names() {
-    let place = diskspd();
+    let sandbox = diskspd();
     for name in NAMES {
-        let path = place.path().join(name);
+        let path = sandbox.path().join(name);
         let target = text(&path);
-        let saved = place.path().join(format!("{name}.fathom"));
+        let saved = sandbox.path().join(format!("{name}.fathom"));
         let ran = fathom(&[
             "run",
             "--target",
@@ -40,36 +40,36 @@ fn native_commands_accept_and_print_unicode_names() {
 #[test]
 fn diskspd_reports_contain_unicode_names() {
     for name in NAMES {
-        let place = diskspd();
+        let sandbox = diskspd();
         for format in ["-Rtext", "-Rxml"] {
-            let ran = place.run(&[format, "-c1M", "-d1", "-W0", name]);
+            let ran = sandbox.run(&[format, "-c1M", "-d1", "-W0", name]);
             assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{ran:#?}");
             assert!(ran.out.contains(name), "{ran:#?}");
         }
-        assert_eq!(place.names(), [name]);
+        assert_eq!(sandbox.names(), [name]);
     }
 }
 
 #[test]
 fn fio_jobs_accept_unicode_names() {
-    let place = fio();
+    let sandbox = fio();
     for name in NAMES {
-        let ran = place.run(&[
+        let ran = sandbox.run(&[
             "--name=job",
             &format!("--filename={name}"),
             "--size=1m",
             "--rw=randwrite",
         ]);
         assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{ran:#?}");
-        assert!(place.names().iter().any(|found| found == name), "{ran:#?}");
+        assert!(sandbox.names().iter().any(|found| found == name), "{ran:#?}");
     }
 }
 
 /// The path exceeds Windows' limit without a prefix, and some letters have two UTF-16 units.
 #[test]
 fn files_with_long_paths_can_be_tested() {
-    let place = diskspd();
-    let deep = (0..8).fold(place.path(), |path, _| {
+    let sandbox = diskspd();
+    let deep = (0..8).fold(sandbox.path(), |path, _| {
         path.join("папка с именем длиной в сорок букв 💾 📀 xx")
     });
     let verbatim = std::path::PathBuf::from(format!(r"\\?\{}", text(&deep)));
@@ -88,14 +88,14 @@ fn files_with_long_paths_can_be_tested() {
         "0",
     ];
     fathom(&words).expect(0, &["IOPS", text(&path)]);
-    let ran = place.run(&["-d1", "-W0", "-b4K", text(&path)]);
+    let ran = sandbox.run(&["-d1", "-W0", "-b4K", text(&path)]);
     assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{ran:#?}");
     assert!(
         ran.out.contains(text(&path)) && ran.out.contains("Total IO"),
         "{ran:#?}"
     );
     let made = verbatim.join("сделан.dat");
-    let ran = place.run(&["-c1M", "-d1", "-W0", "-b4K", "-w100", text(&made)]);
+    let ran = sandbox.run(&["-c1M", "-d1", "-W0", "-b4K", "-w100", text(&made)]);
     assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{ran:#?}");
     assert_eq!(std::fs::metadata(&made).unwrap().len(), 1 << 20);
 }

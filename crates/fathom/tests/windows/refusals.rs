@@ -8,7 +8,7 @@ use model::plan::EngineKind;
 
 use crate::calling::{self, Ran, fathom, text};
 use crate::environment::{diskspd, fio, read_only_file, small_drive};
-use crate::place::words;
+use crate::sandbox::split_words;
 
 const FILE_NOT_FOUND: i32 = 2;
 const PATH_NOT_FOUND: i32 = 3;
@@ -121,12 +121,12 @@ fn a_share_of_a_missing_server_is_reported() {
 
 #[test]
 fn diskspd_reports_missing_files_and_directories() {
-    let place = diskspd();
-    let ran = place.noted("-d60 missing.dat");
+    let sandbox = diskspd();
+    let ran = sandbox.noted("-d60 missing.dat");
     let opening = format!("Error opening file: missing.dat [{FILE_NOT_FOUND}]");
     ran.expect(1, &[&opening, "-c1G"]);
-    fs::create_dir(place.path().join("folder")).unwrap();
-    let ran = place.noted("-d60 folder");
+    fs::create_dir(sandbox.path().join("folder")).unwrap();
+    let ran = sandbox.noted("-d60 folder");
     ran.expect(
         1,
         &[
@@ -134,21 +134,21 @@ fn diskspd_reports_missing_files_and_directories() {
             "hint: give a file in it",
         ],
     );
-    assert_eq!(place.names(), ["folder"]);
+    assert_eq!(sandbox.names(), ["folder"]);
 }
 
 /// Without a suitable I/O ring, the run is refused and changes no file.
 #[test]
 fn the_io_ring_is_used_or_refused() {
-    let place = diskspd();
+    let sandbox = diskspd();
     let run_as_2_3 = |line: &str| {
-        let mut command = place.command(&words(line));
-        crate::place::finish(command.env("FATHOM_DISKSPD_VERSION", "2.3").env("FATHOM_NOTES", "1"))
+        let mut command = sandbox.command(&split_words(line));
+        crate::sandbox::finish(command.env("FATHOM_DISKSPD_VERSION", "2.3").env("FATHOM_NOTES", "1"))
     };
     let profile = run_as_2_3("-Rpxml -u -c1M -d1 -W0 -b4K -o4 -w50 f.dat");
     profile.expect(0, &["<IORing>true</IORing>"]);
-    fs::write(place.path().join("p.xml"), &profile.out).unwrap();
-    let existing = place.path().join("existing.dat");
+    fs::write(sandbox.path().join("p.xml"), &profile.out).unwrap();
+    let existing = sandbox.path().join("existing.dat");
     let lines = [
         "-u -c1M -d1 -W0 -b4K -o4 -w50 f.dat",
         "-u -d1 -W0 -b4K -o1 -w100 existing.dat",
@@ -166,7 +166,7 @@ fn the_io_ring_is_used_or_refused() {
                     "{line}: {ran:#?}"
                 );
                 assert!(ran.err.contains("IoRing") && ran.code == Some(1), "{line}: {ran:#?}");
-                assert_eq!(place.names(), ["existing.dat", "p.xml"], "{line}");
+                assert_eq!(sandbox.names(), ["existing.dat", "p.xml"], "{line}");
                 assert!(fs::read(&existing).unwrap() == [7; 65536], "{line}");
             }
             None => assert!(ran.code == Some(0) && ran.out.contains("Total IO"), "{line}: {ran:#?}"),
@@ -258,10 +258,10 @@ fn a_full_disk_is_reported() {
 /// Without BypassIO, as under Wine, such a command line fails. It reports file and cause.
 #[test]
 fn bypass_io_is_used_or_refused() {
-    let place = diskspd();
+    let sandbox = diskspd();
     for switch in ["-Sy", "-SY"] {
-        let mut command = place.command(&words(&format!("{switch} -Su -c1M -d1 -W0 -b4K f.dat")));
-        let ran = crate::place::finish(command.env("FATHOM_DISKSPD_VERSION", "2.3").env("FATHOM_NOTES", "1"));
+        let mut command = sandbox.command(&split_words(&format!("{switch} -Su -c1M -d1 -W0 -b4K f.dat")));
+        let ran = crate::sandbox::finish(command.env("FATHOM_DISKSPD_VERSION", "2.3").env("FATHOM_NOTES", "1"));
         match ran.code {
             Some(0) => ran.expect(0, &["Total IO"]),
             _ => ran.expect(1, &["cannot use BypassIO for reads of f.dat", THREADS]),

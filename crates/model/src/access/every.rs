@@ -4,7 +4,7 @@ use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::placement::PlacementCursor;
-use super::{AccessError, Area, Place, Placement};
+use super::{AccessError, Area, Placement, Position};
 use crate::direction::{Direction, PerDirection};
 use crate::draws::Draws;
 
@@ -65,7 +65,7 @@ pub struct EveryCursor {
 }
 
 impl EveryCursor {
-    pub(super) fn next(&mut self, draws: &mut Draws, direction: Direction) -> Option<Place> {
+    pub(super) fn next(&mut self, draws: &mut Draws, direction: Direction) -> Option<Position> {
         let area = self.areas[direction];
         let random_due = self.left == 0;
         self.left = if random_due { self.operations - 1 } else { self.left - 1 };
@@ -76,23 +76,23 @@ impl EveryCursor {
             };
             // At the end of the area, a run continues at a random position and keeps its count.
             if position + area.block <= area.length {
-                return Some(Place {
+                return Some(Position {
                     offset: area.base + position,
                     continues: true,
                 });
             }
         }
         let offset = self.placement.next(draws, direction)?;
-        Some(Place::new(offset))
+        Some(Position::new(offset))
     }
 
-    pub(super) fn claim(&mut self, place: Place, direction: Direction, length: u32) -> u32 {
-        let length = if place.continues {
+    pub(super) fn claim(&mut self, drawn: Position, direction: Direction, length: u32) -> u32 {
+        let length = if drawn.continues {
             length
         } else {
-            self.placement.claim(place.offset, direction, length)
+            self.placement.claim(drawn.offset, direction, length)
         };
-        let start = place.offset - self.areas[direction].base;
+        let start = drawn.offset - self.areas[direction].base;
         self.last = Some((start, start + u64::from(length)));
         length
     }

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{AccessError, Area, Place, SharedAccess};
+use super::{AccessError, Area, Position, SharedAccess};
 use crate::direction::PerDirection;
 
 /// Shared sequential access. The position belongs to the target within a step and starts at its
@@ -38,8 +38,8 @@ pub struct InterlockedCursor {
 }
 
 impl InterlockedCursor {
-    pub(super) fn next(&mut self) -> Place {
+    pub(super) fn next(&mut self) -> Position {
         let step = self.shared.position.fetch_add(self.area.alignment, Ordering::Relaxed);
-        Place::new(self.area.base + step % self.span)
+        Position::new(self.area.base + step % self.span)
     }
 }

@@ -4,7 +4,7 @@ use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::placement::PlacementCursor;
-use super::{AccessError, Area, Place, Placement};
+use super::{AccessError, Area, Placement, Position};
 use crate::direction::{Direction, PerDirection};
 use crate::draws::{Draws, Purpose};
 
@@ -98,7 +98,7 @@ pub struct MixedCursor {
 }
 
 impl MixedCursor {
-    pub(super) fn next(&mut self, draws: &mut Draws, direction: Direction) -> Option<Place> {
+    pub(super) fn next(&mut self, draws: &mut Draws, direction: Direction) -> Option<Position> {
         let area = self.areas[direction];
         let percent = u32::from(self.random_percent[direction]);
         let index = self.index(direction);
@@ -113,14 +113,14 @@ impl MixedCursor {
         if jump {
             let offset = self.placement.next(draws, direction)?;
             self.next[index] = offset - area.base + area.alignment;
-            return Some(Place::new(offset));
+            return Some(Position::new(offset));
         }
         let position = match self.next[index] {
             next if next + area.block <= area.length => next,
             _ => 0,
         };
         self.next[index] = position + area.alignment;
-        Some(Place {
+        Some(Position {
             offset: area.base + position,
             continues: true,
         })
@@ -133,16 +133,16 @@ impl MixedCursor {
         }
     }
 
-    pub(super) fn claim(&mut self, place: Place, direction: Direction, length: u32) -> u32 {
+    pub(super) fn claim(&mut self, drawn: Position, direction: Direction, length: u32) -> u32 {
         // Sequential continuations ignore the map of used blocks.
-        let length = if place.continues {
+        let length = if drawn.continues {
             length
         } else {
-            self.placement.claim(place.offset, direction, length)
+            self.placement.claim(drawn.offset, direction, length)
         };
         let index = self.index(direction);
         let area = &self.areas[direction];
-        let end = place.offset - area.base + u64::from(length);
+        let end = drawn.offset - area.base + u64::from(length);
         match self.continuation {
             Continuation::Stride => {}
             Continuation::Length | Continuation::Shared => self.next[index] = end,
@@ -185,9 +185,9 @@ mod tests {
         let mut draws = DrawsForm::Native { seed: 1 }.start();
         let mut cursor = mixed.cursor(PerDirection::all(area), &mut draws).unwrap();
         let mut next = |direction, length| {
-            let place = cursor.next(&mut draws, direction).unwrap();
-            cursor.claim(place, direction, length);
-            place.offset - 8192
+            let drawn = cursor.next(&mut draws, direction).unwrap();
+            cursor.claim(drawn, direction, length);
+            drawn.offset - 8192
         };
         let offsets = [
             next(Direction::Read, 512),

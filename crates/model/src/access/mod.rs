@@ -71,7 +71,7 @@ pub enum Access {
 
 /// A chosen position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct Position {
     /// Offset from the start of the target, in bytes.
     pub offset: u64,
     /// True if the operation continues a run after a random jump. In DiskSpd it has the type of the
@@ -79,11 +79,11 @@ pub struct Place {
     pub continues: bool,
 }
 
-impl Place {
+impl Position {
     /// A position that continues no run.
     #[inline(always)]
-    fn new(offset: u64) -> Place {
-        Place {
+    fn new(offset: u64) -> Position {
+        Position {
             offset,
             continues: false,
         }
@@ -92,7 +92,7 @@ impl Place {
 
 /// An operation that needs a position.
 #[derive(Clone, Copy, Debug)]
-pub struct PlaceRequest {
+pub struct PositionRequest {
     /// Read, write or trim.
     pub direction: Direction,
     /// The slot of the operation, counted within its stream.
@@ -266,22 +266,22 @@ impl Access {
 impl Cursor {
     /// The next position, or `None` at the end of a pass over the area.
     #[inline(always)]
-    pub fn next(&mut self, draws: &mut Draws, wanted: PlaceRequest) -> Option<Place> {
+    pub fn next(&mut self, draws: &mut Draws, wanted: PositionRequest) -> Option<Position> {
         match self {
-            Cursor::Uniform(cursor) => Some(Place::new(cursor.next(draws, wanted.direction))),
+            Cursor::Uniform(cursor) => Some(Position::new(cursor.next(draws, wanted.direction))),
             Cursor::Sequential(cursor) => cursor.next(wanted.direction),
             other => other.next_slow(draws, wanted),
         }
     }
 
     #[inline(never)]
-    fn next_slow(&mut self, draws: &mut Draws, wanted: PlaceRequest) -> Option<Place> {
+    fn next_slow(&mut self, draws: &mut Draws, wanted: PositionRequest) -> Option<Position> {
         match self {
-            Cursor::Uniform(cursor) => Some(Place::new(cursor.next(draws, wanted.direction))),
+            Cursor::Uniform(cursor) => Some(Position::new(cursor.next(draws, wanted.direction))),
             Cursor::Sequential(cursor) => cursor.next(wanted.direction),
             Cursor::Interlocked(cursor) => Some(cursor.next()),
             Cursor::Parallel(cursor) => Some(cursor.next(wanted.slot)),
-            Cursor::Placed(cursor) => cursor.next(draws, wanted.direction).map(Place::new),
+            Cursor::Placed(cursor) => cursor.next(draws, wanted.direction).map(Position::new),
             Cursor::Mixed(cursor) => cursor.next(draws, wanted.direction),
             Cursor::Every(cursor) => cursor.next(draws, wanted.direction),
             Cursor::Zones(cursor) => cursor.next(draws, wanted.direction),
@@ -289,33 +289,33 @@ impl Cursor {
         }
     }
 
-    /// Claims the blocks of the operation at the last place. Returns the permitted length: a
+    /// Claims the blocks of the operation at the last position. Returns the permitted length: a
     /// pattern without repetition truncates an operation before a used block.
     #[inline(always)]
-    pub fn claim(&mut self, place: Place, direction: Direction, length: u32) -> u32 {
+    pub fn claim(&mut self, drawn: Position, direction: Direction, length: u32) -> u32 {
         match self {
             Cursor::Uniform(_) => length,
             Cursor::Sequential(cursor) => {
-                cursor.advance(direction, place.offset, length);
+                cursor.advance(direction, drawn.offset, length);
                 length
             }
-            other => other.claim_slow(place, direction, length),
+            other => other.claim_slow(drawn, direction, length),
         }
     }
 
     #[inline(never)]
-    fn claim_slow(&mut self, place: Place, direction: Direction, length: u32) -> u32 {
+    fn claim_slow(&mut self, drawn: Position, direction: Direction, length: u32) -> u32 {
         match self {
             Cursor::Uniform(_) | Cursor::Interlocked(_) | Cursor::Parallel(_) => length,
             Cursor::Sequential(cursor) => {
-                cursor.advance(direction, place.offset, length);
+                cursor.advance(direction, drawn.offset, length);
                 length
             }
-            Cursor::Placed(cursor) => cursor.claim(place.offset, direction, length),
-            Cursor::Mixed(cursor) => cursor.claim(place, direction, length),
-            Cursor::Every(cursor) => cursor.claim(place, direction, length),
-            Cursor::Zones(cursor) => cursor.claim(place, direction, length),
-            Cursor::WritePointers(cursor) => cursor.claim(place, direction, length),
+            Cursor::Placed(cursor) => cursor.claim(drawn.offset, direction, length),
+            Cursor::Mixed(cursor) => cursor.claim(drawn, direction, length),
+            Cursor::Every(cursor) => cursor.claim(drawn, direction, length),
+            Cursor::Zones(cursor) => cursor.claim(drawn, direction, length),
+            Cursor::WritePointers(cursor) => cursor.claim(drawn, direction, length),
         }
     }
 

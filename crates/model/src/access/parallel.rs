@@ -4,7 +4,7 @@
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{AccessError, Area, Place};
+use super::{AccessError, Area, Position};
 use crate::direction::PerDirection;
 use crate::units::Bytes;
 
@@ -36,14 +36,14 @@ pub struct ParallelCursor {
 }
 
 impl ParallelCursor {
-    pub(super) fn next(&mut self, slot: u32) -> Place {
+    pub(super) fn next(&mut self, slot: u32) -> Position {
         let index = slot as usize % self.next.len();
         let mut position = self.next[index];
         if position + self.area.block > self.area.length {
             position = self.start % self.area.alignment;
         }
         self.next[index] = position + self.area.alignment;
-        Place::new(self.area.base + position)
+        Position::new(self.area.base + position)
     }
 
     pub(super) fn extra_bytes(&self) -> u64 {

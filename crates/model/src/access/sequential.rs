@@ -3,7 +3,7 @@
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{AccessError, Area, Place};
+use super::{AccessError, Area, Position};
 use crate::direction::{Direction, PerDirection};
 use crate::units::Bytes;
 
@@ -102,7 +102,7 @@ impl SequentialCursor {
 
     /// The next position, or `None` at the end of a pass.
     #[inline(always)]
-    pub fn next(&mut self, direction: Direction) -> Option<Place> {
+    pub fn next(&mut self, direction: Direction) -> Option<Position> {
         let area = &self.areas[direction];
         let index = self.index(direction);
         let mut position = self.next[index];
@@ -116,7 +116,7 @@ impl SequentialCursor {
             }
         }
         self.next[index] = position.wrapping_add(area.alignment);
-        Some(Place::new(area.base + position))
+        Some(Position::new(area.base + position))
     }
 
     /// Advances past an operation of the given length, for patterns whose step depends on it.

@@ -11,7 +11,7 @@ use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::placement::PlacementCursor;
-use super::{AccessError, Area, Place, Placement};
+use super::{AccessError, Area, Placement, Position};
 use crate::direction::{Direction, PerDirection};
 use crate::draws::Draws;
 use crate::units::Bytes;
@@ -170,7 +170,7 @@ pub struct WritePointersCursor {
 }
 
 impl WritePointersCursor {
-    pub(super) fn next(&mut self, draws: &mut Draws, direction: Direction) -> Option<Place> {
+    pub(super) fn next(&mut self, draws: &mut Draws, direction: Direction) -> Option<Position> {
         self.drawn = match &mut self.within {
             Some(placement) => placement.next(draws, direction)?,
             None => self.next[direction as usize],
@@ -179,14 +179,14 @@ impl WritePointersCursor {
             Direction::Write => self.place_write(self.drawn)?,
             Direction::Read | Direction::Trim => self.place_read(self.drawn, direction)?,
         };
-        Some(Place::new(offset))
+        Some(Position::new(offset))
     }
 
     fn written(&self, zone: usize) -> u64 {
         self.shared.written[zone].load(Ordering::Relaxed)
     }
 
-    fn start(&self, zone: usize) -> u64 {
+    fn zone_start(&self, zone: usize) -> u64 {
         zone as u64 * self.parameters.zone.0
     }
 
@@ -222,7 +222,7 @@ impl WritePointersCursor {
                 0
             }
         };
-        Some(self.start(zone) + written)
+        Some(self.zone_start(zone) + written)
     }
 
     /// This zone, or an open one once the limit of open zones is reached.
@@ -270,7 +270,9 @@ impl WritePointersCursor {
         if self.within.is_none() {
             return match within + block <= self.written(zone) {
                 true => Some(offset),
-                false => (zone + 1..self.zones.end).find(has_data).map(|zone| self.start(zone)),
+                false => (zone + 1..self.zones.end)
+                    .find(has_data)
+                    .map(|zone| self.zone_start(zone)),
             };
         }
         // Take the nearest; of two at the same distance, the later.
@@ -285,17 +287,17 @@ impl WritePointersCursor {
             0 => 0,
             room => within % room / block * block,
         };
-        Some(self.start(zone) + within)
+        Some(self.zone_start(zone) + within)
     }
 
-    pub(super) fn claim(&mut self, place: Place, direction: Direction, length: u32) -> u32 {
+    pub(super) fn claim(&mut self, drawn: Position, direction: Direction, length: u32) -> u32 {
         let mut length = length;
         if let Some(placement) = &mut self.within {
             length = placement.claim(self.drawn, direction, length);
         }
         let zone = self.parameters.zone.0;
-        let within = place.offset % zone;
-        let index = (place.offset / zone) as usize;
+        let within = drawn.offset % zone;
+        let index = (drawn.offset / zone) as usize;
         let length = match direction {
             Direction::Write => u64::from(length).min(self.parameters.capacity.0 - within),
             _ if self.parameters.read_beyond => u64::from(length),
@@ -311,12 +313,12 @@ impl WritePointersCursor {
                 lock(&self.shared.open).retain(|open| *open != index);
             }
         }
-        self.next[direction as usize] = place.offset + length;
+        self.next[direction as usize] = drawn.offset + length;
         length as u32
     }
 
     pub(super) fn restart(&mut self, draws: &mut Draws) {
-        self.next = [self.start(self.zones.start); 3];
+        self.next = [self.zone_start(self.zones.start); 3];
         if let Some(placement) = &mut self.within {
             placement.restart(draws);
         }
@@ -336,7 +338,7 @@ impl WritePointersCursor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::access::{Access, Cursor, PlaceRequest, Uniform};
+    use crate::access::{Access, Cursor, PositionRequest, Uniform};
     use crate::draws::DrawsForm;
 
     const KIB: u64 = 1024;
@@ -382,9 +384,11 @@ mod tests {
         /// Blocks of the next operations; fewer at the end of a pass.
         fn blocks(&mut self, direction: Direction, count: usize) -> Vec<u64> {
             let next = || {
-                let place = self.cursor.next(&mut self.draws, PlaceRequest { direction, slot: 0 })?;
-                assert_eq!(self.cursor.claim(place, direction, 4 * KIB as u32), 4 * KIB as u32);
-                Some(place.offset / (4 * KIB))
+                let drawn = self
+                    .cursor
+                    .next(&mut self.draws, PositionRequest { direction, slot: 0 })?;
+                assert_eq!(self.cursor.claim(drawn, direction, 4 * KIB as u32), 4 * KIB as u32);
+                Some(drawn.offset / (4 * KIB))
             };
             std::iter::from_fn(next).take(count).collect()
         }
@@ -505,13 +509,13 @@ mod tests {
         let (mut writer, mut reader) = (new(ZONES), new(ZONES));
         writer.blocks(Direction::Write, 16);
         reader.blocks(Direction::Read, 3);
-        let wanted = PlaceRequest {
+        let wanted = PositionRequest {
             direction: Direction::Read,
             slot: 0,
         };
-        let place = reader.cursor.next(&mut reader.draws, wanted).unwrap();
+        let drawn = reader.cursor.next(&mut reader.draws, wanted).unwrap();
         writer.cursor.restart(&mut writer.draws);
         writer.blocks(Direction::Write, 1);
-        assert_eq!(reader.cursor.claim(place, Direction::Read, 4096), 4096);
+        assert_eq!(reader.cursor.claim(drawn, Direction::Read, 4096), 4096);
     }
 }

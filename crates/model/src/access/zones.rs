@@ -5,7 +5,7 @@ use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::placement::PlacementCursor;
-use super::{AccessError, Area, Place, Placement, Positions};
+use super::{AccessError, Area, Placement, Position, Positions};
 use crate::direction::{Direction, PerDirection};
 use crate::draws::Draws;
 use crate::units::Bytes;
@@ -76,7 +76,7 @@ pub struct ZonesCursor {
 }
 
 impl ZonesCursor {
-    pub(super) fn next(&mut self, draws: &mut Draws, direction: Direction) -> Option<Place> {
+    pub(super) fn next(&mut self, draws: &mut Draws, direction: Direction) -> Option<Position> {
         let area = self.areas[direction];
         if self.done >= self.parameters.work.0 {
             let start = self.window + self.parameters.range.0 + self.parameters.skip.0;
@@ -92,16 +92,16 @@ impl ZonesCursor {
         let offset = match &mut self.within {
             None => self.next_in_order(direction),
             Some(placement) => {
-                let mut place = placement.next(draws, direction);
-                if place.is_none() {
+                let mut drawn = placement.next(draws, direction);
+                if drawn.is_none() {
                     // All blocks of the window are used: the window starts over.
                     placement.restart(draws);
-                    place = placement.next(draws, direction);
+                    drawn = placement.next(draws, direction);
                 }
-                place? + self.window
+                drawn? + self.window
             }
         };
-        Some(Place::new(offset))
+        Some(Position::new(offset))
     }
 
     fn enter(&mut self, window: u64, draws: &mut Draws) {
@@ -131,13 +131,13 @@ impl ZonesCursor {
         }
     }
 
-    pub(super) fn claim(&mut self, place: Place, direction: Direction, length: u32) -> u32 {
-        let position = place.offset - self.areas[direction].base - self.window;
+    pub(super) fn claim(&mut self, drawn: Position, direction: Direction, length: u32) -> u32 {
+        let position = drawn.offset - self.areas[direction].base - self.window;
         // Operations stay within their window.
         let length = u64::from(length).min(self.window_length() - position) as u32;
         let length = match &mut self.within {
             None => length,
-            Some(placement) => placement.claim(place.offset - self.window, direction, length),
+            Some(placement) => placement.claim(drawn.offset - self.window, direction, length),
         };
         self.next[self.index(direction)] = position + u64::from(length);
         self.done += u64::from(length);

@@ -242,9 +242,9 @@ impl Draws {
     }
 
     /// The state of the generator for a purpose, if it is fio's.
-    pub fn words_of(&self, purpose: Purpose) -> Option<[u32; 3]> {
+    pub fn generator_state(&self, purpose: Purpose) -> Option<[u32; 3]> {
         match self {
-            Draws::PerPurpose(draws) => Some(draws.generators[purpose as usize].words()),
+            Draws::PerPurpose(draws) => Some(draws.generators[purpose as usize].state()),
             Draws::Native(_) | Draws::Single(_) => None,
         }
     }

@@ -33,7 +33,7 @@ impl Tausworthe {
     }
 
     /// Its state.
-    pub(super) fn words(&self) -> [u32; 3] {
+    pub(super) fn state(&self) -> [u32; 3] {
         [self.a, self.b, self.c]
     }
 

@@ -46,8 +46,8 @@ pub struct EngineChoice {
     #[serde(default)]
     pub huge_maps: bool,
     /// How engines that look up files and directories do so.
-    #[serde(default, skip_serializing_if = "is_default_lookup")]
-    pub look: LookupCall,
+    #[serde(rename = "look", default, skip_serializing_if = "is_default_lookup")]
+    pub lookup_call: LookupCall,
     /// The work of each operation, for the engine that only uses processors.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work: Option<CpuWork>,
@@ -80,7 +80,7 @@ impl Default for EngineChoice {
             no_wait: false,
             submission_cpu: None,
             huge_maps: false,
-            look: LookupCall::Stat,
+            lookup_call: LookupCall::Stat,
             work: None,
             program: None,
         }
@@ -186,8 +186,8 @@ pub enum Effect {
     Tree,
     /// They transfer no bytes.
     Compute,
-    /// They only simulate moving data.
-    Pretend,
+    /// They transfer nothing, but count as transfers.
+    Simulate,
 }
 
 /// The properties of an engine. A new engine needs a row here, its file, and its arm in
@@ -360,7 +360,7 @@ pub const ENGINES: &[EngineInfo] = &[
     EngineInfo {
         kind: EngineKind::Null,
         name: "null",
-        effect: Effect::Pretend,
+        effect: Effect::Simulate,
         default_batch: 32,
         atomic_writes: true,
         offloads: true,
@@ -370,7 +370,7 @@ pub const ENGINES: &[EngineInfo] = &[
     EngineInfo {
         kind: EngineKind::Simulated,
         name: "simulated",
-        effect: Effect::Pretend,
+        effect: Effect::Simulate,
         completes_inline: true,
         atomic_writes: true,
         fio_names: &["null"],
@@ -417,11 +417,11 @@ impl EngineKind {
 
     /// True if it creates, looks up or removes files or directories by name, and opens none.
     pub fn is_metadata_engine(self) -> bool {
-        self.act().is_some()
+        self.operation_noun().is_some()
     }
 
-    /// The verb for its effect on names.
-    pub fn act(self) -> Option<&'static str> {
+    /// `creation`, `look-up` or `removal`, for engines that work on names.
+    pub fn operation_noun(self) -> Option<&'static str> {
         match self.info().effect {
             Effect::Create => Some("creation"),
             Effect::LookUp => Some("look-up"),
@@ -431,7 +431,7 @@ impl EngineKind {
             | Effect::Truncate
             | Effect::Tree
             | Effect::Compute
-            | Effect::Pretend => None,
+            | Effect::Simulate => None,
         }
     }
 
@@ -440,9 +440,9 @@ impl EngineKind {
         self.info().effect == Effect::Compute
     }
 
-    /// True if its operations only simulate moving data.
-    pub fn pretends(self) -> bool {
-        self.info().effect == Effect::Pretend
+    /// True if its operations only simulate I/O.
+    pub fn simulates_io(self) -> bool {
+        self.info().effect == Effect::Simulate
     }
 }
 

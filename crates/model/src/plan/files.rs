@@ -300,10 +300,10 @@ pub fn pick_size(sizes: &BlockSizes, word: u64) -> u64 {
         }
         BlockSizes::Split { entries } => {
             let total: f64 = entries.iter().map(|entry| entry.percent).sum();
-            let mut level = word as f64 / 2f64.powi(64) * total;
+            let mut remaining = word as f64 / 2f64.powi(64) * total;
             let drawn = entries.iter().find(|entry| {
-                level -= entry.percent;
-                level < 0.0
+                remaining -= entry.percent;
+                remaining < 0.0
             });
             drawn.or(entries.last()).map_or(0, |entry| entry.size.0)
         }
@@ -366,9 +366,9 @@ pub enum FileOperationKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Existence {
     /// It exists before and after.
-    Stays,
+    Unchanged,
     /// It exists only after.
-    Made,
+    Created,
     /// It exists only before.
     Removed,
 }
@@ -430,9 +430,9 @@ impl FileOperationKind {
     /// Existence of the file or directory before and after.
     pub fn existence(self) -> Existence {
         match self {
-            FileOperationKind::Create | FileOperationKind::Mkdir => Existence::Made,
+            FileOperationKind::Create | FileOperationKind::Mkdir => Existence::Created,
             FileOperationKind::Delete | FileOperationKind::Rmdir | FileOperationKind::Move => Existence::Removed,
-            _ => Existence::Stays,
+            _ => Existence::Unchanged,
         }
     }
 
@@ -558,7 +558,7 @@ impl FileWork {
     /// True if an operation creates, removes or renames files or directories.
     pub fn changes_names(&self) -> bool {
         let mut kinds = self.groups.iter().flat_map(|group| &group.operations);
-        kinds.any(|kind| kind.existence() != Existence::Stays || *kind == FileOperationKind::Rename)
+        kinds.any(|kind| kind.existence() != Existence::Unchanged || *kind == FileOperationKind::Rename)
     }
 
     /// The shares of reads and writes.

@@ -260,8 +260,8 @@ pub struct ErrorPolicy {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub errors_max: Option<u64>,
     /// Report tolerated errors as well (fio `error_dump`).
-    #[serde(default)]
-    pub tell_tolerated: bool,
+    #[serde(rename = "tell_tolerated", default)]
+    pub report_tolerated: bool,
     /// A full file system or quota ends the job without an error (fio `fill_device`).
     #[serde(default)]
     pub full_is_end: bool,

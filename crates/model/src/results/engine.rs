@@ -17,8 +17,8 @@ pub struct EngineUsed {
     #[serde(default)]
     pub features: Vec<String>,
     /// Requested or default features that were unavailable, with the reason.
-    #[serde(default)]
-    pub without: Vec<String>,
+    #[serde(rename = "without", default)]
+    pub unavailable_features: Vec<String>,
     /// The maximum number of operations submitted together.
     pub submit_batch: u32,
     /// Operations complete inside the submitting call.

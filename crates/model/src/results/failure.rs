@@ -12,7 +12,8 @@ pub struct Failure {
     /// The failure, in a sentence.
     pub what: String,
     /// Where: target, direction, offset, length.
-    pub at: String,
+    #[serde(rename = "at")]
+    pub location: String,
     /// Error number, if it came from the system.
     #[serde(default)]
     pub errno: Option<i32>,
@@ -26,10 +27,10 @@ pub struct Failure {
 
 impl Failure {
     /// A failure without an error number, an operation or advice.
-    pub fn new(what: impl Into<String>, at: impl Into<String>) -> Failure {
+    pub fn new(what: impl Into<String>, location: impl Into<String>) -> Failure {
         Failure {
             what: what.into(),
-            at: at.into(),
+            location: location.into(),
             errno: None,
             operation: None,
             help: None,
@@ -64,7 +65,9 @@ pub struct FailedOperation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TooSlow {
     /// The latency.
-    pub took_ns: Nanos,
+    #[serde(rename = "took_ns")]
+    pub latency_ns: Nanos,
     /// The limit.
-    pub most_ns: Nanos,
+    #[serde(rename = "most_ns")]
+    pub limit_ns: Nanos,
 }

@@ -60,8 +60,8 @@ pub struct WorkerResults {
     #[serde(default)]
     pub usage: Usage,
     /// Intervals of a series that were merged into the next because too many ended together.
-    #[serde(default)]
-    pub joined_rows: u64,
+    #[serde(rename = "joined_rows", default)]
+    pub merged_rows: u64,
     /// Bytes of memory for maps of used blocks.
     #[serde(default)]
     pub map_bytes: Bytes,

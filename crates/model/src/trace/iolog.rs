@@ -1,6 +1,6 @@
 //! fio's text format: a line for each entry, after a first line with the version. Version 3: `TIME
 //! FILE ACTION [OFFSET LENGTH]`, with the time in microseconds since the start. Version 2 has `FILE
-//! wait MILLISECONDS 0` instead of times. Actions are `add`, `open` and `close`, and with a place
+//! wait MILLISECONDS 0` instead of times. Actions are `add`, `open` and `close`, and with a range
 //! `read`, `write`, `trim`, `sync` and `datasync`.
 
 use super::{Entry, EntryAction, Reader, TraceError};
@@ -55,7 +55,7 @@ impl Action {
 }
 
 /// The numbers of a line.
-type Place = (u64, u32);
+type ByteRange = (u64, u32);
 
 impl Reader {
     pub(super) fn read_lines(
@@ -108,14 +108,14 @@ impl Reader {
         };
         let (name, action) = (fields.next(), fields.next());
         let numbers = (fields.next(), fields.next());
-        let place = match numbers {
+        let range = match numbers {
             (Some(offset), Some(length)) => number(offset).zip(number(length)).map(Some),
             (None, None) => Some(None),
             // As in fio, anything that is not a number ends the line.
             (Some(other), _) if !other.starts_with(|first: char| first.is_ascii_digit()) => Some(None),
             _ => None,
         };
-        let (Some(time_us), Some(name), Some(action), Some(place)) = (time, name, action, place) else {
+        let (Some(time_us), Some(name), Some(action), Some(range)) = (time, name, action, range) else {
             // Traces of several clones in one file contain more first lines.
             if !line.starts_with(VERSION_3) && !line.starts_with(VERSION_2) {
                 let version = if three { 3 } else { 2 };
@@ -124,11 +124,11 @@ impl Reader {
             return Ok(());
         };
         let gap = self.times.gap(time_us.saturating_mul(1000));
-        let entry = match place {
+        let entry = match range {
             None => self.read_file_action(name, action, remarks)?,
             Some((offset, length)) => {
-                let place = (offset, length.try_into().unwrap_or(u32::MAX));
-                self.read_transfer(name, action, place, remarks)?
+                let range = (offset, length.try_into().unwrap_or(u32::MAX));
+                self.read_transfer(name, action, range, remarks)?
             }
         };
         entries.extend(entry.map(|(file, what)| Entry { file, what, gap }));
@@ -171,7 +171,7 @@ impl Reader {
         &mut self,
         name: &str,
         action: &str,
-        (offset, length): Place,
+        (offset, length): ByteRange,
         remarks: &mut Vec<String>,
     ) -> Result<Option<(u32, EntryAction)>, TraceError> {
         let direction = match action {
@@ -231,13 +231,13 @@ fn number(text: &str) -> Option<u64> {
 }
 
 /// Appends a line of version 3 to a text.
-pub fn append_line(text: &mut Vec<u8>, time_us: u64, file: &str, action: Action, place: Option<Place>) {
+pub fn append_line(text: &mut Vec<u8>, time_us: u64, file: &str, action: Action, range: Option<ByteRange>) {
     append_number(text, time_us);
     for word in [file, action.word()] {
         text.push(b' ');
         text.extend_from_slice(word.as_bytes());
     }
-    if let Some((offset, length)) = place {
+    if let Some((offset, length)) = range {
         text.push(b' ');
         append_number(text, offset);
         text.push(b' ');

@@ -465,7 +465,7 @@ fn full() -> Results {
         kind: EngineKind::IoUring,
         reason: "the kernel has it".into(),
         features: vec!["registered buffers".into()],
-        without: vec!["registered files: no".into()],
+        unavailable_features: vec!["registered files: no".into()],
         submit_batch: 8,
         inline: true,
     };
@@ -481,7 +481,7 @@ fn full() -> Results {
         minor_faults: 5,
         major_faults: 6,
     };
-    (worker.joined_rows, worker.map_bytes) = (7, Bytes(8));
+    (worker.merged_rows, worker.map_bytes) = (7, Bytes(8));
     worker.failure = Some(Failure {
         errno: Some(5),
         help: Some("look at the log".into()),

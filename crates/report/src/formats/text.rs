@@ -134,7 +134,7 @@ fn write_job(job: &JobSummary, several_steps: bool, out: &mut dyn Write) -> io::
         format!(" ({})", job.engine_reason)
     };
     writeln!(out, "  {}, {}{reason}", job.load, job.engine.name())?;
-    writeln!(out, "  measured {}{}", duration(job.measured_ns), end_words(ended))?;
+    writeln!(out, "  measured {}{}", duration(job.measured_ns), describe_end(ended))?;
     let total = &job.total;
     if total.operations == 0 && total.errors == 0 {
         return writeln!(out, "  no operation completed in this time");
@@ -253,7 +253,7 @@ fn write_first_and_last_end(jobs: &[JobSummary], out: &mut dyn Write) -> io::Res
     Ok(())
 }
 
-fn end_words(ended: &EndReason) -> String {
+fn describe_end(ended: &EndReason) -> String {
     match ended {
         EndReason::Time => String::new(),
         EndReason::Done => ", until all work was done".into(),

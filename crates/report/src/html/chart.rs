@@ -228,7 +228,7 @@ impl Axis {
     }
 
     /// The title with its unit.
-    pub fn words(&self) -> String {
+    pub fn title_with_unit(&self) -> String {
         match self.unit.as_str() {
             "" => self.title.clone(),
             unit if unit == self.title => self.title.clone(),

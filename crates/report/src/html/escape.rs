@@ -27,7 +27,7 @@ const UNITS: [&str; 20] = [
 ];
 
 /// Escapes text for an element, without line breaks between numbers and their units.
-pub(super) fn words(plain: &str) -> String {
+pub(super) fn text_with_nbsp(plain: &str) -> String {
     let mut out = String::with_capacity(plain.len());
     let mut before = None;
     for (at, letter) in plain.char_indices() {
@@ -59,7 +59,7 @@ fn command(code: &str) -> String {
 /// Formats prose for an element: text between backticks becomes code, and other numbers get commas
 /// between thousands.
 pub(super) fn prose(sentence: &str) -> String {
-    let plain = |part: &str| words(&crate::numbers::group_thousands(part));
+    let plain = |part: &str| text_with_nbsp(&crate::numbers::group_thousands(part));
     let parts: Vec<&str> = sentence.split('`').collect();
     if parts.len().is_multiple_of(2) {
         return plain(sentence);

@@ -24,7 +24,7 @@ use model::finding::Finding;
 use sha2::{Digest, Sha256};
 
 use chart::{Chart, Scale, X};
-use escape::{prose, text, words};
+use escape::{prose, text, text_with_nbsp};
 use page::{Block, Lead, Page, Section, Table, Verdict, severity_class, sort_by_severity};
 use path::IoPath;
 
@@ -147,7 +147,7 @@ fn full_title(page: &Page) -> String {
 
 fn write_first_screen(page: &Page, has_terms: bool, out: &mut String) {
     out.push_str("<header>\n");
-    let _ = writeln!(out, "<h1>{}</h1>", words(&full_title(page)));
+    let _ = writeln!(out, "<h1>{}</h1>", text_with_nbsp(&full_title(page)));
     for (number, line) in page.about.iter().enumerate() {
         let is_last = has_terms && number + 1 == page.about.len();
         let link = if is_last {
@@ -155,7 +155,7 @@ fn write_first_screen(page: &Page, has_terms: bool, out: &mut String) {
         } else {
             ""
         };
-        let _ = writeln!(out, "<p class=\"about\">{}{link}</p>", words(line));
+        let _ = writeln!(out, "<p class=\"about\">{}{link}</p>", text_with_nbsp(line));
     }
     out.push_str("</header>\n<section id=\"answer\" aria-label=\"Result\">\n");
     write_verdict(&page.verdict, out);
@@ -171,8 +171,8 @@ fn write_first_screen(page: &Page, has_terms: bool, out: &mut String) {
                 out,
                 "<div><dt>{}</dt><dd><strong>{}</strong><span>{}</span></dd></div>",
                 text(&tile.name),
-                words(&tile.value),
-                words(&tile.note)
+                text_with_nbsp(&tile.value),
+                text_with_nbsp(&tile.note)
             );
         }
         out.push_str("</dl>\n");
@@ -287,7 +287,7 @@ fn write_section(number: usize, section: &Section, out: &mut String) {
     };
     let _ = writeln!(out, "<section id=\"part-{number}\">\n{open}");
     if !section.about.is_empty() {
-        let _ = writeln!(out, "<p class=\"about\">{}</p>", words(&section.about));
+        let _ = writeln!(out, "<p class=\"about\">{}</p>", text_with_nbsp(&section.about));
     }
     let is_chart = |block: &Block| matches!(block, Block::Chart(_));
     for (index, block) in section.blocks.iter().enumerate() {
@@ -324,7 +324,7 @@ fn write_chart(chart: &Chart, out: &mut String) {
         text(&chart.title),
         svg::draw(chart),
         svg::legend(chart),
-        words(&chart.about)
+        text_with_nbsp(&chart.about)
     );
     if let Some(table) = figures_table(chart) {
         out.push_str("<details class=\"figures\"><summary>Figures</summary>\n");
@@ -394,8 +394,8 @@ fn figures_table(chart: &Chart) -> Option<Table> {
         std::iter::once(name).chain(values).collect()
     });
     Some(Table {
-        caption: format!("{}: {}", chart.title, chart.y.words()),
-        head: std::iter::once(chart.x.words())
+        caption: format!("{}: {}", chart.title, chart.y.title_with_unit()),
+        head: std::iter::once(chart.x.title_with_unit())
             .chain(drawn.iter().map(|series| series.name.clone()))
             .collect(),
         rows: cells.collect(),
@@ -454,8 +454,8 @@ fn write_table(table: &Table, out: &mut String) {
         out.push_str("<tr>");
         for (index, cell) in row.iter().enumerate() {
             let _ = match index {
-                0 => write!(out, "<th scope=\"row\">{}</th>", words(cell)),
-                _ => write!(out, "<td{}>{}</td>", column_class(table, index), words(cell)),
+                0 => write!(out, "<th scope=\"row\">{}</th>", text_with_nbsp(cell)),
+                _ => write!(out, "<td{}>{}</td>", column_class(table, index), text_with_nbsp(cell)),
             };
         }
         out.push_str("</tr>\n");
@@ -494,7 +494,7 @@ fn write_path(path: &IoPath, out: &mut String) {
             );
         }
         for fact in layer.facts.iter().filter(|fact| !fact.is_empty()) {
-            let _ = write!(out, "<span>{}</span>", words(fact));
+            let _ = write!(out, "<span>{}</span>", text_with_nbsp(fact));
         }
         out.push_str("</li>\n");
     }

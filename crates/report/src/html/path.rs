@@ -6,7 +6,7 @@ use model::environment::TargetFacts;
 use model::plan::{CachePath, Job, StoragePath};
 use model::results::{JobResults, Results};
 
-use crate::diagnosis::limit_words;
+use crate::diagnosis::format_limit;
 
 /// File systems that store their data on another machine.
 const REMOTE: [&str; 12] = [
@@ -231,7 +231,7 @@ fn caps(diagnosis: &Diagnosis) -> Vec<Layer> {
     let is_cap = diagnosis.answer == Answer::Cap;
     let of = |layer: &model::diagnosis::LayerUse| Layer {
         name: format!("Limit: {}", layer.layer),
-        facts: vec![limit_words(layer)],
+        facts: vec![format_limit(layer)],
         used_percent: Some(100.0 * layer.share),
         binds: is_cap
             && diagnosis.layer.as_deref() == Some(layer.layer.as_str())

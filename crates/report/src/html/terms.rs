@@ -18,7 +18,7 @@ const TERMS: [Term; 14] = [
     ("latency", "how long one operation takes; less is better"),
     (
         "response time",
-        "from when an operation was due until it completed: the wait before it was issued, and its latency",
+        "time from the scheduled start of an operation to its completion: wait plus latency",
     ),
     (
         "p99|p99.9|percentile",

@@ -106,7 +106,7 @@ impl Live {
         let words: Vec<String> = self
             .jobs
             .iter()
-            .map(|((step, _), line)| self.words(*step, line))
+            .map(|((step, _), line)| self.format_job(*step, line))
             .collect();
         if words.is_empty() {
             return Update::Nothing;
@@ -114,12 +114,12 @@ impl Live {
         Update::State(words.join(" | "))
     }
 
-    fn words(&self, step: u32, line: &JobLine) -> String {
+    fn format_job(&self, step: u32, line: &JobLine) -> String {
         let mut words = String::new();
         if self.steps > 1 {
             words += &format!("[{}/{}] ", step + 1, self.steps);
         }
-        words += &format!("{} {}", line.name, line.phase.words());
+        words += &format!("{} {}", line.name, line.phase.label());
         // The least important part comes last, because a narrow terminal truncates the line.
         if let Some(left) = line.left.filter(|left| left.0 > 0) {
             words += &format!(

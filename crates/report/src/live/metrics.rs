@@ -115,7 +115,7 @@ impl Metrics {
         let help = "Always 1; the label is the current phase of the job.";
         head(&family("fathom_phase", "gauge", "", help), out)?;
         for (place, job) in &self.jobs {
-            let words = if job.ended { "ended" } else { job.phase.words() };
+            let words = if job.ended { "ended" } else { job.phase.label() };
             writeln!(out, "fathom_phase{{{},phase=\"{words}\"}} 1", self.labels(*place, job))?;
         }
         let help = "Time left in the phase after the last interval, if the phase has a planned end.";

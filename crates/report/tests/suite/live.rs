@@ -147,16 +147,16 @@ fn busy() -> State {
         weighted_ns: Nanos::millis(31_400),
         ..DeviceUse::default()
     };
-    state.machine(Machine {
+    state.set_machine(Machine {
         length: Nanos::secs(1),
         cores: (0..8).map(core).collect(),
         devices: vec![used("sda", 62_570), used("nvme1n1", 20_857)],
     });
-    state.message(
+    state.push_message(
         Severity::Note,
         "/mnt/fast/a.dat: 1 GiB of random data written for this run in 2.1 s",
     );
-    state.message(
+    state.push_message(
         Severity::Warning,
         "warning: the device under /mnt/fast/a.dat is 91 % full, and writes may become slower for that",
     );
@@ -289,7 +289,7 @@ fn control_characters_in_a_name_are_escaped() {
         phase: Phase::WarmUp,
         length_ns: None,
     });
-    state.message(Severity::Note, "a \x1b]0;title\x07 of others");
+    state.push_message(Severity::Note, "a \x1b]0;title\x07 of others");
     let text = shown(&state, LOOK, 80, 24);
     assert!(text.contains("\\u001b[2J"), "{text:?}");
     assert!(text.contains("a \\u001b]0;title\\u0007 of others"), "{text}");

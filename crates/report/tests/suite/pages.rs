@@ -64,9 +64,9 @@ fn outline(page: &Page) -> String {
         let _ = writeln!(
             text,
             "  x: {} {:?}, y: {} {:?}",
-            chart.x.words(),
+            chart.x.title_with_unit(),
             chart.x.scale,
-            chart.y.words(),
+            chart.y.title_with_unit(),
             chart.y.scale
         );
         for series in &chart.series {

@@ -88,8 +88,8 @@ impl IntervalMerger {
     /// Removes the first interval of a job if it is overdue.
     fn take_overdue(&mut self, (step, job): (u32, u32)) -> Option<Interval> {
         let first = (step, job, Phase::ALL[0], 0, 0);
-        let of_job = self.waiting.range(first..).map(|(key, _)| *key);
-        let keys: Vec<Key> = of_job.take_while(|key| (key.0, key.1) == (step, job)).collect();
+        let job_keys = self.waiting.range(first..).map(|(key, _)| *key);
+        let keys: Vec<Key> = job_keys.take_while(|key| (key.0, key.1) == (step, job)).collect();
         let key = keys.first().filter(|_| keys.len() > MAX_LATER)?;
         self.waiting.remove(key).map(|(interval, _)| interval)
     }

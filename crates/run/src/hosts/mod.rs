@@ -185,7 +185,7 @@ pub fn recover(mut entries: Vec<JournalEntry>) -> Result<Results, String> {
     }
     results.fleet = Some(Fleet {
         transport: "journal entries of each host".into(),
-        goes_on: false,
+        continues_on_loss: false,
         ranks,
     });
     Ok(results)

@@ -156,7 +156,7 @@ fn worker_results(number: u32, ended: &Option<Ended>, lost: Option<Failure>, tot
     results.map_bytes = Bytes(ended.map_bytes);
     results.failure = ended.failure.clone().or(results.failure);
     results.tolerated = ended.tolerated.clone();
-    results.joined_rows = ended.joined_rows;
+    results.merged_rows = ended.joined_rows;
     results.trace_waits = ended.trace_waits;
     results.zone_resets = ended.zone_resets;
     for (stream, direction, count) in &ended.late {

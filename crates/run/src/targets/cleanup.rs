@@ -98,7 +98,7 @@ struct Renewal {
 impl Renewals {
     /// Renews the mark of a file at the end.
     pub(super) fn add(&mut self, file: &fs::File) {
-        let (Ok(file), Ok(stamp)) = (file.try_clone(), sys::file::stamp(file)) else {
+        let (Ok(file), Ok(stamp)) = (file.try_clone(), sys::file::file_stamp(file)) else {
             return;
         };
         self.list.retain(|known| known.id != stamp.id);
@@ -112,7 +112,7 @@ impl Renewals {
     /// Records that a file is ready and will keep its length. `seal` renews the mark of a file that
     /// is not written to immediately.
     pub(super) fn ready(&mut self, file: &fs::File, seal: bool) {
-        let Ok(stamp) = sys::file::stamp(file) else { return };
+        let Ok(stamp) = sys::file::file_stamp(file) else { return };
         let Some(place) = self.list.iter().position(|known| known.id == stamp.id) else {
             return;
         };
@@ -124,7 +124,7 @@ impl Renewals {
     }
 
     fn renew(&mut self, renewal: &Renewal) {
-        let length = sys::file::stamp(&renewal.file).ok().map(|stamp| stamp.length);
+        let length = sys::file::file_stamp(&renewal.file).ok().map(|stamp| stamp.length);
         if renewal.length.is_some() && renewal.length != length {
             return;
         }

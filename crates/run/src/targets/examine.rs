@@ -9,7 +9,7 @@ use model::{Bytes, Direction};
 use super::marker::{self, MarkState};
 use super::names::{self, check_for_engines, examine_name};
 use super::tree::examine_tree;
-use super::{Action, TargetError, parent_folder, temp_file};
+use super::{PrepareAction, TargetError, parent_folder, temp_file};
 
 /// The default size of a temporary file, if the file system has room.
 const DEFAULT_SIZE: u64 = 1 << 30;
@@ -32,7 +32,7 @@ pub struct Examined {
     /// Its current size.
     pub size: u64,
     /// Its preparation.
-    pub action: Action,
+    pub action: PrepareAction,
     /// Directions of the operations that the plan issues to it.
     pub directions: Vec<Direction>,
     /// The state of its mark.
@@ -88,7 +88,7 @@ pub(super) fn examine_one(plan: &Plan, number: usize, target: &Target) -> Result
         Ok(kind) => kind,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             let action = match is_created_before(plan, number) {
-                true if target.prepare == Prepare::Existing => Action::UseAsItIs,
+                true if target.prepare == Prepare::Existing => PrepareAction::UseUnchanged,
                 _ => action_for_missing(target, &path)?,
             };
             return Ok(found(path, None, 0, action));
@@ -111,9 +111,9 @@ pub(super) fn examine_one(plan: &Plan, number: usize, target: &Target) -> Result
             inside,
             None,
             0,
-            Action::Create {
+            PrepareAction::Create {
                 size: Bytes(size),
-                own: true,
+                temporary: true,
             },
         ));
     }
@@ -121,11 +121,11 @@ pub(super) fn examine_one(plan: &Plan, number: usize, target: &Target) -> Result
     // devices are harmless.
     if kind == FileKind::CharacterDevice && plan.target_rules.character_devices {
         let size = requested_size(target).unwrap_or(0);
-        return Ok(found(path, Some(kind), size, Action::UseAsItIs));
+        return Ok(found(path, Some(kind), size, PrepareAction::UseUnchanged));
     }
     let facts = identify(&path, &target.path)?;
     match facts.kind {
-        FileKind::BlockDevice => Ok(found(path, Some(facts.kind), facts.size, Action::UseAsItIs)),
+        FileKind::BlockDevice => Ok(found(path, Some(facts.kind), facts.size, PrepareAction::UseUnchanged)),
         FileKind::Regular => {
             let action = action_for_file(target, &path, &facts)?;
             let mark = facts.mark;
@@ -134,7 +134,7 @@ pub(super) fn examine_one(plan: &Plan, number: usize, target: &Target) -> Result
                 ..found(path, Some(facts.kind), facts.size, action)
             })
         }
-        kind => Err(TargetError::Unfit {
+        kind => Err(TargetError::Unsuitable {
             path: target.path.clone(),
             what: if kind == FileKind::CharacterDevice {
                 "a character device"
@@ -195,7 +195,7 @@ fn requested_size(target: &Target) -> Option<u64> {
     }
 }
 
-fn action_for_missing(target: &Target, path: &Path) -> Result<Action, TargetError> {
+fn action_for_missing(target: &Target, path: &Path) -> Result<PrepareAction, TargetError> {
     let missing = |help: &str| TargetError::Missing {
         path: target.path.clone(),
         help: help.into(),
@@ -221,14 +221,14 @@ fn action_for_missing(target: &Target, path: &Path) -> Result<Action, TargetErro
         Prepare::LayOut { may_create: false, .. } => Err(missing("the job does not allow creating it")),
         Prepare::Filled { size: Some(size) } => {
             let size = size_in(folder, Some(size.0), &target.path)?;
-            Ok(Action::Create {
+            Ok(PrepareAction::Create {
                 size: Bytes(size),
-                own: false,
+                temporary: false,
             })
         }
-        Prepare::Recreate { size, .. } | Prepare::LayOut { size, .. } => Ok(Action::Create {
+        Prepare::Recreate { size, .. } | Prepare::LayOut { size, .. } => Ok(PrepareAction::Create {
             size: *size,
-            own: false,
+            temporary: false,
         }),
     }
 }
@@ -280,23 +280,23 @@ pub(super) fn size_in(folder: &Path, requested_size: Option<u64>, name: &str) ->
     Ok(size)
 }
 
-fn action_for_file(target: &Target, path: &Path, facts: &PathFacts) -> Result<Action, TargetError> {
+fn action_for_file(target: &Target, path: &Path, facts: &PathFacts) -> Result<PrepareAction, TargetError> {
     let size = facts.size;
     match &target.prepare {
         Prepare::Existing if size == 0 => Err(TargetError::Empty(target.path.clone())),
-        Prepare::Existing => Ok(Action::UseAsItIs),
-        Prepare::Recreate { size, .. } => Ok(Action::Rewrite { size: *size }),
-        Prepare::LayOut { on_open: true, .. } => Ok(Action::UseAsItIs),
+        Prepare::Existing => Ok(PrepareAction::UseUnchanged),
+        Prepare::Recreate { size, .. } => Ok(PrepareAction::Rewrite { size: *size }),
+        Prepare::LayOut { on_open: true, .. } => Ok(PrepareAction::UseUnchanged),
         Prepare::LayOut {
             size: least, extend, ..
         } if size < least.0 => Ok(match extend {
-            true => Action::Extend {
+            true => PrepareAction::Extend {
                 from: Bytes(size),
                 to: *least,
             },
-            false => Action::Rewrite { size: *least },
+            false => PrepareAction::Rewrite { size: *least },
         }),
-        Prepare::LayOut { .. } => Ok(Action::UseAsItIs),
+        Prepare::LayOut { .. } => Ok(PrepareAction::UseUnchanged),
         Prepare::Filled { size: requested } => {
             action_for_file_to_fill(target, path, facts, requested.map(|requested| requested.0))
         }
@@ -308,24 +308,24 @@ fn action_for_file_to_fill(
     path: &Path,
     facts: &PathFacts,
     requested: Option<u64>,
-) -> Result<Action, TargetError> {
+) -> Result<PrepareAction, TargetError> {
     let size = facts.size;
     let room = |more: u64| size_in(parent_folder(path), Some(more), &target.path);
     match (requested, facts.mark) {
         (None, _) if size == 0 => Err(TargetError::Empty(target.path.clone())),
-        (Some(requested), _) if size == 0 => Ok(Action::Create {
+        (Some(requested), _) if size == 0 => Ok(PrepareAction::Create {
             size: Bytes(room(requested)?),
-            own: false,
+            temporary: false,
         }),
         (_, MarkState::Intact { random_len })
             if random_len.0 > 0 && requested.is_none_or(|requested| requested <= random_len.0) =>
         {
-            Ok(Action::Reuse { size: random_len })
+            Ok(PrepareAction::Reuse { size: random_len })
         }
         (Some(requested), MarkState::Intact { random_len }) if random_len.0 > 0 || requested > size => {
             room(requested - random_len.0)?;
             let to = Bytes(requested);
-            Ok(Action::Extend { from: random_len, to })
+            Ok(PrepareAction::Extend { from: random_len, to })
         }
         (Some(requested_size), mark) if requested_size > size => Err(TargetError::TooSmall {
             path: target.path.clone(),
@@ -333,7 +333,7 @@ fn action_for_file_to_fill(
             wanted: Bytes(requested_size),
             mark,
         }),
-        _ => Ok(Action::UseAsItIs),
+        _ => Ok(PrepareAction::UseUnchanged),
     }
 }
 

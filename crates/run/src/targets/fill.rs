@@ -149,7 +149,7 @@ pub(super) fn fill(
     fill_opened(what, &file, clock, interrupt, watcher).inspect_err(|_| {
         // A half-filled file of this run is useless; a file that existed before is kept.
         if what.expected == ExpectedFile::Absent
-            && let Ok(stamp) = sys::file::stamp(&file)
+            && let Ok(stamp) = sys::file::file_stamp(&file)
         {
             let _ = sys::file::remove(what.path, stamp.id);
         }

@@ -19,7 +19,7 @@ pub(super) fn load(file: &fs::File) -> Option<String> {
     if let Some(bytes) = sys::file::attribute(file, ATTRIBUTE) {
         return Some(String::from_utf8_lossy(&bytes).into_owned());
     }
-    let id = sys::file::stamp(file).ok()?.id;
+    let id = sys::file::file_stamp(file).ok()?.id;
     let in_memory = MARKS_IN_MEMORY.lock().unwrap_or_else(PoisonError::into_inner);
     let newer = in_memory.iter().find(|(of, _)| *of == id);
     newer.map(|(_, text)| text.clone()).or_else(|| load_registered(id))
@@ -33,7 +33,7 @@ pub(super) fn save(file: &fs::File, text: &str) -> io::Result<()> {
     if sys::file::set_attribute(file, ATTRIBUTE, text.as_bytes()).is_ok() {
         return Ok(());
     }
-    let id = sys::file::stamp(file)?.id;
+    let id = sys::file::file_stamp(file)?.id;
     let mut in_memory = MARKS_IN_MEMORY.lock().unwrap_or_else(PoisonError::into_inner);
     in_memory.retain(|(of, _)| *of != id);
     if register(id, text).is_err() {

@@ -72,7 +72,7 @@ pub(super) fn inspect(file: &fs::File) -> MarkState {
     let Some(text) = mark_store::load(file) else {
         return MarkState::Unmarked;
     };
-    let Ok(stamp) = sys::file::stamp(file) else {
+    let Ok(stamp) = sys::file::file_stamp(file) else {
         return MarkState::Changed;
     };
     match Record::parse(&text) {
@@ -87,14 +87,14 @@ pub(super) fn inspect(file: &fs::File) -> MarkState {
 /// Marks a file as being written to. The first `random_len` bytes hold random data, and the run
 /// keeps them random.
 pub(super) fn begin(file: &fs::File, random_len: Bytes) -> io::Result<()> {
-    let id = sys::file::stamp(file)?.id.to_string();
+    let id = sys::file::file_stamp(file)?.id.to_string();
     mark_store::save(file, &Record::Writing { id, random_len }.to_string())
 }
 
 /// Like [`begin`], but other processes may also write to the file. The smallest `random_len` of all
 /// is kept.
 pub(super) fn begin_shared(file: &fs::File, random_len: Bytes) -> io::Result<()> {
-    let id = sys::file::stamp(file)?.id.to_string();
+    let id = sys::file::file_stamp(file)?.id.to_string();
     let random_len = match mark_store::load(file).and_then(|text| Record::parse(&text)) {
         Some(Record::Writing {
             id: marked,
@@ -113,7 +113,7 @@ pub(super) fn begin_shared(file: &fs::File, random_len: Bytes) -> io::Result<()>
 /// as being written to.
 pub(super) fn seal(file: &fs::File) -> io::Result<Instant> {
     for window in CTIME_TOLERANCES {
-        let before = sys::file::stamp(file)?;
+        let before = sys::file::file_stamp(file)?;
         let digest = digest(file, before.length)?;
         let Some(Record::Writing { id, random_len }) = mark_store::load(file).and_then(|text| Record::parse(&text))
         else {
@@ -128,7 +128,7 @@ pub(super) fn seal(file: &fs::File) -> io::Result<Instant> {
             }
             .to_string(),
         )?;
-        let stamp = sys::file::stamp(file)?;
+        let stamp = sys::file::file_stamp(file)?;
         if (stamp.length, stamp.modified_ns) != (before.length, before.modified_ns) {
             continue;
         }

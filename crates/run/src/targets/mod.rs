@@ -62,7 +62,7 @@ pub enum TargetError {
     Empty(String),
     /// It cannot be tested.
     #[error("{path} is {what}")]
-    Unfit {
+    Unsuitable {
         /// The path.
         path: String,
         /// What it is.
@@ -138,7 +138,7 @@ impl TargetError {
     /// The remedy.
     pub fn help(&self) -> Option<String> {
         match self {
-            TargetError::Missing { help, .. } | TargetError::Unfit { help, .. } => Some(help.clone()),
+            TargetError::Missing { help, .. } | TargetError::Unsuitable { help, .. } => Some(help.clone()),
             TargetError::NoParent(_) => Some("check the spelling; the parent directory does not exist either".into()),
             TargetError::NoSize(_) => Some("check the spelling, or set a size so that fathom creates the file".into()),
             TargetError::Directory(_) => {
@@ -181,9 +181,9 @@ impl TargetError {
 
 /// The preparation of a target.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Action {
+pub enum PrepareAction {
     /// It is used unchanged.
-    UseAsItIs,
+    UseUnchanged,
     /// A marked file is reused.
     Reuse {
         /// Bytes of random data in it.
@@ -194,7 +194,7 @@ pub enum Action {
         /// Its size.
         size: Bytes,
         /// It is removed at the end.
-        own: bool,
+        temporary: bool,
     },
     /// A directory is created.
     CreateDirectory,

@@ -9,7 +9,7 @@ use model::plan::{Plan, Target, TargetId, TargetRules, Worker};
 use super::examine::{directions, identify};
 use super::marker::MarkState;
 use super::prepare::schedule_removal;
-use super::{Action, Examined, Preparation, ReadyTargets, TargetError};
+use super::{Examined, Preparation, PrepareAction, ReadyTargets, TargetError};
 
 /// The path by which a target is opened. Windows has two short names of devices: `#n` for a
 /// physical drive, and a letter with a colon for a volume instead of its current folder.
@@ -54,8 +54,8 @@ pub(super) fn examine_name(
         kind,
         size,
         action: match directory && kind.is_none() {
-            true => Action::CreateDirectory,
-            false => Action::UseAsItIs,
+            true => PrepareAction::CreateDirectory,
+            false => PrepareAction::UseUnchanged,
         },
         directions: directions(plan, TargetId(number as u32)),
         mark: MarkState::Unmarked,
@@ -73,7 +73,7 @@ pub(super) fn check_for_engines(plan: &Plan, target: &Target, examined: Examined
     };
     match device && workers.any(by_name) {
         false => Ok(examined),
-        true => Err(TargetError::Unfit {
+        true => Err(TargetError::Unsuitable {
             path: target.path.clone(),
             what: "a device",
             help: "this engine creates, looks up and removes files and directories; name examined of these".into(),
@@ -87,7 +87,7 @@ impl Preparation<'_> {
         let Some((examined, _)) = self.permitted_target(number) else {
             return Ok(PathBuf::new());
         };
-        if examined.action == Action::CreateDirectory
+        if examined.action == PrepareAction::CreateDirectory
             && let Err(source) = sys::names::create_directory(&examined.path)
             // Two jobs may need the same directory.
             && source.kind() != ErrorKind::AlreadyExists

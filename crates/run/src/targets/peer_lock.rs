@@ -10,7 +10,7 @@ use super::cleanup::Cleanup;
 use super::guard::Permissions;
 use super::marker::{self, MarkState};
 use super::prepare::size_created_on_open;
-use super::{Action, FillError, Preparation, ReadyTargets, TargetError, permit};
+use super::{FillError, Preparation, PrepareAction, ReadyTargets, TargetError, permit};
 
 /// How such a target was prepared, in words.
 pub(super) const CREATED_BY_PEER: &str = "written for this run by another process of this test";
@@ -75,14 +75,14 @@ impl Preparation<'_> {
         // A file of another size was created by another program and is not permitted.
         let planned = self.permitted.iter().find(|(examined, _)| examined.number == number);
         let planned = match planned.map(|(examined, _)| &examined.action) {
-            Some(Action::Create { .. }) if size_created_on_open(&self.plan.targets[number]).is_some() => 0,
-            Some(Action::Create { size, .. }) => size.0,
+            Some(PrepareAction::Create { .. }) if size_created_on_open(&self.plan.targets[number]).is_some() => 0,
+            Some(PrepareAction::Create { size, .. }) => size.0,
             _ => examined.size,
         };
         if examined.size != planned {
             return Err(TargetError::Replaced { path: name.clone() });
         }
-        examined.action = Action::UseAsItIs;
+        examined.action = PrepareAction::UseUnchanged;
         // The creator renews its mark, and must know that less of the file is random data then.
         if self.spoils_random_data(number)
             && let Some(file) = claim.as_ref().and_then(|claim| claim.file().handle())

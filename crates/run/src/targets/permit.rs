@@ -12,7 +12,7 @@ use super::guard::{
 };
 use super::marker::{self, MarkState};
 use super::write_lock::{Sharing, WriteLock};
-use super::{Action, Examined, TargetError, examine};
+use super::{Examined, PrepareAction, TargetError, examine};
 
 /// The guard's decision about a target.
 #[derive(Clone, Debug)]
@@ -170,7 +170,7 @@ fn request_one(plan: &Plan, guard: &Guard<'_>, examined: Examined) -> Result<Ans
     });
     let mut intent = Intent::for_target(plan, TargetId(examined.number as u32), existing);
     // A marked file may have less data than its length.
-    if matches!(examined.action, Action::Extend { .. }) {
+    if matches!(examined.action, PrepareAction::Extend { .. }) {
         intent |= Intent::LAY_OUT | Intent::WRITE;
     }
     let target_decision = |examined, decision| TargetDecision {

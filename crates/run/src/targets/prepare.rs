@@ -19,7 +19,7 @@ use super::guard::{Claim, Existing, Intent, Permissions};
 use super::marker::{self, MarkState};
 use super::temp_file::{self, TempFile};
 use super::write_lock::{Sharing, WriteLock};
-use super::{Action, Examined, FillError, Peers, TargetError, parent_folder, peer_lock};
+use super::{Examined, FillError, Peers, PrepareAction, TargetError, parent_folder, peer_lock};
 use crate::worker::{ReadyKind, ReadyTarget};
 
 /// Prepared targets, and their cleanup.
@@ -210,7 +210,7 @@ impl Preparation<'_> {
         if let (None, Some(handle)) = (created_by_peers, file.handle()) {
             self.renew_mark(target, examined, handle, &mut ready.cleanup);
             // A file without an identity stays, because its name may refer to another file by then.
-            if let Ok(stamp) = sys::file::stamp(handle) {
+            if let Ok(stamp) = sys::file::file_stamp(handle) {
                 schedule_removal(target, examined, Some(stamp.id), &mut ready.cleanup);
             }
             if claim.is_none() {
@@ -307,13 +307,15 @@ impl Preparation<'_> {
         watcher: &mut dyn FnMut(Event),
     ) -> Result<String, TargetError> {
         let (from, size, how) = match &examined.action {
-            Action::UseAsItIs | Action::CreateDirectory | Action::CreateTree { .. } => {
+            PrepareAction::UseUnchanged | PrepareAction::CreateDirectory | PrepareAction::CreateTree { .. } => {
                 return Ok("used unchanged".into());
             }
-            Action::Reuse { size } => return Ok(format!("prepared earlier with {size} of random data")),
-            Action::Create { size, .. } => (0, size.0, format!("{size} of random data written for this run")),
-            Action::Extend { from, to } => (from.0, to.0, format!("extended from {from} to {to} with random data")),
-            Action::Rewrite { size } => (0, size.0, format!("rewritten with {size}")),
+            PrepareAction::Reuse { size } => return Ok(format!("prepared earlier with {size} of random data")),
+            PrepareAction::Create { size, .. } => (0, size.0, format!("{size} of random data written for this run")),
+            PrepareAction::Extend { from, to } => {
+                (from.0, to.0, format!("extended from {from} to {to} with random data"))
+            }
+            PrepareAction::Rewrite { size } => (0, size.0, format!("rewritten with {size}")),
         };
         let writes_all = |target: &Target| match &target.prepare {
             Prepare::Recreate { .. } => true,
@@ -327,10 +329,10 @@ impl Preparation<'_> {
             create_parent_folder(&examined.path)?;
         }
         let made_before = ready.created_at(&examined.path);
-        let own = matches!(examined.action, Action::Create { own: true, .. });
+        let temporary = matches!(examined.action, PrepareAction::Create { temporary: true, .. });
         let expected = match claim {
             Some(claim) => ExpectedFile::Existing(claim.file().identity()),
-            None if own => ExpectedFile::Existing(create_temporary(target, examined, size, ready, watcher)?),
+            None if temporary => ExpectedFile::Existing(create_temporary(target, examined, size, ready, watcher)?),
             None => made_before.map_or(ExpectedFile::Absent, ExpectedFile::Existing),
         };
         let size = if size_created_on_open(target).is_some() {
@@ -338,7 +340,7 @@ impl Preparation<'_> {
         } else {
             size
         };
-        let empty = matches!(examined.action, Action::Rewrite { .. }) || made_before.is_some();
+        let empty = matches!(examined.action, PrepareAction::Rewrite { .. }) || made_before.is_some();
         let fill = self.fill_parameters(target, examined, from, size);
         let fill = fill::Fill {
             expected,
@@ -346,7 +348,7 @@ impl Preparation<'_> {
             ..fill
         };
         let (took, filled) = fill::fill(&fill, self.clock, self.interrupt, watcher)?;
-        if !own {
+        if !temporary {
             ready.created_files.retain(|(path, _)| *path != examined.path);
             ready
                 .created_files
@@ -453,10 +455,16 @@ impl Preparation<'_> {
             return;
         };
         let random_len = match &examined.action {
-            Action::Reuse { .. } | Action::UseAsItIs if !self.changes(examined.number, examined.size) => return,
+            PrepareAction::Reuse { .. } | PrepareAction::UseUnchanged
+                if !self.changes(examined.number, examined.size) =>
+            {
+                return;
+            }
             _ if is_removed(target) => return,
-            Action::Reuse { .. } | Action::UseAsItIs if !self.spoils_random_data(examined.number) => random_len,
-            Action::Extend { from, .. } if !self.spoils_random_data(examined.number) => random_len.min(*from),
+            PrepareAction::Reuse { .. } | PrepareAction::UseUnchanged if !self.spoils_random_data(examined.number) => {
+                random_len
+            }
+            PrepareAction::Extend { from, .. } if !self.spoils_random_data(examined.number) => random_len.min(*from),
             _ => Bytes(0),
         };
         if marker::begin_shared(file, random_len).is_ok() {
@@ -468,8 +476,8 @@ impl Preparation<'_> {
     /// immediately if nothing writes to them.
     fn renew_mark(&self, target: &Target, examined: &Examined, file: &fs::File, cleanup: &mut Cleanup) {
         let filled = match &examined.action {
-            Action::Create { size, own } if !own || target.at_end == AtEndOfJob::Keep => Some(*size),
-            Action::Extend { to: size, .. } | Action::Rewrite { size } => Some(*size),
+            PrepareAction::Create { size, temporary } if !temporary || target.at_end == AtEndOfJob::Keep => Some(*size),
+            PrepareAction::Extend { to: size, .. } | PrepareAction::Rewrite { size } => Some(*size),
             _ => None,
         };
         let filled = filled.filter(|_| matches!(target.prepare, Prepare::Filled { .. }) && !is_removed(target));

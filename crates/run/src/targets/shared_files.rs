@@ -7,7 +7,7 @@ use model::Bytes;
 use model::event::Event;
 use model::plan::{AtEndOfJob, Plan, Prepare};
 
-use super::{Action, TargetError, TempFile, examine};
+use super::{PrepareAction, TargetError, TempFile, examine};
 
 /// The files that a study has created in directories. Dropping it removes them.
 #[derive(Debug, Default)]
@@ -36,7 +36,7 @@ impl SharedFiles {
     pub fn assign_paths(&mut self, plan: &mut Plan) -> Result<(), Vec<TargetError>> {
         self.assign_known(plan);
         for one in examine(plan)? {
-            let Action::Create { size, own: true } = one.action else {
+            let PrepareAction::Create { size, temporary: true } = one.action else {
                 continue;
             };
             let target = &plan.targets[one.number];

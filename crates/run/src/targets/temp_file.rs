@@ -158,7 +158,7 @@ impl TempFile {
         if std::mem::replace(&mut self.keep, true) || sys::file::is_unlinked(&self.lock) {
             return Ok(());
         }
-        let id = sys::file::stamp(&self.lock)?.id;
+        let id = sys::file::file_stamp(&self.lock)?.id;
         match (&self.folder, self.path.file_name()) {
             (Some(folder), Some(name)) => folder.remove(name, id)?,
             _ => sys::file::remove(&self.path, id)?,
@@ -187,7 +187,7 @@ fn mark(file: &fs::File, path: &Path, length: u64) -> Option<PathBuf> {
 }
 
 fn mark_of(file: &fs::File, path: &Path, length: u64, scope: Option<&str>) -> Option<String> {
-    let id = sys::file::stamp(file).ok()?.id;
+    let id = sys::file::file_stamp(file).ok()?.id;
     let name = name_of(path)?;
     Some(match scope {
         Some(scope) => format!("2 {length} {id} {scope} {name}"),
@@ -339,9 +339,10 @@ mod tests {
             if name_is_taken {
                 fs::write(&path, b"precious").unwrap();
             }
-            let error = sys::file::Folder::of_file(&path)
-                .unwrap()
-                .remove(path.file_name().unwrap(), sys::file::stamp(&moved.lock).unwrap().id);
+            let error = sys::file::Folder::of_file(&path).unwrap().remove(
+                path.file_name().unwrap(),
+                sys::file::file_stamp(&moved.lock).unwrap().id,
+            );
             assert_eq!(error.unwrap_err().kind(), io::ErrorKind::NotFound);
         }
         assert!(moved.remove().unwrap().what.contains("was moved"));

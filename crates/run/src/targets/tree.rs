@@ -27,7 +27,7 @@ use super::examine::{directions, size_in};
 use super::marker::MarkState;
 use super::prepare::{Preparation, ReadyTargets};
 use super::temp_file::{self, TempFile};
-use super::{Action, Examined, FillError, TargetError};
+use super::{Examined, FillError, PrepareAction, TargetError};
 use crate::file_claims::{FileClaims, FileState};
 use crate::worker::ReadyKind;
 
@@ -70,7 +70,7 @@ impl TempTree {
 
     /// Opens the kept tree of an earlier run. It must have an unlocked marker of fathom.
     fn open_kept(path: &Path) -> Result<TempTree, TargetError> {
-        let unfit = |what, help: &str| TargetError::Unfit {
+        let unsuitable = |what, help: &str| TargetError::Unsuitable {
             path: path.display().to_string(),
             what,
             help: help.into(),
@@ -80,7 +80,7 @@ impl TempTree {
             source,
         })?;
         let marker = temp_file::open_leftover(&path.join(MARKER)).ok_or_else(|| {
-            unfit(
+            unsuitable(
                 "not a tree that fathom created, or in use by another run",
                 "wait for the other run, or name another directory; this one was not changed",
             )
@@ -156,7 +156,7 @@ pub(super) fn examine_tree(
     match sys::facts::kind_of(&folder) {
         Ok(FileKind::Directory) => {}
         Ok(_) => {
-            return Err(TargetError::Unfit {
+            return Err(TargetError::Unsuitable {
                 path,
                 what: "not a directory",
                 help: "a file tree needs a directory; name one".into(),
@@ -179,7 +179,7 @@ pub(super) fn examine_tree(
         },
         kind: None,
         size: 0,
-        action: Action::CreateTree {
+        action: PrepareAction::CreateTree {
             directories: tree.directory_count(),
             files: tree.prefilled_count(),
         },
@@ -265,7 +265,7 @@ fn refuse_links(path: &Path, root: &TreeRoot, tree: &FileTree) -> Result<(), Tar
     for directory in 0..tree.directory_count() {
         tree.write_numbered_directory_path(directory, &mut name);
         if root.is_symbolic_link(&name) {
-            return Err(TargetError::Unfit {
+            return Err(TargetError::Unsuitable {
                 path: path.join(name).display().to_string(),
                 what: "a symbolic link in place of a directory of the tree",
                 help: "remove the link, or name another directory".into(),
@@ -313,7 +313,7 @@ impl Preparation<'_> {
         if let Some(file) = wrong.filter(|_| kept != KeptTree::Removed) {
             tree.write_file_path(file, false, &mut name);
             let size = sizes[file as usize].unwrap_or_default();
-            return Err(TargetError::Unfit {
+            return Err(TargetError::Unsuitable {
                 path: path.join(name).display().to_string(),
                 what: "not of the size that the tree defines",
                 help: format!(

@@ -55,8 +55,8 @@ impl Bursts {
 
     fn begin(&mut self, now: Nanos, draws: &mut Draws) {
         let total = self.weights.last().copied().unwrap_or(1);
-        let level = draws.below(Purpose::Stream, total, Reduction::Lemire);
-        self.current = self.weights.partition_point(|upto| *upto <= level);
+        let drawn = draws.below(Purpose::Stream, total, Reduction::Lemire);
+        self.current = self.weights.partition_point(|cumulative| *cumulative <= drawn);
         let burst = self.bursts.get(self.current).copied().flatten();
         self.left = burst.map_or(1, |burst| burst.operations.max(1));
         self.closed_until = now + burst.map_or(Nanos(0), |burst| burst.pause_ns);

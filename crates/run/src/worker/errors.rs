@@ -25,12 +25,12 @@ pub(crate) struct ErrorLog {
     pub(crate) tolerated: Vec<Failure>,
     /// Each file of the engine.
     pub(crate) files: Vec<FileLabel>,
-    /// Errors of all workers of the step that their plan counts together.
-    of_step: Arc<AtomicU64>,
+    /// Error count that the workers of the step share, for `errors_max`.
+    step_errors: Arc<AtomicU64>,
     /// Each stream's rules.
     policies: Vec<ErrorPolicy>,
-    /// The verb of operations without data.
-    act: Option<&'static str>,
+    /// `creation`, `look-up` or `removal`, for engines that work on names.
+    operation_noun: Option<&'static str>,
     /// The tree of file operations, whose positions encode files.
     tree: Option<FileTree>,
 }
@@ -49,10 +49,10 @@ impl ErrorLog {
         ErrorLog {
             failure: None,
             tolerated: Vec::new(),
-            of_step: Arc::clone(assignment.errors),
+            step_errors: Arc::clone(assignment.errors),
             files: files.iter().map(FileLabel::from).collect(),
             policies: plan.streams.iter().map(|stream| stream.on_error.clone()).collect(),
-            act: plan.engine.kind.act(),
+            operation_noun: plan.engine.kind.operation_noun(),
             tree: assignment.tree().map(|(tree, _)| tree.shape.clone()),
         }
     }
@@ -75,7 +75,9 @@ impl ErrorLog {
     fn verb(&self, record: &SlotRecord, direction: Option<Direction>) -> &'static str {
         match &self.tree {
             Some(_) => FileOperation::unpack(record.offset).kind.name(),
-            None => self.act.unwrap_or(direction.map_or("flush", Direction::word)),
+            None => self
+                .operation_noun
+                .unwrap_or(direction.map_or("flush", Direction::word)),
         }
     }
 
@@ -106,7 +108,7 @@ impl From<&File> for FileLabel {
 
 impl IoLoop {
     /// Ends the worker with this failure, unless it has already failed. Nothing more is submitted,
-    /// and the lifecycle leaves the phase after the current step of the loop.
+    /// and the phase ends after the current loop iteration.
     pub(crate) fn fail(&mut self, failure: Failure) {
         self.errors.failure.get_or_insert(failure);
         self.stop_submitting();
@@ -119,7 +121,7 @@ impl IoLoop {
 
     /// Counts a failed or short operation.
     #[inline(never)]
-    pub(crate) fn reap_exception(&mut self, slot: Slot, result: i64, reaped: Nanos) {
+    pub(crate) fn reap_failed_or_short(&mut self, slot: Slot, result: i64, reaped: Nanos) {
         let record = *self.slots.get(slot);
         let direction = self.direction_of(&record);
         if result > 0 {
@@ -149,7 +151,7 @@ impl IoLoop {
         };
         let failure = Failure {
             what,
-            at: self.errors.location_of(&record),
+            location: self.errors.location_of(&record),
             errno: (!at_end_of_file).then_some(errno),
             operation: direction.map(|direction| self.errors.failed_operation(slot, &record, direction)),
             help,
@@ -172,11 +174,11 @@ impl IoLoop {
             _ => &policy.tolerate_write,
         };
         let is_end = policy.full_is_end && [sys::file::NO_SPACE, sys::file::OVER_QUOTA].contains(&errno);
-        let is_below_limit = |max| errors.of_step.fetch_add(1, Ordering::Relaxed) + 1 < max;
+        let is_below_limit = |max| errors.step_errors.fetch_add(1, Ordering::Relaxed) + 1 < max;
         if !is_end && !tolerated.contains(&errno) && !policy.errors_max.is_some_and(is_below_limit) {
             return false;
         }
-        if (is_end || policy.tell_tolerated) && errors.tolerated.len() < MAX_TOLERATED {
+        if (is_end || policy.report_tolerated) && errors.tolerated.len() < MAX_TOLERATED {
             let verb = errors.verb(record, direction);
             errors.tolerated.push(Failure {
                 errno: Some(errno),

@@ -155,7 +155,7 @@ impl Worker<'_> {
         if FEATURES {
             self.reap_each();
         } else if self.io.reap() {
-            self.reap_exceptions();
+            self.reap_all_failed_or_short();
         }
         self.after_reaping::<FEATURES>(reaped);
     }
@@ -173,7 +173,7 @@ impl Worker<'_> {
             let Some(features) = &mut self.features else { return };
             features.on_completed(&mut self.io, completion);
             self.check_failure();
-            self.io.pools[pool].give_back(completion.slot);
+            self.io.pools[pool].release(completion.slot);
             if let Some(features) = &mut self.features {
                 features.after_completion(&mut self.io, pool);
                 self.check_failure();
@@ -183,12 +183,12 @@ impl Worker<'_> {
 
     /// Counts operations that failed or were short.
     #[inline(never)]
-    fn reap_exceptions(&mut self) {
+    fn reap_all_failed_or_short(&mut self) {
         let reaped = self.io.batch.reap_time;
         for index in 0..self.io.batch.done.len() {
             let completion = self.io.batch.done[index];
             if completion.result != i64::from(self.io.slots.get(completion.slot).length) {
-                self.io.reap_exception(completion.slot, completion.result, reaped);
+                self.io.reap_failed_or_short(completion.slot, completion.result, reaped);
                 self.check_failure();
             }
         }
@@ -237,7 +237,7 @@ impl Worker<'_> {
                 .count_one(cell, record.length, record.due, start, completion.at);
         } else {
             self.io
-                .reap_exception(completion.slot, completion.result, completion.at);
+                .reap_failed_or_short(completion.slot, completion.result, completion.at);
         }
         self.check_failure();
     }

@@ -10,7 +10,8 @@ use super::stream::LiveStream;
 /// An operation in flight.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SlotRecord {
-    /// Round in which it was queued, and cell that counts it. Equal keys have equal stamps.
+    /// Submission round (upper 32 bits) and recorder cell (lower 32 bits). Operations with equal
+    /// keys share their time stamps.
     pub(crate) key: u64,
     /// When its buffer was ready.
     pub(crate) queued: Nanos,
@@ -127,15 +128,15 @@ impl SlotPool {
     }
 
     #[inline(always)]
-    pub(crate) fn give_back(&mut self, slot: Slot) {
+    pub(crate) fn release(&mut self, slot: Slot) {
         self.free[self.free_count] = slot;
         self.free_count += 1;
     }
 
     /// Picks a stream by weight.
-    pub(crate) fn choose(&self, draws: &mut Draws) -> usize {
+    pub(crate) fn choose_stream(&self, draws: &mut Draws) -> usize {
         let total = self.weights[self.weights.len() - 1];
-        let level = match draws {
+        let drawn = match draws {
             // DiskSpd draws 32 bits if all weights are equal and 64 otherwise, and takes the
             // remainder.
             Draws::Single(_) if self.has_equal_weights() => {
@@ -144,13 +145,13 @@ impl SlotPool {
             Draws::Single(_) => draws.below(Purpose::Stream, total, Reduction::Modulo),
             _ => draws.below(Purpose::Stream, total, Reduction::Lemire),
         };
-        self.streams.start + self.weights.partition_point(|upto| *upto <= level)
+        self.streams.start + self.weights.partition_point(|cumulative| *cumulative <= drawn)
     }
 
     pub(crate) fn has_equal_weights(&self) -> bool {
         self.weights
             .iter()
             .enumerate()
-            .all(|(index, upto)| *upto == self.weights[0] * (index as u64 + 1))
+            .all(|(index, cumulative)| *cumulative == self.weights[0] * (index as u64 + 1))
     }
 }

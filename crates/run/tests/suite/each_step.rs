@@ -273,7 +273,7 @@ fn short_intervals_are_all_kept() {
         scope: GridScope::Stream,
     }];
     let job = run_job(short);
-    assert_eq!(job.workers[0].joined_rows, 0);
+    assert_eq!(job.workers[0].merged_rows, 0);
     let points = &job.series[0].points.read;
     assert_eq!(points.len(), 2000);
     // 100 us each, one at a time.

@@ -296,7 +296,7 @@ fn a_failed_operation_names_its_file() {
         .clone()
         .expect("files are gone");
     assert!(failure.what.starts_with("a read failed: No such file"), "{failure:?}");
-    assert!(failure.at.contains(".tree/d0/d"), "{failure:?}");
+    assert!(failure.location.contains(".tree/d0/d"), "{failure:?}");
 }
 
 #[test]

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use engine::probe::System;
 use engine::probe::windows::{
-    DYNAMIC_DATA, Disk, EFI_SYSTEM, Extent, Layout, PartitionEntry, PartitionType, Place, RESERVED, STORAGE_SPACES,
-    Storage, Volume, VolumeContents,
+    DYNAMIC_DATA, Disk, EFI_SYSTEM, Extent, Layout, PartitionEntry, PartitionId, PartitionType, RESERVED,
+    STORAGE_SPACES, Storage, Volume, VolumeContents,
 };
 use engine::{DeviceNumber, FileKind, Identity};
 use model::Bytes;
@@ -50,7 +50,7 @@ fn disk(number: u32, types: &[[u8; 16]]) -> Disk {
 fn volume(disk: u32, partition: u32, at: &[&str], contents: VolumeContents) -> Volume {
     Volume {
         name: format!(r"\\?\Volume{{{disk}-{partition}}}\"),
-        place: Some(Place { disk, partition }),
+        partition: Some(PartitionId { disk, partition }),
         extents: Some(vec![Extent {
             disk,
             start: (1 << 20) + u64::from(partition.saturating_sub(1)) * GIB,
@@ -296,7 +296,7 @@ fn facts_that_windows_does_not_list_are_a_doubt_about_every_disk() {
     check(
         |machine| {
             let mut lost = volume(9, 9, &[r"S:\"], ntfs());
-            (lost.place, lost.extents) = (None, None);
+            (lost.partition, lost.extents) = (None, None);
             machine.volumes.push(lost);
         },
         r"cannot determine whether it is in use: the disk of volume S:\ is unknown",
@@ -372,7 +372,7 @@ fn members_of_pools_and_dynamic_disks_are_in_use() {
 fn a_spanned_volume_uses_all_of_its_disks() {
     let mut machine = machine();
     let mut spanned = volume(1, 0, &[r"S:\"], ntfs());
-    spanned.place = None;
+    spanned.partition = None;
     spanned.extents = Some(vec![
         Extent {
             disk: 1,

@@ -177,7 +177,7 @@ fn a_full_disk_ends_the_job_and_keeps_its_results() {
         failure.what.contains("operation log") && failure.what.contains("No space left"),
         "{failure:?}"
     );
-    assert!(failure.help.is_some() && failure.at == "/dev/full");
+    assert!(failure.help.is_some() && failure.location == "/dev/full");
     // How much was measured before the writer met its first error is a matter of scheduling.
     assert_eq!(job.workers.len(), 2, "the results of both workers are kept");
 }

@@ -141,8 +141,8 @@ fn a_trace_ends_with_the_time_of_its_job() {
 #[test]
 fn a_trace_that_has_changed_since_its_survey_is_not_replayed() {
     for (line, why) in [
-        ("20 x read 0 1048576\n", "the trace has changed since its survey"),
-        ("20 x trim 0 4096\n", "the trace has changed since its survey"),
+        ("20 x read 0 1048576\n", "the trace file changed after the test started"),
+        ("20 x trim 0 4096\n", "the trace file changed after the test started"),
         ("20 y read 0 4096\n", "line 4 names y, which no line before has added"),
         ("20 y add\n", "y was not there when the trace was first looked at"),
     ] {

@@ -170,7 +170,7 @@ fn fleet() -> Results {
     results.fleet = Some(Fleet {
         transport: "ssh".into(),
         ranks: machines.into_iter().enumerate().map(facts).collect(),
-        goes_on: false,
+        continues_on_loss: false,
     });
     results
 }

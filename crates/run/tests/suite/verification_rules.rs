@@ -59,7 +59,7 @@ fn headers_may_be_at_another_offset() {
         ..verify
     };
     let refused = try_run(target.plan(pass(), writes(sequential(), close))).unwrap_err();
-    let why = |fault: &run::WorkerFault| matches!(fault.why, SetupError::Unfit { .. });
+    let why = |fault: &run::WorkerFault| matches!(fault.why, SetupError::Unsupported { .. });
     assert!(
         matches!(&refused, RunError::Setup(faults) if why(&faults[0])),
         "{refused}"

@@ -106,7 +106,7 @@ fn windows_agree_with_single_operations() {
         assert_eq!(series.windows.read.len(), count, "no window of such a device is idle");
         assert!(series.windows.trim.is_empty());
     }
-    assert!(job.workers.iter().all(|worker| worker.joined_rows == 0));
+    assert!(job.workers.iter().all(|worker| worker.merged_rows == 0));
 }
 
 /// The simulated device issues immediately. With the null engine, submission takes time.

@@ -5,7 +5,7 @@ mod sentences;
 
 use analysis::caps::Layer;
 use analysis::diagnosis::{Context, Diagnosis, KnownBurst, diagnose};
-use analysis::identities::{self, Little, PercentileRow, Purpose};
+use analysis::identities::{self, PercentileRow, Purpose, QueueFill};
 use analysis::limit_use::{LimitUse, limit_uses};
 use analysis::policies::{Burst, Workload};
 use analysis::requirement::Clause;
@@ -85,7 +85,8 @@ pub struct ExplainedLoad {
     /// Their explanation.
     pub sentences: Vec<String>,
     /// Operations in flight by Little's law.
-    pub little: Option<Little>,
+    #[serde(rename = "little")]
+    pub queue_fill: Option<QueueFill>,
     /// Percentiles, each with its reliability.
     pub percentiles: Vec<PercentileRow>,
     /// Its share of each limit, the nearest first.
@@ -137,13 +138,13 @@ fn explain_load(loads: &[Observation], number: usize, remarks: &[Finding], conte
     let verdict = has_promise.then(|| judge_promise(&observation, context, &weakening));
     // The result's own finding takes precedence, because a saved result has more facts.
     let is_known = |finding: &Finding| {
-        let mut of_rule = remarks.iter().filter(|remark| remark.rule == finding.rule);
-        of_rule.any(|remark| remark.at == finding.at)
+        let mut same_rule = remarks.iter().filter(|remark| remark.rule == finding.rule);
+        same_rule.any(|remark| remark.at == finding.at)
     };
     findings.retain(|finding| !is_known(finding));
     ExplainedLoad {
         sentences: sentences::describe(&observation, &limits),
-        little: identities::little(&observation),
+        queue_fill: identities::estimate_queue_fill(&observation),
         percentiles: identities::percentiles(&observation),
         diagnosis: diagnose_load(&observation, others, &layers, context),
         verdict,

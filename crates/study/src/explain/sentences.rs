@@ -1,7 +1,7 @@
 //! Describes a load in a few sentences that claim only what the source shows.
 
 use analysis::caps::LayerKind;
-use analysis::identities::{Little, little};
+use analysis::identities::{QueueFill, estimate_queue_fill};
 use analysis::limit_use::{LimitUse, Limited};
 use model::observation::{Flow, Load, Observation};
 use model::{Direction, Nanos};
@@ -18,7 +18,7 @@ pub(super) fn describe(load: &Observation, limits: &[LimitUse]) -> Vec<String> {
     let mut list = vec![describe_load(load)];
     list.extend(describe_figures(load));
     list.extend(describe_directions(load));
-    list.extend(little(load).map(|found| describe_in_flight(load, &found)));
+    list.extend(estimate_queue_fill(load).map(|found| describe_in_flight(load, &found)));
     list.extend(describe_cpus(load));
     list.extend(describe_limits(load, limits));
     list
@@ -165,7 +165,7 @@ fn describe_directions(load: &Observation) -> Option<String> {
     (parts.len() > 1).then(|| format!("Of these, {}.", parts.join(" and ")))
 }
 
-fn describe_in_flight(load: &Observation, found: &Little) -> String {
+fn describe_in_flight(load: &Observation, found: &QueueFill) -> String {
     let law = format!(
         "By Little's law (rate × latency) N = {:.2} operations were in flight on average",
         found.in_flight
@@ -257,7 +257,7 @@ fn describe_limits(load: &Observation, limits: &[LimitUse]) -> Vec<String> {
     match first.met {
         true => list.extend(describe_reached_limit(first, &within[1..])),
         false => list.push(format!(
-            "The load is not at a known limit: the nearest is that of {}, {} of {} ({:.1} %).",
+            "The load is below all known limits; the nearest is that of {}, {} of {} ({:.1} %).",
             first.layer,
             format_measured(first),
             format_limit(first),
@@ -355,7 +355,7 @@ mod tests {
         );
         check(
             explain_load(1000.0, None, &two),
-            "not at a known limit: the nearest is that of VM",
+            "below all known limits; the nearest is that of VM",
         );
         check(explain_load(78_000.0, None, &two), "exceeds the limit of VM");
         check(explain_load(1900.0, Some(1900.0), &two), "does not show a limit");

@@ -252,7 +252,7 @@ impl Sweep {
                 LimitedFigure::Mean => service.mean_ns,
                 LimitedFigure::Quantile(share) => service.quantile(share),
             };
-            figure.is_some_and(|figure| figure <= limit.most_ns.0 as f64)
+            figure.is_some_and(|figure| figure <= limit.max_ns.0 as f64)
         };
         (has_gained && self.settings.limit.as_ref().is_none_or(meets_limit)).then(|| NextRun {
             slots: Some(slots.saturating_mul(2).min(slots_max)),
@@ -266,7 +266,7 @@ impl Sweep {
         let slots_max = self.settings.slots_max?;
         let is_rate = |setting: &&Setting| setting.name == Parameter::Rate.name();
         let rate = settings.iter().find(is_rate)?.number?;
-        let latency = self.settings.limit.map(|limit| limit.most_ns.as_secs());
+        let latency = self.settings.limit.map(|limit| limit.max_ns.as_secs());
         Some(open_loop_slots(rate * latency.unwrap_or(DEFAULT_LATENCY_SECS)).min(slots_max))
     }
 

@@ -62,7 +62,7 @@ pub(super) fn skip_reason(
     }
     let limit = limit.and_then(|limit| {
         let beyond = |found: &Observation| {
-            limited_figure(limit, found).is_some_and(|value| value > LIMIT_FACTOR * limit.most_ns.0 as f64)
+            limited_figure(limit, found).is_some_and(|value| value > LIMIT_FACTOR * limit.max_ns.0 as f64)
         };
         // A single point may have been disturbed.
         let (at, _) = curve.iter().filter(|(at, found)| beyond(found) && *at < load).nth(1)?;

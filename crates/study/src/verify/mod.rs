@@ -364,7 +364,7 @@ impl Verification {
             bursts: &self.promise.bursts,
             latency_ns: self.promise.latency_ns,
             interrupted: results.interrupted,
-            climb: search.climb(),
+            depth_search: search.depth_search(),
         };
         let mut verdict = judge(&self.promise.clauses, &observation, &context);
         verdict.notes.extend(self.suggest_more_targets(&verdict, results));
@@ -587,7 +587,7 @@ mod tests {
         loop {
             let attempt = verification.next(&search).unwrap();
             if !attempt.is_probe {
-                return (probes, attempt.slots, search.climb().unwrap().saturated);
+                return (probes, attempt.slots, search.depth_search().unwrap().saturated);
             }
             probes.push(attempt.slots);
             verification.record_probe(&mut search, &attempt, reached(attempt.slots));

@@ -7,7 +7,7 @@
 use analysis::attribution::{Attribution, Fault};
 use analysis::policies::{DEFAULT_LATENCY_SECS, open_loop_slots};
 use analysis::requirement::Metric;
-use analysis::verdict::{Cause, Climb, MAX_BLOCKED_OPS, Outcome, Verdict};
+use analysis::verdict::{Cause, DepthSearch, MAX_BLOCKED_OPS, Outcome, Verdict};
 use model::observation::Observation;
 use model::{Bytes, Nanos};
 
@@ -35,8 +35,10 @@ const MIN_GROWTH: f64 = 0.05;
 
 /// Upper limit of the slots for buffers of this size.
 pub fn slots_max(block: Bytes) -> u32 {
-    let by_memory = MAX_BUFFER_BYTES / block.0.max(1);
-    SLOTS_MAX.min(by_memory.min(u64::from(u32::MAX)) as u32).max(1)
+    let slots_max_by_memory = MAX_BUFFER_BYTES / block.0.max(1);
+    SLOTS_MAX
+        .min(slots_max_by_memory.min(u64::from(u32::MAX)) as u32)
+        .max(1)
 }
 
 /// One run of the promised load.
@@ -54,7 +56,7 @@ pub struct Attempt {
 /// Results of the attempts so far.
 #[derive(Clone, Debug, Default)]
 pub struct Search {
-    climb: Climb,
+    depth_search: DepthSearch,
     windows: Vec<Window>,
     /// Operations per second of a probe after a window that missed the rate.
     recheck: Option<f64>,
@@ -122,14 +124,14 @@ impl Verification {
         if !self.needs_depth_probes() {
             return Some(window(self.first_slots()));
         }
-        let Some(&(slots, _)) = search.climb.probes.last() else {
+        let Some(&(slots, _)) = search.depth_search.probes.last() else {
             return Some(probe(self.first_slots()));
         };
         let multiplied = |factor: u32| slots.saturating_mul(factor).min(self.slots_max());
-        if search.climb.met {
+        if search.depth_search.met {
             return Some(window(multiplied(HEADROOM_FACTOR)));
         }
-        if search.climb.saturated || slots >= self.slots_max() {
+        if search.depth_search.saturated || slots >= self.slots_max() {
             return Some(window(search.best_slots().unwrap_or(slots)));
         }
         Some(probe(multiplied(2)))
@@ -145,10 +147,10 @@ impl Verification {
             search.recheck = Some(iops);
             return;
         }
-        search.climb.probes.push((attempt.slots, iops));
-        search.climb.met = self.meets_rate(iops);
+        search.depth_search.probes.push((attempt.slots, iops));
+        search.depth_search.met = self.meets_rate(iops);
         let growths = search
-            .climb
+            .depth_search
             .probes
             .windows(2)
             .map(|pair| pair[1].1 / pair[0].1.max(1e-9) - 1.0);
@@ -157,7 +159,7 @@ impl Verification {
             // Assume that each further gain is at most two thirds of the previous one. Then all of
             // them together are less than three times the last gain.
             let reachable = iops * (1.0 + 3.0 * last.max(0.0));
-            search.climb.saturated =
+            search.depth_search.saturated =
                 before < MIN_GROWTH && last < MIN_GROWTH && reachable < RATE_MET_SHARE * self.promise.rate_iops;
         }
     }
@@ -186,7 +188,7 @@ impl Verification {
             retry_slots,
             shallower_slots: None,
         };
-        let probed = search.climb.probes.last().filter(|_| search.climb.met);
+        let probed = search.depth_search.probes.last().filter(|_| search.depth_search.met);
         let shallower = probed.map(|(slots, _)| *slots).filter(|slots| *slots < attempt.slots);
         search.windows.push(Window {
             shallower_slots: shallower.filter(|_| verdict.outcome != Outcome::Pass && misses_rate_at_end(observed)),
@@ -220,10 +222,15 @@ impl Search {
     /// throttle. Of probes with almost equal rates, the one with the most slots counts, because
     /// more slots absorb longer stalls.
     fn best_slots(&self) -> Option<u32> {
-        let rates = self.climb.probes.iter().map(|(_, iops)| *iops);
+        let rates = self.depth_search.probes.iter().map(|(_, iops)| *iops);
         let best = rates.max_by(f64::total_cmp)?;
         let is_near = |(_, iops): &&(u32, f64)| *iops >= best * (1.0 - MIN_GROWTH);
-        self.climb.probes.iter().rev().find(is_near).map(|(slots, _)| *slots)
+        self.depth_search
+            .probes
+            .iter()
+            .rev()
+            .find(is_near)
+            .map(|(slots, _)| *slots)
     }
 
     /// Describes the probe after a window that missed the rate.
@@ -252,8 +259,8 @@ impl Search {
     }
 
     /// The probes that searched for the depth, if there were any.
-    pub fn climb(&self) -> Option<&Climb> {
-        (!self.climb.probes.is_empty()).then_some(&self.climb)
+    pub fn depth_search(&self) -> Option<&DepthSearch> {
+        (!self.depth_search.probes.is_empty()).then_some(&self.depth_search)
     }
 }
 
@@ -267,20 +274,20 @@ mod tests {
 
     #[test]
     fn the_best_depth_has_the_highest_rate() {
-        let climbed = |rates: &[f64]| Search {
-            climb: Climb {
+        let searched = |rates: &[f64]| Search {
+            depth_search: DepthSearch {
                 probes: rates
                     .iter()
                     .enumerate()
                     .map(|(step, iops)| (32 << step, *iops))
                     .collect(),
-                ..Climb::default()
+                ..DepthSearch::default()
             },
             ..Search::default()
         };
-        assert_eq!(climbed(&[1778.0, 2018.0, 2021.0, 1283.0]).best_slots(), Some(128));
-        assert_eq!(climbed(&[1000.0, 1010.0, 1020.0]).best_slots(), Some(128));
-        assert_eq!(climbed(&[]).best_slots(), None);
+        assert_eq!(searched(&[1778.0, 2018.0, 2021.0, 1283.0]).best_slots(), Some(128));
+        assert_eq!(searched(&[1000.0, 1010.0, 1020.0]).best_slots(), Some(128));
+        assert_eq!(searched(&[]).best_slots(), None);
     }
 
     /// A window with every slot in use, in which each second serves this number of operations.

@@ -154,7 +154,7 @@ fn describe_promise(verified: &VerificationReport, lines: &mut Vec<Paragraph>) {
         let source = format!(
             "as of {}, {}: {}",
             policy.as_of,
-            policy.confidence.words(),
+            policy.confidence.label(),
             policy.source
         );
         lines.push(Sentences(source));
@@ -196,10 +196,10 @@ fn describe_load(verified: &VerificationReport, lines: &mut Vec<Paragraph>) {
         )
         .replace(" 1 workers", " 1 worker"),
     ));
-    if let Some(climb) = &verified.climb {
+    if let Some(depth_search) = &verified.depth_search {
         let probe = |(slots, iops): &(u32, f64)| format!("{slots}: {}", Metric::Iops.show(*iops));
-        let probes: Vec<String> = climb.probes.iter().map(probe).collect();
-        let end = match (climb.met, climb.saturated) {
+        let probes: Vec<String> = depth_search.probes.iter().map(probe).collect();
+        let end = match (depth_search.met, depth_search.saturated) {
             (true, _) => "met",
             (false, true) => "saturated",
             (false, false) => "still growing",
@@ -219,7 +219,7 @@ fn describe_load(verified: &VerificationReport, lines: &mut Vec<Paragraph>) {
 /// A row for each clause: its outcome, the clause, and the reason with the action. Statements that
 /// several clauses share follow below the rows.
 pub fn format_clauses(verdict: &Verdict) -> Vec<Paragraph> {
-    let words = verdict.words();
+    let words = verdict.describe();
     let mut lines = Vec::new();
     for (judged, (reason, action)) in verdict.clauses.iter().zip(words.clauses) {
         let (outcome, clause) = (judged.outcome.word(), judged.clause.to_string());

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::worker_groups::{self, AllowedDifferences};
 use super::{Lost, dialect_name, words};
-use rows::{Check, LIMITS, Names, ROWS, Row, SEED, STEPS, STRUCTURE, Verdict};
+use rows::{CAP_OPTIONS, Check, Impact, JOB_OPTIONS, Names, ROWS, Row, SEED_OPTIONS, STEP_OPTIONS};
 
 /// The differences of two plans.
 #[derive(Debug, Default)]
@@ -22,7 +22,7 @@ pub(super) struct Differences {
 
 /// A stream, with its plan, job, worker and target.
 #[derive(Clone, Copy)]
-struct Place<'a> {
+struct StreamContext<'a> {
     plan: &'a Plan,
     job: &'a Job,
     worker: &'a Worker,
@@ -34,8 +34,8 @@ struct Place<'a> {
 struct Pair<'a> {
     from: Dialect,
     to: Dialect,
-    wanted: Place<'a>,
-    got: Place<'a>,
+    wanted: StreamContext<'a>,
+    got: StreamContext<'a>,
 }
 
 /// Compares the original plan with the plan that was read back from the text in dialect `to`.
@@ -60,9 +60,9 @@ struct Comparison {
 
 impl Comparison {
     /// Adds a difference, once for each job.
-    fn add_difference(&mut self, names: &Names, verdict: Verdict, wanted: &str, got: &str) {
+    fn add_difference(&mut self, names: &Names, impact: Impact, wanted: &str, got: &str) {
         let (from, to) = (dialect_name(self.from), dialect_name(self.to));
-        let lost = matches!(verdict, Verdict::Lost);
+        let lost = matches!(impact, Impact::Lost);
         let what = match names.in_dialect(self.from) {
             "" => format!("{from}: {wanted}"),
             name => format!("{from} {name}: {wanted}"),
@@ -80,7 +80,7 @@ impl Comparison {
             (_, "") => format!("{to} cannot express this"),
             (_, got) => format!("{to}: {got}"),
         };
-        let job = self.job.clone().filter(|_| !matches!(verdict, Verdict::Habit));
+        let job = self.job.clone().filter(|_| !matches!(impact, Impact::DialectWide));
         let difference = Lost { job, what, why };
         let list = match lost {
             true => &mut self.found.lost,
@@ -91,22 +91,22 @@ impl Comparison {
         }
     }
 
-    /// Adds a difference if the words of a part differ.
-    fn compare_words(&mut self, names: &Names, wanted: String, got: String) {
+    /// Adds a difference if two descriptions differ.
+    fn compare_texts(&mut self, names: &Names, wanted: String, got: String) {
         if wanted != got {
-            self.add_difference(names, Verdict::Lost, &wanted, &got);
+            self.add_difference(names, Impact::Lost, &wanted, &got);
         }
     }
 
     fn compare_plans(&mut self, wanted: &Plan, got: &Plan) {
-        self.compare_words(&LIMITS, words::limits(&wanted.limits), words::limits(&got.limits));
+        self.compare_texts(&CAP_OPTIONS, words::limits(&wanted.limits), words::limits(&got.limits));
         if self.from == self.to || wanted.seed > u64::from(u32::MAX) {
-            self.compare_words(&SEED, wanted.seed.to_string(), got.seed.to_string());
+            self.compare_texts(&SEED_OPTIONS, wanted.seed.to_string(), got.seed.to_string());
         }
-        let (ours, got_places) = (wanted.steps.len(), got.steps.len());
-        if ours != got_places {
-            let ours = format!("{ours} in sequence");
-            self.add_difference(&STEPS, Verdict::Lost, &ours, &got_places.to_string());
+        let (wanted_steps, got_steps) = (wanted.steps.len(), got.steps.len());
+        if wanted_steps != got_steps {
+            let wanted_text = format!("{wanted_steps} in sequence");
+            self.add_difference(&STEP_OPTIONS, Impact::Lost, &wanted_text, &got_steps.to_string());
         }
         for (wanted_step, got_step) in wanted.steps.iter().zip(&got.steps) {
             self.compare_steps((wanted, wanted_step), (got, got_step));
@@ -119,46 +119,46 @@ impl Comparison {
             let workers = step.jobs.iter().flat_map(|job| &job.workers);
             workers.map(|worker| worker.streams.len()).collect()
         };
-        let got_places: Vec<Place<'_>> = places(got_plan, got);
+        let got_contexts: Vec<StreamContext<'_>> = stream_contexts(got_plan, got);
         let alike = threads(wanted) == threads(got);
         self.job = None;
-        self.compare_words(&STRUCTURE, describe_threads(wanted), describe_threads(got));
+        self.compare_texts(&JOB_OPTIONS, describe_threads(wanted), describe_threads(got));
         let mut heads = (JobHeader::default(), JobHeader::default());
         let mut before: Option<(&Job, (Stream, Worker, Worker))> = None;
-        for (index, place) in places(plan, wanted).into_iter().enumerate() {
-            self.job = many.then(|| place.job.name.clone());
+        for (index, context) in stream_contexts(plan, wanted).into_iter().enumerate() {
+            self.job = many.then(|| context.job.name.clone());
             let counterpart = match alike {
-                true => got_places.get(index),
-                false => find_most_similar(&place, &got_places),
+                true => got_contexts.get(index),
+                false => find_most_similar(&context, &got_contexts),
             };
             let Some(counterpart) = counterpart else {
-                self.add_difference(&STRUCTURE, Verdict::Lost, "all of it", "");
+                self.add_difference(&JOB_OPTIONS, Impact::Lost, "all of it", "");
                 continue;
             };
             // A job can have thousands of equal threads: one comparison is enough for a run of
             // them.
             let like = (
-                place.stream.clone(),
-                worker_groups::without_differences(place.worker, AllowedDifferences::default()),
+                context.stream.clone(),
+                worker_groups::without_differences(context.worker, AllowedDifferences::default()),
                 worker_groups::without_differences(counterpart.worker, AllowedDifferences::default()),
             );
             // A job is compared once, not for each of its threads: that took quadratic time.
-            let same_job = |job: &Job| std::ptr::eq(job, place.job) || *job == *place.job;
+            let same_job = |job: &Job| std::ptr::eq(job, context.job) || *job == *context.job;
             let repeats = before
                 .as_ref()
                 .is_some_and(|(job, before)| *before == like && same_job(job));
-            let same_cpus = place.worker.placement.cpus == counterpart.worker.placement.cpus;
+            let same_cpus = context.worker.placement.cpus == counterpart.worker.placement.cpus;
             if self.from != self.to && same_cpus && repeats {
                 continue;
             }
-            before = Some((place.job, like));
+            before = Some((context.job, like));
             let pair = Pair {
                 from: self.from,
                 to: self.to,
-                wanted: place,
+                wanted: context,
                 got: *counterpart,
             };
-            let values = (heads.0.value(&place), heads.1.value(counterpart));
+            let values = (heads.0.value(&context), heads.1.value(counterpart));
             ROWS.iter().for_each(|row| self.compare_row(row, &pair, &values));
         }
         self.job = None;
@@ -168,15 +168,15 @@ impl Comparison {
         if !row.paths.starts_with("target.") {
             return self.check(row, pair, values);
         }
-        let ids = |place: &Place<'_>| place.stream.target.ids().to_vec();
+        let ids = |context: &StreamContext<'_>| context.stream.target.ids().to_vec();
         for (wanted, got) in ids(&pair.wanted).into_iter().zip(ids(&pair.got)) {
             let (wanted, got) = (pair.wanted.plan.target(wanted), pair.got.plan.target(got));
             let pair = Pair {
-                wanted: Place {
+                wanted: StreamContext {
                     target: wanted,
                     ..pair.wanted
                 },
-                got: Place {
+                got: StreamContext {
                     target: got,
                     ..pair.got
                 },
@@ -209,11 +209,11 @@ impl Comparison {
         if wanted.is_empty() || wanted == got {
             return;
         }
-        let verdict = match row.verdict {
-            Verdict::By(decide) => decide(pair),
-            verdict => verdict,
+        let impact = match row.impact {
+            Impact::Computed(decide) => decide(pair),
+            impact => impact,
         };
-        self.add_difference(&row.names, verdict, &wanted, &got);
+        self.add_difference(&row.names, impact, &wanted, &got);
     }
 }
 
@@ -222,17 +222,17 @@ impl Comparison {
 struct JobHeader<'a>(Option<(&'a Job, Value)>);
 
 impl<'a> JobHeader<'a> {
-    /// The serialised parts of a place.
-    fn value(&mut self, place: &Place<'a>) -> Value {
-        let known = self.0.take().filter(|(job, _)| std::ptr::eq(*job, place.job));
+    /// The serialised parts of a stream and its context.
+    fn value(&mut self, context: &StreamContext<'a>) -> Value {
+        let known = self.0.take().filter(|(job, _)| std::ptr::eq(*job, context.job));
         let (job, head) = known.unwrap_or_else(|| {
             let alone = Job {
                 workers: Vec::new(),
-                ..place.job.clone()
+                ..context.job.clone()
             };
-            (place.job, json!(alone))
+            (context.job, json!(alone))
         });
-        let value = json!({ "job": head, "worker": place.worker, "stream": place.stream });
+        let value = json!({ "job": head, "worker": context.worker, "stream": context.stream });
         self.0 = Some((job, head));
         value
     }
@@ -243,7 +243,7 @@ fn part<'v>(value: &'v Value, path: &str) -> &'v Value {
     path.split('.').fold(value, |value, key| &value[key])
 }
 
-impl Place<'_> {
+impl StreamContext<'_> {
     /// True if its operations write.
     fn writes(&self) -> bool {
         self.stream.mix.includes(Direction::Write)
@@ -257,7 +257,7 @@ impl Place<'_> {
 }
 
 /// Every stream of a step, ordered by job and worker.
-fn places<'a>(plan: &'a Plan, step: &'a Step) -> Vec<Place<'a>> {
+fn stream_contexts<'a>(plan: &'a Plan, step: &'a Step) -> Vec<StreamContext<'a>> {
     let workers = step
         .jobs
         .iter()
@@ -265,7 +265,7 @@ fn places<'a>(plan: &'a Plan, step: &'a Step) -> Vec<Place<'a>> {
     let streams = workers.flat_map(|(job, worker)| worker.streams.iter().map(move |stream| (job, worker, stream)));
     streams
         .filter_map(|(job, worker, stream)| {
-            Some(Place {
+            Some(StreamContext {
                 plan,
                 job,
                 worker,
@@ -278,13 +278,16 @@ fn places<'a>(plan: &'a Plan, step: &'a Step) -> Vec<Place<'a>> {
 
 /// The counterpart of a stream if threads are spread differently: the most similar stream on the
 /// same target.
-fn find_most_similar<'a, 'p>(place: &Place<'_>, others: &'p [Place<'a>]) -> Option<&'p Place<'a>> {
-    let ours = place.paths();
+fn find_most_similar<'a, 'p>(
+    context: &StreamContext<'_>,
+    others: &'p [StreamContext<'a>],
+) -> Option<&'p StreamContext<'a>> {
+    let ours = context.paths();
     let on_same = others
         .iter()
         .filter(|other| other.paths().iter().any(|path| ours.contains(path)));
     on_same
-        .max_by_key(|other| count_shared_properties(place.stream, other.stream))
+        .max_by_key(|other| count_shared_properties(context.stream, other.stream))
         .or(others.first())
 }
 

@@ -8,7 +8,7 @@ use model::plan::{Control, Dialect};
 use serde_json::Value as Json;
 
 use super::parts::{self, optional};
-use super::{Pair, Place};
+use super::{Pair, StreamContext};
 use crate::convert::words;
 
 /// A row of the table.
@@ -16,7 +16,7 @@ pub(super) struct Row {
     /// The paths that the row covers, with all paths below. The value at the first one is compared.
     pub(super) paths: &'static str,
     pub(super) names: Names,
-    pub(super) verdict: Verdict,
+    pub(super) impact: Impact,
     pub(super) check: Check,
 }
 
@@ -24,36 +24,38 @@ pub(super) struct Row {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Names([&'static str; 3]);
 
-/// The kind of a difference.
+/// How a difference affects the test.
 #[derive(Clone, Copy)]
-pub(super) enum Verdict {
+pub(super) enum Impact {
     /// The test changes.
     Lost,
-    /// The test is the same; the other dialect does it in its own way.
-    Differs,
-    /// The dialect does this in every job: reported once, not per job.
-    Habit,
+    /// The test is the same; the other dialect expresses it in another way.
+    Equivalent,
+    /// A property of the dialect, not of the job, so it is reported once.
+    DialectWide,
     /// Depends on both values.
-    By(fn(&Pair<'_>) -> Verdict),
+    Computed(fn(&Pair<'_>) -> Impact),
 }
 
-/// How values are compared. If the original value has no words, any converted value is accepted.
+/// How values are compared. An original value whose description is empty accepts any converted
+/// value.
 pub(super) enum Check {
     /// A text or a number.
     Text,
-    /// A number; 0 means nothing.
+    /// A number; 0 means that the setting is absent.
     Positive,
-    /// A number of bytes; 0 means nothing.
+    /// A number of bytes; 0 means that the setting is absent.
     Size,
     /// A time.
     Time,
-    /// A flag, with the words for true.
+    /// A flag, with its description if true.
     Flag(&'static str),
     /// A value, with a function that describes it.
     Value(fn(&Json) -> String),
-    /// Words for a stream, given the original one. Equal words mean equal settings.
-    Words(fn(&Place<'_>, &Place<'_>) -> String),
-    /// Compares both, and returns words for the difference.
+    /// Describes a stream; the second argument is the original stream. Equal texts mean equal
+    /// settings.
+    Words(fn(&StreamContext<'_>, &StreamContext<'_>) -> String),
+    /// Compares both streams, and describes a difference.
     Pair(fn(&Pair<'_>) -> Option<(String, String)>),
     /// Compared in [`super::compare`], for the whole plan.
     Whole,
@@ -62,7 +64,7 @@ pub(super) enum Check {
 }
 
 use Check::{Flag, Ignored, Pair as Both, Positive, Size, Text, Time, Value, Whole, Words};
-use Verdict::{By, Differs, Habit, Lost};
+use Impact::{Computed, DialectWide, Equivalent, Lost};
 
 impl Names {
     pub(super) fn in_dialect(&self, dialect: Dialect) -> &'static str {
@@ -76,12 +78,12 @@ impl Names {
 }
 
 impl Check {
-    /// A value in words.
+    /// Describes a value.
     pub(super) fn describe(&self, value: &Json) -> String {
         match (self, value) {
             (Value(words), value) => words(value),
             (Flag(words), Json::Bool(true)) => (*words).to_owned(),
-            (Text, value) => text(value, ""),
+            (Text, value) => format_with_prefix(value, ""),
             (Positive, Json::Number(number)) if number.as_u64() != Some(0) => number.to_string(),
             (Size, Json::Number(bytes)) if bytes.as_u64() != Some(0) => words::size(bytes.as_u64().unwrap_or(u64::MAX)),
             (Time, Json::Number(nanos)) => words::time(Nanos(nanos.as_u64().unwrap_or(u64::MAX))),
@@ -91,13 +93,13 @@ impl Check {
 }
 
 // Names of settings that the parent module compares.
-pub(super) const SEED: Names = Names(["seed", "randseed", "-z"]);
-pub(super) const LIMITS: Names = Names(["cap", "", ""]);
-pub(super) const STRUCTURE: Names = Names(["job", "section", "target"]);
-pub(super) const STEPS: Names = Names(["step", "stonewall", "TimeSpan"]);
+pub(super) const SEED_OPTIONS: Names = Names(["seed", "randseed", "-z"]);
+pub(super) const CAP_OPTIONS: Names = Names(["cap", "", ""]);
+pub(super) const JOB_OPTIONS: Names = Names(["job", "section", "target"]);
+pub(super) const STEP_OPTIONS: Names = Names(["step", "stonewall", "TimeSpan"]);
 
 /// A text or a number with a prefix.
-fn text(value: &Json, before: &str) -> String {
+fn format_with_prefix(value: &Json, before: &str) -> String {
     match value {
         Json::String(text) if !(text.is_empty() && before.is_empty()) => format!("{before}{text}"),
         Json::Number(number) => format!("{before}{number}"),
@@ -108,21 +110,21 @@ fn text(value: &Json, before: &str) -> String {
 /// No dialect has a name for it.
 const NAMELESS: [&str; 3] = [""; 3];
 
-/// One row per line: paths, names, verdict and check.
+/// One row per line: paths, names, impact and check.
 macro_rules! rows {
-    ($($paths:literal $names:tt => $verdict:expr, $check:expr;)*) => {
-        &[$(Row { paths: $paths, names: Names($names), verdict: $verdict, check: $check }),*]
+    ($($paths:literal $names:tt => $impact:expr, $check:expr;)*) => {
+        &[$(Row { paths: $paths, names: Names($names), impact: $impact, check: $check }),*]
     };
 }
 
 /// All rows, in the order in which differences are listed.
 pub(super) const ROWS: &[Row] = rows! {
     // How results are shown.
-    "plan.name plan.groups plan.grids job.name" NAMELESS => Differs, Ignored;
+    "plan.name plan.groups plan.grids job.name" NAMELESS => Equivalent, Ignored;
     // The original text does not belong to the test.
-    "plan.origin" NAMELESS => Differs, Ignored;
+    "plan.origin" NAMELESS => Equivalent, Ignored;
     // The user gives permissions, in the way of each tool.
-    "plan.target_rules" NAMELESS => Differs, Ignored;
+    "plan.target_rules" NAMELESS => Equivalent, Ignored;
     "plan.limits" ["cap", "", ""] => Lost, Whole;
     "plan.seed" ["seed", "randseed", "-z"] => Lost, Whole;
     "job.storage" ["path, role, replicas, hops", "", ""] => Lost, Words(|at, _| words::storage(&at.job.storage));
@@ -130,13 +132,13 @@ pub(super) const ROWS: &[Row] = rows! {
     "job.ends_with_io" ["", "exit_on_io_done", ""] => Lost, Flag("it ends when all other I/O ends");
     "job.hosts" ["for-hosts", "", ""] => Lost, Words(|at, _| at.job.hosts.join(", "));
     "job.divide" ["divide", "", ""] => Lost, Words(|at, _| words::divided_resources(at.job.divide));
-    "job.description" ["", "description", ""] => Differs, Text;
+    "job.description" ["", "description", ""] => Equivalent, Text;
     "job.phases.start_delay" ["start-delay", "startdelay", ""] => Lost, Words(parts::start_delay);
     "job.phases.warm_up_ns" ["warm-up", "ramp_time", "-W"] => Lost, Time;
     "job.phases.warm_up_bytes" ["", "ramp_size", ""] => Lost, Size;
     "job.phases.cool_down_ns" ["cool-down", "", "-C"] => Lost, Time;
-    // `effective_stop` multiplies amounts by rounds, and drops amounts that repeat until the time
-    // is over.
+    // `effective_stop` multiplies amounts by rounds. It drops amounts if only the time ends the
+    // job.
     "job.stop.bytes job.stop.rounds job.stop.repeat_until_time" ["bytes", "io_size", ""] => Lost, Words(parts::bytes);
     "job.stop.region_percent" ["bytes", "io_size", ""] => Lost, Words(parts::region_percent);
     "job.stop.operations" ["operations", "number_ios", ""] => Lost, Words(parts::operations);
@@ -146,7 +148,7 @@ pub(super) const ROWS: &[Row] = rows! {
     "job.ends_with.jobs job.ends_with.plan_always" ["", "exitall", ""] => Lost, Words(parts::ends_jobs);
     "job.ends_with.workers" ["", "exitall", ""] => Lost, Words(parts::ends_workers);
     "job.ends_with.on_failure job.ends_with.workers_on_failure job.ends_with.plan" ["", "exitall_on_error", ""] =>
-        Habit, Words(parts::failure);
+        DialectWide, Words(parts::failure);
     "job.control" ["until-precision", "", ""] =>
         Lost, Words(|at, _| parts::rules(at, |rule| matches!(rule, Control::Precision(_))));
     "job.control" ["until-steady", "steadystate", ""] =>
@@ -163,14 +165,15 @@ pub(super) const ROWS: &[Row] = rows! {
     "worker.engine.uncached" ["", "uncached", ""] => Lost, Flag("pages are dropped from the cache immediately");
     "worker.engine.no_wait" ["", "nowait", ""] => Lost, Flag("an operation that would block fails");
     "worker.engine.submission_cpu" ["submission-thread", "sqthread_poll", ""] =>
-        Lost, Value(|cpu| text(cpu, "a kernel thread on CPU "));
+        Lost, Value(|cpu| format_with_prefix(cpu, "a kernel thread on CPU "));
     "worker.engine.huge_maps" ["", "thp", ""] => Lost, Flag("memory maps with huge pages");
     "worker.engine.look" ["", "stat_type", ""] => Lost, Words(parts::stat_call);
     "worker.engine.work" ["", "cpumode", ""] => Lost, Words(parts::work);
-    "worker.engine.program" ["", "program", ""] => Lost, Value(|program| text(&program["path"], "running "));
+    "worker.engine.program" ["", "program", ""] =>
+        Lost, Value(|program| format_with_prefix(&program["path"], "running "));
     // How calls refer to a buffer; every dialect leaves this to its engine.
-    "worker.engine.registered" NAMELESS => Differs, Ignored;
-    "worker.engine.kind" ["engine", "ioengine", "-o, -u"] => By(parts::engine_verdict), Both(parts::engine);
+    "worker.engine.registered" NAMELESS => Equivalent, Ignored;
+    "worker.engine.kind" ["engine", "ioengine", "-o, -u"] => Computed(parts::engine_impact), Both(parts::engine);
     "worker.engine.poll" ["poll", "hipri", ""] => Lost, Flag("polling in the driver");
     "worker.engine.submission_thread" ["submission-thread", "sqthread_poll", ""] =>
         Lost, Flag("a kernel thread that submits");
@@ -185,14 +188,14 @@ pub(super) const ROWS: &[Row] = rows! {
     "worker.batching.complete_min" ["", "iodepth_batch_complete", ""] => Lost, Text;
     "worker.batching.complete_max" ["", "iodepth_batch_complete", ""] => Lost, Text;
     "worker.batching.refill_below" ["", "iodepth_low", ""] => Lost, Text;
-    "worker.batching.completion_routines" ["", "", "-x"] => Differs, Flag("completion routines");
+    "worker.batching.completion_routines" ["", "", "-x"] => Equivalent, Flag("completion routines");
     // A figure for the report.
-    "worker.batching.count_waits" NAMELESS => Differs, Ignored;
-    "worker.draws" NAMELESS => Habit, Both(parts::generators);
+    "worker.batching.count_waits" NAMELESS => Equivalent, Ignored;
+    "worker.draws" NAMELESS => DialectWide, Both(parts::compare_random_generators);
     "worker.draws" ["seed", "randseed", "-z"] => Lost, Both(parts::draws);
-    "worker.placement.cpus" ["cpus", "cpus_allowed", "-a, -n"] => By(parts::cpus_verdict), Words(parts::cpus);
+    "worker.placement.cpus" ["cpus", "cpus_allowed", "-a, -n"] => Computed(parts::cpus_impact), Words(parts::cpus);
     // No dialect has it: it is set when several hosts execute a plan.
-    "worker.placement.turn" NAMELESS => Differs, Ignored;
+    "worker.placement.turn" NAMELESS => Equivalent, Ignored;
     "worker.placement.cpu_nodes" ["", "numa_cpu_nodes", ""] =>
         Lost, Words(|at, _| words::cpus(&at.worker.placement.cpu_nodes));
     "worker.placement.memory_nodes" ["", "numa_mem_policy", ""] =>
@@ -207,58 +210,58 @@ pub(super) const ROWS: &[Row] = rows! {
     "worker.memory.huge_pages" ["", "mem", "-l"] => Lost, Flag("huge pages");
     "worker.memory.huge_page" ["", "hugepage-size", ""] => Lost, Size;
     "worker.memory.alignment" ["", "iomem_align", ""] => Lost, Positive;
-    "worker.latency" NAMELESS => Habit, Words(parts::latency);
+    "worker.latency" NAMELESS => DialectWide, Words(parts::latency);
     "stream.target.target stream.target.targets target.path" ["target", "filename", "target"] =>
         Lost, Both(parts::paths);
     "stream.target.open_at_once stream.target.service stream.target.operations"
         ["target", "nrfiles, file_service_type", "target"] => Lost, Both(parts::file_choice);
     "target.kind" ["target", "filename", "target"] => Lost, Words(parts::target_kind);
     "target.prepare.size" ["size", "size", "-c"] => Lost, Both(parts::file_size);
-    "target.prepare" ["target", "filename", "-c"] => Habit, Both(parts::preparation);
+    "target.prepare" ["target", "filename", "-c"] => DialectWide, Both(parts::preparation);
     "plan.prepare plan.prepare_once step.prepare" ["target", "filename", "-c"] =>
         Lost, Both(parts::recreation_per_step);
     "target.at_end" ["keep", "unlink", ""] => Lost, Both(parts::file_removal);
     "stream.region" ["offset, size", "offset, size", "-B, -f"] => Lost, Both(parts::region);
     "stream.mix" ["read, write, trim", "rw, rwmixwrite", "-w"] => Lost, Both(parts::mix);
-    "stream.mix.rule" ["read, write, trim", "rw, rwmixwrite", "-w"] => Differs, Both(parts::runs);
+    "stream.mix.rule" ["read, write, trim", "rw, rwmixwrite", "-w"] => Equivalent, Both(parts::runs);
     "stream.pattern.sizes_by_place" ["", "bs_is_seq_rand", ""] =>
         Lost, Flag("the block size depends on whether the position is random");
     "stream.pattern.access stream.pattern.access_of" ["access", "rw, random_distribution", "-r, -s, -T, -p"] =>
         Lost, Both(parts::access);
-    "stream.pattern.access" ["access", "rw, random_distribution", "-r, -s, -T, -p"] => Differs, Both(parts::positions);
+    "stream.pattern.access" ["access", "rw, random_distribution", "-r, -s, -T, -p"] => Equivalent, Both(parts::positions);
     "stream.pattern.sizes" ["block", "bs, bsrange, bssplit", "-b"] => Lost, Both(parts::sizes);
     "stream.pattern.alignment" ["align", "blockalign", "-r"] => Lost, Both(parts::alignment);
-    "stream.pattern.whole_blocks" ["block", "bs, bsrange, bssplit", "-b"] => Differs, Both(parts::whole_blocks);
+    "stream.pattern.whole_blocks" ["block", "bs, bsrange, bssplit", "-b"] => Equivalent, Both(parts::whole_blocks);
     "stream.content" ["content", "buffer_pattern, refill_buffers", "-Z"] =>
-        By(parts::content_verdict), Words(parts::content);
+        Computed(parts::content_impact), Words(parts::content);
     "stream.cache.direct" ["cache", "direct, sync", "-S"] => Lost, Words(parts::direct);
     "stream.cache.write_through" ["cache", "direct, sync", "-S"] =>
-        By(parts::write_through_verdict), Words(parts::write_through);
+        Computed(parts::write_through_impact), Words(parts::write_through);
     "stream.cache.local_only" ["cache", "direct, sync", "-S"] =>
         Lost, Flag("the server caches, the client does not");
     "stream.cache.bypass_io" ["", "", "-Sy, -SY"] => Lost, Text;
     "stream.cache.mapping" ["cache", "ioengine=mmap", "-Sm, -N"] =>
         Lost, Words(parts::mapping);
-    "stream.cache.drop_before" ["", "invalidate", ""] => Differs, Words(parts::drop_before);
+    "stream.cache.drop_before" ["", "invalidate", ""] => Equivalent, Words(parts::drop_before);
     "stream.cache.fill_before" ["", "pre_read", ""] => Lost, Flag("files are read into the cache first");
     "stream.hint.sequential" ["", "fadvise_hint", "-fr, -fs, -ft"] =>
-        By(parts::hint_verdict), Flag("a hint of sequential access");
+        Computed(parts::hint_impact), Flag("a hint of sequential access");
     "stream.hint.random" ["", "fadvise_hint", "-fr, -fs, -ft"] =>
-        By(parts::hint_verdict), Flag("a hint of random access");
+        Computed(parts::hint_impact), Flag("a hint of random access");
     "stream.hint.temporary" ["", "fadvise_hint", "-fr, -fs, -ft"] =>
-        By(parts::hint_verdict), Flag("a hint of a temporary file");
+        Computed(parts::hint_impact), Flag("a hint of a temporary file");
     "stream.hint.no_reuse" ["", "fadvise_hint", "-fr, -fs, -ft"] =>
-        By(parts::hint_verdict), Flag("a hint of data that is used once");
+        Computed(parts::hint_impact), Flag("a hint of data that is used once");
     "stream.hint.write_lifetime" ["", "write_hint", ""] => Lost, Text;
     "stream.sync" ["flush-every, flush, flush-at-end", "fsync, fdatasync, end_fsync", ""] =>
         Lost, Words(parts::flushes);
     "stream.pacing" ["rate", "rate, rate_iops", "-g"] => Lost, Both(parts::rate);
-    "stream.pacing" ["rate", "rate, rate_iops", "-g"] => Differs, Both(parts::schedules);
+    "stream.pacing" ["rate", "rate, rate_iops", "-g"] => Equivalent, Both(parts::schedules);
     "stream.pacing.rate.process stream.pacing.rates" ["arrivals", "rate_process", ""] => Lost, Both(parts::arrivals);
     "stream.pacing.rate.catch_up" ["catch-up", "", ""] => Lost, Both(parts::catch_up);
     "stream.course" NAMELESS => Lost, Words(|at, _| optional(&at.stream.course, |_| "a rate that varies".into()));
     "stream.think" ["pause, pause-after", "thinktime", "-i, -j"] => Lost, Words(|at, _| words::pauses(at.stream.think));
-    "stream.think.count" ["pause, pause-after", "thinktime", "-i, -j"] => Differs, Both(parts::counted_pauses);
+    "stream.think.count" ["pause, pause-after", "thinktime", "-i, -j"] => Equivalent, Both(parts::counted_pauses);
     "stream.priority" ["", "prioclass, prio", "-I"] => Lost, Words(|at, _| words::priority(at.stream.priority));
     "stream.priorities" ["", "cmdprio_percentage, cmdprio_bssplit", ""] =>
         Lost, Words(|at, _| words::priority_rules(&at.stream.priorities));
@@ -271,13 +274,13 @@ pub(super) const ROWS: &[Row] = rows! {
     "stream.on_error.tolerate_read stream.on_error.tolerate_write stream.on_error.tolerate_verify \
      stream.on_error.errors_max"
         ["tolerate-errors", "continue_on_error, ignore_error", ""] =>
-        By(parts::errors_verdict), Words(|at, _| words::errors(&at.stream.on_error));
+        Computed(parts::errors_impact), Words(|at, _| words::errors(&at.stream.on_error));
     "stream.on_error.full_is_end" ["", "fill_device", ""] => Lost, Flag("a full file system ends \
         the job without an error");
     "stream.on_error.latency_ns_max" ["", "max_latency", ""] => Lost, Words(parts::latency_max);
     // Only messages about errors.
-    "stream.on_error.tell_tolerated stream.on_error.block_lifetimes" NAMELESS => Differs, Ignored;
+    "stream.on_error.tell_tolerated stream.on_error.block_lifetimes" NAMELESS => Equivalent, Ignored;
     // The path of a state follows from the job names.
-    "stream.verify.state_file stream.verify.directory" NAMELESS => Differs, Ignored;
+    "stream.verify.state_file stream.verify.directory" NAMELESS => Equivalent, Ignored;
     "stream.verify" ["", "verify", ""] => Lost, Both(parts::verify);
 };

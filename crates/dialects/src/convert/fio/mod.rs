@@ -104,8 +104,8 @@ fn format_job_file(sections: &[SectionText]) -> String {
     let in_section =
         |option: &PrintedOption, section: &SectionText| section.options.iter().any(|other| same(option, other));
     let is_global = |option: &PrintedOption| {
-        let of_engine = option.0.name == "ioengine" || !option.0.engines.is_empty();
-        sections.len() > 1 && !of_engine && sections.iter().all(|section| in_section(option, section))
+        let is_engine_option = option.0.name == "ioengine" || !option.0.engines.is_empty();
+        sections.len() > 1 && !is_engine_option && sections.iter().all(|section| in_section(option, section))
     };
     let first = sections.first().into_iter().flat_map(|section| &section.options);
     let global: Vec<_> = first.filter(|option| is_global(option)).collect();

@@ -19,9 +19,11 @@ pub(super) fn targets_of(worker: &Worker) -> (Vec<TargetId>, &[Stream]) {
     };
     match worker.depth {
         Depth::PerTarget { alternatives } => {
-            let each = (alternatives as usize).clamp(1, streams.len());
-            let targets = streams.chunks(each).flat_map(|alternatives| ids(&alternatives[..1]));
-            (targets.collect(), &streams[..each])
+            let streams_per_target = (alternatives as usize).clamp(1, streams.len());
+            let targets = streams
+                .chunks(streams_per_target)
+                .flat_map(|alternatives| ids(&alternatives[..1]));
+            (targets.collect(), &streams[..streams_per_target])
         }
         Depth::Shared { .. } if streams.len() > 1 => {
             let mut distinct: Vec<TargetId> = Vec::new();

@@ -6,13 +6,13 @@ use model::access::{Access, Placement};
 use model::plan::{Dialect, Job, Plan, SimulatedDevice, Target, TargetKind};
 use model::shell_word;
 
-use options::{job_text, simulated};
+use options::{job_text, simulated_device_options};
 
-pub(super) use options::{simulated_words, tree_words};
+pub(super) use options::{describe_simulated_device, format_tree};
 
 use super::worker_groups::{AllowedDifferences, Names, WorkerGroup, worker_groups};
 use super::{Conversion, Form, Lost, compare, dialect_name};
-use crate::diagnostic::{Diagnostic, Place};
+use crate::diagnostic::{Diagnostic, Location};
 use crate::native::{self, Document, JobSpec};
 
 /// At most this many workers that each walk the whole target become separate jobs: workers of one
@@ -184,8 +184,8 @@ impl<'a> Text<'a> {
         for job in &self.jobs {
             let mut spec = JobSpec::default();
             for (name, value) in &job.options {
-                let place = || Place::on_command_line(format!("--{name} {value}"));
-                native::apply(&mut spec, name, value, place).map_err(|complaint| vec![complaint])?;
+                let location = || Location::on_command_line(format!("--{name} {value}"));
+                native::apply(&mut spec, name, value, location).map_err(|complaint| vec![complaint])?;
             }
             document.jobs.push(spec);
         }
@@ -218,7 +218,11 @@ impl<'a> Text<'a> {
             }
         }
         for (name, device) in &self.simulated {
-            text += &format!("\n[simulated.{}]\n{}", toml_string(name), table(&simulated(device)));
+            text += &format!(
+                "\n[simulated.{}]\n{}",
+                toml_string(name),
+                table(&simulated_device_options(device))
+            );
         }
         text
     }

@@ -23,31 +23,31 @@ pub(super) fn job_text(plan: &Plan, group: &WorkerGroup<'_>, name: String) -> Jo
     let targets = group.targets();
     options.extend(targets.iter().map(|id| ("target", target_name(plan.target(*id)))));
     let product = group.has_same_streams_per_target();
-    let each = if product {
+    let streams_per_target = if product {
         worker.streams.len() / targets.len().max(1)
     } else {
         1
     };
-    let kinds = &worker.streams[..each.max(1)];
-    let stream = &kinds[0];
+    let alternatives = &worker.streams[..streams_per_target.max(1)];
+    let stream = &alternatives[0];
     let mut push_option = |name: &'static str, value: String| options.push((name, value));
     if let Some(work) = &stream.files {
         file_options(plan, stream, work, &mut push_option);
-        end_options(group, stream, &mut push_option);
+        common_options(group, stream, &mut push_option);
         return JobText {
             name,
             options,
             parts: Vec::new(),
         };
     }
-    place_options(plan, group, &mut push_option);
+    region_options(plan, group, &mut push_option);
     let kept = |target: &Target| target.at_end == AtEndOfJob::Keep;
     if plan.origin.dialect == Dialect::Native && targets.iter().any(|id| kept(plan.target(*id))) {
         push_option("keep", "true".into());
     }
     let native = plan.origin.dialect == Dialect::Native;
     let mut parts = Vec::new();
-    match kinds {
+    match alternatives {
         [one] if one.weight == 1 || !native => {
             stream_options(one, native)
                 .into_iter()
@@ -61,12 +61,12 @@ pub(super) fn job_text(plan: &Plan, group: &WorkerGroup<'_>, name: String) -> Jo
     }
     flush_options(stream, native, &mut push_option);
     depth_options(group, &mut push_option);
-    end_options(group, stream, &mut push_option);
+    common_options(group, stream, &mut push_option);
     JobText { name, options, parts }
 }
 
 /// Options that jobs on blocks and jobs on files share.
-fn end_options(group: &WorkerGroup<'_>, stream: &Stream, push_option: &mut dyn FnMut(&'static str, String)) {
+fn common_options(group: &WorkerGroup<'_>, stream: &Stream, push_option: &mut dyn FnMut(&'static str, String)) {
     let count = group.workers.len();
     if count > 1 {
         push_option("workers", count.to_string());
@@ -75,8 +75,8 @@ fn end_options(group: &WorkerGroup<'_>, stream: &Stream, push_option: &mut dyn F
         StreamTarget::One { .. } => group.worker().streams.len(),
         StreamTarget::Files { targets, .. } => targets.len(),
     };
-    load_options(stream, (count * streams) as u64, push_option);
-    time_options(group, push_option);
+    pacing_options(stream, (count * streams) as u64, push_option);
+    stop_options(group, push_option);
     system_options(group, stream, push_option);
 }
 
@@ -86,7 +86,7 @@ fn file_options(plan: &Plan, stream: &Stream, work: &FileWork, push_option: &mut
     let trees = stream.target.ids().iter().map(|id| &plan.target(*id).kind);
     for tree in trees {
         if let TargetKind::Tree { tree } = tree {
-            push_option("tree", tree_words(tree));
+            push_option("tree", format_tree(tree));
         }
     }
     push_option(if work.in_sequence { "sequence" } else { "mix" }, work.to_string());
@@ -102,7 +102,7 @@ fn file_options(plan: &Plan, stream: &Stream, work: &FileWork, push_option: &mut
 }
 
 /// A tree in the syntax of `tree`.
-pub(in crate::convert) fn tree_words(tree: &FileTree) -> String {
+pub(in crate::convert) fn format_tree(tree: &FileTree) -> String {
     let sizes = match tree.sizes.max() {
         Bytes(0) => "0".to_owned(),
         _ => format_block(&tree.sizes),
@@ -118,17 +118,17 @@ pub(in crate::convert) fn tree_words(tree: &FileTree) -> String {
 }
 
 /// Options of size and offset.
-fn place_options(plan: &Plan, group: &WorkerGroup<'_>, push_option: &mut dyn FnMut(&'static str, String)) {
+fn region_options(plan: &Plan, group: &WorkerGroup<'_>, push_option: &mut dyn FnMut(&'static str, String)) {
     let stream = &group.worker().streams[0];
     let target = stream.target.ids().first().map(|id| plan.target(*id));
-    let made = target.and_then(|target| target.prepare.size().map(|size| size.0));
+    let prepared_size = target.and_then(|target| target.prepare.size().map(|size| size.0));
     let region = stream.region;
-    let fixed = |extent: Extent| match (extent.percent, made) {
+    let fixed = |extent: Extent| match (extent.percent, prepared_size) {
         (0.0, _) => Some(extent.bytes.0),
         (_, Some(size)) => Some(extent.resolve(size)),
         (_, None) => None,
     };
-    // Workers that divide a target start at the edges of their shares.
+    // Each worker that shares a target starts at its own part.
     let offset = fixed(region.base).unwrap_or(region.base.bytes.0);
     let ends = group.workers.iter().map(|worker| {
         let region = worker.streams[0].region;
@@ -145,13 +145,15 @@ fn place_options(plan: &Plan, group: &WorkerGroup<'_>, push_option: &mut dyn FnM
         .max(stream.pattern.alignment.read.0)
         .max(1);
     let divided = group.workers.len() > 1 && group.workers.iter().any(|worker| worker.streams[0].region != region);
-    let size = match (end, made) {
+    let size = match (end, prepared_size) {
         // The file size also includes a partial block at the end, which belongs to no share.
-        (Some(end), Some(made)) if divided && made >= end && made - end < align => Some(made - offset),
+        (Some(end), Some(prepared_size)) if divided && prepared_size >= end && prepared_size - end < align => {
+            Some(prepared_size - offset)
+        }
         (Some(end), _) => Some(end - offset),
         // A native job without a size uses the size of another job.
-        (None, Some(made)) if region.length.is_none() && plan.origin.dialect != Dialect::Native => {
-            made.checked_sub(offset)
+        (None, Some(prepared_size)) if region.length.is_none() && plan.origin.dialect != Dialect::Native => {
+            prepared_size.checked_sub(offset)
         }
         (None, _) => None,
     };
@@ -203,8 +205,8 @@ fn stream_options(stream: &Stream, native: bool) -> Options {
         }
         _ => align,
     };
-    let usual = step == 0 || (!native && step == sizes.min().0);
-    if !usual {
+    let is_default = step == 0 || (!native && step == sizes.min().0);
+    if !is_default {
         options.push(("align", size(step)));
     }
     if let Some(content) = format_content(&stream.content).filter(|_| native || mix.includes(Direction::Write)) {
@@ -272,10 +274,10 @@ fn format_block(sizes: &BlockSizes) -> String {
             let total: f64 = entries.iter().map(|entry| entry.percent).sum();
             let whole = (total - 100.0).abs() < 1e-6;
             let share = |percent: f64| if whole { percent } else { percent / total * 100.0 };
-            let each = entries
+            let shares = entries
                 .iter()
                 .map(|entry| format!("{}/{}", size(entry.size.0), share(entry.percent)));
-            each.collect::<Vec<_>>().join(",")
+            shares.collect::<Vec<_>>().join(",")
         }
     }
 }
@@ -322,7 +324,7 @@ fn depth_options(group: &WorkerGroup<'_>, push_option: &mut dyn FnMut(&'static s
 }
 
 /// Native rates are per job, so the rate is multiplied by the `count` streams.
-fn load_options(stream: &Stream, count: u64, push_option: &mut dyn FnMut(&'static str, String)) {
+fn pacing_options(stream: &Stream, count: u64, push_option: &mut dyn FnMut(&'static str, String)) {
     let rates = match stream.pacing {
         Pacing::Unpaced => Vec::new(),
         Pacing::Together { rate } => vec![rate],
@@ -356,7 +358,7 @@ fn load_options(stream: &Stream, count: u64, push_option: &mut dyn FnMut(&'stati
     }
 }
 
-fn time_options(group: &WorkerGroup<'_>, push_option: &mut dyn FnMut(&'static str, String)) {
+fn stop_options(group: &WorkerGroup<'_>, push_option: &mut dyn FnMut(&'static str, String)) {
     let job = group.job;
     let streams = || group.worker().streams.iter();
     let walks = |access: &Access| {
@@ -390,8 +392,8 @@ fn time_options(group: &WorkerGroup<'_>, push_option: &mut dyn FnMut(&'static st
         Some(after) if counted || after != Nanos::secs(30) => push_option("time", time(after)),
         _ => {}
     }
-    let usual = if counted { Nanos(0) } else { Nanos::secs(2) };
-    if job.phases.warm_up_ns != usual {
+    let default_warm_up = if counted { Nanos(0) } else { Nanos::secs(2) };
+    if job.phases.warm_up_ns != default_warm_up {
         push_option("warm-up", time(job.phases.warm_up_ns));
     }
     if job.phases.cool_down_ns.0 > 0 {
@@ -482,17 +484,19 @@ fn system_options(group: &WorkerGroup<'_>, stream: &Stream, push_option: &mut dy
 
 /// Describes a simulated device by what differs from the default: `a simulated device (size 1g,
 /// servers 64)`.
-pub(in crate::convert) fn simulated_words(device: &SimulatedDevice) -> String {
-    let usual = simulated(&SimulatedDevice::default());
-    let own = simulated(device).into_iter().filter(|option| !usual.contains(option));
-    let own: Vec<String> = own.map(|(name, value)| format!("{name} {value}")).collect();
-    match own.is_empty() {
+pub(in crate::convert) fn describe_simulated_device(device: &SimulatedDevice) -> String {
+    let defaults = simulated_device_options(&SimulatedDevice::default());
+    let changed = simulated_device_options(device)
+        .into_iter()
+        .filter(|option| !defaults.contains(option));
+    let changed: Vec<String> = changed.map(|(name, value)| format!("{name} {value}")).collect();
+    match changed.is_empty() {
         true => "a simulated device".into(),
-        false => format!("a simulated device ({})", own.join(", ")),
+        false => format!("a simulated device ({})", changed.join(", ")),
     }
 }
 
-pub(super) fn simulated(device: &SimulatedDevice) -> Options {
+pub(super) fn simulated_device_options(device: &SimulatedDevice) -> Options {
     let SimulatedDevice {
         size,
         servers,

@@ -120,7 +120,7 @@ fn random_share(line: &mut Line<'_>, value: &str) -> ParseResult {
     if value.is_empty() {
         return Err(line.refuse("ERROR: no random percentage passed to -rs"));
     }
-    let share = numbers::integer(value);
+    let share = numbers::parse_integer(value);
     if !(1..=100).contains(&share) {
         return Err(line.refuse("ERROR: random percentage passed to -rs should be between 1 and 100"));
     }
@@ -193,7 +193,7 @@ const BASE: Switch = Switch {
         if std::mem::replace(&mut line.seen.base, true) {
             return Err(line.refuse("ERROR: base target offset (-Bbase[:length]) can only be specified once"));
         }
-        let (base, after) = match numbers::leading_size(value, line.target.block) {
+        let (base, after) = match numbers::parse_leading_size(value, line.target.block) {
             Ok(read) => read,
             Err(why) => {
                 line.stderr.push(why);
@@ -304,7 +304,7 @@ const SEED: Switch = Switch {
     apply: |line, value| {
         let seed = match value {
             "" => Some(line.env.milliseconds_since_start() as u32),
-            _ => numbers::seed(value),
+            _ => numbers::parse_seed(value),
         };
         if seed.is_none() {
             return Err(line.refuse(format!(

@@ -110,5 +110,5 @@ const THINK: Switch = Switch {
 
 /// Parses a number above zero. An invalid one is reported only by the common error line.
 fn positive(value: &str) -> Result<u32, EarlyEnd> {
-    numbers::positive(value).ok_or(EarlyEnd::Invalid)
+    numbers::parse_positive(value).ok_or(EarlyEnd::Invalid)
 }

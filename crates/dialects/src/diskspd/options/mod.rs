@@ -181,7 +181,7 @@ impl Group {
 
 impl Scope {
     /// The scope in words.
-    pub fn words(self) -> &'static str {
+    pub fn label(self) -> &'static str {
         match self {
             Scope::Process => "process",
             Scope::Profile => "profile",

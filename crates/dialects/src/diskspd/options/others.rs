@@ -141,7 +141,7 @@ const EXPERIMENTS: Switch = Switch {
         ))],
     pass: Pass::Composable,
     apply: |line, value| {
-        line.overrides.experiment_flags = Some(numbers::integer(value) as u32);
+        line.overrides.experiment_flags = Some(numbers::parse_integer(value) as u32);
         Ok(())
     },
 };

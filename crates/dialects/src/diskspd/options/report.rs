@@ -80,7 +80,7 @@ const BUCKETS: Switch = Switch {
     ],
     apply: |line, value| {
         line.span.iops_deviation = true;
-        line.span.bucket_ms = numbers::positive(value).unwrap_or(line.span.bucket_ms);
+        line.span.bucket_ms = numbers::parse_positive(value).unwrap_or(line.span.bucket_ms);
         Ok(())
     },
     ..REPORT
@@ -116,7 +116,7 @@ const PROGRESS: Switch = Switch {
         form("P", count("n"), &["-P5000"]).help("A dot for every n operations of a thread."),
     ],
     apply: |line, value| {
-        line.progress = numbers::positive(value).unwrap_or(65536);
+        line.progress = numbers::parse_positive(value).unwrap_or(65536);
         Ok(())
     },
     ..REPORT

@@ -221,7 +221,7 @@ const PRIORITY: Switch = Switch {
     )
     .help("Priority of the operations: 1 very low, 2 low, 3 normal.")],
     apply: |line, value| {
-        line.target.priority = match numbers::integer(value) {
+        line.target.priority = match numbers::parse_integer(value) {
             priority @ 1..=3 => priority as u8,
             _ => return Err(EarlyEnd::Invalid),
         };

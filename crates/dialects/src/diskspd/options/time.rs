@@ -52,5 +52,5 @@ const COOL_DOWN: Switch = Switch {
 
 /// Parses a number of seconds; `what` names it in the error.
 fn parse_seconds(line: &mut Line<'_>, value: &str, what: &str) -> Result<u32, EarlyEnd> {
-    u32::try_from(numbers::integer(value)).map_err(|_| line.refuse(format!("ERROR: invalid {what}: '{value}'")))
+    u32::try_from(numbers::parse_integer(value)).map_err(|_| line.refuse(format!("ERROR: invalid {what}: '{value}'")))
 }

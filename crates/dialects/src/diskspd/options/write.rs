@@ -30,7 +30,7 @@ const WRITE: Switch = Switch {
         if value.is_empty() {
             return Err(line.refuse("ERROR: no write ratio passed to -w"));
         }
-        match numbers::integer(value) {
+        match numbers::parse_integer(value) {
             share @ 0..=100 => line.target.write_percent = share as u8,
             _ => return Err(line.refuse("ERROR: write ratio passed to -w must be between 0 and 100 (percent)")),
         }

@@ -60,7 +60,7 @@ pub(in crate::fio) fn huge_maps(draft: &mut Draft<'_>) {
 }
 
 pub(in crate::fio) fn stat_call(draft: &mut Draft<'_>) {
-    draft.parts.worker.engine.look = draft.options.engine.stat_type;
+    draft.parts.worker.engine.lookup_call = draft.options.engine.stat_type;
 }
 
 /// A number of operations, capped to the queue depth.

@@ -52,7 +52,7 @@ pub(in crate::fio) fn verify(draft: &mut Draft<'_>) {
         ..Verify::new(method)
     });
     let effect = queue::kind(draft.options).info().effect;
-    if !matches!(effect, Effect::Transfer | Effect::Allocate | Effect::Pretend) {
+    if !matches!(effect, Effect::Transfer | Effect::Allocate | Effect::Simulate) {
         draft.refuse(format!("verify with ioengine={}", draft.options.queue.ioengine));
     }
 }

@@ -106,7 +106,7 @@ fn check_bounds(jobs: &Jobs) -> Option<Diagnostic> {
             .or_else(|| bounds::STREAMS.check("nrfiles", files, streams))?;
         Some(Diagnostic {
             what: format!("fio: {}", complaint.what),
-            ..complaint.at(job.place.clone())
+            ..complaint.at(job.location.clone())
         })
     })
 }

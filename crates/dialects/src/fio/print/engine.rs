@@ -86,7 +86,7 @@ pub(in crate::fio) fn iodepth_low(section: &Section<'_>) -> Option<String> {
 }
 
 pub(in crate::fio) fn stat_type(section: &Section<'_>) -> Option<String> {
-    match section.worker().engine.look {
+    match section.worker().engine.lookup_call {
         LookupCall::Stat => None,
         LookupCall::Lstat => Some("lstat".into()),
         LookupCall::Statx => Some("statx".into()),

@@ -66,7 +66,7 @@ pub const ROWS: &[Row] = rows! {
                 "stream.content.constant.percent=50; stream.content.constant.chunk=512",
             ),
         ]),
-    word(tier2(2150), "dedupe_mode", data::DedupeMode::WORDS).default("repeat").example("working_set")
+    keyword(tier2(2150), "dedupe_mode", data::DedupeMode::WORDS).default("repeat").example("working_set")
         .help("The earlier buffer to repeat.")
         .effects(&[
             (

@@ -130,7 +130,7 @@ pub const ROWS: &[Row] = rows! {
         .effects(&[
             ("--ioengine=cpuio --cpuload=100 --cpuchunks=700", "worker.engine.work={time_ns:700000,work:spin}"),
         ]),
-    word(tier2(0), "cpumode", engine::CpuMode::WORDS)
+    keyword(tier2(0), "cpumode", engine::CpuMode::WORDS)
         .engines(&["cpuio"]).default("noop").example("qsort").help("The kind of work.")
         .prints(print::engine::cpumode)
         .effects(&[
@@ -162,7 +162,7 @@ pub const ROWS: &[Row] = rows! {
                 "worker.engine.program.output=null; worker.engine.program.errors=null",
             ),
         ]),
-    word(tier2(0), "stat_type", STAT_TYPE_WORDS)
+    keyword(tier2(0), "stat_type", STAT_TYPE_WORDS)
         .engines(&["filestat", "dirstat"]).default("stat").example("lstat").help("The system call for the lookup.")
         .lowers_with(queue::stat_call).prints(print::engine::stat_type)
         .effects(&[

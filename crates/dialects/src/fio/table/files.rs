@@ -16,7 +16,7 @@ pub const ROWS: &[Row] = rows! {
             ("--filename=f --opendir=d", "plan.targets.*.path=[f,d/a,d/b]"),
             ("--opendir=d --filename=f", "plan.targets.*.path=[d/a,d/b,f]"),
         ]),
-    word(tier2(50), "lockfile", files::LockFile::WORDS).default("none").example("exclusive")
+    keyword(tier2(50), "lockfile", files::LockFile::WORDS).default("none").example("exclusive")
         .help("Lock on a file during each operation.").lowers_with(queue::lock).prints(print::files::lockfile)
         .effects(&[
             ("--lockfile=exclusive", "stream.lock=exclusive"),
@@ -47,7 +47,7 @@ pub const ROWS: &[Row] = rows! {
             ),
             ("--nrfiles=2 --size=64k --name=dev", "plan.targets.*.path=[dev.0.0,dev.0.1]"),
         ]),
-    word(tier1(470), "file_service_type", files::ServiceType::WORDS).tail(special::service_type)
+    keyword(tier1(470), "file_service_type", files::ServiceType::WORDS).tail(special::service_type)
         .default("roundrobin").example("random:8").help("Order in which files are used.")
         .prints(print::files::file_service_type)
         .effects(&[
@@ -107,15 +107,15 @@ pub const ROWS: &[Row] = rows! {
                 "stream.content.working_set=51",
             ),
         ]),
-    word(tier2(350), "filetype", files::FileType::WORDS).default("none").example("block")
+    keyword(tier2(350), "filetype", files::FileType::WORDS).default("none").example("block")
         .help("Required kind of file."),
-    word(tier1(490), "fallocate", files::Fallocate::WORDS).default("native").example("none")
+    keyword(tier1(490), "fallocate", files::Fallocate::WORDS).default("native").example("none")
         .help("How to allocate space when a file is laid out.").prints(print::files::fallocate)
         .effects(&[
             ("--size=1m --fallocate=keep", "target.prepare.allocate=keep_size"),
             ("--size=1m --fallocate=0", "target.prepare.allocate=none"),
         ]),
-    word(tier1(500), "fadvise_hint", files::Fadvise::WORDS).default("1").example("0")
+    keyword(tier1(500), "fadvise_hint", files::Fadvise::WORDS).default("1").example("0")
         .help("The access pattern passed to the kernel (fadvise).").lowers_with(queue::hint).prints(print::stream::fadvise_hint)
         .effects(&[
             ("--rw=randread --fadvise_hint=0", "stream.hint.sequential=false; stream.hint.random=false"),

@@ -88,7 +88,7 @@ pub const ROWS: &[Row] = rows! {
             ),
             ("--size=4k --name=a --exitall --exit_what=all", "job.ends_with.plan_always=true"),
         ]),
-    word(tier1(1790), "exit_what", job::ExitWhat::WORDS).default("group").example("all")
+    keyword(tier1(1790), "exit_what", job::ExitWhat::WORDS).default("group").example("all")
         .help("The jobs that exitall ends.").prints(print::job::exit_what)
         .effects(&[
             (
@@ -134,7 +134,7 @@ pub const ROWS: &[Row] = rows! {
     text(tier2(1080), field!(job.comm)).example("reader").help("Process name in system tools.")
         .plan_field(field_of_plan!(Text: worker.placement.name))
         .effects(&[("--comm=walker", "worker.placement.name=walker")]),
-    word(tier1(2310), "continue_on_error", job::ContinueOnError::WORDS).default("none").example("verify")
+    keyword(tier1(2310), "continue_on_error", job::ContinueOnError::WORDS).default("none").example("verify")
         .help("Errors that do not end the job.").lowers_with(system::tolerance)
         .prints(print::system::continue_on_error)
         .effects(&[
@@ -159,7 +159,7 @@ pub const ROWS: &[Row] = rows! {
             ),
         ]),
     boolean(tier1(2320), field!(job.error_dump)).default("0").example("1").help("Report tolerated errors too.")
-        .plan_field(field_of_plan!(Flag: stream.on_error.tell_tolerated))
+        .plan_field(field_of_plan!(Flag: stream.on_error.report_tolerated))
         .effects(&[("--error_dump=1", "stream.on_error.tell_tolerated=true")]),
     int(tier2(2460), field!(job.flow)).max(1000).default("0").example("8")
         .help("Weight of the job among the jobs of the same flow.")

@@ -51,7 +51,7 @@ pub const ROWS: &[Row] = rows! {
         ]),
     int(tier2(1930), field!(logs.log_hist_coarseness)).min(0).max(6).default("0").example("2")
         .help("How many times to halve the histogram's resolution."),
-    word(tier2(1950), "log_window_value", logs::WindowValue::WORDS).aliases(&["log_max_value"]).default("avg")
+    keyword(tier2(1950), "log_window_value", logs::WindowValue::WORDS).aliases(&["log_max_value"]).default("avg")
         .example("max").help("The value of a log entry."),
     int(tier2(1900), field!(logs.log_entries)).min(1024).max(1048576).default("1024").example("4096")
         .help("Number of entries to reserve memory for.")

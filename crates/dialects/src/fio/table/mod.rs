@@ -95,10 +95,10 @@ mod tests {
     fn every_option_has_its_own_rank() {
         let mut places = HashSet::new();
         for row in rows() {
-            let own = row.engines.is_empty();
-            assert!(own == (row.rank.order > 0), "{}", row.name);
+            let is_common = row.engines.is_empty();
+            assert!(is_common == (row.rank.order > 0), "{}", row.name);
             assert!(
-                !own || places.insert(row.rank.order),
+                !is_common || places.insert(row.rank.order),
                 "{} has the same rank as another option",
                 row.name
             );

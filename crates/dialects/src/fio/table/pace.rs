@@ -24,7 +24,7 @@ pub const ROWS: &[Row] = rows! {
             ("--thinktime=500 --thinktime_blocks=8", "stream.think.operations=8"),
             ("--thinktime=500 --thinktime_iotime=1 --thinktime_blocks=1", "stream.think.operations=1"),
         ]),
-    word(tier2(1430), "thinktime_blocks_type", pace::ThinkBlocks::WORDS).default("complete").example("issue")
+    keyword(tier2(1430), "thinktime_blocks_type", pace::ThinkBlocks::WORDS).default("complete").example("issue")
         .help("Which operations thinktime_blocks counts.").prints(print::stream::thinktime_blocks_type)
         .effects(&[("--thinktime=500 --thinktime_blocks_type=issue", "stream.think.count=issued")]),
     time(tier2(1440), field!(pace.thinktime_iotime), Unit::Seconds).default("0").example("1")
@@ -55,7 +55,7 @@ pub const ROWS: &[Row] = rows! {
                  of:throughput}]",
             ),
         ]),
-    word(tier1(1480), "rate_process", pace::RateProcess::WORDS).default("linear").example("poisson")
+    keyword(tier1(1480), "rate_process", pace::RateProcess::WORDS).default("linear").example("poisson")
         .help("Distribution of the gaps between operations.").prints(print::stream::rate_process)
         .effects(&[("--rate_iops=100 --rate_process=poisson", "stream.pacing.rates.read.process=poisson")]),
     int(tier2(1490), field!(pace.rate_cycle)).aliases(&["ratecycle"]).default("1000").example("500")
@@ -118,7 +118,7 @@ pub const ROWS: &[Row] = rows! {
         .effects(&[
             ("--latency_target=20ms --latency_window=5s --latency_run=1", "job.control.*.keep_running=[true]"),
         ]),
-    word(tier1(2480), "steadystate", pace::Criterion::WORDS).tail(special::steady_state).aliases(&["ss"])
+    keyword(tier1(2480), "steadystate", pace::Criterion::WORDS).tail(special::steady_state).aliases(&["ss"])
         .default("iops_slope:0.01%").example("iops:5%")
         .help("End when this measure changes by less than the limit.").prints(print::job::steadystate)
         .effects(&[

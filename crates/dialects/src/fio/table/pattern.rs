@@ -9,7 +9,7 @@ use crate::fio::values::Unit;
 
 /// The rows of these options.
 pub const ROWS: &[Row] = rows! {
-    word(tier1(100), "rw", pattern::Rw::WORDS).tail(special::sequence).aliases(&["readwrite"]).default("read")
+    keyword(tier1(100), "rw", pattern::Rw::WORDS).tail(special::sequence).aliases(&["readwrite"]).default("read")
         .example("randrw").help("IO direction").lowers_with(lower::direction).prints(print::pattern::rw)
         .effects(&[
             (
@@ -44,7 +44,7 @@ pub const ROWS: &[Row] = rows! {
             ("--rw=write --verify=md5", "stream.verify.after_writes=true"),
             ("--rw=trimwrite --block_error_percentiles=1", "stream.on_error.block_lifetimes=true"),
         ]),
-    word(tier1(220), "rw_sequencer", pattern::Sequencer::WORDS).default("sequential").example("identical")
+    keyword(tier1(220), "rw_sequencer", pattern::Sequencer::WORDS).default("sequential").example("identical")
         .help("Positions between two random ones with `rw=...:N`.").prints(print::pattern::rw_sequencer)
         .effects(&[("--rw=randread:4 --rw_sequencer=identical", "stream.pattern.access.*.between=[repeat]")]),
     int(tier1(1330), field!(pattern.rwmixread)).min(0).max(100).default("50").example("70")
@@ -218,7 +218,7 @@ pub const ROWS: &[Row] = rows! {
                 "stream.pattern.access.*.placement.method=[{method:map,optional:true,reduction:multiply_high32}]",
             ),
         ]),
-    word(tier1(410), "random_generator", pattern::Generator::WORDS).default("tausworthe").example("lfsr")
+    keyword(tier1(410), "random_generator", pattern::Generator::WORDS).default("tausworthe").example("lfsr")
         .help("Generator of random offsets.")
         .effects(&[
             ("--rw=randread --random_generator=lfsr", "stream.pattern.access.*.placement.method.method=[bijection]"),
@@ -227,7 +227,7 @@ pub const ROWS: &[Row] = rows! {
                 "stream.pattern.access.*.placement.method=[{method:map,optional:false,reduction:multiply_high64}]",
             ),
         ]),
-    word(tier1(420), "random_distribution", pattern::DistributionName::WORDS).tail(special::distribution)
+    keyword(tier1(420), "random_distribution", pattern::DistributionName::WORDS).tail(special::distribution)
         .default("random").example("zipf:1.2").help("Distribution of random offsets over the file.")
         .prints(print::pattern::random_distribution)
         .effects(&[

@@ -71,7 +71,7 @@ pub const ROWS: &[Row] = rows! {
         .effects(&[
             ("--ioengine=libaio --iodepth=8 --serialize_overlap=1", "worker.batching.serialize_overlap=true"),
         ]),
-    word(tier1(300), "io_submit_mode", queue::SubmitMode::WORDS).default("inline").example("offload")
+    keyword(tier1(300), "io_submit_mode", queue::SubmitMode::WORDS).default("inline").example("offload")
         .help("The thread that submits operations.").lowers_with(lower::offload).prints(print::engine::io_submit_mode)
         .effects(&[("--iodepth=4 --io_submit_mode=offload", "worker.engine.offload=true; stream.depth=4")]),
     boolean(tier1(550), field!(queue.direct)).default("0").example("1").help("Bypass the page cache (O_DIRECT).")
@@ -87,7 +87,7 @@ pub const ROWS: &[Row] = rows! {
     boolean(tier1(560), field!(queue.atomic)).default("0").example("1")
         .help("Write atomically (RWF_ATOMIC); needs direct.").plan_field(field_of_plan!(Flag: worker.engine.atomic))
         .effects(&[("--rw=write --direct=1 --atomic=1", "worker.engine.atomic=true")]),
-    word(tier1(1590), "sync", queue::Sync::WORDS).default("none").example("dsync")
+    keyword(tier1(1590), "sync", queue::Sync::WORDS).default("none").example("dsync")
         .help("Make each write durable (O_SYNC, O_DSYNC).").lowers_with(lower::write_through).prints(print::stream::sync)
         .effects(&[
             ("--rw=write --sync=dsync", "stream.cache.write_through=data"),
@@ -132,11 +132,11 @@ pub const ROWS: &[Row] = rows! {
             ("--rw=write --fsync_on_close=1", "stream.sync.on_close=true"),
             ("--read_iolog=trace --fsync_on_close=1", "stream.sync.on_close=true"),
         ]),
-    word(tier1(1600), "write_hint", queue::WriteHint::WORDS).default("none").example("short")
+    keyword(tier1(1600), "write_hint", queue::WriteHint::WORDS).default("none").example("short")
         .help("The expected lifetime of written data, passed to the kernel.").lowers_with(lower::write_lifetime)
         .prints(print::stream::write_hint)
         .effects(&[("--rw=write --write_hint=short", "stream.hint.write_lifetime=2")]),
-    word(tier1(710), "mem", queue::Memory::WORDS).tail(special::memory).aliases(&["iomem"]).default("malloc").example("mmap")
+    keyword(tier1(710), "mem", queue::Memory::WORDS).tail(special::memory).aliases(&["iomem"]).default("malloc").example("mmap")
         .help("Memory type of the buffers.").lowers_with(lower::buffers).prints(print::system::mem)
         .effects(&[
             ("--mem=mmaphuge", "worker.memory.huge_pages=true"),

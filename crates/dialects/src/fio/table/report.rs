@@ -30,7 +30,7 @@ pub const ROWS: &[Row] = rows! {
     int(tier1(2220), field!(report.significant_figures)).min(1).max(10).default("4").example("6")
         .help("Significant digits in the normal report.").shows("significant_figures", lower::significant_figures)
         .effects(&[("--significant_figures=6", "shown.significant_figures.0=6")]),
-    word(tier1(2300), "unified_rw_reporting", report::Unified::WORDS).default("none").example("mixed")
+    keyword(tier1(2300), "unified_rw_reporting", report::Unified::WORDS).default("none").example("mixed")
         .help("Report reads, writes and trims together.").shows("unified", lower::unified)
         .effects(&[
             ("--unified_rw_reporting=mixed", "shown.unified.0=mixed"),
@@ -53,10 +53,10 @@ pub const ROWS: &[Row] = rows! {
         .effects(&[("--disable_slat=1", "shown.disabled.0=slat")]),
     boolean(tier1(2280), field!(report.disable_bw_measurement)).aliases(&["disable_bw"]).default("0").example("1")
         .help("Do not sample bandwidth."),
-    word(tier1(2410), "kb_base", report::KbBase::WORDS).default("1024").example("1000")
+    keyword(tier1(2410), "kb_base", report::KbBase::WORDS).default("1024").example("1000")
         .help("Multiplier of `k` in sizes and reports.").shows("kb_base", lower::kilo)
         .effects(&[("--kb_base=1000 --bs=4k", "stream.pattern.sizes.read.size=4000; shown.kb_base.0=1000")]),
-    word(tier1(2420), "unit_base", report::UnitBase::WORDS).default("0").example("8").help("Unit of rates in reports: bytes or bits.")
+    keyword(tier1(2420), "unit_base", report::UnitBase::WORDS).default("0").example("8").help("Unit of rates in reports: bytes or bits.")
         .shows("unit_base", lower::unit)
         .effects(&[
             ("--unit_base=1", "shown.unit_base.0=1"),

@@ -378,11 +378,11 @@ pub(super) const fn text(rank: Rank, (name, at): Field<Option<String>>) -> Row {
     Row::new(rank, name, Kind::Text(at))
 }
 
-pub(super) const fn word(rank: Rank, name: &'static str, words: &'static [Word]) -> Row {
+pub(super) const fn keyword(rank: Rank, name: &'static str, words: &'static [Word]) -> Row {
     Row::new(rank, name, Kind::Word(words, None))
 }
 
-pub(super) const fn words(rank: Rank, name: &'static str, words: &'static [Word]) -> Row {
+pub(super) const fn keywords(rank: Rank, name: &'static str, words: &'static [Word]) -> Row {
     Row::new(rank, name, Kind::Words(words))
 }
 

@@ -9,7 +9,7 @@ use crate::fio::print;
 
 /// The rows of these options.
 pub const ROWS: &[Row] = rows! {
-    word(tier1(700), "clocksource", CLOCKSOURCE_WORDS).example("clock_gettime")
+    keyword(tier1(700), "clocksource", CLOCKSOURCE_WORDS).example("clock_gettime")
         .help("Accepted; fathom uses one monotonic clock.")
         .without_effect("fathom always uses one monotonic clock"),
     special(tier1(1680), "cpumask", special::cpu_mask).example("3").help("CPUs as a bit mask.")
@@ -17,7 +17,7 @@ pub const ROWS: &[Row] = rows! {
     special(tier1(1690), "cpus_allowed", special::cpus).example("0,2-5").help("CPUs as a list.")
         .lowers_with(lower::cpus).prints(print::system::cpus_allowed)
         .effects(&[("--cpus_allowed=0,2-4", "worker.placement.cpus=[0,2,3,4]")]),
-    word(tier1(1700), "cpus_allowed_policy", system::CpuPolicy::WORDS).default("shared").example("split")
+    keyword(tier1(1700), "cpus_allowed_policy", system::CpuPolicy::WORDS).default("shared").example("split")
         .help("Whether clones share the CPUs, or have one each.").prints(print::system::cpus_allowed_policy)
         .effects(&[
             (

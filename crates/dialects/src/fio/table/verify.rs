@@ -9,7 +9,7 @@ use crate::fio::print;
 
 /// The rows of these options.
 pub const ROWS: &[Row] = rows! {
-    word(tier1(730), "verify", verify::Checksum::WORDS).default("0").example("crc32c")
+    keyword(tier1(730), "verify", verify::Checksum::WORDS).default("0").example("crc32c")
         .help("Checksum to write with the data, and to verify.").lowers_with(lower::verify).prints(print::verify::verify)
         .effects(&[
             ("--rw=write --verify=crc32c", "stream.verify.method=crc32c; stream.content={content:fresh}"),
@@ -76,7 +76,7 @@ pub const ROWS: &[Row] = rows! {
                 "--rw=write --verify=md5 --verify_only",
                 "stream.verify.only=true; stream.verify.any_seed=true; stream.verify.any_order=true",
             )]),
-    words(tier1(650), "verify_policy", VERIFY_POLICY_WORDS).default("completed").example("fsynced")
+    keywords(tier1(650), "verify_policy", VERIFY_POLICY_WORDS).default("completed").example("fsynced")
         .help("Which writes to verify.").prints(print::verify::verify_policy)
         .effects(&[("--rw=write --verify=md5 --verify_policy=fsynced", "stream.verify.flushed_only=true")]),
     boolean(tier1(660), field!(verify.verify_header_seed)).default("1").example("0")

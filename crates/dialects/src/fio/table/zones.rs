@@ -10,7 +10,7 @@ const PLACEMENT: &str = "an NVMe drive with data placement (FDP or streams) and 
 
 /// The rows of these options.
 pub const ROWS: &[Row] = rows! {
-    word(tier2(1100), "zonemode", zones::ZoneMode::WORDS).default("none").example("strided")
+    keyword(tier2(1100), "zonemode", zones::ZoneMode::WORDS).default("none").example("strided")
         .help("Zone mode: moving windows, or the zones of a zoned device.").lowers_with(pattern::check_zones).prints(print::pattern::zonemode)
         .effects(&[
             (

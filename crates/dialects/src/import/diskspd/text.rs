@@ -11,7 +11,7 @@ use super::text_tables::{Chart, RowFigures, Table, Unreadable, parse_figure, spl
 use super::{Settings, command, from_ms, from_seconds};
 use crate::Diagnostic;
 use crate::import::numbers::parse_integer;
-use crate::import::{Form, Imported, place_of};
+use crate::import::{Form, Imported, location_of};
 
 const COMMAND: &str = "Command Line:";
 const RESULTS: &str = "Results for timespan ";
@@ -106,9 +106,9 @@ pub(in crate::import) fn read(file: &str, text: &str) -> Imported {
             .or_else(|| line.strip_prefix("proc count:"))
         {
             imported.processors = parse_integer(rest.trim()).map(|count| count as u32);
-            let of_results = line.starts_with("proc");
-            reader.form.counts_processors_in_results |= of_results;
-            reader.form.knows_topology |= !of_results;
+            let is_result = line.starts_with("proc");
+            reader.form.counts_processors_in_results |= is_result;
+            reader.form.knows_topology |= !is_result;
         } else if let Err(found) = reader.read_line(line) {
             imported.unread.push(unreadable_line(file, index + 1, line, &found));
         }
@@ -132,7 +132,7 @@ pub(in crate::import) fn read(file: &str, text: &str) -> Imported {
 
 fn unreadable_line(file: &str, number: usize, line: &str, found: &Unreadable) -> Diagnostic {
     let what = format!("cannot read `{}`: expected {}", found.found, found.expected);
-    Diagnostic::new(what).at(place_of(file, number, line))
+    Diagnostic::new(what).at(location_of(file, number, line))
 }
 
 impl Reader {

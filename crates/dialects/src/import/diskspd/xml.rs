@@ -11,7 +11,7 @@ use roxmltree::{Document, Node};
 use super::{Settings, TargetSettings, Throttle, from_ms, from_seconds};
 use crate::Diagnostic;
 use crate::import::numbers::{parse_decimal, parse_integer, percent_to_share};
-use crate::import::{Form, Imported, embedded, place_of};
+use crate::import::{Form, Imported, embedded, location_of};
 
 /// Reads all `Results` elements.
 ///
@@ -26,7 +26,7 @@ pub(in crate::import) fn read(file: &str, text: &str) -> Result<Imported, Vec<Di
         let row = error.pos().row as usize;
         let line = whole_text.lines().nth(row.saturating_sub(1)).unwrap_or_default();
         let complaint = Diagnostic::new(format!("cannot parse the XML: {error}"));
-        let complaint = complaint.at(place_of(file, row + before, line));
+        let complaint = complaint.at(location_of(file, row + before, line));
         vec![complaint.help("give the complete report, which ends with </Results>: this one is truncated or edited")]
     })?;
     let mut imported = Imported::new(Form::DiskspdXml);

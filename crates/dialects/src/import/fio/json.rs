@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::json_flows::{EntryFlows, device, read_directions};
 use super::{Options, is_synchronous};
 use crate::Diagnostic;
-use crate::import::{Form, Imported, embedded, flow_sum, place_of};
+use crate::import::{Form, Imported, embedded, flow_sum, location_of};
 
 /// A report entry, with its job, group and options.
 struct Entry {
@@ -35,7 +35,7 @@ pub(in crate::import) fn read(file: &str, text: &str) -> Result<Imported, Vec<Di
             .nth(error.line().saturating_sub(1))
             .unwrap_or_default();
         let complaint = Diagnostic::new(format!("cannot parse the JSON: {error}"));
-        let complaint = complaint.at(place_of(file, error.line() + before, line));
+        let complaint = complaint.at(location_of(file, error.line() + before, line));
         vec![complaint.help("run fio again with --output=FILE: this report is truncated or edited")]
     })?;
     let mut imported = Imported::new(Form::FioJson);
@@ -248,12 +248,12 @@ fn at_once(loads: &[Observation], runs: &[&[Entry]], version: Option<String>) ->
         .filter(|(at, group)| !groups[..*at].contains(group))
         .map(|(_, group)| *group)
     {
-        let of_group = loads
+        let group_loads = loads
             .iter()
             .zip(&groups)
             .filter(|(_, of)| **of == group)
             .map(|(load, _)| load);
-        let members: Vec<&Observation> = of_group.collect();
+        let members: Vec<&Observation> = group_loads.collect();
         if members.len() > 1 {
             sums.push(sum(&members, group, version.clone()));
         }

@@ -31,17 +31,17 @@ pub(super) fn direction(value: &Value) -> Option<DirectionResult> {
     let operations = get_integer(value, "total_ios").filter(|operations| *operations > 0)?;
     let (total, completion) = (value.get("lat_ns"), value.get("clat_ns"));
     let measured = |latency: &&Value| get_integer(latency, "N").is_some_and(|samples| samples > 0);
-    let of_total = total.filter(measured);
-    let of_completion = completion.filter(measured);
-    let main = of_total.or(of_completion);
-    let own = main.map(quantiles).filter(|quantiles| !quantiles.is_empty());
-    let borrowed = own.is_none() && of_total.is_some();
-    let quantiles = own.unwrap_or_else(|| of_completion.map(quantiles).unwrap_or_default());
+    let measured_total = total.filter(measured);
+    let measured_completion = completion.filter(measured);
+    let main = measured_total.or(measured_completion);
+    let own_quantiles = main.map(quantiles).filter(|quantiles| !quantiles.is_empty());
+    let borrowed = own_quantiles.is_none() && measured_total.is_some();
+    let quantiles = own_quantiles.unwrap_or_else(|| measured_completion.map(quantiles).unwrap_or_default());
     let runtime = get_integer(value, "runtime")
         .filter(|ms| *ms > 0)
         .map(|ms| Nanos(ms.saturating_mul(1_000_000)));
     Some(DirectionResult {
-        completion_percentiles: (borrowed || of_total.is_none()) && !quantiles.is_empty(),
+        completion_percentiles: (borrowed || measured_total.is_none()) && !quantiles.is_empty(),
         runtime,
         flow: Flow {
             operations: Some(operations),
@@ -99,10 +99,10 @@ pub(super) fn read_directions(job: &Value) -> Option<EntryFlows> {
         Some(mixed) => mixed.flow.clone(),
         None => flow_sum::sum(&flows)?,
     };
-    let of_all = found.iter().copied().chain(&mixed);
+    let all_flows = found.iter().copied().chain(&mixed);
     Some(EntryFlows {
-        measured: flow_sum::longest_time(of_all.clone().map(|found| found.runtime)),
-        completion_percentiles: of_all.into_iter().any(|found| found.completion_percentiles),
+        measured: flow_sum::longest_time(all_flows.clone().map(|found| found.runtime)),
+        completion_percentiles: all_flows.into_iter().any(|found| found.completion_percentiles),
         directions: each.map(|found| found.as_ref().map(|found| found.flow.clone())),
         total,
     })

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use model::histogram::Histogram;
 use model::{Direction, PerDirection};
 
-use super::super::place_of;
+use super::super::location_of;
 use crate::Diagnostic;
 
 /// The kind of values in a log.
@@ -173,7 +173,7 @@ pub fn read_log(kind: LogKind, file: &str, text: &str) -> Log {
             None => {
                 log.unread += 1;
                 log.first_unread.get_or_insert_with(|| {
-                    Diagnostic::new("the line does not have the columns of this log").at(place_of(
+                    Diagnostic::new("the line does not have the columns of this log").at(location_of(
                         file,
                         index + 1,
                         line,

@@ -11,7 +11,7 @@ use super::normal_lines::{
 };
 use super::{AccessKind, is_synchronous};
 use crate::Diagnostic;
-use crate::import::{Form, Imported, flow_sum, place_of};
+use crate::import::{Form, Imported, flow_sum, location_of};
 
 /// True if the text contains such a report.
 pub(in crate::import) fn is_report(text: &str) -> bool {
@@ -59,7 +59,7 @@ pub(in crate::import) fn read(file: &str, text: &str) -> Imported {
             let what = format!("cannot read this line: expected {expected}");
             imported
                 .unread
-                .push(Diagnostic::new(what).at(place_of(file, index + 1, line)));
+                .push(Diagnostic::new(what).at(location_of(file, index + 1, line)));
         }
     }
     for entry in &reader.entries {

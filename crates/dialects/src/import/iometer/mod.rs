@@ -14,7 +14,7 @@ use access::AccessSpec;
 use table::{Row, Table, split_cells};
 
 use super::numbers::{parse_decimal, parse_integer};
-use super::{Form, Imported, place_of};
+use super::{Form, Imported, location_of};
 use crate::Diagnostic;
 
 /// True if the text contains such results, even truncated ones.
@@ -110,8 +110,8 @@ impl Reader<'_> {
         if title == "target type" && cells.len() > 2 {
             self.report_empty();
             (self.next_line, self.empty) = (NextLine::Nothing, Some(number));
-            let place = place_of(self.file, number, line);
-            match Table::from_header(cells, &place) {
+            let location = location_of(self.file, number, line);
+            match Table::from_header(cells, &location) {
                 Ok(table) => self.table = Some(table),
                 Err(complaints) => self.refused.extend(complaints),
             }
@@ -145,7 +145,7 @@ impl Reader<'_> {
                 }
                 None => NextLine::Nothing,
             },
-            (_, Some(place)) => NextLine::Outstanding(place),
+            (_, Some(column)) => NextLine::Outstanding(column),
             _ => NextLine::Nothing,
         };
     }
@@ -158,8 +158,8 @@ impl Reader<'_> {
                 self.imported.started = self.imported.started.take().or(Some(cells[0].clone()));
             }
             NextLine::AccessName => self.access.push(AccessSpec::new(&cells[0])),
-            NextLine::Outstanding(place) => {
-                let depth = cells.get(place).and_then(|cell| parse_integer(cell));
+            NextLine::Outstanding(column) => {
+                let depth = cells.get(column).and_then(|cell| parse_integer(cell));
                 self.outstanding.extend(depth);
             }
             NextLine::AccessLines => {
@@ -202,7 +202,7 @@ impl Reader<'_> {
     }
 
     fn unread(&mut self, what: String, number: usize, line: &str) {
-        let complaint = Diagnostic::new(what).at(place_of(self.file, number, line));
+        let complaint = Diagnostic::new(what).at(location_of(self.file, number, line));
         self.imported.unread.push(complaint);
     }
 
@@ -271,9 +271,9 @@ impl Group {
             ..Load::default()
         };
         // If workers have different specifications, none describes the whole load.
-        let own = |row: &Row| row.access.is_empty() || row.access == self.all.access;
+        let has_same_access = |row: &Row| row.access.is_empty() || row.access == self.all.access;
         let found = access.iter().rev().find(|access| access.name == self.all.access);
-        match found.filter(|_| self.rows_of("WORKER").all(own)) {
+        match found.filter(|_| self.rows_of("WORKER").all(has_same_access)) {
             Some(access) => access.apply_to(load),
             None => load,
         }
@@ -285,9 +285,9 @@ impl Group {
             let sum = values.into_iter().try_fold(0u64, |sum, one| sum.checked_add(one?));
             sum.filter(|sum| *sum > 0)
         };
-        let of_worker = |row: &Row, depth: Option<u64>| depth?.checked_mul(u64::from(row.disks?));
-        let of_disks = || sum(self.rows_of("DISK").map(|row| row.depth).collect());
-        let of_workers = || sum(self.rows_of("WORKER").map(|row| of_worker(row, row.depth)).collect());
+        let worker_depth = |row: &Row, depth: Option<u64>| depth?.checked_mul(u64::from(row.disks?));
+        let depth_of_disks = || sum(self.rows_of("DISK").map(|row| row.depth).collect());
+        let depth_of_workers = || sum(self.rows_of("WORKER").map(|row| worker_depth(row, row.depth)).collect());
         let alone = || {
             let one = self.all.workers == Some(1) && self.all.disks == Some(1);
             self.all.depth.filter(|_| one)
@@ -295,10 +295,10 @@ impl Group {
         let set = || {
             let (first, others) = outstanding.split_first()?;
             let depth = others.iter().all(|other| other == first).then_some(*first);
-            let by_workers = sum(self.rows_of("WORKER").map(|row| of_worker(row, depth)).collect());
-            by_workers.or_else(|| of_worker(&self.all, depth).filter(|_| self.all.workers == Some(1)))
+            let by_workers = sum(self.rows_of("WORKER").map(|row| worker_depth(row, depth)).collect());
+            by_workers.or_else(|| worker_depth(&self.all, depth).filter(|_| self.all.workers == Some(1)))
         };
-        of_disks().or_else(of_workers).or_else(alone).or_else(set)
+        depth_of_disks().or_else(depth_of_workers).or_else(alone).or_else(set)
     }
 
     fn observation(&self, name: String, load: Load, version: Option<&str>) -> Observation {

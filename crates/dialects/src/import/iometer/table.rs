@@ -6,7 +6,7 @@ use model::{Bytes, Direction};
 
 use super::percent;
 use crate::import::numbers::{parse_decimal, parse_integer};
-use crate::{Diagnostic, Place};
+use crate::{Diagnostic, Location};
 
 /// The kinds of rows that are read.
 const ROW_KINDS: [&str; 5] = ["ALL", "MANAGER", "PROCESSOR", "WORKER", "DISK"];
@@ -95,7 +95,7 @@ impl Table {
     ///
     /// # Errors
     /// Missing titles, and titles with an unknown unit.
-    pub(super) fn from_header(cells: &[String], at: &Place) -> Result<Table, Vec<Diagnostic>> {
+    pub(super) fn from_header(cells: &[String], at: &Location) -> Result<Table, Vec<Diagnostic>> {
         let titles: Vec<Title> = cells.iter().map(|cell| Title::parse(cell)).collect();
         let ranges = cells.iter().enumerate().filter(|(_, cell)| is_range(cell));
         let table = Table {

@@ -1,8 +1,8 @@
 //! The columns of Vdbench's files by name, and the figures of a row.
 
+use crate::import::location_of;
 use crate::import::numbers::parse_decimal;
-use crate::import::place_of;
-use crate::{Diagnostic, Place};
+use crate::{Diagnostic, Location};
 
 /// A figure of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -159,7 +159,7 @@ fn column(name: &str, known: &[(&str, Column)]) -> Column {
 }
 
 /// Reports required columns that are missing from the header.
-pub(super) fn missing_columns(names: &[String], known: &[(&str, Column)], at: &Place) -> Vec<Diagnostic> {
+pub(super) fn missing_columns(names: &[String], known: &[(&str, Column)], at: &Location) -> Vec<Diagnostic> {
     let has = |wanted: &[Column]| names.iter().any(|name| wanted.contains(&column(name, known)));
     let wanted: [(&[Column], &str); 3] = [
         (&[Column::Rate], "the operations per second are unknown"),
@@ -203,7 +203,7 @@ pub(super) fn strip_tags(line: &str) -> String {
 
 /// Reports an unreadable row.
 pub(super) fn row_error(file: &str, number: usize, line: &str, what: String) -> Diagnostic {
-    Diagnostic::new(what).at(place_of(file, number, line))
+    Diagnostic::new(what).at(location_of(file, number, line))
 }
 
 #[cfg(test)]

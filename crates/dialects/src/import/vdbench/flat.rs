@@ -6,7 +6,7 @@ use model::observation::Load;
 use super::columns::{Column, FLAT_COLUMNS, Figures, missing_columns, row_error, strip_tags};
 use super::{Row, RowKind, Run, apply_rate, apply_request, parse_time_of_day};
 use crate::Diagnostic;
-use crate::import::{Form, Imported, place_of};
+use crate::import::{Form, Imported, location_of};
 
 /// Columns with requested values, which also distinguish the runs of a definition.
 const REQUEST_COLUMNS: [&str; 5] = ["xfersize", "threads", "rdpct", "seekpct", "reqrate"];
@@ -57,7 +57,7 @@ pub(in crate::import) fn read(file: &str, text: &str) -> Result<Imported, Vec<Di
     for (index, line) in text.lines().enumerate() {
         let line = strip_tags(line);
         if let Some(names) = parse_header(&line) {
-            let lacking = missing_columns(&names, FLAT_COLUMNS, &place_of(file, index + 1, &line));
+            let lacking = missing_columns(&names, FLAT_COLUMNS, &location_of(file, index + 1, &line));
             reader.refused.extend(lacking);
             reader.names = Some(names);
         } else {

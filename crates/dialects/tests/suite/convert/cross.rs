@@ -189,8 +189,9 @@ fn behaviour_specific_to_each_dialect_is_reported_once() {
             "DiskSpd: a failure also stops other workers and later steps; native: a failure also stops other jobs and later steps",
             "DiskSpd: random numbers: a single one; native: fathom's own, one per purpose: the \
              distributions are the same, the positions and data are not",
-            "DiskSpd: completion latency from the start of the call; native: completion latency from the start of the \
-             call, and total latency",
+            "DiskSpd: completion latency is measured from the start of the submitting call; series show completion \
+             latency; native: completion latency is measured from the start of the submitting call; series show total \
+             latency",
             "DiskSpd -c: a file that is recreated; native: a file that is filled with random data once, then reused",
         ]
     );

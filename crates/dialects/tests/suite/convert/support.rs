@@ -4,7 +4,7 @@ use dialects::convert::{Conversion, Form};
 use dialects::diskspd::text::TextForm;
 use dialects::diskspd::{EventRole, LowerEnv, ParseEnv, Processors, Reading, Version, read, xml};
 use dialects::native::{self, Document, JobSpec};
-use dialects::{Place, fio};
+use dialects::{Location, fio};
 use model::plan::{Origin, Plan};
 
 /// Folder of the data recorded from DiskSpd.
@@ -144,7 +144,7 @@ pub fn job_file(text: &str) -> Plan {
 pub fn flags(line: &str) -> Plan {
     let mut job = JobSpec::default();
     let mut document = Document::default();
-    let words = words(line);
+    let words = split_words(line);
     let mut words = words.iter().map(String::as_str).peekable();
     while let Some(word) = words.next() {
         let name = word.strip_prefix("--").unwrap_or_else(|| panic!("{word} in {line}"));
@@ -153,12 +153,12 @@ pub fn flags(line: &str) -> Plan {
             "seed" => document.seed = Some(value.parse().unwrap()),
             "name" => document.name = Some(value.to_owned()),
             _ => {
-                let place = || Place {
+                let location = || Location {
                     file: "line".into(),
                     line: 0,
                     text: word.into(),
                 };
-                native::apply(&mut job, name, value, place).unwrap_or_else(|fault| panic!("{fault} in {line}"));
+                native::apply(&mut job, name, value, location).unwrap_or_else(|fault| panic!("{fault} in {line}"));
             }
         }
     }
@@ -167,7 +167,7 @@ pub fn flags(line: &str) -> Plan {
 }
 
 /// Splits a line as a shell does, with the quotes that conversions use.
-pub fn words(line: &str) -> Vec<String> {
+pub fn split_words(line: &str) -> Vec<String> {
     let (mut words, mut word, mut quoted, mut any) = (Vec::new(), String::new(), false, false);
     let mut letters = line.trim_end().chars();
     while let Some(letter) = letters.next() {
@@ -204,7 +204,7 @@ pub fn native_again(conversion: &Conversion) -> Plan {
 pub fn diskspd_again(conversion: &Conversion) -> Plan {
     match conversion.form {
         Form::CommandLine => {
-            let words = words(&conversion.text);
+            let words = split_words(&conversion.text);
             diskspd(&words[1..], &mut TestEnv::for_line(&words))
         }
         Form::Xml => diskspd_profile(&conversion.text),
@@ -234,7 +234,7 @@ pub fn fio_again(conversion: &Conversion) -> Vec<fio::Job> {
     };
     let of_file = jobs(&["a.fio".to_owned()], vec![("a.fio".into(), conversion.text.clone())]);
     if let Some(line) = &conversion.one_line {
-        let of_line = jobs(&words(line)[1..], Vec::new());
+        let of_line = jobs(&split_words(line)[1..], Vec::new());
         assert_eq!(of_line.len(), 1, "{line}");
         assert_eq!(of_line[0].options, of_file[0].options, "{line}\n{}", conversion.text);
     }

@@ -29,7 +29,7 @@ fn format_switches() -> String {
         }
         text.push('\n');
         for switch in of_group {
-            let (letter, scope, default) = (switch.letter, switch.scope.words(), switch.default);
+            let (letter, scope, default) = (switch.letter, switch.scope.label(), switch.default);
             let _ = writeln!(
                 text,
                 "- **`-{letter}`**: scope {scope}; default: {default}. {}",

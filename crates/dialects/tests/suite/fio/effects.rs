@@ -223,7 +223,7 @@ fn row(name: &str) -> &'static Row {
 }
 
 /// Splits an entry into arguments, and starts a job if it has none.
-pub fn words(line: &str) -> Vec<String> {
+pub fn split_words(line: &str) -> Vec<String> {
     let mut words = split(line);
     if !words.iter().any(|word| word.starts_with("--name=")) {
         words.insert(0, "--name=x".into());
@@ -247,7 +247,7 @@ fn without(words: &[String], option: &str) -> Vec<String> {
 fn every_option_has_its_documented_effect() {
     let mut wrong = Vec::new();
     for (option, line, facts) in effects() {
-        match lowered(&words(line)) {
+        match lowered(&split_words(line)) {
             Some(lowered) if Facts::new(&lowered.plan).hold(facts) => {}
             Some(_) => wrong.push(format!("{option}: {line}: {facts}")),
             None => wrong.push(format!("{option}: {line} is refused")),
@@ -271,7 +271,7 @@ fn extreme_numbers_do_not_panic() {
         let engine = row.engines.first().map(|engine| format!("--ioengine={engine} "));
         for value in ["-5", "-1k", "-5%", "9223372036854775806"] {
             let line = format!("{} {OTHERS} --{}={value}", engine.clone().unwrap_or_default(), row.name);
-            let checked = std::panic::catch_unwind(|| lowered(&words(&line)).map(|lowered| lowered.plan.check()));
+            let checked = std::panic::catch_unwind(|| lowered(&split_words(&line)).map(|lowered| lowered.plan.check()));
             if checked.is_err() {
                 panicked.push(line);
             }
@@ -284,7 +284,7 @@ fn extreme_numbers_do_not_panic() {
 fn no_fact_holds_without_its_option() {
     let mut idle = Vec::new();
     for (option, line, facts) in effects() {
-        let blanked = lowered(&without(&words(line), option));
+        let blanked = lowered(&without(&split_words(line), option));
         if blanked.is_some_and(|lowered| Facts::new(&lowered.plan).hold(facts)) {
             idle.push(format!("{option}: {line}"));
         }
@@ -309,14 +309,14 @@ fn messages(words: &[String]) -> Vec<String> {
 fn every_message_depends_on_its_option() {
     let mut wrong = Vec::new();
     for (option, line, saying) in SAYINGS.iter().chain(COMPLAINTS) {
-        let (with, without) = (words(line), without(&words(line), option));
+        let (with, without) = (split_words(line), without(&split_words(line), option));
         let holds = |words: &[String]| messages(words).iter().any(|message| message == saying);
         if !holds(&with) || holds(&without) {
             wrong.push(format!("{option}: {line}: {:?}", messages(&with)));
         }
     }
     for (option, line, saying) in SILENCES {
-        let (with, without) = (words(line), without(&words(line), option));
+        let (with, without) = (split_words(line), without(&split_words(line), option));
         let silent = |words: &[String]| !messages(words).iter().any(|message| message.contains(saying));
         if !silent(&with) || silent(&without) {
             wrong.push(format!("{option}: {line}: {:?}", messages(&with)));

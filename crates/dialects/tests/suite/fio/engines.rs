@@ -5,10 +5,10 @@ use model::Nanos;
 use model::access::Access;
 use model::plan::{EngineKind, Stop, StreamTarget};
 
-use crate::fio::effects::{job, lowered, stream, words, worker};
+use crate::fio::effects::{job, lowered, split_words, stream, worker};
 
 fn plan(line: &str) -> model::plan::Plan {
-    let lowered = lowered(&words(line)).unwrap_or_else(|| panic!("{line} is refused"));
+    let lowered = lowered(&split_words(line)).unwrap_or_else(|| panic!("{line} is refused"));
     lowered.plan.check().unwrap();
     lowered.plan
 }
@@ -50,7 +50,7 @@ fn a_program_receives_its_job() {
 #[test]
 fn engines_that_lack_their_command_are_unusable() {
     for (line, engine) in [("--ioengine=cpuio", "cpuio"), ("--ioengine=exec", "exec")] {
-        let unusable = lowered(&words(line)).unwrap().unusable;
+        let unusable = lowered(&split_words(line)).unwrap().unusable;
         let [one] = &unusable[..] else { panic!("{unusable:?}") };
         assert_eq!((one.errno, one.function.as_str()), (22, engine));
         assert_eq!(one.line, format!("fio: io engine {engine} init failed."));
@@ -61,11 +61,11 @@ fn engines_that_lack_their_command_are_unusable() {
 fn devices_are_refused_as_names() {
     for engine in ["filecreate", "filestat", "filedelete", "dirstat"] {
         assert!(
-            lowered(&words(&format!("--ioengine={engine} --filename=f"))).is_some(),
+            lowered(&split_words(&format!("--ioengine={engine} --filename=f"))).is_some(),
             "{engine}"
         );
         assert!(
-            lowered(&words(&format!("--ioengine={engine} --filename=dev"))).is_none(),
+            lowered(&split_words(&format!("--ioengine={engine} --filename=dev"))).is_none(),
             "{engine}"
         );
     }
@@ -77,9 +77,9 @@ fn engines_that_transfer_no_data_cannot_verify() {
         "filecreate", "filestat", "filedelete", "dircreate", "ftruncate", "cpuio",
     ] {
         let line = format!("--ioengine={engine} --size=4k --rw=write");
-        assert!(lowered(&words(&line)).is_some(), "{line}");
+        assert!(lowered(&split_words(&line)).is_some(), "{line}");
         let line = format!("{line} --verify=crc32c");
-        assert!(lowered(&words(&line)).is_none(), "{line}");
+        assert!(lowered(&split_words(&line)).is_none(), "{line}");
     }
 }
 
@@ -87,7 +87,7 @@ fn engines_that_transfer_no_data_cannot_verify() {
 fn every_loadable_engine_is_executed() {
     for engine in engines::ENGINES.iter().filter(|engine| engine.is_loadable()) {
         let name = engine.name;
-        let lowered = lowered(&words(&format!("--ioengine={name} --size=4k --rw=write")));
+        let lowered = lowered(&split_words(&format!("--ioengine={name} --size=4k --rw=write")));
         let kind = worker(&lowered.unwrap_or_else(|| panic!("{name} is refused")).plan)
             .engine
             .kind;

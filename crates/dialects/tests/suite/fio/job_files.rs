@@ -10,7 +10,7 @@ fn comments_blanks_and_names_are_read() {
     assert_eq!(jobs.len(), 2);
     assert_eq!((jobs[0].section.as_str(), jobs[1].section.as_str()), ("j one", ""));
     assert_eq!(jobs[0].options.pattern.size, Some(Amount::Bytes(1 << 20)));
-    assert_eq!((jobs[0].place.line, jobs[0].place.file.as_str()), (4, "a.fio"));
+    assert_eq!((jobs[0].location.line, jobs[0].location.file.as_str()), (4, "a.fio"));
 }
 
 #[test]

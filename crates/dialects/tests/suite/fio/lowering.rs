@@ -234,7 +234,7 @@ fn engines_receive_their_own_options() {
     let polled = engine("--ioengine=io_uring --sqthread_poll --sqthread_poll_cpu=1");
     assert_eq!((polled.submission_thread, polled.submission_cpu), (true, Some(1)));
     assert!(engine("--ioengine=mmap --thp=1").huge_maps);
-    assert!(stream("--error_dump=1").on_error.tell_tolerated);
+    assert!(stream("--error_dump=1").on_error.report_tolerated);
     assert!(stream("--fadvise_hint=noreuse").hint.no_reuse);
 }
 

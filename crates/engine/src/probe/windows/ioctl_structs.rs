@@ -5,7 +5,7 @@
 use model::Bytes;
 use model::environment::{Allocation, Device};
 
-use super::storage::{Extent, Layout, PartitionEntry, PartitionType, Place};
+use super::storage::{Extent, Layout, PartitionEntry, PartitionId, PartitionType};
 
 /// The bytes of a structure, read by offset.
 #[derive(Clone, Copy, Debug)]
@@ -41,14 +41,14 @@ impl Fields<'_> {
 }
 
 /// Parses `STORAGE_DEVICE_NUMBER`: disk and partition; `None` for other devices.
-pub fn place(bytes: &[u8]) -> Option<Place> {
+pub fn partition_id(bytes: &[u8]) -> Option<PartitionId> {
     /// `FILE_DEVICE_DISK`.
     const DISK: u32 = 7;
     /// Drivers without partitions return −1.
     const NONE: u32 = u32::MAX;
     let answer = Fields(bytes);
     (answer.u32(0)? == DISK).then_some(())?;
-    Some(Place {
+    Some(PartitionId {
         disk: answer.u32(4)?,
         partition: answer.u32(8).filter(|number| *number != NONE)?,
     })
@@ -333,14 +333,14 @@ mod tests {
     fn only_disks_have_a_device_number() {
         let check = |words: [u32; 3], expected: Option<(u32, u32)>| {
             let bytes = bytes(12, &[(0, words[0]), (4, words[1]), (8, words[2])], &[]);
-            let found = place(&bytes).map(|place| (place.disk, place.partition));
+            let found = partition_id(&bytes).map(|id| (id.disk, id.partition));
             assert_eq!(found, expected, "{words:?}");
         };
         check([7, 2, 3], Some((2, 3)));
         check([7, 0, 0], Some((0, 0)));
         check([2, 0, u32::MAX], None);
         check([7, 0, u32::MAX], None);
-        assert_eq!(place(&[7, 0, 0, 0]), None);
+        assert_eq!(partition_id(&[7, 0, 0, 0]), None);
     }
 
     #[test]

@@ -8,8 +8,8 @@ pub mod processors;
 mod storage;
 
 pub use storage::{
-    CLUSTER, DYNAMIC_DATA, DYNAMIC_DATABASE, Disk, EFI_SYSTEM, Extent, Layout, PartitionEntry, PartitionType, Place,
-    RESERVED, STORAGE_SPACES, Storage, Volume, VolumeContents,
+    CLUSTER, DYNAMIC_DATA, DYNAMIC_DATABASE, Disk, EFI_SYSTEM, Extent, Layout, PartitionEntry, PartitionId,
+    PartitionType, RESERVED, STORAGE_SPACES, Storage, Volume, VolumeContents,
 };
 
 /// A volume of a failover cluster.

@@ -100,7 +100,7 @@ pub struct Extent {
 
 /// Numbers of a disk and a partition; 0 is the whole disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct PartitionId {
     /// Number of the disk.
     pub disk: u32,
     /// Number of the partition.
@@ -113,7 +113,7 @@ pub struct Volume {
     /// `\\?\Volume{GUID}\`.
     pub name: String,
     /// The partition that the volume occupies, if it is exactly one.
-    pub place: Option<Place>,
+    pub partition: Option<PartitionId>,
     /// Its extents; `None` if unknown.
     pub extents: Option<Vec<Extent>>,
     /// Its mount points: `F:\`, `C:\mnt\data\`; `None` if unknown.
@@ -185,8 +185,8 @@ impl Disk {
 }
 
 /// The name of a partition: `Harddisk0Partition2`.
-fn partition_name(place: Place) -> String {
-    format!("Harddisk{}Partition{}", place.disk, place.partition)
+fn partition_name(id: PartitionId) -> String {
+    format!("Harddisk{}Partition{}", id.disk, id.partition)
 }
 
 impl Volume {
@@ -207,9 +207,9 @@ impl Volume {
 
     fn is_on_disk(&self, disk: u32) -> bool {
         let on = |extents: &Vec<Extent>| extents.iter().any(|extent| extent.disk == disk);
-        match (&self.extents, self.place) {
+        match (&self.extents, self.partition) {
             (Some(extents), _) => on(extents),
-            (None, Some(place)) => place.disk == disk,
+            (None, Some(id)) => id.disk == disk,
             (None, None) => false,
         }
     }
@@ -217,24 +217,22 @@ impl Volume {
 
 impl Storage {
     /// The partition that a volume occupies, if a known disk lists it.
-    fn partition_of(&self, volume: &Volume) -> Option<Place> {
-        let known = |place: &Place| {
-            let disk = self.disks.iter().find(|disk| disk.number == place.disk);
+    fn partition_of(&self, volume: &Volume) -> Option<PartitionId> {
+        let known = |id: &PartitionId| {
+            let disk = self.disks.iter().find(|disk| disk.number == id.disk);
             let layout = disk.and_then(|disk| disk.layout.as_ref());
-            layout.is_some_and(|layout| layout.partitions.iter().any(|entry| entry.number == place.partition))
+            layout.is_some_and(|layout| layout.partitions.iter().any(|entry| entry.number == id.partition))
         };
-        volume.place.filter(|place| place.partition > 0 && known(place))
+        volume.partition.filter(|id| id.partition > 0 && known(id))
     }
 
     /// The number of a volume.
     fn device_number(&self, index: usize) -> DeviceNumber {
         let volume = &self.volumes[index];
-        match (self.partition_of(volume), volume.place) {
-            (Some(place), _) => DeviceNumber::new(place.disk, place.partition),
+        match (self.partition_of(volume), volume.partition) {
+            (Some(id), _) => DeviceNumber::new(id.disk, id.partition),
             // A disk without a partition table may contain a file system.
-            (None, Some(place)) if place.partition == 0 && self.disk(place.disk).is_some() => {
-                DeviceNumber::new(place.disk, 0)
-            }
+            (None, Some(id)) if id.partition == 0 && self.disk(id.disk).is_some() => DeviceNumber::new(id.disk, 0),
             _ => Volume::number_without_partition(index),
         }
     }
@@ -245,9 +243,9 @@ impl Storage {
 
     /// True if a path is on a volume.
     fn contains_path(volume: &Volume, path: &str) -> bool {
-        let starts = |place: &String| {
-            let head = path.get(..place.len());
-            head.is_some_and(|head| head.eq_ignore_ascii_case(place))
+        let starts = |mount_point: &String| {
+            let head = path.get(..mount_point.len());
+            head.is_some_and(|head| head.eq_ignore_ascii_case(mount_point))
         };
         volume.mounted_at.iter().flatten().any(starts)
     }
@@ -259,11 +257,11 @@ impl Storage {
             .filter(|rest| !rest.starts_with("Volume{"))
             .unwrap_or(path);
         let length = |volume: &Volume| {
-            let places = volume.mounted_at.iter().flatten();
-            let fitting = places.filter(|place| {
-                let head = path.get(..place.len());
-                head.is_some_and(|head| head.eq_ignore_ascii_case(place))
-                    || format!("{path}\\").eq_ignore_ascii_case(place)
+            let mount_points = volume.mounted_at.iter().flatten();
+            let fitting = mount_points.filter(|mount_point| {
+                let head = path.get(..mount_point.len());
+                head.is_some_and(|head| head.eq_ignore_ascii_case(mount_point))
+                    || format!("{path}\\").eq_ignore_ascii_case(mount_point)
             });
             let by_guid = path.starts_with(volume.name.as_str()).then_some(volume.name.len());
             fitting.map(String::len).max().or(by_guid)
@@ -303,7 +301,7 @@ impl Storage {
         let name = disk.name();
         let entries = disk.layout.as_ref().map_or(&[][..], |layout| &layout.partitions);
         let shown: Vec<&PartitionEntry> = entries.iter().filter(|entry| entry.number > 0).collect();
-        let place = |entry: &PartitionEntry| Place {
+        let partition_id = |entry: &PartitionEntry| PartitionId {
             disk: disk.number,
             partition: entry.number,
         };
@@ -311,14 +309,14 @@ impl Storage {
             name: name.clone(),
             number: disk.number(),
             size: disk.facts.size.0,
-            partitions: shown.iter().map(|entry| partition_name(place(entry))).collect(),
+            partitions: shown.iter().map(|entry| partition_name(partition_id(entry))).collect(),
             read_only: disk.read_only == Some(true),
             removable: disk.removable,
             ..BlockDevice::default()
         });
         for entry in &shown {
             inventory.devices.push(BlockDevice {
-                name: partition_name(place(entry)),
+                name: partition_name(partition_id(entry)),
                 number: DeviceNumber::new(disk.number, entry.number),
                 size: entry.length,
                 kind: BlockKind::Partition,
@@ -408,7 +406,7 @@ impl Storage {
                     && extent.start < entry.start.saturating_add(entry.length)
             };
             let partition = entries.into_iter().find(within).map(|entry| {
-                partition_name(Place {
+                partition_name(PartitionId {
                     disk: disk.number,
                     partition: entry.number,
                 })
@@ -420,10 +418,10 @@ impl Storage {
         }
         // Without extents, the disks that it uses are unknown.
         if lower_devices.is_empty() {
-            let place = volume.mounted_at.iter().flatten().next().unwrap_or(&volume.name);
+            let mount_point = volume.mounted_at.iter().flatten().next().unwrap_or(&volume.name);
             inventory.uses.push(Use {
                 device: None,
-                kind: UseKind::Doubt(format!("the disk of volume {place} is unknown")),
+                kind: UseKind::Doubt(format!("the disk of volume {mount_point} is unknown")),
             });
         }
         for device in &mut inventory.devices {

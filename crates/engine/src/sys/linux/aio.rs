@@ -63,7 +63,7 @@ pub(crate) struct Context {
     /// The kernel's handle, which is the address of the ring.
     id: u64,
     /// The layout of the ring is known, so events can be read without a system call.
-    ring: bool,
+    ring_is_readable: bool,
 }
 
 impl Context {
@@ -80,8 +80,8 @@ impl Context {
         let head = id as *const RingHead;
         // SAFETY: a context's handle is the address at which the kernel has mapped its ring into
         // this process, readable since Linux 2.6; it stays mapped until io_destroy.
-        let ring = unsafe { (*head).magic == RING_MAGIC && (*head).incompatible == 0 };
-        Ok(Context { id, ring })
+        let ring_is_readable = unsafe { (*head).magic == RING_MAGIC && (*head).incompatible == 0 };
+        Ok(Context { id, ring_is_readable })
     }
 
     /// Submits control blocks. Returns how many the kernel accepted.
@@ -106,7 +106,7 @@ impl Context {
     /// Reaps completed events from the ring without a system call. Returns how many.
     #[inline]
     pub(crate) fn reap_ready(&self, events: &mut [Event]) -> usize {
-        if !self.ring {
+        if !self.ring_is_readable {
             return 0;
         }
         let head = self.id as *const RingHead;
@@ -135,7 +135,7 @@ impl Context {
 
     /// True if the ring has events. Always false if the ring is not readable.
     pub(crate) fn has_ready(&self) -> bool {
-        if !self.ring {
+        if !self.ring_is_readable {
             return false;
         }
         let head = self.id as *const RingHead;

@@ -56,17 +56,23 @@ pub fn wait_for_earlier_instructions() {
 /// Why the counter cannot be used, if so.
 pub fn counter_refusal() -> Option<&'static str> {
     #[cfg(target_arch = "x86_64")]
-    let names = ["tsc", "kvm-clock", "hyperv_clocksource_tsc_page"];
+    let (names, refusal) = (
+        ["tsc", "kvm-clock", "hyperv_clocksource_tsc_page"],
+        "the kernel does not use the TSC as its clock source",
+    );
     // Every ARM64 processor counts at a constant rate; for processors with known errata the kernel
     // replaces the counter.
     #[cfg(target_arch = "aarch64")]
-    let names = ["arch_sys_counter"];
+    let (names, refusal) = (
+        ["arch_sys_counter"],
+        "the kernel does not use the architected counter as its clock source",
+    );
     #[cfg(target_arch = "x86_64")]
     {
-        let extended = std::arch::x86_64::__cpuid(0x8000_0000).eax;
-        let invariant = extended >= 0x8000_0007 && std::arch::x86_64::__cpuid(0x8000_0007).edx & (1 << 8) != 0;
+        let max_extended_leaf = std::arch::x86_64::__cpuid(0x8000_0000).eax;
+        let invariant = max_extended_leaf >= 0x8000_0007 && std::arch::x86_64::__cpuid(0x8000_0007).edx & (1 << 8) != 0;
         if !invariant {
-            return Some("the processor does not promise a constant counter");
+            return Some("the processor's TSC is not invariant");
         }
     }
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
@@ -75,7 +81,7 @@ pub fn counter_refusal() -> Option<&'static str> {
         let path = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
         match std::fs::read_to_string(path) {
             Ok(name) if names.contains(&name.trim()) => None,
-            Ok(_) => Some("the kernel does not use the counter as its clock source"),
+            Ok(_) => Some(refusal),
             Err(_) => None,
         }
     }

@@ -55,7 +55,7 @@ pub fn kind_of(path: &Path) -> io::Result<FileKind> {
 }
 
 /// The file or device behind a loop device; `None` if it is free, or this user may not open it.
-/// The kernel knows the file itself, whatever its path means in this mount namespace.
+/// The kernel knows the file itself, even if its path differs in this mount namespace.
 pub fn loop_backing(path: &Path) -> Option<Identity> {
     const LOOP_GET_STATUS64: libc::Ioctl = 0x4c05;
     /// The beginning of `struct loop_info64` (linux/loop.h), and its length in words.

@@ -184,8 +184,8 @@ pub fn atomic_write_sizes(file: &fs::File) -> Option<(u32, u32)> {
     known.then_some((stat.stx_atomic_write_unit_min, stat.stx_atomic_write_unit_max))
 }
 
-/// True if reads of this file can be started without blocking, which io_uring needs to avoid its
-/// kernel threads.
+/// True if reads with `RWF_NOWAIT` work. Otherwise io_uring hands each read to a kernel thread
+/// (io-wq).
 pub(crate) fn supports_nowait(file: &fs::File, alignment: u64) -> bool {
     let mut buffer = crate::sys::memory::Mapping::new(alignment.max(4096) as usize, 4096, None);
     let Ok(buffer) = buffer.as_mut() else { return false };
@@ -242,7 +242,7 @@ pub fn allocate(file: &fs::File, length: u64) -> io::Result<()> {
     Ok(fallocate(file, FallocateFlags::empty(), 0, length)?)
 }
 
-/// Linux cannot declare unwritten space valid.
+/// Linux has no counterpart of `SetFileValidData`.
 ///
 /// # Errors
 /// Always `Unsupported`.
@@ -287,8 +287,8 @@ pub(crate) fn write_at_with_flags(file: &fs::File, buffer: &[u8], offset: u64, f
     result_of(pwritev2(file, &[io::IoSlice::new(buffer)], offset, flags))
 }
 
-/// Allocates a range, without changing the size of the file if asked. Returns the length or a
-/// negative error number.
+/// Allocates a range; `keep_size` leaves the file size unchanged. Returns the length or a negative
+/// error number.
 pub(crate) fn allocate_range(file: &fs::File, offset: u64, length: u64, keep_size: bool) -> i64 {
     let mut flags = FallocateFlags::empty();
     flags.set(FallocateFlags::KEEP_SIZE, keep_size);
@@ -435,16 +435,16 @@ pub fn try_lock_for_writing(file: &fs::File, shared: bool) -> io::Result<()> {
     Ok(rustix::fs::flock(file, operation)?)
 }
 
-/// Not needed on Linux, where attributes mark files.
+/// Always `None`: on Linux an extended attribute marks the file.
 pub fn persistent_identity(_file: &fs::File) -> Option<String> {
     None
 }
 
-/// Reads the stamp of an open file.
+/// Reads id, length and times of an open file.
 ///
 /// # Errors
 /// The system's error.
-pub fn stamp(file: &fs::File) -> io::Result<FileStamp> {
+pub fn file_stamp(file: &fs::File) -> io::Result<FileStamp> {
     stamp_from(&file.metadata()?, rustix::fs::fstatvfs(file)?.f_fsid)
 }
 
@@ -516,7 +516,7 @@ impl Folder {
     pub fn remove(&self, name: &OsStr, id: FileId) -> io::Result<()> {
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let found = fs::File::from(rustix::fs::openat(&self.0, name, flags, Mode::empty())?);
-        match stamp(&found)?.id == id {
+        match file_stamp(&found)?.id == id {
             true => Ok(rustix::fs::unlinkat(&self.0, name, AtFlags::empty())?),
             false => Err(io::ErrorKind::NotFound.into()),
         }
@@ -545,7 +545,7 @@ pub fn open_abandoned(path: &Path) -> Option<fs::File> {
 /// # Errors
 /// The system's error.
 pub fn remove_abandoned(file: fs::File, path: &Path) -> io::Result<()> {
-    remove(path, stamp(&file)?.id)
+    remove(path, file_stamp(&file)?.id)
 }
 
 /// Size of the file system at a path, and bytes available there. Unlimited if the file system
@@ -565,11 +565,11 @@ pub fn space(path: &Path) -> io::Result<(u64, u64)> {
 pub fn is_remote(file: &fs::File) -> bool {
     /// `statfs` magic numbers of NFS, SMB (three generations), 9P, Ceph, AFS (two), Lustre, OCFS2
     /// and GFS2.
-    const REMOTE: [u32; 11] = [
+    const REMOTE_MAGICS: [u32; 11] = [
         0x6969, 0x517b, 0xff53_4d42, 0xfe53_4d42, 0x0102_1997, 0x00c3_6400, 0x5346_414f, 0x6b41_4653, 0x0bd0_0bd0,
         0x7461_636f, 0x0116_1970,
     ];
-    rustix::fs::fstatfs(file).is_ok_and(|stat| REMOTE.contains(&(stat.f_type as u32)))
+    rustix::fs::fstatfs(file).is_ok_and(|stat| REMOTE_MAGICS.contains(&(stat.f_type as u32)))
 }
 
 /// Bytes allocated to a file.

@@ -111,8 +111,8 @@ fn set_stop_signals_mask(how: libc::c_int) -> libc::sigset_t {
     before
 }
 
-/// Starts another program, in which the stop signals are not blocked.
-pub fn with_stop_signals<T>(start: impl FnOnce() -> T) -> T {
+/// Starts another program with the stop signals unblocked.
+pub fn with_stop_signals_unblocked<T>(start: impl FnOnce() -> T) -> T {
     let before = set_stop_signals_mask(libc::SIG_UNBLOCK);
     let started = start();
     // SAFETY: the set is that of this thread before, and outlives the call.

@@ -30,12 +30,12 @@ pub(crate) fn identify(file: &fs::File) -> io::Result<(FileKind, (u32, u32), u64
     }
     // A volume opened without a trailing backslash is not a file, even if its file system responds
     // like one.
-    if let Some(place) = disks::place(file)
+    if let Some(id) = disks::partition_id(file)
         && file_information(file).is_err()
     {
         return Ok((
             FileKind::BlockDevice,
-            (place.disk, place.partition),
+            (id.disk, id.partition),
             disks::size(file).unwrap_or(0),
         ));
     }

@@ -12,7 +12,7 @@ use windows_sys::Win32::System::Ioctl::{
 
 use super::ioctl::{device_io_control, device_io_control_all, open_for_query, texts};
 use crate::probe::windows::ioctl_structs::{self, DiskCounters, DiskProperties};
-use crate::probe::windows::{Disk, Place};
+use crate::probe::windows::{Disk, PartitionId};
 
 /// `IOCTL_DISK_IS_CLUSTERED` (ntdddisk.h):
 /// `CTL_CODE(IOCTL_DISK_BASE, 0x3e, METHOD_BUFFERED, FILE_ANY_ACCESS)`.
@@ -136,9 +136,9 @@ pub(crate) fn sector_size(file: &fs::File) -> Option<u32> {
 }
 
 /// Disk and partition number of an open disk or volume; `None` for anything else.
-pub(crate) fn place(file: &fs::File) -> Option<Place> {
+pub(crate) fn partition_id(file: &fs::File) -> Option<PartitionId> {
     let answer = device_io_control(file, IOCTL_STORAGE_GET_DEVICE_NUMBER, &[], 12).ok()?;
-    ioctl_structs::place(&answer.bytes)
+    ioctl_structs::partition_id(&answer.bytes)
 }
 
 /// Performance counters of every disk that has them.

@@ -368,11 +368,11 @@ pub fn persistent_identity(file: &fs::File) -> Option<String> {
     Some(format!("{volume:x}-{number:x}"))
 }
 
-/// Reads the stamp of an open file.
+/// Reads id, length and times of an open file.
 ///
 /// # Errors
 /// The system's error.
-pub fn stamp(file: &fs::File) -> io::Result<FileStamp> {
+pub fn file_stamp(file: &fs::File) -> io::Result<FileStamp> {
     let (volume, number) = device_types::volume_and_file_number(file).ok_or_else(io::Error::last_os_error)?;
     let times = ioctl::query_file_info::<FILE_BASIC_INFO>(file)?;
     Ok(FileStamp {
@@ -402,7 +402,7 @@ pub fn remove(path: &Path, id: FileId) -> io::Result<()> {
     let file = fs::OpenOptions::new()
         .access_mode(FILE_GENERIC_READ | DELETE)
         .open(path)?;
-    match stamp(&file)?.id == id {
+    match file_stamp(&file)?.id == id {
         true => remove_abandoned(file, path),
         false => Err(io::ErrorKind::NotFound.into()),
     }

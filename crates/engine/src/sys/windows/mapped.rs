@@ -28,12 +28,12 @@ pub(crate) struct FileMap {
     start: *mut u8,
     length: usize,
     writable: bool,
-    lines: Option<Lines>,
+    line_flush: Option<CacheLineFlush>,
 }
 
-/// Functions and token for flushing cache lines of persistent memory.
+/// ntdll functions that flush cache lines of persistent memory, with their token.
 #[derive(Clone, Copy, Debug)]
-struct Lines {
+struct CacheLineFlush {
     token: *mut c_void,
     flush: unsafe extern "system" fn(*mut c_void, *const c_void, usize, u32) -> i32,
     free: unsafe extern "system" fn(*mut c_void) -> i32,
@@ -72,7 +72,7 @@ impl FileMap {
             start: view.Value.cast(),
             length,
             writable,
-            lines: None,
+            line_flush: None,
         })
     }
 
@@ -104,7 +104,7 @@ impl FileMap {
         };
         match status {
             0.. => {
-                self.lines = Some(Lines { token, flush, free });
+                self.line_flush = Some(CacheLineFlush { token, flush, free });
                 Ok(())
             }
             status => Err(io::Error::from_raw_os_error(error_of(status) as i32)),
@@ -170,13 +170,13 @@ impl FileMap {
     pub(crate) fn flush_lines(&self, offset: usize, length: usize, drain: bool) -> i64 {
         const NO_DRAIN: u32 = 1;
         self.check(offset, length);
-        let Some(lines) = self.lines else {
+        let Some(line_flush) = self.line_flush else {
             return -i64::from(super::file::NOT_SUPPORTED);
         };
         // SAFETY: the token is that of this view, and the range is within it (checked above).
         let status = unsafe {
             let flags = if drain { 0 } else { NO_DRAIN };
-            (lines.flush)(lines.token, self.start.add(offset).cast(), length, flags)
+            (line_flush.flush)(line_flush.token, self.start.add(offset).cast(), length, flags)
         };
         match status {
             0.. => 0,
@@ -193,11 +193,11 @@ fn error_of(status: i32) -> u32 {
 
 impl Drop for FileMap {
     fn drop(&mut self) {
-        // SAFETY: token, view and section were made for this value, are given back once, in this
-        // order, and no borrow of the view can outlive `self`.
+        // SAFETY: this value owns token, view and section, and frees each once, in this order; no
+        // borrow of the view can outlive `self`.
         unsafe {
-            if let Some(lines) = self.lines {
-                (lines.free)(lines.token);
+            if let Some(line_flush) = self.line_flush {
+                (line_flush.free)(line_flush.token);
             }
             UnmapViewOfFile(MEMORY_MAPPED_VIEW_ADDRESS {
                 Value: self.start.cast(),
@@ -245,10 +245,10 @@ mod fault_safe_copy {
         "xor eax, eax",
         "ret",
         // Non-temporal stores of eight bytes, plain stores for the rest, and a fence.
-        ".globl fathom_copy_past",
-        "fathom_copy_past:",
-        ".globl fathom_copy_past_begin",
-        "fathom_copy_past_begin:",
+        ".globl fathom_copy_non_temporal",
+        "fathom_copy_non_temporal:",
+        ".globl fathom_copy_non_temporal_begin",
+        "fathom_copy_non_temporal_begin:",
         "2:",
         "cmp r8, 8",
         "jb 3f",
@@ -267,14 +267,14 @@ mod fault_safe_copy {
         "inc rcx",
         "dec r8",
         "jmp 3b",
-        ".globl fathom_copy_past_end",
-        "fathom_copy_past_end:",
+        ".globl fathom_copy_non_temporal_end",
+        "fathom_copy_non_temporal_end:",
         "4:",
         "sfence",
         "mov eax, 1",
         "ret",
-        ".globl fathom_copy_past_failed",
-        "fathom_copy_past_failed:",
+        ".globl fathom_copy_non_temporal_failed",
+        "fathom_copy_non_temporal_failed:",
         "sfence",
         "xor eax, eax",
         "ret",
@@ -282,14 +282,14 @@ mod fault_safe_copy {
 
     unsafe extern "win64" {
         fn fathom_copy_plain(target: *mut u8, source: *const u8, length: usize) -> u32;
-        fn fathom_copy_past(target: *mut u8, source: *const u8, length: usize) -> u32;
+        fn fathom_copy_non_temporal(target: *mut u8, source: *const u8, length: usize) -> u32;
         // Labels in the code, of which only the addresses matter.
         static fathom_copy_plain_begin: u8;
         static fathom_copy_plain_end: u8;
         static fathom_copy_plain_failed: u8;
-        static fathom_copy_past_begin: u8;
-        static fathom_copy_past_end: u8;
-        static fathom_copy_past_failed: u8;
+        static fathom_copy_non_temporal_begin: u8;
+        static fathom_copy_non_temporal_end: u8;
+        static fathom_copy_non_temporal_failed: u8;
     }
 
     /// Copies bytes, optionally bypassing the processor's caches. False if a page of one of the
@@ -304,7 +304,7 @@ mod fault_safe_copy {
         let done = unsafe {
             match non_temporal {
                 false => fathom_copy_plain(target, source, length),
-                true => fathom_copy_past(target, source, length),
+                true => fathom_copy_non_temporal(target, source, length),
             }
         };
         done != 0
@@ -319,26 +319,26 @@ mod fault_safe_copy {
         });
     }
 
-    unsafe extern "system" fn on_exception(of: *mut EXCEPTION_POINTERS) -> i32 {
-        let places = [
+    unsafe extern "system" fn on_exception(exception: *mut EXCEPTION_POINTERS) -> i32 {
+        let ranges = [
             [
                 &raw const fathom_copy_plain_begin,
                 &raw const fathom_copy_plain_end,
                 &raw const fathom_copy_plain_failed,
             ],
             [
-                &raw const fathom_copy_past_begin,
-                &raw const fathom_copy_past_end,
-                &raw const fathom_copy_past_failed,
+                &raw const fathom_copy_non_temporal_begin,
+                &raw const fathom_copy_non_temporal_end,
+                &raw const fathom_copy_non_temporal_failed,
             ],
         ];
-        let places = places.map(|of_copy| of_copy.map(|place| place as usize));
+        let ranges = ranges.map(|range| range.map(|address| address as usize));
         // SAFETY: the system passes valid structures, whose registers it restores when the handler
         // asks it to.
         unsafe {
-            let registers = (*of).ContextRecord;
+            let registers = (*exception).ContextRecord;
             let at = (*registers).Rip as usize;
-            let Some([_, _, failed]) = places.into_iter().find(|[begin, end, _]| (*begin..*end).contains(&at)) else {
+            let Some([_, _, failed]) = ranges.into_iter().find(|[begin, end, _]| (*begin..*end).contains(&at)) else {
                 return EXCEPTION_CONTINUE_SEARCH;
             };
             (*registers).Rip = failed as u64;
@@ -380,13 +380,12 @@ mod tests {
             for length in [1, 7, 8, 4096, 5001] {
                 let source: Vec<u8> = (0..length).map(|index| index as u8 ^ 0x5a).collect();
                 let mut target = vec![0; length + 1];
-                // SAFETY: both are live, as long as they must be, and apart.
+                // SAFETY: both are live, have `length` bytes and do not overlap.
                 assert!(unsafe { fault_safe_copy::copy(target.as_mut_ptr(), source.as_ptr(), length, non_temporal) });
                 assert!(target[..length] == source && target[length] == 0, "{length}");
-                // SAFETY: the range must not be accessible, which is what is tested: the copy ends
-                // and reports that.
+                // SAFETY: the target is inaccessible on purpose: the copy must fail.
                 assert!(!unsafe { fault_safe_copy::copy(nowhere, source.as_ptr(), length, non_temporal) });
-                // SAFETY: the same from there.
+                // SAFETY: as above, with an inaccessible source.
                 assert!(!unsafe { fault_safe_copy::copy(target.as_mut_ptr(), nowhere, length, non_temporal) });
             }
         }

@@ -76,7 +76,7 @@ pub(crate) trait Queue: Sized {
         Err(ERROR_NOT_SUPPORTED)
     }
 
-    /// Submits operations that are started but queued. Reaping does the same.
+    /// Submits operations that `start` only queued. `reap_within` also submits them.
     fn submit_queued(&mut self) -> Result<(), u32> {
         Ok(())
     }
@@ -104,31 +104,32 @@ impl Operations {
         }
     }
 
-    /// Initializes the structure of a slot; `context` is a word for its user.
+    /// Initializes the structure of a slot; `context` is a number that the caller finds in `hEvent`
+    /// later.
     ///
     /// # Safety
     /// No operation of the slot is in flight.
     pub(crate) unsafe fn init(&self, slot: Slot, offset: u64, context: usize) -> *mut OVERLAPPED {
-        let place = self.all[slot.0 as usize].get();
-        // SAFETY: the place is live, and with no operation in flight nothing else uses it. Zero is
-        // valid for all its fields.
+        let operation = self.all[slot.0 as usize].get();
+        // SAFETY: the structure is live, and with no operation in flight nothing else uses it.
+        // Zero is valid for all its fields.
         unsafe {
-            place.write(std::mem::zeroed());
-            (*place).Anonymous.Anonymous.Offset = offset as u32;
-            (*place).Anonymous.Anonymous.OffsetHigh = (offset >> 32) as u32;
-            (*place).Internal = STATUS_PENDING as u32 as usize;
-            (*place).hEvent = context as HANDLE;
+            operation.write(std::mem::zeroed());
+            (*operation).Anonymous.Anonymous.Offset = offset as u32;
+            (*operation).Anonymous.Anonymous.OffsetHigh = (offset >> 32) as u32;
+            (*operation).Internal = STATUS_PENDING as u32 as usize;
+            (*operation).hEvent = context as HANDLE;
         }
-        place
+        operation
     }
 
     /// The slot of a structure.
-    pub(crate) fn slot_of(&self, place: *const OVERLAPPED) -> Slot {
-        slot_of(self.start(), place)
+    pub(crate) fn slot_of(&self, operation: *const OVERLAPPED) -> Slot {
+        slot_of(self.base_address(), operation)
     }
 
-    /// The first structure.
-    pub(crate) fn start(&self) -> usize {
+    /// Address of the first structure.
+    pub(crate) fn base_address(&self) -> usize {
         self.all.as_ptr() as usize
     }
 
@@ -137,9 +138,9 @@ impl Operations {
     }
 }
 
-/// The slot of a structure in the array that begins at `start`.
-pub(crate) fn slot_of(start: usize, place: *const OVERLAPPED) -> Slot {
-    Slot(((place as usize - start) / size_of::<OVERLAPPED>()) as u32)
+/// The slot of a structure in the array that begins at `base_address`.
+pub(crate) fn slot_of(base_address: usize, operation: *const OVERLAPPED) -> Slot {
+    Slot(((operation as usize - base_address) / size_of::<OVERLAPPED>()) as u32)
 }
 
 impl Drop for Operations {
@@ -168,7 +169,7 @@ pub(crate) fn last_error() -> u32 {
 
 /// Cancels everything in flight on a file.
 pub(crate) fn cancel_all(file: &fs::File) {
-    // SAFETY: the handle belongs to a live file; without a structure the call means all of its
-    // operations. It fails where there is none left, which is as good.
+    // SAFETY: the handle belongs to a live file; a null pointer cancels all operations of the
+    // handle. The call fails if none is left, which needs no handling.
     unsafe { CancelIoEx(file.as_raw_handle(), std::ptr::null()) };
 }

@@ -143,13 +143,13 @@ impl Queue for Port {
     unsafe fn start(&mut self, transfer: &Transfer<'_>) -> Result<(), u32> {
         let handle: HANDLE = transfer.file.as_raw_handle();
         // SAFETY: the slot is free, as the caller promises.
-        let place: *mut OVERLAPPED = unsafe { self.operations.init(transfer.slot, transfer.offset, 0) };
+        let operation: *mut OVERLAPPED = unsafe { self.operations.init(transfer.slot, transfer.offset, 0) };
         // SAFETY: the structure stays until the operation is reaped, since `self` does or is asked
         // to abandon it; the caller promises the same of the buffer.
         let done = unsafe {
             match transfer.writes {
-                false => ReadFile(handle, transfer.buffer, transfer.length, null_mut(), place),
-                true => WriteFile(handle, transfer.buffer, transfer.length, null_mut(), place),
+                false => ReadFile(handle, transfer.buffer, transfer.length, null_mut(), operation),
+                true => WriteFile(handle, transfer.buffer, transfer.length, null_mut(), operation),
             }
         };
         if done != 0 {
@@ -158,7 +158,7 @@ impl Queue for Port {
         let error = last_error();
         // SAFETY: the structure is live; the system may be writing the word that is read, which no
         // value can break.
-        if error == ERROR_IO_PENDING || is_warning(unsafe { (&raw const (*place).Internal).read_volatile() }) {
+        if error == ERROR_IO_PENDING || is_warning(unsafe { (&raw const (*operation).Internal).read_volatile() }) {
             return Ok(());
         }
         self.discard(transfer.slot)?;

@@ -34,14 +34,14 @@ struct RoutineState {
 
 /// Called by the system in the thread that started the operation, within [`Queue::reap_within`] of
 /// the same queue.
-unsafe extern "system" fn on_completion(error: u32, bytes: u32, place: *mut OVERLAPPED) {
+unsafe extern "system" fn on_completion(error: u32, bytes: u32, operation: *mut OVERLAPPED) {
     // SAFETY: the system calls this only for structures of ours, each of which refers to the state
     // of its queue. The state lives as long as operations of the queue are in flight, and no
     // reference to it exists while routines run.
-    let state = unsafe { &mut *((*place).hEvent as *mut RoutineState) };
+    let state = unsafe { &mut *((*operation).hEvent as *mut RoutineState) };
     let at = state.clock.now();
     state.completed.push(Completed {
-        slot: slot_of(state.operations, place),
+        slot: slot_of(state.operations, operation),
         result: match error {
             0 => i64::from(bytes),
             error => error_result(error),
@@ -57,7 +57,7 @@ impl Queue for Routines {
     fn new(slots: u32, clock: Clock) -> io::Result<Routines> {
         let operations = Operations::new(slots);
         let state = RoutineState {
-            operations: operations.start(),
+            operations: operations.base_address(),
             // A routine must not allocate.
             completed: Vec::with_capacity(slots as usize),
             clock,
@@ -79,14 +79,14 @@ impl Queue for Routines {
         let handle = transfer.file.as_raw_handle();
         let state_address = self.state.get() as usize;
         // SAFETY: the slot is free, as the caller promises.
-        let place = unsafe { self.operations.init(transfer.slot, transfer.offset, state_address) };
+        let operation = unsafe { self.operations.init(transfer.slot, transfer.offset, state_address) };
         // SAFETY: structure and state stay until the operation is reaped, since `self` does or is
         // asked to abandon them; the caller promises the same of the buffer. The event field is
         // unused by these calls.
         let begun = unsafe {
             match transfer.writes {
-                false => ReadFileEx(handle, transfer.buffer, transfer.length, place, Some(on_completion)),
-                true => WriteFileEx(handle, transfer.buffer, transfer.length, place, Some(on_completion)),
+                false => ReadFileEx(handle, transfer.buffer, transfer.length, operation, Some(on_completion)),
+                true => WriteFileEx(handle, transfer.buffer, transfer.length, operation, Some(on_completion)),
             }
         };
         match begun {

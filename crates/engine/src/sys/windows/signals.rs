@@ -56,8 +56,8 @@ pub fn set_examining(examining: bool) {
     EXAMINING.store(examining, Ordering::Relaxed);
 }
 
-/// Starts another program.
-pub fn with_stop_signals<T>(start: impl FnOnce() -> T) -> T {
+/// Calls `start`. Windows has no signal mask to change.
+pub fn with_stop_signals_unblocked<T>(start: impl FnOnce() -> T) -> T {
     start()
 }
 

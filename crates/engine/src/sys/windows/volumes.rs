@@ -43,13 +43,13 @@ pub(crate) fn storage() -> Storage {
         doubts.push(format!("Windows did not list its volumes: {error}"));
         Vec::new()
     });
-    let local = names.into_iter().filter(|name| drive_type(name) != CD);
+    let not_optical = names.into_iter().filter(|name| drive_type(name) != CD);
     Storage {
         disks: numbers
             .into_iter()
             .map(|number| disks::read_disk(number, in_cluster))
             .collect(),
-        volumes: local.map(volume).collect(),
+        volumes: not_optical.map(volume).collect(),
         page_files: page_files(),
         system_folder: system_folder(),
         doubts,
@@ -106,7 +106,7 @@ fn volume(name: String) -> Volume {
     let by_extents = || extents.as_ref().map(|all| all.iter().map(|extent| extent.length).sum());
     let (contents, read_only) = contents(&name);
     Volume {
-        place: opened.as_ref().and_then(disks::place),
+        partition: opened.as_ref().and_then(disks::partition_id),
         size: opened.as_ref().and_then(disks::size).or_else(by_extents).unwrap_or(0),
         extents,
         mounted_at: mounted_at(&name),
@@ -182,7 +182,7 @@ fn mounted_at(name: &str) -> Option<Vec<String>> {
 
 /// Paths of the page files in use.
 fn page_files() -> Option<Vec<String>> {
-    unsafe extern "system" fn take(
+    unsafe extern "system" fn collect_path(
         found: *mut core::ffi::c_void,
         _: *mut ENUM_PAGE_FILE_INFORMATION,
         name: PCWSTR,
@@ -195,17 +195,17 @@ fn page_files() -> Option<Vec<String>> {
         while unsafe { *name.add(length) } != 0 {
             length += 1;
         }
-        // SAFETY: that many units were just read.
+        // SAFETY: the loop above has read `length` units.
         found.push(text(unsafe { std::slice::from_raw_parts(name, length) }));
         1
     }
     let mut found: Vec<String> = Vec::new();
     // SAFETY: the function is called with this pointer only before the call returns, and the list
     // lives longer.
-    let done = unsafe { K32EnumPageFilesW(Some(take), (&raw mut found).cast()) };
+    let done = unsafe { K32EnumPageFilesW(Some(collect_path), (&raw mut found).cast()) };
     // The system returns native paths: `\??\C:\pagefile.sys`.
-    let plain = |name: String| name.strip_prefix(r"\??\").map(str::to_owned).unwrap_or(name);
-    (done != 0).then(|| found.into_iter().map(plain).collect())
+    let strip_native_prefix = |name: String| name.strip_prefix(r"\??\").map(str::to_owned).unwrap_or(name);
+    (done != 0).then(|| found.into_iter().map(strip_native_prefix).collect())
 }
 
 fn system_folder() -> Option<String> {

@@ -207,7 +207,7 @@ fn format_verdict(verdict: &Verdict) -> String {
     for reason in &verdict.reasons {
         text += &screen::wrap_paragraph(&reason.what);
     }
-    let words = verdict.words();
+    let words = verdict.describe();
     for (clause, (reason, _)) in verdict.clauses.iter().zip(&words.clauses) {
         text += &screen::wrap_paragraph(&format!("{} {}: {reason}", clause.outcome.word(), clause.clause));
     }

@@ -44,7 +44,7 @@ pub(super) fn build_report(
         if let Some(fleet) = &results.fleet {
             let words = format!(
                 "{} together; divided settings apply to all of them, other settings to each",
-                fleet.words()
+                fleet.describe()
             );
             environment.push(("Issued by".into(), words));
         }

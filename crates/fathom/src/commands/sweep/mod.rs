@@ -9,7 +9,7 @@ use ::run::targets::guard::Permissions;
 use analysis::knee::Limit;
 use archive::history::EntryKind;
 use clap::ValueHint;
-use dialects::Place;
+use dialects::Location;
 use dialects::native::{self, Document, JobSpec};
 use model::Bytes;
 use model::plan::{DepthPer, Plan};
@@ -299,8 +299,8 @@ fn set_parameter(job: &mut JobSpec, setting: &Setting) -> Result<(), Faults> {
         job.targets.truncate(wanted);
         return Ok(());
     }
-    let place = || Place::on_command_line(text.clone());
-    native::apply(job, &setting.name, &setting.value, place).map_err(|complaint| Faults::from(vec![complaint]))
+    let location = || Location::on_command_line(text.clone());
+    native::apply(job, &setting.name, &setting.value, location).map_err(|complaint| Faults::from(vec![complaint]))
 }
 
 /// Checks every value before the sweep. A mistake in the last one must not end it after an hour.

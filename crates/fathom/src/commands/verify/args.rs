@@ -361,8 +361,8 @@ impl LimitsBelow {
         );
         let is_named = !named.is_empty();
         let layers: Vec<Layer> = named.into_iter().chain(promise.layers.iter().cloned()).collect();
-        let of_policy = promise.bursts.iter().map(|burst| (promise.name.clone(), *burst));
-        let bursts = credits.iter().cloned().chain(of_policy);
+        let policy_bursts = promise.bursts.iter().map(|burst| (promise.name.clone(), *burst));
+        let bursts = credits.iter().cloned().chain(policy_bursts);
         let known = KnownLimits {
             layers: layers.clone(),
             bursts: bursts.map(|(layer, burst)| limits::known_burst(layer, burst)).collect(),

@@ -87,7 +87,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     verdict.notes.extend(request.detected.clone());
     results
         .findings
-        .extend(study::diagnosis::beyond_limits(&results, &request.known));
+        .extend(study::diagnosis::detect_cache_hits(&results, &request.known));
     results.findings = analysis::lint::filter_silenced(results.findings, &silenced);
     // An interrupted run cannot show its limit, and failed operations are not a limit.
     let is_missed = verdict.clauses.iter().any(|judged| judged.outcome != Outcome::Pass);
@@ -131,8 +131,8 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
 /// Chooses the figure that the diagnosis explains: latency if only latency clauses fail.
 fn choose_question(verdict: &Verdict) -> Question {
     let is_missed = |judged: &&ClauseVerdict| judged.outcome != Outcome::Pass;
-    let of_rate = |judged: &ClauseVerdict| matches!(judged.clause.metric, Metric::Iops | Metric::Throughput);
-    match verdict.clauses.iter().filter(is_missed).any(of_rate) {
+    let is_rate = |judged: &ClauseVerdict| matches!(judged.clause.metric, Metric::Iops | Metric::Throughput);
+    match verdict.clauses.iter().filter(is_missed).any(is_rate) {
         true => Question::MissedRate,
         false => Question::MissedLatency,
     }
@@ -225,7 +225,7 @@ fn run_attempts(
     }
     let (results, mut verdict, attempt) = judged.expect("the loop ends with a judged window");
     verdict.notes.extend(search.describe_recheck());
-    let shallower = shallower.filter(|_| search.climb().is_some_and(|climb| climb.saturated));
+    let shallower = shallower.filter(|_| search.depth_search().is_some_and(|found| found.saturated));
     Ok((results, shallower, verdict, LastAttempt { attempt, search }))
 }
 

@@ -124,8 +124,8 @@ impl<'a> Console<'a> {
 
     fn print_interrupt(&mut self) {
         // A named event stops a run without a message.
-        let by_signal = engine::sys::signals::stop_signal().is_some();
-        if self.interrupt.load(Ordering::Relaxed) && by_signal && !self.is_interruption_shown {
+        let is_stopped_by_signal = engine::sys::signals::stop_signal().is_some();
+        if self.interrupt.load(Ordering::Relaxed) && is_stopped_by_signal && !self.is_interruption_shown {
             self.is_interruption_shown = true;
             self.screen.clear();
             put("\n*** Interrupted by Ctrl-C. Stopping I/O Request Generator. ***\n");

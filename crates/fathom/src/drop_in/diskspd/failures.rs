@@ -116,7 +116,7 @@ pub fn messages_for_results(results: &Results, profile: &Profile) -> Option<Mess
             messages.line(worker_line(number, failure, routines.get(number) == Some(&true)));
             // DiskSpd's message lacks the file and position, so a hint adds fathom's own.
             let has_diskspd_message = failure.operation.is_some() || failure.errno.is_some();
-            messages.hint(has_diskspd_message.then(|| format!("{}: {}", failure.what, failure.at)));
+            messages.hint(has_diskspd_message.then(|| format!("{}: {}", failure.what, failure.location)));
             messages.hint(failure.help.clone());
         }
     }
@@ -206,7 +206,7 @@ fn worker_line(number: usize, failure: &Failure, routines: bool) -> String {
             format!("t[{slot}] error during {word} error code: {errno})")
         }
         (None, Some(errno)) => format!("error during overlapped IO operation (error code: {errno})"),
-        (None, None) => format!("ERROR: {} ({})", failure.what, failure.at),
+        (None, None) => format!("ERROR: {} ({})", failure.what, failure.location),
     }
 }
 
@@ -252,7 +252,7 @@ fn add_target_error(error: &TargetError, plan: &Plan, messages: &mut Messages) -
             messages.line("ERROR: target size could not be determined".into());
             true
         }
-        TargetError::Unfit { path, .. } => opening(path, error_codes::NOT_A_DEVICE),
+        TargetError::Unsuitable { path, .. } => opening(path, error_codes::NOT_A_DEVICE),
         TargetError::Examine { path, source } => opening(path, source.raw_os_error().unwrap_or(0)),
         TargetError::Fill(FillError::File { what, errno, .. }) => {
             let code = errno.unwrap_or(0);
@@ -355,9 +355,9 @@ fn add_setup_error(fault: &WorkerFault, profile: &Profile, messages: &mut Messag
         SetupError::Engine(_)
         | SetupError::State { .. }
         | SetupError::Access { .. }
-        | SetupError::Unfit { .. }
+        | SetupError::Unsupported { .. }
         | SetupError::Log { .. }
-        | SetupError::Setting { .. }
+        | SetupError::SystemSetting { .. }
         | SetupError::Common(_)
         | SetupError::Trace { .. }
         | SetupError::AddressSpace { .. }

@@ -231,14 +231,14 @@ fn refuse_local_options(jobs: &Jobs) -> Result<(), String> {
         ("--bandwidth-log", flags.bandwidth_log.is_some()),
         ("--aux-path", flags.aux_path.is_some()),
     ];
-    let of_jobs = |wanted: fn(&fio::Job) -> bool| jobs.jobs.iter().any(wanted);
+    let has_job = |wanted: fn(&fio::Job) -> bool| jobs.jobs.iter().any(wanted);
     let with_option = [
-        ("exec_prerun", of_jobs(|job| job.options.job.exec_prerun.is_some())),
-        ("exec_postrun", of_jobs(|job| job.options.job.exec_postrun.is_some())),
-        ("read_iolog", of_jobs(|job| job.options.replay.read_iolog.is_some())),
-        ("write_iolog", of_jobs(|job| job.options.replay.write_iolog.is_some())),
-        ("opendir", of_jobs(|job| job.options.files.opendir.is_some())),
-        ("file_append", of_jobs(|job| job.options.files.file_append)),
+        ("exec_prerun", has_job(|job| job.options.job.exec_prerun.is_some())),
+        ("exec_postrun", has_job(|job| job.options.job.exec_postrun.is_some())),
+        ("read_iolog", has_job(|job| job.options.replay.read_iolog.is_some())),
+        ("write_iolog", has_job(|job| job.options.replay.write_iolog.is_some())),
+        ("opendir", has_job(|job| job.options.files.opendir.is_some())),
+        ("file_append", has_job(|job| job.options.files.file_append)),
     ];
     match with_flag.iter().chain(&with_option).find(|(_, is_used)| *is_used) {
         Some((name, _)) => Err(format!("fio: {name} is not supported with --client")),

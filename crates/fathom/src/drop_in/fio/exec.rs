@@ -5,7 +5,7 @@ use std::fs::File;
 use std::process::{Command, Stdio};
 
 use dialects::fio::{Job, Jobs};
-use engine::sys::signals::with_stop_signals;
+use engine::sys::signals::with_stop_signals_unblocked;
 use model::plan::Plan;
 
 use super::output::Output;
@@ -78,8 +78,8 @@ impl Commands {
     }
 
     fn run_prerun(&self, step: usize, output: &mut Output) -> Vec<(usize, usize)> {
-        let of_step = self.list.iter().filter(|one| one.job.0 == step);
-        let failed = of_step.filter(|one| !one.run(one.before.as_deref(), "prerun", output));
+        let step_commands = self.list.iter().filter(|one| one.job.0 == step);
+        let failed = step_commands.filter(|one| !one.run(one.before.as_deref(), "prerun", output));
         failed.map(|one| one.job).collect()
     }
 
@@ -125,5 +125,5 @@ fn run_shell(command: &str, file: &str) -> std::io::Result<bool> {
         .stdin(Stdio::null())
         .stderr(file.try_clone()?)
         .stdout(file);
-    Ok(with_stop_signals(|| shell.status())?.success())
+    Ok(with_stop_signals_unblocked(|| shell.status())?.success())
 }

@@ -13,7 +13,7 @@ use report::formats::fio::codes::{error_text, number};
 use report::formats::fio::errors::{error_of_rule, missed_rule};
 use run::targets::guard::Refusal;
 use run::targets::{FillError, TargetError};
-use run::{RunError, Setting, SetupError};
+use run::{RunError, SetupError, SystemSetting};
 
 use super::mismatches;
 use super::partial_plan::Origin;
@@ -236,7 +236,7 @@ fn add_target_error(error: &TargetError, plan: &Plan, messages: &mut Messages) {
             (path.clone(), 2)
         }
         TargetError::Directory(path) => (path.clone(), 21),
-        TargetError::Unfit { path, .. } | TargetError::Empty(path) => (path.clone(), 22),
+        TargetError::Unsuitable { path, .. } | TargetError::Empty(path) => (path.clone(), 22),
         TargetError::Examine { path, source } => (path.clone(), fio_errno(source).unwrap_or(5)),
         TargetError::NoSpace { path, .. } | TargetError::NoRoom { path, .. } => (path.clone(), 28),
         TargetError::Fill(FillError::File { path, errno, .. }) => (path.clone(), errno.map_or(5, number)),
@@ -285,10 +285,10 @@ fn setup_error_place(why: &SetupError) -> (i32, String) {
         ),
         SetupError::State { source, .. } => (fio_errno(source).unwrap_or(INVALID), "verify_load_state".into()),
         SetupError::Alignment { .. } => (INVALID, "io_u error".into()),
-        SetupError::Setting { setting, source, .. } => {
+        SetupError::SystemSetting { setting, source, .. } => {
             let function = match setting {
-                Setting::ControlGroup => "cgroup",
-                Setting::Scheduler => SCHEDULER,
+                SystemSetting::ControlGroup => "cgroup",
+                SystemSetting::Scheduler => SCHEDULER,
             };
             (fio_errno(source).unwrap_or(INVALID), function.into())
         }
@@ -302,7 +302,7 @@ fn setup_error_place(why: &SetupError) -> (i32, String) {
 
 /// Counts the workers that ended with an error.
 pub(super) fn count_failed_workers(results: &Results) -> usize {
-    let jobs = with_plans(results);
+    let jobs = jobs_with_results(results);
     jobs.map(|(plan, job)| match missed_rule(plan, job).is_some() {
         true => job.workers.len(),
         false => job.workers.iter().filter(|worker| worker.failure.is_some()).count(),
@@ -310,7 +310,7 @@ pub(super) fn count_failed_workers(results: &Results) -> usize {
     .sum()
 }
 
-fn with_plans(results: &Results) -> impl Iterator<Item = (&Job, &JobResults)> {
+fn jobs_with_results(results: &Results) -> impl Iterator<Item = (&Job, &JobResults)> {
     let steps = results.plan.steps.iter().zip(&results.steps);
     steps.flat_map(|(plan, step)| plan.jobs.iter().zip(&step.jobs))
 }
@@ -318,7 +318,7 @@ fn with_plans(results: &Results) -> impl Iterator<Item = (&Job, &JobResults)> {
 /// Collects the messages about workers that failed during the run.
 pub(super) fn messages_for_results(results: &Results) -> Messages {
     let mut messages = Messages::default();
-    for (plan, job) in with_plans(results) {
+    for (plan, job) in jobs_with_results(results) {
         for (number, worker) in job.workers.iter().enumerate() {
             for failure in &worker.tolerated {
                 messages.stderr.extend(operation_line(failure));
@@ -343,7 +343,9 @@ pub(super) fn messages_for_results(results: &Results) -> Messages {
                 let streams = plan.workers.get(number).map_or(&[][..], |worker| &worker.streams);
                 add_failure(failure, streams, worker, &mut messages);
             } else if let Some(failure) = worker.failure.as_ref().filter(|_| worker.active_ns.0 > 0) {
-                messages.stderr.push(format!("fio: {}: {}", failure.at, failure.what));
+                messages
+                    .stderr
+                    .push(format!("fio: {}: {}", failure.location, failure.what));
                 messages
                     .stdout
                     .push(process_line(failure.errno.unwrap_or(5), &failure.what));
@@ -388,7 +390,7 @@ fn add_failure(failure: &Failure, streams: &[Stream], worker: &WorkerResults, me
     match too_slow {
         Some(too_slow) => messages.stderr.push(format!(
             "fio: latency of {} nsec exceeds specified max ({} nsec): {path} {verb} {} {length}",
-            too_slow.took_ns.0, too_slow.most_ns.0, offset.0
+            too_slow.latency_ns.0, too_slow.limit_ns.0, offset.0
         )),
         None if errno == MISMATCH || worker.engine.kind.is_metadata_engine() => {}
         None if worker.engine.kind == EngineKind::Truncate => {}

@@ -41,16 +41,16 @@ impl<'a> PartialPlan<'a> {
                 let mut unusable = unusable.iter();
                 !unusable.any(|one| one.job == (number, job) && one.clone == clone)
             };
-            let of_job = |(job, plan): (usize, &model::plan::Job)| Origin {
+            let job_origin = |(job, plan): (usize, &model::plan::Job)| Origin {
                 step: number,
                 job,
                 clones: (0..plan.workers.len()).filter(|clone| is_usable(job, *clone)).collect(),
             };
-            let mut of_step: Vec<Origin> = step.jobs.iter().enumerate().map(of_job).collect();
-            of_step.retain(|origin| !origin.clones.is_empty());
-            if !of_step.is_empty() {
-                plan.steps.push(usable_step(step, &of_step));
-                origins.push(of_step);
+            let mut step_origins: Vec<Origin> = step.jobs.iter().enumerate().map(job_origin).collect();
+            step_origins.retain(|origin| !origin.clones.is_empty());
+            if !step_origins.is_empty() {
+                plan.steps.push(usable_step(step, &step_origins));
+                origins.push(step_origins);
             }
         }
         plan.groups.clear();

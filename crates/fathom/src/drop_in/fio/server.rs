@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use dialects::fio::{Address, Flags};
-use engine::sys::signals::with_stop_signals;
+use engine::sys::signals::with_stop_signals_unblocked;
 
 use super::output::Output;
 use super::{FAILED, SIGNALLED};
@@ -134,7 +134,7 @@ fn spawn_background_server(process: &Process, words: &[String], listener: Listen
     let is_answered = listener.probe()?;
     drop(listener);
     let silent = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    let mut child = with_stop_signals(|| silent.spawn())?;
+    let mut child = with_stop_signals_unblocked(|| silent.spawn())?;
     std::fs::write(file, format!("{}\n", child.id()))?;
     while !is_answered() {
         if let Some(status) = child.try_wait()? {

@@ -10,13 +10,13 @@ use super::local_env::RealDisk;
 /// Refuses options that work on a single host only.
 pub(super) fn refuse_single_host_options(jobs: &Jobs) -> Result<(), String> {
     let flags = &jobs.flags;
-    let of_jobs = |wanted: fn(&dialects::fio::Job) -> bool| jobs.jobs.iter().any(wanted);
+    let has_job = |wanted: fn(&dialects::fio::Job) -> bool| jobs.jobs.iter().any(wanted);
     let used = [
         ("--idle-prof", flags.idle_profile.is_some()),
         ("--status-interval", flags.status_interval_us > 0),
-        ("read_iolog", of_jobs(|job| job.options.replay.read_iolog.is_some())),
-        ("opendir", of_jobs(|job| job.options.files.opendir.is_some())),
-        ("file_append", of_jobs(|job| job.options.files.file_append)),
+        ("read_iolog", has_job(|job| job.options.replay.read_iolog.is_some())),
+        ("opendir", has_job(|job| job.options.files.opendir.is_some())),
+        ("file_append", has_job(|job| job.options.files.file_append)),
     ];
     match used.iter().find(|(_, is_used)| *is_used) {
         Some((name, _)) => Err(format!(

@@ -531,7 +531,7 @@ impl<'a> Drive<'a> {
             .filter_map(|worker| worker.failure.as_ref())
             .collect();
         for failure in &failures {
-            let line = format!("{} {}: {}", time(), failure.at, failure.what);
+            let line = format!("{} {}: {}", time(), failure.location, failure.what);
             self.output.print_line(&line);
             self.output.write("errorlog", &line);
         }

@@ -30,8 +30,8 @@ pub fn ab(report: &Report, study: &Study) -> Page {
         ..Section::default()
     }];
     let texts = |topic: Topic| {
-        let of_topic = report.sentences.iter().filter(move |sentence| sentence.topic == topic);
-        of_topic.map(|sentence| sentence.text.clone())
+        let topic_sentences = report.sentences.iter().filter(move |sentence| sentence.topic == topic);
+        topic_sentences.map(|sentence| sentence.text.clone())
     };
     let means: Vec<String> = texts(Topic::Meaning).collect();
     sections.push(Section {

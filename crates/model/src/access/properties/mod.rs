@@ -154,7 +154,7 @@ fn follows_lengths(access: &Access) -> bool {
     }
 }
 
-/// A cursor with its generators, which returns one place after another.
+/// A cursor with its generators, which returns one position after another.
 struct Walk {
     cursor: Cursor,
     draws: Draws,
@@ -168,27 +168,27 @@ impl Walk {
         Walk { cursor, draws }
     }
 
-    /// The next place in the current pass, for an operation of one block.
-    fn next(&mut self, direction: Direction, slot: u32, length: u64) -> Option<(Place, u64)> {
-        let place = self.cursor.next(&mut self.draws, PlaceRequest { direction, slot })?;
-        let length = self.cursor.claim(place, direction, length as u32);
-        Some((place, u64::from(length)))
+    /// The next position in the current pass, for an operation of one block.
+    fn next(&mut self, direction: Direction, slot: u32, length: u64) -> Option<(Position, u64)> {
+        let position = self.cursor.next(&mut self.draws, PositionRequest { direction, slot })?;
+        let length = self.cursor.claim(position, direction, length as u32);
+        Some((position, u64::from(length)))
     }
 
     /// Makes this many reads of one block each, in as many passes as necessary.
-    fn reads(mut self, area: Area, count: usize) -> Vec<Place> {
-        let mut places = Vec::with_capacity(count);
-        while places.len() < count {
+    fn reads(mut self, area: Area, count: usize) -> Vec<Position> {
+        let mut positions = Vec::with_capacity(count);
+        while positions.len() < count {
             match self.next(Direction::Read, 0, area.block) {
-                Some((place, _)) => places.push(place),
+                Some((position, _)) => positions.push(position),
                 None => self.cursor.restart(&mut self.draws),
             }
         }
-        places
+        positions
     }
 }
 
-fn reads(access: &Access, area: Area, seed: u64, count: usize) -> Vec<Place> {
+fn reads(access: &Access, area: Area, seed: u64, count: usize) -> Vec<Position> {
     Walk::new(access, PerDirection::all(area), DrawsForm::Native { seed }).reads(area, count)
 }
 
@@ -238,14 +238,14 @@ proptest! {
             let mut walk = Walk::new(&access, PerDirection::all(area), form);
             for number in 0..300u32 {
                 let direction = Direction::ALL[((directions >> (number % 60)) % 3) as usize];
-                let Some((place, length)) = walk.next(direction, number % 4, area.block) else {
+                let Some((position, length)) = walk.next(direction, number % 4, area.block) else {
                     walk.cursor.restart(&mut walk.draws);
                     continue;
                 };
-                let position = place.offset.checked_sub(area.base);
-                let position = position.unwrap_or_else(|| panic!("{name}: {place:?} is before {area:?}"));
-                prop_assert!(position + area.block <= area.length, "{name}: {place:?} leaves {area:?}");
-                prop_assert!(position.is_multiple_of(area.alignment), "{name}: {place:?} is not aligned in {area:?}");
+                let relative = position.offset.checked_sub(area.base);
+                let relative = relative.unwrap_or_else(|| panic!("{name}: {position:?} is before {area:?}"));
+                prop_assert!(relative + area.block <= area.length, "{name}: {position:?} leaves {area:?}");
+                prop_assert!(relative.is_multiple_of(area.alignment), "{name}: {position:?} is not aligned in {area:?}");
                 prop_assert!(length > 0 && length <= area.block, "{name}: {length} bytes");
             }
         }
@@ -265,15 +265,15 @@ proptest! {
             for number in 0..200u32 {
                 let direction = Direction::ALL[((directions >> (number % 60)) % 3) as usize];
                 let area = areas[direction];
-                let Some((place, _)) = walk.next(direction, number % 4, area.block) else {
+                let Some((position, _)) = walk.next(direction, number % 4, area.block) else {
                     walk.cursor.restart(&mut walk.draws);
                     continue;
                 };
-                let end = place.offset - area.base + area.block;
-                prop_assert!(place.offset >= area.base && end <= area.length, "{name}: {place:?} leaves {areas:?}");
+                let end = position.offset - area.base + area.block;
+                prop_assert!(position.offset >= area.base && end <= area.length, "{name}: {position:?} leaves {areas:?}");
                 // A run continues where an operation in another direction began or ended.
                 if !matches!(access, Access::Every(_)) && !follows_lengths(&access) {
-                    prop_assert!((place.offset - area.base).is_multiple_of(area.alignment), "{name}: {place:?}");
+                    prop_assert!((position.offset - area.base).is_multiple_of(area.alignment), "{name}: {position:?}");
                 }
             }
         }
@@ -294,8 +294,8 @@ proptest! {
             let mut orders = Vec::new();
             for _ in 0..3 {
                 let mut order = Vec::new();
-                while let Some((place, _)) = walk.next(Direction::Read, 0, area.block) {
-                    order.push(place.offset);
+                while let Some((position, _)) = walk.next(Direction::Read, 0, area.block) {
+                    order.push(position.offset);
                 }
                 let mut sorted = order.clone();
                 sorted.sort_unstable();
@@ -320,10 +320,10 @@ proptest! {
         let mut walk = Walk::new(&access, PerDirection::all(area), form);
         let mut used = vec![false; units as usize];
         let mut lengths = lengths.into_iter().cycle();
-        while let Some(place) = walk.cursor.next(&mut walk.draws, PlaceRequest { direction: Direction::Write, slot: 0 }) {
-            let first = (place.offset - area.base) / 512;
+        while let Some(position) = walk.cursor.next(&mut walk.draws, PositionRequest { direction: Direction::Write, slot: 0 }) {
+            let first = (position.offset - area.base) / 512;
             let wanted = lengths.next().expect("the walk must wrap around").min(units - first);
-            let length = walk.cursor.claim(place, Direction::Write, (wanted * 512) as u32) / 512;
+            let length = walk.cursor.claim(position, Direction::Write, (wanted * 512) as u32) / 512;
             for block in first..first + u64::from(length) {
                 prop_assert!(!std::mem::replace(&mut used[block as usize], true), "block {block} twice");
             }
@@ -341,9 +341,9 @@ proptest! {
             Access::Interlocked(Interlocked {}),
             Access::Parallel(Parallel::default()),
         ] {
-            let places = reads(&access, area, 1, count * rounds);
-            for round in places.chunks(count) {
-                prop_assert_eq!(round.iter().map(|place| place.offset).collect::<Vec<_>>(), expected.clone());
+            let positions = reads(&access, area, 1, count * rounds);
+            for round in positions.chunks(count) {
+                prop_assert_eq!(round.iter().map(|position| position.offset).collect::<Vec<_>>(), expected.clone());
             }
         }
     }
@@ -363,12 +363,12 @@ proptest! {
             within,
             positions: Positions::Shared,
         });
-        for (number, place) in reads(&access, area, 5, (work * windows * 2) as usize).iter().enumerate() {
+        for (number, position) in reads(&access, area, 5, (work * windows * 2) as usize).iter().enumerate() {
             let window = number as u64 / work % windows;
-            let position = place.offset / unit - window * stride;
-            prop_assert!(position < range, "operation {number} is not in window {window}");
+            let relative = position.offset / unit - window * stride;
+            prop_assert!(relative < range, "operation {number} is not in window {window}");
             if !random {
-                prop_assert_eq!(position, number as u64 % work % range);
+                prop_assert_eq!(relative, number as u64 % work % range);
             }
         }
     }
@@ -394,11 +394,11 @@ fn directions_share_the_block_numbers_of_a_map() {
     let mut last = Direction::Read;
     for (direction, area) in turns {
         last = direction;
-        let Some((place, length)) = walk.next(direction, 0, area.block) else {
+        let Some((position, length)) = walk.next(direction, 0, area.block) else {
             break;
         };
         assert_eq!(length, area.block, "no operation is truncated");
-        let number = (place.offset / area.block) as usize;
+        let number = (position.offset / area.block) as usize;
         assert!(!std::mem::replace(&mut used[number], true), "number {number} twice");
     }
     // A write found none of the eight numbers of large blocks free, although some beyond them are.
@@ -426,13 +426,13 @@ fn only_every_nth_operation_is_random() {
                 length: 1 << 40,
                 ..THOUSAND
             };
-            let places = reads(&access, area, 11, 7000);
-            for (number, place) in places.iter().enumerate() {
+            let positions = reads(&access, area, 11, 7000);
+            for (number, position) in positions.iter().enumerate() {
                 let random = (number as u32).is_multiple_of(operations);
-                assert_eq!(place.continues, !random, "operation {number} of every {operations}");
+                assert_eq!(position.continues, !random, "operation {number} of every {operations}");
                 let step = if between == Between::Continue { 4096 } else { 0 };
                 if !random {
-                    assert_eq!(place.offset, places[number - 1].offset + step);
+                    assert_eq!(position.offset, positions[number - 1].offset + step);
                 }
             }
         }
@@ -448,8 +448,10 @@ fn a_list_is_visited_in_order_and_moves_if_configured() {
         }))
     };
     let blocks = |moving| {
-        let places = reads(&list(moving), THOUSAND, 1, 9);
-        let blocks = places.iter().map(|place| (place.offset - THOUSAND.base) / 4096);
+        let positions = reads(&list(moving), THOUSAND, 1, 9);
+        let blocks = positions
+            .iter()
+            .map(|position| (position.offset - THOUSAND.base) / 4096);
         blocks.collect::<Vec<_>>()
     };
     assert_eq!(blocks(false), [9, 1, 4, 9, 1, 4, 9, 1, 4]);
@@ -550,7 +552,7 @@ fn purposes_do_not_affect_each_other() {
     for expected in plain {
         walk.draws.word(Purpose::Mix);
         assert_eq!(
-            walk.next(Direction::Read, 0, 4096).map(|(place, _)| place),
+            walk.next(Direction::Read, 0, 4096).map(|(position, _)| position),
             Some(expected)
         );
     }

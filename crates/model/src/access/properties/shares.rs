@@ -8,8 +8,8 @@ const OPERATIONS: usize = 200_000;
 /// Counts how often each position of [`THOUSAND`] is drawn.
 fn counts(placement: Placement) -> Vec<u64> {
     let mut counts = vec![0; 1000];
-    for place in reads(&Access::Random { placement }, THOUSAND, 42, OPERATIONS) {
-        counts[((place.offset - THOUSAND.base) / 4096) as usize] += 1;
+    for position in reads(&Access::Random { placement }, THOUSAND, 42, OPERATIONS) {
+        counts[((position.offset - THOUSAND.base) / 4096) as usize] += 1;
     }
     counts
 }
@@ -155,12 +155,12 @@ fn mixed_patterns_have_their_share_of_jumps() {
             random_percent: PerDirection::all(percent),
             continuation,
         });
-        let places = reads(&access, area, 7, OPERATIONS);
+        let positions = reads(&access, area, 7, OPERATIONS);
         let what = format!("{continuation:?} {percent} %");
-        let jumps = places.iter().filter(|place| !place.continues).count() as u64;
+        let jumps = positions.iter().filter(|position| !position.continues).count() as u64;
         let share = f64::from(percent) / 100.0;
         assert_share(&what, jumps, OPERATIONS as u64, share);
-        for pair in places.windows(2) {
+        for pair in positions.windows(2) {
             if pair[1].continues {
                 assert_eq!(pair[1].offset, pair[0].offset + 4096, "{what}: a run is without gaps");
             }
@@ -170,8 +170,8 @@ fn mixed_patterns_have_their_share_of_jumps() {
         if (10..100).contains(&percent) {
             let mut lengths = vec![0u64; 20];
             let mut run = None;
-            for place in &places {
-                match (place.continues, run) {
+            for position in &positions {
+                match (position.continues, run) {
                     (true, Some(length)) => run = Some(length + 1),
                     (true, None) => {}
                     (false, ended) => {
@@ -218,8 +218,8 @@ fn each_direction_of_a_mixed_pattern_has_its_own_share() {
         let mut jumps = [0u64; 2];
         for number in 0..OPERATIONS {
             let direction = Direction::ALL[number % 2];
-            let (place, _) = walk.next(direction, 0, 4096).expect("it never ends");
-            jumps[number % 2] += u64::from(!place.continues);
+            let (position, _) = walk.next(direction, 0, 4096).expect("it never ends");
+            jumps[number % 2] += u64::from(!position.continues);
         }
         assert_share("reads", jumps[0], OPERATIONS as u64 / 2, 0.2);
         assert_share("writes", jumps[1], OPERATIONS as u64 / 2, 0.8);

@@ -287,7 +287,7 @@ fn other_settings_are_kept() {
             tolerate_verify: vec![84],
             full_is_end: true,
             latency_ns_max: PerDirection::new(Some(Nanos::millis(10)), Some(Nanos::secs(1)), None),
-            tell_tolerated: true,
+            report_tolerated: true,
             block_lifetimes: true,
             errors_max: None,
         },

@@ -109,13 +109,13 @@ fn places(cpu: &Cpu, counted: BTreeSet<u32>) -> Vec<CpuPlace> {
     let mut cores: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
     let place = |listed: LogicalCpu| {
         let group = listed.cpu / GROUP;
-        let of_group = cores.entry(group).or_default();
-        let core = of_group
+        let group_cores = cores.entry(group).or_default();
+        let core = group_cores
             .iter()
             .position(|core| *core == listed.core)
             .unwrap_or_else(|| {
-                of_group.push(listed.core);
-                of_group.len() - 1
+                group_cores.push(listed.core);
+                group_cores.len() - 1
             });
         CpuPlace {
             cpu: listed.cpu,

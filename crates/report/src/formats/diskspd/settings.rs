@@ -78,11 +78,11 @@ impl SpanSettings {
 impl BucketGrid {
     fn for_step(plan: &Plan, step: usize) -> BucketGrid {
         let presentation = &plan.origin.presentation;
-        let by_stream = |grid: &&model::plan::Grid| grid.scope == GridScope::Stream;
+        let is_per_stream = |grid: &&model::plan::Grid| grid.scope == GridScope::Stream;
         let of_plan = || {
             plan.grids
                 .iter()
-                .find(by_stream)
+                .find(is_per_stream)
                 .map(|grid| grid.length_ns.0 / 1_000_000)
         };
         let length_ms = value(presentation, "bucket_ms", Some(step + 1))

@@ -10,7 +10,7 @@ use super::settings::{Unified, Units};
 #[derive(Clone, Debug)]
 pub(super) struct GroupTotals {
     pub number: usize,
-    /// The units of its last entry.
+    /// fio prints a group in the units of its last job.
     pub units: Units,
     pub unified: Unified,
     pub parts: PerDirection<Option<Total>>,
@@ -23,10 +23,10 @@ pub(super) struct Total {
     /// All bytes divided by the longest run time.
     pub bytes_per_second: u64,
     /// Bandwidth of the slowest and the fastest entry.
-    pub slowest: u64,
-    pub fastest: u64,
-    pub shortest_ms: u64,
-    pub longest_ms: u64,
+    pub bandwidth_min: u64,
+    pub bandwidth_max: u64,
+    pub runtime_ms_min: u64,
+    pub runtime_ms_max: u64,
 }
 
 impl Total {
@@ -35,18 +35,18 @@ impl Total {
         (figures.runtime_ms > 0).then_some(Total {
             bytes: figures.bytes,
             bytes_per_second: rate,
-            slowest: rate,
-            fastest: rate,
-            shortest_ms: figures.runtime_ms,
-            longest_ms: figures.runtime_ms,
+            bandwidth_min: rate,
+            bandwidth_max: rate,
+            runtime_ms_min: figures.runtime_ms,
+            runtime_ms_max: figures.runtime_ms,
         })
     }
 
     /// Merges the same direction of two entries: all bytes divided by the longest run time.
     fn merge_entry(self, other: Total) -> Total {
-        let sum = self.widen_range(other);
+        let sum = self.combine(other);
         Total {
-            bytes_per_second: (u128::from(sum.bytes) * 1000 / u128::from(sum.longest_ms)) as u64,
+            bytes_per_second: (u128::from(sum.bytes) * 1000 / u128::from(sum.runtime_ms_max)) as u64,
             ..sum
         }
     }
@@ -55,25 +55,25 @@ impl Total {
     fn add_direction(self, other: Total) -> Total {
         Total {
             bytes_per_second: self.bytes_per_second + other.bytes_per_second,
-            ..self.widen_range(other)
+            ..self.combine(other)
         }
     }
 
-    fn widen_range(self, other: Total) -> Total {
+    fn combine(self, other: Total) -> Total {
         Total {
             bytes: self.bytes + other.bytes,
             bytes_per_second: self.bytes_per_second,
-            slowest: self.slowest.min(other.slowest),
-            fastest: self.fastest.max(other.fastest),
-            shortest_ms: self.shortest_ms.min(other.shortest_ms),
-            longest_ms: self.longest_ms.max(other.longest_ms),
+            bandwidth_min: self.bandwidth_min.min(other.bandwidth_min),
+            bandwidth_max: self.bandwidth_max.max(other.bandwidth_max),
+            runtime_ms_min: self.runtime_ms_min.min(other.runtime_ms_min),
+            runtime_ms_max: self.runtime_ms_max.max(other.runtime_ms_max),
         }
     }
 }
 
 impl GroupTotals {
     /// All directions together; `None` if nothing ran.
-    pub(super) fn together(&self) -> Option<Total> {
+    pub(super) fn sum_of_directions(&self) -> Option<Total> {
         let parts = self.parts.iter().filter_map(|(_, part)| *part);
         parts.reduce(Total::add_direction)
     }

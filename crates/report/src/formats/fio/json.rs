@@ -123,7 +123,7 @@ impl<'a> Form<'a> {
             job.object("sync", self.flushes());
         }
         if let Some(together) = &entry.together {
-            let total = self.group.and_then(GroupTotals::together);
+            let total = self.group.and_then(GroupTotals::sum_of_directions);
             job.object(
                 "mixed",
                 self.direction(together, total.map_or(0, |total| total.bytes_per_second)),

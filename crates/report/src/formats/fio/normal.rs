@@ -126,7 +126,7 @@ fn write_directions(out: &mut dyn Write, entry: &Entry, group: Option<&GroupTota
         // fio prints bandwidth without a unit on this line.
         let bandwidth = both(together.bytes_per_second(), units, Unit::None);
         write_row(out, "mixed", together, entry, bandwidth)?;
-        let total = group.and_then(GroupTotals::together);
+        let total = group.and_then(GroupTotals::sum_of_directions);
         write_samples(out, together, units, total.map_or(0, |total| total.bytes_per_second))?;
     }
     Ok(())
@@ -403,7 +403,7 @@ fn write_group(out: &mut dyn Write, group: &GroupTotals) -> io::Result<()> {
             write_total(out, &name, total, group.units)?;
         }
     }
-    match group.together().filter(|_| group.unified == Unified::Both) {
+    match group.sum_of_directions().filter(|_| group.unified == Unified::Both) {
         Some(total) => write_total(out, "MIXED", &total, group.units),
         None => Ok(()),
     }
@@ -412,14 +412,14 @@ fn write_group(out: &mut dyn Write, group: &GroupTotals) -> io::Result<()> {
 fn write_total(out: &mut dyn Write, name: &str, total: &Total, units: Units) -> io::Result<()> {
     let rate = |value: u64| both(value, units, units.rate());
     let [bandwidth, bandwidth_other] = rate(total.bytes_per_second);
-    let [slowest, slowest_other] = rate(total.slowest);
-    let [fastest, fastest_other] = rate(total.fastest);
+    let [slowest, slowest_other] = rate(total.bandwidth_min);
+    let [fastest, fastest_other] = rate(total.bandwidth_max);
     let [bytes, bytes_other] = both(total.bytes, units, Unit::Bytes);
     writeln!(
         out,
         "{name:>7}: bw={bandwidth} ({bandwidth_other}), {slowest}-{fastest} ({slowest_other}-{fastest_other}), \
          io={bytes} ({bytes_other}), run={}-{}msec",
-        total.shortest_ms, total.longest_ms
+        total.runtime_ms_min, total.runtime_ms_max
     )
 }
 

@@ -65,7 +65,7 @@ impl Style {
         }
         let number = match remainder {
             None => whole.to_string(),
-            Some(rest) => with_decimals(whole, rest, divisor, self.figures),
+            Some(rest) => format_with_decimals(whole, rest, divisor, self.figures),
         };
         format!("{number}{}{}", self.prefix(prefix), self.unit.word())
     }
@@ -80,7 +80,7 @@ impl Style {
 }
 
 /// Formats a number with the decimals that fit; none if only the point would fit.
-fn with_decimals(whole: u128, rest: u128, divisor: u128, figures: usize) -> String {
+fn format_with_decimals(whole: u128, rest: u128, divisor: u128, figures: usize) -> String {
     let room = figures.saturating_sub(digits(whole));
     if room <= 1 {
         return (whole + u128::from(rest >= divisor / 2)).to_string();

@@ -77,7 +77,7 @@ impl Line {
             );
         }
         if let Some(together) = &entry.together {
-            let total = group.and_then(GroupTotals::together);
+            let total = group.and_then(GroupTotals::sum_of_directions);
             self.add_direction(
                 together,
                 total.map_or(0, |total| total.bytes_per_second),

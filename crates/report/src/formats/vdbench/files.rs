@@ -84,10 +84,10 @@ pub fn file_row(
     (time, label): (&str, &str),
     tally: &Tally,
     seconds: f64,
-    decimal: bool,
+    decimal_megabytes: bool,
     cpu: Cpu,
 ) -> String {
-    let megabyte = if decimal { 1e6 } else { 1_048_576.0 };
+    let megabyte = if decimal_megabytes { 1e6 } else { 1_048_576.0 };
     let (reads, read, read_ms) = sum_kinds(tally, &[FileOperationKind::ReadBlock]);
     let (writes, written, write_ms) = sum_kinds(tally, &[FileOperationKind::WriteBlock]);
     let (requested, _, requested_ms) = sum_kinds(tally, &columns.requested);
@@ -269,7 +269,7 @@ mod tests {
         }
     }
 
-    /// The average that 5.04.06 wrote for a recorded run on random files, from its own counts.
+    /// Vdbench 5.04.06 wrote this average row for these counts.
     #[test]
     fn row_matches_the_recorded_one() {
         let columns = FileColumns {

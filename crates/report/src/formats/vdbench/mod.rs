@@ -45,8 +45,8 @@ impl Layout {
 }
 
 /// Formats the two lines above the rows. `date` looks like `Nov 23, 2026`.
-pub fn header(layout: Layout, date: &str, decimal: bool) -> [String; 2] {
-    let [first, second] = figures_header(layout, decimal);
+pub fn header(layout: Layout, date: &str, decimal_megabytes: bool) -> [String; 2] {
+    let [first, second] = figures_header(layout, decimal_megabytes);
     let label = layout.label();
     [
         format!("{date:<12}{:>label$}{first}  cpu%  cpu%", "interval"),
@@ -55,8 +55,8 @@ pub fn header(layout: Layout, date: &str, decimal: bool) -> [String; 2] {
 }
 
 /// The header of [`figures`].
-fn figures_header(layout: Layout, decimal: bool) -> [String; 2] {
-    let unit = if decimal { "1000**2" } else { "1024**2" };
+fn figures_header(layout: Layout, decimal_megabytes: bool) -> [String; 2] {
+    let unit = if decimal_megabytes { "1000**2" } else { "1024**2" };
     let (first, second) = match layout {
         Layout::V50407 => (
             "        i/o   MB/sec   bytes   read     resp     read    write     read    write     resp  queue",
@@ -71,16 +71,24 @@ fn figures_header(layout: Layout, decimal: bool) -> [String; 2] {
 }
 
 /// Formats a row. `seconds` is the nominal length of the interval, or of all averaged intervals.
-pub fn row(layout: Layout, time: &str, label: &str, tally: &Tally, seconds: f64, decimal: bool, cpu: Cpu) -> String {
-    let (figures, width) = (figures(layout, tally, seconds, decimal), layout.label());
+pub fn row(
+    layout: Layout,
+    time: &str,
+    label: &str,
+    tally: &Tally,
+    seconds: f64,
+    decimal_megabytes: bool,
+    cpu: Cpu,
+) -> String {
+    let (figures, width) = (figures(layout, tally, seconds, decimal_megabytes), layout.label());
     let (all, system) = (cpu.user + cpu.system, cpu.system);
     format!("{time:<12}{label:>width$}{figures} {all:>5.1} {system:>5.1}")
 }
 
 /// The columns from the rate to the queue depth.
-fn figures(layout: Layout, tally: &Tally, seconds: f64, decimal: bool) -> String {
+fn figures(layout: Layout, tally: &Tally, seconds: f64, decimal_megabytes: bool) -> String {
     let all = tally.all();
-    let megabytes = all.bytes as f64 / if decimal { 1e6 } else { 1_048_576.0 } / seconds;
+    let megabytes = all.bytes as f64 / if decimal_megabytes { 1e6 } else { 1_048_576.0 } / seconds;
     let (rate, bytes, read) = (all.n as f64 / seconds, tally.mean_bytes(), tally.read_percent());
     let (mean, reads, writes) = (all.mean_ms(), tally.reads.mean_ms(), tally.writes.mean_ms());
     let (deviation, queue) = (all.deviation_ms(), tally.queue(seconds));
@@ -109,7 +117,7 @@ pub struct SkewRow {
 }
 
 /// Formats a table of the skew report, with a total at the end. `kind` is `SD` or `WD`.
-pub fn skew_table(layout: Layout, kind: &str, rows: &[SkewRow], seconds: f64, decimal: bool) -> Vec<String> {
+pub fn skew_table(layout: Layout, kind: &str, rows: &[SkewRow], seconds: f64, decimal_megabytes: bool) -> Vec<String> {
     let mut total = SkewRow {
         name: "Total".into(),
         requested: rows.iter().map(|row| row.requested).sum(),
@@ -132,7 +140,7 @@ pub fn skew_table(layout: Layout, kind: &str, rows: &[SkewRow], seconds: f64, de
             format!(" {requested:>9.2}%{observed:>8.2}%{delta}")
         })
     };
-    let [first, second] = figures_header(layout, decimal);
+    let [first, second] = figures_header(layout, decimal_megabytes);
     let more = match total.requested {
         Some(_) => ["       skew     skew    skew", "  requested observed   delta"],
         None => ["", ""],
@@ -143,7 +151,7 @@ pub fn skew_table(layout: Layout, kind: &str, rows: &[SkewRow], seconds: f64, de
         format!("{head:width$}{second}{}", more[1]),
     ];
     for (index, row) in rows.iter().chain([&total]).enumerate() {
-        let figures = figures(layout, &row.tally, seconds, decimal);
+        let figures = figures(layout, &row.tally, seconds, decimal_megabytes);
         lines.push(format!(
             "{:width$}{figures}{}",
             row.name,

@@ -15,7 +15,7 @@ use super::repetition::repeat_command;
 use super::settings::command_line;
 use super::{OPEN_JOBS, PageContext, fleet, percentile};
 use crate::html::page::{Lead, Tile, Tone, Verdict, sort_by_severity};
-use crate::numbers::{duration_words, local_time, rough, time as time_words};
+use crate::numbers::{duration_with_unit, local_time, rough, time as time_words};
 use crate::summary::{Figures, JobSummary, LatencyFigures, PercentileSupport, Summary};
 use crate::{diagnosis, words};
 
@@ -26,7 +26,7 @@ pub const KEEP_AND_REPEAT: &str =
 const UNSTEADY_PERCENT: f64 = 10.0;
 
 /// Adds the measured time and region to the notes of a verdict, which applies to nothing else.
-pub(super) fn with_scope(verdict: &Verdict, summary: &Summary) -> Verdict {
+pub(super) fn add_scope(verdict: &Verdict, summary: &Summary) -> Verdict {
     let mut verdict = verdict.clone();
     if let ([job], false) = (&summary.jobs[..], verdict.word.is_empty()) {
         let region = match &summary.targets[..] {
@@ -38,7 +38,7 @@ pub(super) fn with_scope(verdict: &Verdict, summary: &Summary) -> Verdict {
             ),
             _ => String::new(),
         };
-        let measured = duration_words(job.measured_ns);
+        let measured = duration_with_unit(job.measured_ns);
         let scope = format!("Scope of this verdict: {measured}{region}.");
         verdict.notes.push(scope);
         verdict.notes.extend(warnings(&summary.findings));
@@ -193,7 +193,7 @@ pub fn complete_advice(advice: &str, results: &Results) -> String {
 
 /// Completes the commands in advice with target and load, ready to paste.
 fn complete_commands(advice: &str, results: &Results, summary: &Summary) -> String {
-    let advice = complete_sweep(advice, load_words(results, summary).as_deref());
+    let advice = complete_sweep(advice, describe_load(results, summary).as_deref());
     let original_command = command_line(results).filter(|line| line.contains(" run "));
     match original_command.or_else(|| run_command(results, summary)) {
         Some(run) => advice.replace("`fathom run --confirm`", &format!("`{run} --confirm`")),
@@ -203,7 +203,7 @@ fn complete_commands(advice: &str, results: &Results, summary: &Summary) -> Stri
 
 /// A `fathom run` command for the target and the load of a result.
 pub fn run_command(results: &Results, summary: &Summary) -> Option<String> {
-    let load = load_words(results, summary)?;
+    let load = describe_load(results, summary)?;
     Some(match load.trim_end_matches('\'').ends_with(".toml") {
         true => format!("fathom run {load}"),
         false => format!("fathom run --target {load}"),
@@ -220,7 +220,7 @@ pub fn complete_sweep(advice: &str, load: Option<&str>) -> String {
 }
 
 /// The target and the load of a test as arguments of `fathom sweep`.
-fn load_words(results: &Results, summary: &Summary) -> Option<String> {
+fn describe_load(results: &Results, summary: &Summary) -> Option<String> {
     let arguments = &results.plan.origin.arguments;
     let is_suite = arguments.get(1).is_some_and(|word| word == "suite");
     if let Some(file) = arguments.iter().find(|word| word.ends_with(".toml") && !is_suite) {
@@ -318,7 +318,7 @@ pub(super) fn about(results: &Results, summary: &Summary) -> Vec<String> {
     }
     lines.extend(targets.iter().take(4).cloned());
     if let [job] = &summary.jobs[..] {
-        let measured = duration_words(job.measured_ns);
+        let measured = duration_with_unit(job.measured_ns);
         lines.push(format!("{}; {}; measured for {measured}", job.operations, job.load));
     }
     if targets.len() > 4 {

@@ -60,7 +60,7 @@ pub(super) fn lead(results: &Results) -> Option<Lead> {
     if more > 0 {
         sentence += &format!("; and {more} more");
     }
-    let then = match results.fleet.as_ref().is_some_and(|fleet| fleet.goes_on) {
+    let then = match results.fleet.as_ref().is_some_and(|fleet| fleet.continues_on_loss) {
         true => "The other hosts continued; the figures include the last reports of the lost ones.",
         false => "The other hosts were then stopped; the figures include the last reports of all.",
     };

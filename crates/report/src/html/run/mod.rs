@@ -25,7 +25,7 @@ use crate::{diagnosis, words};
 
 pub use first_screen::{KEEP_AND_REPEAT, complete_advice, complete_sweep, requirement_from_result, run_command};
 pub use latency::{nines, percentile_axis, percentile_curve};
-pub use repetition::{name_of_repetition, repeat_command, with_options};
+pub use repetition::{add_options, name_of_repetition, repeat_command};
 pub use resources::{PlanePoint, plane};
 pub use settings::repeat_section;
 pub(crate) use time::columns;
@@ -118,7 +118,7 @@ pub fn page(results: &Results, context: &PageContext) -> Page {
         title: first_screen::title(results, &main),
         charts: Vec::new(),
         about: first_screen::about(results, &main),
-        verdict: first_screen::with_scope(&context.verdict, &main),
+        verdict: first_screen::add_scope(&context.verdict, &main),
         lead: fleet::lead(results)
             .into_iter()
             .chain(first_screen::assess_quality(context, results, &main))
@@ -656,13 +656,13 @@ fn limits(context: &PageContext) -> Option<Section> {
             diagnosis
                 .evidence
                 .iter()
-                .map(|evidence| vec!["evidence".into(), diagnosis::evidence_words(evidence)]),
+                .map(|evidence| vec!["evidence".into(), diagnosis::format_evidence(evidence)]),
         );
         rows.extend(
             diagnosis
                 .layers
                 .iter()
-                .map(|layer| vec!["limit".into(), diagnosis::limit_words(layer)]),
+                .map(|layer| vec!["limit".into(), diagnosis::format_limit(layer)]),
         );
         rows.extend(
             diagnosis

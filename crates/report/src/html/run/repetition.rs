@@ -26,7 +26,7 @@ pub fn repeat_command(arguments: &[String], options: &[(String, String)]) -> Str
         };
         words[at] = if name.ends_with('=') { name + &renamed } else { renamed };
     }
-    with_options(&words, options)
+    add_options(&words, options)
 }
 
 /// Renames the files of a list of `FORMAT=FILE`.
@@ -54,7 +54,7 @@ pub fn name_of_repetition(file: &str) -> String {
 }
 
 /// Replaces or adds options in a command line.
-pub fn with_options(arguments: &[String], options: &[(String, String)]) -> String {
+pub fn add_options(arguments: &[String], options: &[(String, String)]) -> String {
     let mut words = arguments.to_vec();
     for (name, value) in options {
         if name == "--time" {
@@ -79,7 +79,7 @@ pub fn with_options(arguments: &[String], options: &[(String, String)]) -> Strin
 mod tests {
     use super::*;
 
-    fn words(line: &str) -> Vec<String> {
+    fn split_words(line: &str) -> Vec<String> {
         line.split(' ').map(str::to_owned).collect()
     }
 
@@ -87,7 +87,7 @@ mod tests {
     fn a_repetition_overwrites_no_file() {
         let line = "fathom run --target /t/f --save a.fathom --report=runs.1/a --out csv=a.csv,json=-,text";
         assert_eq!(
-            repeat_command(&words(line), &[("--time".into(), "60s".into())]),
+            repeat_command(&split_words(line), &[("--time".into(), "60s".into())]),
             "fathom run --target /t/f --save a-again.fathom --report=runs.1/a-again \
              --out csv=a-again.csv,json=-,text --time 60s"
         );
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn a_given_file_is_taken() {
-        let line = words("fathom run --save a.fathom");
+        let line = split_words("fathom run --save a.fathom");
         let save = [("--save".to_owned(), "b.fathom".to_owned())];
         assert_eq!(repeat_command(&line, &save), "fathom run --save b.fathom");
     }

@@ -64,9 +64,9 @@ pub(super) fn rates(
                 .push(Series::new(format!("{}s", direction.word()), Form::Steps, each).tone(direction_tone(direction)));
         }
         if let Some(first) = lines.first_mut().filter(|_| has_band) {
-            let of_all = |point: &SeriesPoint| (0..3).map(|direction| value(point, direction)).sum::<f64>();
+            let sum_of_directions = |point: &SeriesPoint| (0..3).map(|direction| value(point, direction)).sum::<f64>();
             let end = |pick: fn(f64, f64) -> f64, from: f64| {
-                let end = |group: &&[SeriesPoint]| Some(group.iter().map(of_all).fold(from, pick));
+                let end = |group: &&[SeriesPoint]| Some(group.iter().map(sum_of_directions).fold(from, pick));
                 groups.iter().map(end).collect()
             };
             (first.low, first.high) = (end(f64::min, f64::INFINITY), end(f64::max, 0.0));
@@ -149,7 +149,7 @@ fn outside_window(outside_intervals: &[(f64, &PhaseInterval)], value: &dyn Fn(&C
             .map(|(at, one)| (at + one.length_ns.as_secs(), rate(one)));
         Series {
             weak: true,
-            ..Series::new(format!("{}, all", phase.words()), Form::Steps, points.chain(end)).tone(Tone::Other)
+            ..Series::new(format!("{}, all", phase.label()), Form::Steps, points.chain(end)).tone(Tone::Other)
         }
     };
     phases.into_iter().map(of).collect()
@@ -178,7 +178,7 @@ fn outside_intervals(job: &JobResults) -> (Vec<(f64, &PhaseInterval)>, Vec<Mark>
         across: Across::X,
         at: base(phase).max(earliest),
         to: Some(base(phase) + end(phase)),
-        words: phase.words().into(),
+        words: phase.label().into(),
         tone: Tone::Other,
     };
     let phases: BTreeSet<Phase> = each.iter().map(|(_, one)| one.phase).collect();

@@ -11,9 +11,10 @@ use crate::numbers::rough;
 /// Number of colour levels.
 const LEVELS: usize = 8;
 /// In grids of up to this many cells, the values are written in the cells.
-const MAX_WRITTEN: usize = 80;
+const MAX_CELLS_WITH_VALUES: usize = 80;
 
-/// The span of an axis of cells, extended so that the outermost cells are as wide as the others.
+/// The value range of an axis, extended by half a cell (log) or one cell (time), so that all cells
+/// have equal width.
 pub(super) fn span(axis: &Axis, cells: &[X]) -> Span {
     let place = |x: &X| match x {
         X::Number(number) if axis.scale == Scale::Log => number.log10(),
@@ -26,16 +27,20 @@ pub(super) fn span(axis: &Axis, cells: &[X]) -> Span {
     if first.is_nan() || axis.scale == Scale::Names {
         return Span::from_names(cells.len());
     }
-    let wide = match cells.len() {
+    let cell_width = match cells.len() {
         1 => 1.0,
         count => (last - first) / (count - 1) as f64,
     };
     // Times are the starts of columns; latencies are the middles of rows.
-    let before = if axis.scale == Scale::Log { wide / 2.0 } else { 0.0 };
+    let half_cell = if axis.scale == Scale::Log {
+        cell_width / 2.0
+    } else {
+        0.0
+    };
     Span {
         scale: axis.scale,
-        low: first - before,
-        high: last + wide - before,
+        low: first - half_cell,
+        high: last + cell_width - half_cell,
     }
 }
 
@@ -66,7 +71,7 @@ fn value_range(map: &Heat) -> (f64, f64) {
     })
 }
 
-/// Draws the cells as lines one unit thick. Adjacent cells of the same level share a line.
+/// Draws each run of equal cells as one line, one row thick.
 pub(super) fn draw_cells(map: &Heat, width: f64, height: f64, out: &mut String) {
     let rows = map.z.len();
     let mut paths = vec![String::new(); LEVELS];
@@ -82,10 +87,10 @@ pub(super) fn draw_cells(map: &Heat, width: f64, height: f64, out: &mut String) 
         }
     }
     let columns = map.x.len().max(1);
-    let (wide, high) = (width / columns as f64, height / rows.max(1) as f64);
+    let (cell_width, cell_height) = (width / columns as f64, height / rows.max(1) as f64);
     let _ = write!(
         out,
-        "<g class=\"heat\" data-series=\"0\" transform=\"scale({wide:.4} {high:.4})\">"
+        "<g class=\"heat\" data-series=\"0\" transform=\"scale({cell_width:.4} {cell_height:.4})\">"
     );
     for (level, path) in paths.iter().enumerate().filter(|(_, path)| !path.is_empty()) {
         let _ = write!(out, "<path class=\"h{level}\" d=\"{path}\"/>");
@@ -104,13 +109,13 @@ fn format_value(value: f64) -> String {
 /// Writes the values of a small grid into its cells, if they fit.
 pub(super) fn write_values(map: &Heat, area: &Area, out: &mut String) {
     let (columns, rows) = (map.x.len(), map.z.len());
-    if columns * rows > MAX_WRITTEN {
+    if columns * rows > MAX_CELLS_WITH_VALUES {
         return;
     }
-    let (wide, high) = (area.width / columns as f64, area.height / rows as f64);
+    let (cell_width, cell_height) = (area.width / columns as f64, area.height / rows as f64);
     let values = map.z.iter().flatten().flatten();
     let longest = values.map(|value| format_value(*value).len()).max().unwrap_or(0);
-    if longest as f64 * WIDE_LETTER > wide || high < LABEL_LINE {
+    if longest as f64 * WIDE_LETTER > cell_width || cell_height < LABEL_LINE {
         return;
     }
     for (row, cells) in map.z.iter().enumerate() {
@@ -124,8 +129,8 @@ pub(super) fn write_values(map: &Heat, area: &Area, out: &mut String) {
             let _ = writeln!(
                 out,
                 "<text class=\"{class}\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
-                area.left + (column as f64 + 0.5) * wide,
-                area.top + ((rows - 1 - row) as f64 + 0.5) * high + 4.0,
+                area.left + (column as f64 + 0.5) * cell_width,
+                area.top + ((rows - 1 - row) as f64 + 0.5) * cell_height + 4.0,
                 format_value(*value)
             );
         }
@@ -133,7 +138,7 @@ pub(super) fn write_values(map: &Heat, area: &Area, out: &mut String) {
 }
 
 /// Draws the legend: the colours from the lowest value to the highest.
-pub(super) fn legend(map: &Heat) -> String {
+pub(super) fn format_legend(map: &Heat) -> String {
     let (low, high) = value_range(map);
     if low > high {
         return String::new();

@@ -105,7 +105,7 @@ pub(super) fn draw(chart: &Chart) -> String {
 /// single series.
 pub(super) fn legend(chart: &Chart) -> String {
     if let Some(map) = &chart.heat {
-        return heat::legend(map);
+        return heat::format_legend(map);
     }
     let listed: Vec<(usize, &Series)> = chart
         .series
@@ -187,8 +187,8 @@ fn axis_names(chart: &Chart) -> Vec<&str> {
 
 /// The vertical values on one side, including the base of bars.
 fn vertical_values(chart: &Chart, right: bool) -> Vec<f64> {
-    let of_side = |series: &&Series| series.right == right && series.form != Form::Guide;
-    let series: Vec<&Series> = chart.series.iter().filter(of_side).collect();
+    let is_on_side = |series: &&Series| series.right == right && series.form != Form::Guide;
+    let series: Vec<&Series> = chart.series.iter().filter(is_on_side).collect();
     let mut values: Vec<f64> = series
         .iter()
         .flat_map(|one| one.y.iter().chain(&one.low).chain(&one.high).copied().flatten())
@@ -310,14 +310,14 @@ impl<'a> Drawing<'a> {
         let _ = writeln!(
             out,
             "<text class=\"title\" x=\"2\" y=\"12\">{}</text>",
-            text(&self.chart.y.words())
+            text(&self.chart.y.title_with_unit())
         );
         let _ = writeln!(
             out,
             "<text class=\"title\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
             left + width / 2.0,
             HEIGHT - 5.0,
-            text(&self.chart.x.words())
+            text(&self.chart.x.title_with_unit())
         );
         let rows = self
             .chart
@@ -345,7 +345,7 @@ impl<'a> Drawing<'a> {
                 out,
                 "<text class=\"title\" x=\"{:.1}\" y=\"12\" text-anchor=\"end\">{}</text>",
                 WIDTH - 2.0,
-                text(&axis.words())
+                text(&axis.title_with_unit())
             );
             for (place, label) in axis_ticks(axis, span) {
                 let (x, y) = (right + 5.0, bottom - place * height + 4.0);

@@ -65,7 +65,7 @@ pub(super) fn draw(chart: &Chart, series: &Series) -> String {
         SIDE + width,
         WIDTH / 2.0,
         bottom + 33.0,
-        text(&chart.y.words())
+        text(&chart.y.title_with_unit())
     );
     for row in 0..series.x.len() {
         draw_row(&mut out, series, row, above + ROW * row as f64, &across);

@@ -125,10 +125,15 @@ fn thin_out(points: &[Point]) -> Vec<Point> {
     let column = |point: &Point| (point.0 / COLUMN) as i64;
     let mut kept = Vec::new();
     for group in points.chunk_by(|a, b| column(a) == column(b)) {
-        let by_height = |a: &&Point, b: &&Point| a.1.unwrap_or(0.0).total_cmp(&b.1.unwrap_or(0.0));
+        let compare_height = |a: &&Point, b: &&Point| a.1.unwrap_or(0.0).total_cmp(&b.1.unwrap_or(0.0));
         let drawn = || group.iter().filter(|point| point.1.is_some());
         let mut of_group: Vec<Point> = group.first().into_iter().chain(group.last()).copied().collect();
-        of_group.extend(drawn().min_by(by_height).into_iter().chain(drawn().max_by(by_height)));
+        of_group.extend(
+            drawn()
+                .min_by(compare_height)
+                .into_iter()
+                .chain(drawn().max_by(compare_height)),
+        );
         of_group.sort_by(|a, b| a.0.total_cmp(&b.0));
         of_group.dedup();
         kept.extend(of_group);

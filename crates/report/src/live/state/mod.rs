@@ -52,14 +52,14 @@ pub struct Machine {
 struct JobState {
     name: String,
     phase: Phase,
-    left: Option<Nanos>,
+    phase_left: Option<Nanos>,
     last: Option<Interval>,
     /// End of the last interval, from the start of its phase.
-    reached: Nanos,
+    phase_time: Nanos,
     epoch: u32,
-    whole: PerDirection<Option<Histogram>>,
-    counts: PerDirection<model::event::Counts>,
-    measured: Nanos,
+    measured_latency: PerDirection<Option<Histogram>>,
+    measured_counts: PerDirection<model::event::Counts>,
+    measured_time: Nanos,
     ended: bool,
 }
 
@@ -196,7 +196,7 @@ impl State {
                 length_ns,
             } => {
                 let job = self.jobs.entry((*step, *job)).or_insert_with(|| JobState::new(name));
-                (job.phase, job.left) = (*phase, *length_ns);
+                (job.phase, job.phase_left) = (*phase, *length_ns);
             }
             Event::Interval(interval) => {
                 let key = (interval.step, interval.job);
@@ -216,7 +216,7 @@ impl State {
             }
             Event::JobEnded { step, job, .. } => {
                 if let Some(job) = self.jobs.get_mut(&(*step, *job)) {
-                    (job.ended, job.left) = (true, None);
+                    (job.ended, job.phase_left) = (true, None);
                 }
             }
             Event::Rank(now) => self.ranks.entry(now.rank).or_default().apply(now),
@@ -226,18 +226,18 @@ impl State {
     }
 
     /// Stores the machine counters since the last call.
-    pub fn machine(&mut self, machine: Machine) {
+    pub fn set_machine(&mut self, machine: Machine) {
         self.machine = Some(machine);
     }
 
-    /// True once after the start of each step: the caller then discards machine counters from
-    /// before it.
+    /// Returns true once per step. The caller then restarts its counters, so that they do not
+    /// include the previous step.
     pub fn take_step_begun(&mut self) -> bool {
         std::mem::take(&mut self.begun)
     }
 
     /// Adds a message: a finding, or progress of a command.
-    pub fn message(&mut self, severity: Severity, text: &str) {
+    pub fn push_message(&mut self, severity: Severity, text: &str) {
         for line in text.lines().filter(|line| !line.trim().is_empty()) {
             self.messages.push_back((severity, line.to_owned()));
             if self.messages.len() > MAX_MESSAGES {
@@ -247,7 +247,7 @@ impl State {
     }
 
     /// Marks the run as stopping.
-    pub fn stopping(&mut self) {
+    pub fn mark_stopping(&mut self) {
         self.stopping = true;
     }
 
@@ -264,8 +264,8 @@ impl State {
 
     /// The running jobs, or all jobs of the step if none is running.
     fn running(&self) -> impl Iterator<Item = (&(u32, u32), &JobState)> {
-        let over = self.jobs.values().all(|job| job.ended);
-        self.jobs.iter().filter(move |(_, job)| over || !job.ended)
+        let all_ended = self.jobs.values().all(|job| job.ended);
+        self.jobs.iter().filter(move |(_, job)| all_ended || !job.ended)
     }
 
     pub(super) fn is_stopping(&self) -> bool {
@@ -302,7 +302,7 @@ impl State {
         match names.as_slice() {
             [] => self.schedule.name.clone(),
             [one] => (*one).to_owned(),
-            [first, is_remainder @ ..] => format!("{first} and {} more", is_remainder.len()),
+            [first, others @ ..] => format!("{first} and {} more", others.len()),
         }
     }
 
@@ -323,7 +323,7 @@ impl State {
         }
         let jobs = || self.jobs.values();
         match jobs().filter(|job| !job.ended).map(|job| job.phase).max() {
-            Some(phase) => phase.words(),
+            Some(phase) => phase.label(),
             None if jobs().next().is_some() => "ended",
             None => "starting",
         }
@@ -331,7 +331,7 @@ impl State {
 
     /// Time left in the phase.
     pub(super) fn left(&self) -> Option<Nanos> {
-        let running = self.running().filter_map(|(_, job)| job.left);
+        let running = self.running().filter_map(|(_, job)| job.phase_left);
         running.max().filter(|left| left.0 > 0)
     }
 
@@ -343,8 +343,8 @@ impl State {
         let before: u64 = lengths.iter().take(self.schedule.step).map(|length| length.0).sum();
         let step = self.schedule.steps.get(self.schedule.step)?;
         let length = lengths[self.schedule.step].0;
-        let over = !self.jobs.is_empty() && self.jobs.values().all(|job| job.ended);
-        let within = if over {
+        let all_ended = !self.jobs.is_empty() && self.jobs.values().all(|job| job.ended);
+        let within = if all_ended {
             length
         } else {
             self.time_in_step(step).0.min(length)
@@ -363,7 +363,7 @@ impl State {
             let measured = start + planned.delay + planned.warm_up;
             let inside = |phase: Phase| {
                 let last = job.last.as_ref().filter(|last| last.phase == phase);
-                last.map_or(Nanos(0), |_| job.reached)
+                last.map_or(Nanos(0), |_| job.phase_time)
             };
             Some(match job.phase {
                 Phase::Delay => start,
@@ -391,10 +391,10 @@ impl State {
     pub(super) fn measured_rates(&self) -> Option<PerDirection<Rates>> {
         let mut sum = PerDirection::<Rates>::default();
         let mut any = false;
-        for (_, job) in self.running().filter(|(_, job)| job.measured.0 > 0) {
+        for (_, job) in self.running().filter(|(_, job)| job.measured_time.0 > 0) {
             any = true;
-            for (direction, counts) in job.counts.iter() {
-                sum[direction].add(per_second(counts.operations, counts.bytes, job.measured));
+            for (direction, counts) in job.measured_counts.iter() {
+                sum[direction].add(per_second(counts.operations, counts.bytes, job.measured_time));
             }
         }
         any.then_some(sum)
@@ -420,12 +420,15 @@ impl State {
 
     /// Latencies of the measured window so far.
     pub(super) fn measured_latency(&self, direction: Direction) -> Option<Histogram> {
-        merge_histograms(self.running().filter_map(|(_, job)| job.whole[direction].as_ref()))
+        merge_histograms(
+            self.running()
+                .filter_map(|(_, job)| job.measured_latency[direction].as_ref()),
+        )
     }
 
     /// Length of the last interval and of the measured window so far.
     pub(super) fn windows(&self) -> (Option<Nanos>, Nanos) {
-        let measured = self.running().map(|(_, job)| job.measured).max();
+        let measured = self.running().map(|(_, job)| job.measured_time).max();
         (self.interval(), measured.unwrap_or_default())
     }
 
@@ -585,12 +588,12 @@ impl State {
         let mut rates: Vec<f64> = rows.iter().filter_map(|row| row.iops).collect();
         rates.sort_by(f64::total_cmp);
         let median = rates.get(rates.len() / 2).copied().unwrap_or_default();
-        let weight = |row: &RankRow| match row.state {
+        let deviation = |row: &RankRow| match row.state {
             RankState::Lost => f64::INFINITY,
             RankState::Late => f64::MAX,
             _ => row.iops.map_or(0.0, |iops| (iops - median).abs()),
         };
-        rows.sort_by(|one, other| weight(other).total_cmp(&weight(one)));
+        rows.sort_by(|one, other| deviation(other).total_cmp(&deviation(one)));
         rows
     }
 
@@ -612,13 +615,13 @@ impl JobState {
         JobState {
             name: name.to_owned(),
             phase: Phase::Delay,
-            left: None,
+            phase_left: None,
             last: None,
-            reached: Nanos(0),
+            phase_time: Nanos(0),
             epoch: 0,
-            whole: PerDirection::default(),
-            counts: PerDirection::default(),
-            measured: Nanos(0),
+            measured_latency: PerDirection::default(),
+            measured_counts: PerDirection::default(),
+            measured_time: Nanos(0),
             ended: false,
         }
     }
@@ -628,25 +631,25 @@ impl JobState {
     fn apply(&mut self, interval: &Interval) -> bool {
         if interval.epoch != self.epoch {
             // Statistics were reset, so earlier figures are discarded.
-            (self.whole, self.counts) = Default::default();
-            (self.epoch, self.measured) = (interval.epoch, Nanos(0));
+            (self.measured_latency, self.measured_counts) = Default::default();
+            (self.epoch, self.measured_time) = (interval.epoch, Nanos(0));
         }
         if interval.phase == Phase::Measured {
-            self.measured += interval.length_ns;
+            self.measured_time += interval.length_ns;
             for direction in Direction::ALL {
-                self.counts[direction].add(interval.counts[direction]);
+                self.measured_counts[direction].add(interval.counts[direction]);
                 if let Some(latency) = &interval.latency[direction] {
-                    self.whole[direction].get_or_insert_default().merge(latency);
+                    self.measured_latency[direction].get_or_insert_default().merge(latency);
                 }
             }
         }
         // The last interval of warm-up may arrive after the phase has changed.
         if interval.phase >= self.phase {
-            (self.phase, self.left) = (interval.phase, interval.left_ns);
+            (self.phase, self.phase_left) = (interval.phase, interval.left_ns);
         }
         let is_remainder =
             |last: &Interval| last.phase == interval.phase && interval.length_ns.0 < last.length_ns.0 / 4;
-        self.reached = interval.start_ns + interval.length_ns;
+        self.phase_time = interval.start_ns + interval.length_ns;
         if self.last.as_ref().is_some_and(is_remainder) {
             return false;
         }

@@ -188,7 +188,7 @@ fn a_device_is_compared_only_with_io_that_certainly_reached_it() {
         busy_ns: Nanos::millis(250),
         ..DeviceUse::default()
     };
-    state.machine(Machine {
+    state.set_machine(Machine {
         length: Nanos::millis(500),
         cores: Vec::new(),
         devices: vec![used("sda"), used("sdb")],
@@ -203,7 +203,7 @@ fn a_device_is_compared_only_with_io_that_certainly_reached_it() {
     let devices = vec![device("sda", &[0, 1])];
     state.apply(&Event::Ready { step: 1, devices });
     assert!(state.take_step_begun() && state.device_rows().is_empty());
-    state.machine(Machine {
+    state.set_machine(Machine {
         length: Nanos::millis(500),
         cores: Vec::new(),
         devices: vec![used("sda")],

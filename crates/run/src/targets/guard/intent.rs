@@ -91,7 +91,7 @@ impl Intent {
             Effect::Create | Effect::Tree => Intent::CREATE,
             Effect::LookUp => Intent::READ,
             Effect::Remove => Intent::UNLINK,
-            Effect::Transfer | Effect::Compute | Effect::Pretend => Intent::default(),
+            Effect::Transfer | Effect::Compute | Effect::Simulate => Intent::default(),
         }
     }
 

@@ -221,8 +221,8 @@ impl<'a> Guard<'a> {
         let Some(Identity::File { device, .. }) = subject.identity else {
             return None;
         };
-        let of_file = |mount: &&Mount| mount.number == device;
-        let mount = self.inventory().mounts.iter().find(of_file)?;
+        let is_mount_of_file = |mount: &&Mount| mount.number == device;
+        let mount = self.inventory().mounts.iter().find(is_mount_of_file)?;
         KINDS.contains(&mount.kind.as_str()).then(|| mount.kind.clone())
     }
 

@@ -125,7 +125,7 @@ pub enum Reason {
     },
     /// It is neither a file nor a block device. The effect of writing is unknown.
     NotStorage,
-    /// It is a virtual file of the kernel: writing to it controls the system.
+    /// It is a kernel interface: a write changes system settings.
     KernelFile {
         /// Type of the file system, such as `proc`.
         kind: String,
@@ -347,10 +347,7 @@ impl fmt::Display for Reason {
             }
             Reason::NotStorage => f.write_str("it is neither a file nor a block device"),
             Reason::KernelFile { kind } => {
-                write!(
-                    f,
-                    "it is a file of the kernel ({kind}): writing to it controls the system"
-                )
+                write!(f, "it is a kernel interface ({kind}): a write changes system settings")
             }
             Reason::AmongDevices => {
                 f.write_str("no such device exists; a file would be created in its place, in memory")

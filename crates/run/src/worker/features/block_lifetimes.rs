@@ -63,17 +63,20 @@ impl BlockLifetimes {
 
 impl BlockTracker {
     fn new(assignment: &Assignment<'_>, stream: &model::plan::Stream) -> Result<BlockTracker, SetupError> {
-        let unfit = |what: String, help: &str| SetupError::unfit(what, help);
+        let unsupported = |what: String, help: &str| SetupError::unsupported(what, help);
         let StreamTarget::One { target } = stream.target else {
             let what = "block lifetimes can be tracked for only one file, but the stream has several";
-            return Err(unfit(what.into(), "use one file, or remove block_error_percentiles"));
+            return Err(unsupported(
+                what.into(),
+                "use one file, or remove block_error_percentiles",
+            ));
         };
         let (base, length) = stream.region.resolve(assignment.targets[target.0 as usize].size);
         let block = stream.pattern.shortest_of(Direction::Trim).0.max(1);
         let count = length / block;
         if count > MAX_BLOCKS {
             let what = format!("cannot track the lifetimes of {count} blocks: the maximum is {MAX_BLOCKS}");
-            return Err(unfit(
+            return Err(unsupported(
                 what,
                 "use larger trims or a smaller size, or remove block_error_percentiles",
             ));

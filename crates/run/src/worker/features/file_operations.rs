@@ -46,7 +46,7 @@ pub(crate) struct FileOperations {
     pending_group: Option<usize>,
     /// Groups without a suitable file since the last successful claim.
     exhausted: Vec<bool>,
-    held: Option<OpenFile>,
+    claimed: Option<ClaimedFile>,
     /// The last operation on the claimed file has completed.
     is_done: bool,
     /// Index of this worker in its job, and how many workers the job has.
@@ -55,7 +55,7 @@ pub(crate) struct FileOperations {
 
 /// The file that a group of operations works on.
 #[derive(Clone, Copy, Debug)]
-struct OpenFile {
+struct ClaimedFile {
     group: usize,
     /// The next operation of the group.
     next: usize,
@@ -146,7 +146,7 @@ impl FileOperations {
             next_group: 0,
             pending_group: None,
             exhausted: vec![false; work.groups.len()],
-            held: None,
+            claimed: None,
             is_done: false,
             position_in_job: worker_position(assignment),
             work,
@@ -164,22 +164,22 @@ impl FileOperations {
 
     /// Returns the next operation, after claiming its file for this worker.
     pub(super) fn next_operation(&mut self, io: &mut IoLoop) -> NextOperation {
-        let held = match self.held {
-            Some(held) => held,
+        let claimed = match self.claimed {
+            Some(claimed) => claimed,
             None => match self.claim_next_file(&mut io.draws) {
-                Ok(held) => *self.held.insert(held),
+                Ok(claimed) => *self.claimed.insert(claimed),
                 Err(next) => return next,
             },
         };
         if let Some(transfers) = self.transfers() {
-            return match held.stage {
-                Stage::Open { position, .. } => self.next_transfer(io, &transfers.clone(), held, position),
+            return match claimed.stage {
+                Stage::Open { position, .. } => self.next_transfer(io, &transfers.clone(), claimed, position),
                 // Open and close follow no schedule; `issue_open_or_close` queues them.
                 Stage::Closed | Stage::Done => NextOperation::Wait,
             };
         }
-        let kind = self.work.groups[held.group].operations[held.next];
-        let size = self.tree.file_size(held.file);
+        let kind = self.work.groups[claimed.group].operations[claimed.next];
+        let size = self.tree.file_size(claimed.file);
         let block = match kind {
             FileOperationKind::ReadBlock | FileOperationKind::WriteBlock => {
                 let blocks = (size / self.work.block.0.max(1)).clamp(1, FileOperation::MAX_BLOCKS);
@@ -189,9 +189,9 @@ impl FileOperations {
         };
         let operation = FileOperation {
             kind,
-            file: held.file,
+            file: claimed.file,
             block: block as u32,
-            renamed: held.state == FileState::Renamed,
+            renamed: claimed.state == FileState::Renamed,
         };
         let length = match kind {
             // A session leaves created files empty.
@@ -201,7 +201,7 @@ impl FileOperations {
             _ => 0,
         };
         // The search for a file does not count towards the operation.
-        io.stamp_filled();
+        io.start_new_round();
         NextOperation::Issue(Operation {
             direction: kind.direction(),
             offset: operation.pack(),
@@ -218,10 +218,10 @@ impl FileOperations {
         &self,
         io: &mut IoLoop,
         transfers: &SessionTransfers,
-        held: OpenFile,
+        claimed: ClaimedFile,
         position: u64,
     ) -> NextOperation {
-        let size = self.tree.file_size(held.file);
+        let size = self.tree.file_size(claimed.file);
         let writes = io.draws.word(Purpose::Mix) % 100 < u64::from(transfers.write_percent);
         let wanted = pick_size(&transfers.sizes, io.draws.word(Purpose::SizeRead)).max(1);
         let start = match transfers.random {
@@ -234,11 +234,11 @@ impl FileOperations {
             } else {
                 FileOperationKind::ReadBlock
             },
-            file: held.file,
+            file: claimed.file,
             block: (start / self.work.block.0.max(1)).min(FileOperation::MAX_BLOCKS) as u32,
-            renamed: held.state == FileState::Renamed,
+            renamed: claimed.state == FileState::Renamed,
         };
-        io.stamp_filled();
+        io.start_new_round();
         NextOperation::Issue(Operation {
             direction: operation.kind.direction(),
             offset: operation.pack(),
@@ -258,29 +258,29 @@ impl FileOperations {
             return false;
         };
         let opens = session.transfers.is_some();
-        if opens && self.held.is_none() {
+        if opens && self.claimed.is_none() {
             // If no file is free, the next operation finds none either.
-            self.held = self.claim_next_file(&mut io.draws).ok();
+            self.claimed = self.claim_next_file(&mut io.draws).ok();
         }
-        let Some(held) = self.held else { return false };
-        let kind = match held.stage {
-            Stage::Closed if opens => self.work.groups[held.group].operations[held.next],
+        let Some(claimed) = self.claimed else { return false };
+        let kind = match claimed.stage {
+            Stage::Closed if opens => self.work.groups[claimed.group].operations[claimed.next],
             Stage::Done => FileOperationKind::Close,
             Stage::Closed | Stage::Open { .. } => return false,
         };
         let operation = FileOperation {
             kind,
-            file: held.file,
+            file: claimed.file,
             block: 0,
-            renamed: held.state == FileState::Renamed,
+            renamed: claimed.state == FileState::Renamed,
         };
         if let Some(keys) = keys {
             keys.prepare_file(io, operation.pack());
         }
-        // The stream records a direction that may differ from that of the kind.
+        // Latencies go to the direction of the stream, which may differ from that of the operation.
         let writes = self.work.mix().includes(Direction::Write);
         let direction = if writes { Direction::Write } else { Direction::Read };
-        io.stamp_filled();
+        io.start_new_round();
         let request = Request {
             offset: operation.pack(),
             length: 0,
@@ -296,9 +296,9 @@ impl FileOperations {
     }
 
     /// Returns the progress of a session after one of its operations.
-    fn stage_after(&self, held: &OpenFile, kind: FileOperationKind, done: u64) -> Stage {
-        let size = self.tree.file_size(held.file);
-        match (held.stage, self.transfers()) {
+    fn stage_after(&self, claimed: &ClaimedFile, kind: FileOperationKind, done: u64) -> Stage {
+        let size = self.tree.file_size(claimed.file);
+        match (claimed.stage, self.transfers()) {
             (Stage::Closed, Some(transfers)) if size > 0 => Stage::Open {
                 position: 0,
                 transfers_left: transfers.count.unwrap_or(u64::MAX),
@@ -329,7 +329,7 @@ impl FileOperations {
     }
 
     /// Claims a file for the next group that has a suitable one.
-    fn claim_next_file(&mut self, draws: &mut Draws) -> Result<OpenFile, NextOperation> {
+    fn claim_next_file(&mut self, draws: &mut Draws) -> Result<ClaimedFile, NextOperation> {
         let groups = self.work.groups.len();
         self.exhausted.fill(false);
         let mut may_be_supplied = false;
@@ -338,7 +338,7 @@ impl FileOperations {
                 ClaimResult::File(file, state, destination) => {
                     self.next_group = (group + 1) % groups;
                     self.set_active(true);
-                    return Ok(OpenFile {
+                    return Ok(ClaimedFile {
                         group,
                         next: 0,
                         file,
@@ -367,23 +367,24 @@ impl FileOperations {
         Err(NextOperation::EndOfPass)
     }
 
-    /// True if another worker creates or removes the files or directories that a group lacks.
-    /// Workers that find all files and workers that find none never wait for each other.
+    /// True if another worker creates or removes the files or directories that a group lacks. Only
+    /// the lacking kind of supplier counts, so creators and removers never wait for each other.
     fn is_supplied_by_others(&self, group: usize, obstacles: Obstacles) -> bool {
         let first = self.work.groups[group].operations[0];
         let lacked = match first.existence() {
             _ if self.work.once => return false,
-            Existence::Made => Existence::Removed,
-            Existence::Stays | Existence::Removed => Existence::Made,
+            Existence::Created => Existence::Removed,
+            Existence::Unchanged | Existence::Removed => Existence::Created,
         };
         let supplies = |directories: bool, existence: Existence| {
-            let own = self.work.groups.iter().flat_map(|group| &group.operations);
-            let own = own.filter(|kind| (kind.is_on_directory(), kind.existence()) == (directories, existence));
-            let own = if self.is_active { own.count() as u32 } else { 0 };
-            self.claims.supplier_count(directories, existence) > own
+            let operations = self.work.groups.iter().flat_map(|group| &group.operations);
+            let suppliers =
+                operations.filter(|kind| (kind.is_on_directory(), kind.existence()) == (directories, existence));
+            let own_count = if self.is_active { suppliers.count() as u32 } else { 0 };
+            self.claims.supplier_count(directories, existence) > own_count
         };
         obstacles.existence && supplies(first.is_on_directory(), lacked)
-            || obstacles.missing_directory && supplies(true, Existence::Made)
+            || obstacles.missing_directory && supplies(true, Existence::Created)
             || obstacles.not_empty
                 && (supplies(false, Existence::Removed)
                     || supplies(true, Existence::Removed) && self.claims.has_empty_directory())
@@ -400,14 +401,14 @@ impl FileOperations {
         let shares = left.map(|(group, exhausted)| if *exhausted { 0 } else { u64::from(group.share) });
         let total: u64 = shares.clone().sum();
         // A single group needs no draw.
-        let mut level = match total {
+        let mut remaining = match total {
             0 => return None,
             _ if groups == 1 => 0,
             total => draws.word(Purpose::Stream) % total,
         };
         { shares }.position(|share| {
-            let hit = level < share;
-            level = level.wrapping_sub(share);
+            let hit = remaining < share;
+            remaining = remaining.wrapping_sub(share);
             hit
         })
     }
@@ -442,7 +443,7 @@ impl FileOperations {
                 // Wait for the next file in order, which will exist or be free later.
                 let may_appear = obstacles.missing_directory && !first.is_on_directory();
                 if self.work.once && obstacles.in_use
-                    || may_appear && self.claims.supplier_count(true, Existence::Made) > 0
+                    || may_appear && self.claims.supplier_count(true, Existence::Created) > 0
                 {
                     break;
                 }
@@ -470,7 +471,7 @@ impl FileOperations {
 
     /// Claims a file or directory for a group that begins with `first`, or records the obstacle.
     fn try_claim(&self, number: u32, first: FileOperationKind, obstacles: &mut Obstacles) -> Option<ClaimResult> {
-        let (on_directory, present) = (first.is_on_directory(), first.existence() != Existence::Made);
+        let (on_directory, present) = (first.is_on_directory(), first.existence() != Existence::Created);
         let file = match &self.working_set {
             Some((order, _)) if !on_directory => order.image(u64::from(number)) as u32,
             _ => number,
@@ -498,13 +499,13 @@ impl FileOperations {
         None
     }
 
-    /// Continues a session after a transfer that is not issued.
+    /// Advances a session past a transfer that is skipped.
     pub(super) fn skip_transfer(&mut self, length: u32) {
         let after = self
-            .held
-            .map(|held| self.stage_after(&held, FileOperationKind::ReadBlock, u64::from(length)));
-        if let (Some(held), Some(stage)) = (&mut self.held, after) {
-            held.stage = stage;
+            .claimed
+            .map(|claimed| self.stage_after(&claimed, FileOperationKind::ReadBlock, u64::from(length)));
+        if let (Some(claimed), Some(stage)) = (&mut self.claimed, after) {
+            claimed.stage = stage;
         }
     }
 
@@ -514,7 +515,7 @@ impl FileOperations {
     }
 
     /// Counts a completed operation. After the last operation of its group, the file can be
-    /// released. An extra read does not continue the session.
+    /// released. A read that validation adds before or after a write does not advance the session.
     pub(super) fn on_completed(&mut self, io: &mut IoLoop, ended: &EndedOperation, is_extra: bool) {
         let kind = FileOperation::unpack(ended.record.offset).kind;
         let cell = self.cells.iter().find(|cell| cell.0 == kind).map(|cell| cell.1);
@@ -530,7 +531,7 @@ impl FileOperations {
                 }
             }
             Err(_) => {
-                io.reap_exception(ended.slot, ended.result, ended.at);
+                io.reap_failed_or_short(ended.slot, ended.result, ended.at);
                 if let Some(cell) = cell {
                     let cell = &mut io.recorder.cells[cell as usize];
                     cell.errors += 1;
@@ -542,36 +543,36 @@ impl FileOperations {
             return;
         }
         if self.work.session.is_some() && ended.result >= 0 && kind == FileOperationKind::Delete {
-            if let Some(held) = &mut self.held {
-                (held.next, held.state) = (held.next + 1, FileState::Absent);
+            if let Some(claimed) = &mut self.claimed {
+                (claimed.next, claimed.state) = (claimed.next + 1, FileState::Absent);
             }
             return;
         }
         if self.work.session.is_some() && ended.result >= 0 && kind != FileOperationKind::Close {
             // Use the requested length: a short read has reached the end of a truncated file.
             let length = u64::from(ended.record.length);
-            let after = self.held.map(|held| self.stage_after(&held, kind, length));
-            if let (Some(held), Some(stage)) = (&mut self.held, after) {
-                held.stage = stage;
+            let after = self.claimed.map(|claimed| self.stage_after(&claimed, kind, length));
+            if let (Some(claimed), Some(stage)) = (&mut self.claimed, after) {
+                claimed.stage = stage;
                 if kind == FileOperationKind::Create {
-                    held.state = FileState::Present;
+                    claimed.state = FileState::Present;
                 }
             }
             return;
         }
-        let Some(held) = &mut self.held else { return };
+        let Some(claimed) = &mut self.claimed else { return };
         if kind.needs_destination() {
-            held.destination = Some(match ended.result {
+            claimed.destination = Some(match ended.result {
                 ..0 => FileState::Lost,
                 _ => FileState::Present,
             });
         }
-        let changes = kind.existence() != Existence::Stays || kind == FileOperationKind::Rename;
-        held.next += 1;
-        held.state = match (kind, kind.existence(), held.state) {
+        let changes = kind.existence() != Existence::Unchanged || kind == FileOperationKind::Rename;
+        claimed.next += 1;
+        claimed.state = match (kind, kind.existence(), claimed.state) {
             _ if ended.result < 0 && changes => FileState::Lost,
-            _ if ended.result < 0 => held.state,
-            (_, Existence::Made, _) => FileState::Present,
+            _ if ended.result < 0 => claimed.state,
+            (_, Existence::Created, _) => FileState::Present,
             (_, Existence::Removed, _) => FileState::Absent,
             (FileOperationKind::Rename, _, FileState::Renamed) => FileState::Present,
             (FileOperationKind::Rename, ..) => FileState::Renamed,
@@ -579,7 +580,7 @@ impl FileOperations {
         };
         if ended.result < 0
             || kind == FileOperationKind::Close
-            || held.next == self.work.groups[held.group].operations.len()
+            || claimed.next == self.work.groups[claimed.group].operations.len()
         {
             self.is_done = true;
         }
@@ -594,16 +595,16 @@ impl FileOperations {
     /// Releases the claimed file, if any.
     pub(super) fn release_file(&mut self) {
         self.is_done = false;
-        if let Some(held) = self.held.take() {
+        if let Some(claimed) = self.claimed.take() {
             if self.work.shares_files {
-                self.claims.unshare(held.file);
+                self.claims.unshare(claimed.file);
                 return;
             }
-            if let (Some(destination), Some(state)) = (&self.destination, held.destination) {
-                destination.release(held.file, false, state);
+            if let (Some(destination), Some(state)) = (&self.destination, claimed.destination) {
+                destination.release(claimed.file, false, state);
             }
-            let on_directory = self.work.groups[held.group].operations[0].is_on_directory();
-            self.claims.release(held.file, on_directory, held.state);
+            let on_directory = self.work.groups[claimed.group].operations[0].is_on_directory();
+            self.claims.release(claimed.file, on_directory, claimed.state);
         }
     }
 }

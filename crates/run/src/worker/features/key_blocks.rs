@@ -100,7 +100,7 @@ impl KeyBlocks {
         let checker = Checker::new(verify, 0);
         let min = checker.min_length();
         if (plan.length as usize) < min {
-            return Err(SetupError::Unfit {
+            return Err(SetupError::Unsupported {
                 what: format!(
                     "key blocks of {} bytes have no room for the {min}-byte header of data validation",
                     plan.length
@@ -212,7 +212,7 @@ impl KeyBlocks {
                     let mut block = self.map.block(index, self.map.key(index).generation());
                     self.checker.fill(piece, &mut block, 0, &self.filler);
                 }
-                io.stamp_filled();
+                io.start_new_round();
                 Tag::Write
             }
         };
@@ -345,10 +345,10 @@ impl KeyBlocks {
     }
 
     #[cold]
-    fn fail(&self, io: &mut IoLoop, at: String, what: &str) {
+    fn fail(&self, io: &mut IoLoop, location: String, what: &str) {
         io.fail(Failure {
             what: what.to_owned(),
-            at,
+            location,
             errno: None,
             operation: None,
             help: Some("the data on the device is wrong, or another program has written there".into()),
@@ -359,7 +359,7 @@ impl KeyBlocks {
     pub(super) fn report_map_error(&self, io: &mut IoLoop, error: &io::Error) {
         io.fail(Failure {
             what: format!("cannot write the map of key blocks: {error}"),
-            at: self.plan.map.clone(),
+            location: self.plan.map.clone(),
             errno: error.raw_os_error(),
             operation: None,
             help: None,

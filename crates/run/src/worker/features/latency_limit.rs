@@ -30,8 +30,8 @@ impl LatencyLimits {
         let limit = self.streams[ended.record.stream as usize][ended.direction?]?;
         let took = ended.total();
         (ended.result >= 0 && took > limit).then_some(TooSlow {
-            took_ns: took,
-            most_ns: limit,
+            latency_ns: took,
+            limit_ns: limit,
         })
     }
 }
@@ -50,7 +50,7 @@ pub(super) fn reap_too_slow(io: &mut IoLoop, ended: &EndedOperation, too_slow: T
         return;
     }
     io.recorder.count(&ended.run(ended.result as u64), ended.at);
-    let TooSlow { took_ns, most_ns } = too_slow;
+    let TooSlow { latency_ns, limit_ns } = too_slow;
     let verb = direction.map_or("flush", Direction::word);
     let failed = |direction| FailedOperation {
         too_slow: Some(too_slow),
@@ -60,7 +60,7 @@ pub(super) fn reap_too_slow(io: &mut IoLoop, ended: &EndedOperation, too_slow: T
         errno: Some(sys::file::TIMED_OUT),
         operation: direction.map(failed),
         ..Failure::new(
-            format!("a {verb} took {took_ns}, longer than the limit of {most_ns}"),
+            format!("a {verb} took {latency_ns}, longer than the limit of {limit_ns}"),
             io.errors.location_of(record),
         )
     };

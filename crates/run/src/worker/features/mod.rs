@@ -621,7 +621,7 @@ impl Features {
                 priorities.on_completed(io, &ended, run);
             }
         } else {
-            io.reap_exception(slot, result, at);
+            io.reap_failed_or_short(slot, result, at);
         }
         if let Some(think_cycles) = &mut self.think_cycles {
             think_cycles.on_completed(&ended);

@@ -22,10 +22,10 @@ pub(crate) struct Priorities {
 #[derive(Clone, Debug)]
 struct StreamPriorities {
     groups: Vec<Group>,
-    /// For each file of its set, the same file with the priority of each rule. Absent for files
-    /// that share slots.
+    /// For each file of the set, one engine file per rule, opened with its priority. Absent for
+    /// files that share slots.
     files: Vec<Option<Vec<u16>>>,
-    /// Additional cells of operations, by direction and priority.
+    /// Recorder cells for each direction and priority.
     cells: Vec<(Direction, u16, u32)>,
 }
 
@@ -37,7 +37,7 @@ struct Group {
     shares: Vec<Share>,
     /// The share of operations without a rule.
     rest_percent: i32,
-    rest_owed: i32,
+    rest_credit: i32,
 }
 
 #[derive(Clone, Debug)]
@@ -45,8 +45,8 @@ struct Share {
     /// Number of its rule.
     rule: usize,
     percent: i32,
-    /// Percent that have accumulated since its last operation.
-    owed: i32,
+    /// Credit in percent since its last operation; the highest credit is served next.
+    credit: i32,
     /// The same file with the priority.
     file: u16,
 }
@@ -116,8 +116,8 @@ impl Priorities {
     pub(crate) fn from_plan(assignment: &Assignment<'_>, keys: &[CellKey], opened: &Opened) -> Option<Priorities> {
         let streams = assignment.worker.streams.iter().zip(&opened.streams).enumerate();
         let streams = streams.map(|(number, (stream, opened))| {
-            let of_stream = keys.iter().zip(0..).filter(|(key, _)| key.stream as usize == number);
-            let cells = of_stream.filter_map(|(key, cell)| match key.kind {
+            let stream_keys = keys.iter().zip(0..).filter(|(key, _)| key.stream as usize == number);
+            let cells = stream_keys.filter_map(|(key, cell)| match key.kind {
                 CellKind::Priority(direction, priority) => Some((direction, priority, cell)),
                 CellKind::Moves(_) | CellKind::FileOperation(_) | CellKind::Sync | CellKind::Connection => None,
             });
@@ -131,7 +131,7 @@ impl Priorities {
         })
     }
 
-    /// Changes the current file of a stream. Shares continue, since they belong to the stream.
+    /// Changes the current file of a stream. The credits stay, because they belong to the stream.
     pub(super) fn switch_file(&mut self, number: usize, file: usize) {
         if let Some(stream) = &mut self.streams[number] {
             stream.switch_file(file);
@@ -176,7 +176,7 @@ impl StreamPriorities {
             let share = Share {
                 rule: number,
                 percent: i32::from(rule.percent),
-                owed: 0,
+                credit: 0,
                 file,
             };
             let known = groups
@@ -191,7 +191,7 @@ impl StreamPriorities {
                     direction: rule.direction,
                     length,
                     rest_percent: 100 - share.percent,
-                    rest_owed: 0,
+                    rest_credit: 0,
                     shares: vec![share],
                 }),
             }
@@ -210,20 +210,20 @@ impl StreamPriorities {
         }
     }
 
-    /// Chooses so that each part always has its share to within one operation.
+    /// Chooses the part with the most credit, so each share is exact to within one operation.
     fn choose(&mut self, operation: &Operation) -> Option<u16> {
         let fits = |group: &&mut Group| {
             group.direction == operation.direction && group.length.is_none_or(|length| length == operation.length)
         };
         let group = self.groups.iter_mut().find(fits)?;
-        group.rest_owed += group.rest_percent;
-        group.shares.iter_mut().for_each(|share| share.owed += share.percent);
-        let most_owed = group.shares.iter_mut().max_by_key(|share| share.owed)?;
-        if most_owed.owed > group.rest_owed {
-            most_owed.owed -= 100;
-            return Some(most_owed.file);
+        group.rest_credit += group.rest_percent;
+        group.shares.iter_mut().for_each(|share| share.credit += share.percent);
+        let highest = group.shares.iter_mut().max_by_key(|share| share.credit)?;
+        if highest.credit > group.rest_credit {
+            highest.credit -= 100;
+            return Some(highest.file);
         }
-        group.rest_owed -= 100;
+        group.rest_credit -= 100;
         None
     }
 }

@@ -14,7 +14,7 @@ use crate::worker::{CellKey, CellKind, ReadyTarget};
 #[derive(Debug)]
 pub(crate) struct Reopening(Vec<Connection>);
 
-/// A file of the engine from one opening to the next.
+/// An open file of the engine that is reopened after `operations_max` operations.
 #[derive(Debug)]
 struct Connection {
     file: u16,
@@ -24,12 +24,12 @@ struct Connection {
     options: OpenOptions,
     priority: u16,
     engine: EngineKind,
-    /// The streams that use it; the first counts its connections, in this cell.
+    /// Streams that use it. The cell of the first one counts the connections.
     streams: Vec<usize>,
     cell: u32,
-    operations: u32,
+    operations_max: u32,
     /// Operations until it is closed.
-    left: u32,
+    operations_left: u32,
     in_flight: u32,
     /// When its opening began; absent before its first operation.
     opened: Option<Nanos>,
@@ -39,7 +39,7 @@ impl Reopening {
     pub(crate) fn from_plan(assignment: &Assignment<'_>, keys: &[CellKey], opened: &Opened) -> Option<Reopening> {
         let mut connections: Vec<Connection> = Vec::new();
         for (number, (stream, files)) in assignment.worker.streams.iter().zip(&opened.streams).enumerate() {
-            let (Some(operations), [id]) = (stream.reopen_every, stream.target.ids()) else {
+            let (Some(operations_max), [id]) = (stream.reopen_every, stream.target.ids()) else {
                 continue;
             };
             let file = files.first();
@@ -57,8 +57,8 @@ impl Reopening {
                 engine: assignment.worker.engine.kind,
                 streams: vec![number],
                 cell: keys.iter().position(is_own).unwrap_or_default() as u32,
-                operations,
-                left: 0,
+                operations_max,
+                operations_left: 0,
                 in_flight: 0,
                 opened: None,
             });
@@ -66,12 +66,12 @@ impl Reopening {
         (!connections.is_empty()).then_some(Reopening(connections))
     }
 
-    /// True if the targets of a pool accept another operation. Targets that have had their number
-    /// of operations are reopened once nothing is in flight on them.
+    /// True if the targets of a pool accept another operation. Reopens a target after its last
+    /// operation has completed.
     pub(super) fn keep_open(&mut self, io: &mut IoLoop, watchers: &mut FileWatchers, pool: usize) -> bool {
         let streams = io.pools[pool].streams.clone();
         for connection in &mut self.0 {
-            if connection.left > 0 || !connection.streams.iter().any(|number| streams.contains(number)) {
+            if connection.operations_left > 0 || !connection.streams.iter().any(|number| streams.contains(number)) {
                 continue;
             }
             if connection.in_flight > 0 {
@@ -87,7 +87,7 @@ impl Reopening {
 
     pub(super) fn on_issued(&mut self, file: u16) {
         for connection in self.0.iter_mut().filter(|connection| connection.file == file) {
-            connection.left -= 1;
+            connection.operations_left -= 1;
             connection.in_flight += 1;
         }
     }
@@ -102,32 +102,33 @@ impl Reopening {
 impl Connection {
     fn reopen(&mut self, io: &mut IoLoop, watchers: &mut FileWatchers) -> Result<(), Box<Failure>> {
         let failed = |error: String, errno: Option<i32>| {
-            let what = format!("the target cannot be reopened: {error}");
+            let what = format!("cannot reopen the target: {error}");
             Box::new(Failure {
                 errno,
                 ..Failure::new(what, self.target.name())
             })
         };
-        let of_engine = |error: EngineError| failed(error.to_string(), error.errno());
+        let engine_failure = |error: EngineError| failed(error.to_string(), error.errno());
         io.engine
             .exchange_file(self.file, File::nothing(0))
-            .map_err(of_engine)?;
+            .map_err(engine_failure)?;
         let closed = io.engine.now();
         if let Some(opened) = self.opened {
             io.recorder.count_one(self.cell, 0, opened, opened, closed);
         }
-        let mut with = open_target(&self.target, self.options, self.engine)
+        let mut reopened = open_target(&self.target, self.options, self.engine)
             .map_err(|error| failed(error.to_string(), error.source.raw_os_error()))?;
-        with.set_priority(self.priority)
+        reopened
+            .set_priority(self.priority)
             .map_err(|error| failed(error.to_string(), error.raw_os_error()))?;
-        io.engine.exchange_file(self.file, with).map_err(of_engine)?;
+        io.engine.exchange_file(self.file, reopened).map_err(engine_failure)?;
         watchers.on_exchanged(io, self.file, (self.id, &self.target));
         for number in &self.streams {
             io.streams[*number].sequence.restart(&mut io.draws);
         }
-        (self.opened, self.left) = (Some(closed), self.operations);
-        // The time to open the target counts for no operation.
-        io.stamp_filled();
+        (self.opened, self.operations_left) = (Some(closed), self.operations_max);
+        // The time to open the target is not part of any latency.
+        io.start_new_round();
         Ok(())
     }
 }

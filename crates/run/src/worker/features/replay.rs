@@ -279,7 +279,7 @@ impl StreamReplay {
             }
         };
         if !self.expects(&entry) {
-            self.fail(io, "the trace has changed since its survey");
+            self.fail(io, "the trace file changed after the test started");
             return Err(Due::Later);
         }
         let due = self.due(&entry);
@@ -306,11 +306,11 @@ impl StreamReplay {
         }
         replayed.open = true;
         let (place, target) = (replayed.place, &replayed.target);
-        let with = open_target(target, self.options, self.engine)
+        let opened = open_target(target, self.options, self.engine)
             .map_err(|error| failed(target, error.to_string(), error.source.raw_os_error()))?;
-        io.errors.files[usize::from(place)] = FileLabel::from(&with);
+        io.errors.files[usize::from(place)] = FileLabel::from(&opened);
         io.engine
-            .exchange_file(place, with)
+            .exchange_file(place, opened)
             .map_err(|error| failed(target, error.to_string(), error.errno()))?;
         watchers.on_opened(io, place);
         Ok(())

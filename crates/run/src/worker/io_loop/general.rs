@@ -141,7 +141,7 @@ impl IoLoop {
         let due = |number: &usize| self.streams[*number].gate.as_ref()?.scheduled();
         match has_schedules && pool.streams.clone().all(|number| due(&number).is_some()) {
             true => pool.streams.clone().min_by_key(due).unwrap_or(pool.streams.start),
-            false => pool.choose(&mut self.draws),
+            false => pool.choose_stream(&mut self.draws),
         }
     }
 
@@ -278,11 +278,11 @@ impl IoLoop {
         };
         let buffer = &mut self.engine.buffer(slot)[..operation.length as usize];
         filler.fill(buffer, operation.offset, self.batch.reap_time, &mut self.draws);
-        self.stamp_filled();
+        self.start_new_round();
     }
 
-    /// Starts a new round after a buffer was filled: later operations have another stamp.
-    pub(crate) fn stamp_filled(&mut self) {
+    /// Starts a new round, so that the time spent so far does not count as latency.
+    pub(crate) fn start_new_round(&mut self) {
         self.batch.reap_time = self.engine.now();
         self.round = self.round.wrapping_add(1);
     }

@@ -230,7 +230,7 @@ impl IoLoop {
     }
 
     /// Counts the completions of a turn and frees their slots. True if some need
-    /// [`IoLoop::reap_exception`].
+    /// [`IoLoop::reap_failed_or_short`].
     #[inline(always)]
     pub(crate) fn reap(&mut self) -> bool {
         let reaped = self.batch.reap_time;
@@ -271,7 +271,7 @@ impl IoLoop {
         }
         for completion in done {
             let pool = self.slots.get(completion.slot).pool;
-            self.pools[pool as usize].give_back(completion.slot);
+            self.pools[pool as usize].release(completion.slot);
         }
     }
 
@@ -320,7 +320,7 @@ impl IoLoop {
         (record.queued, record.issued) = (start, start);
         let record = *record;
         if self.path == IssuePath::General {
-            self.pools[record.pool as usize].give_back(slot);
+            self.pools[record.pool as usize].release(slot);
         }
         record
     }
@@ -344,7 +344,7 @@ impl IoLoop {
         }
         for request in self.requests.first(usize::MAX) {
             let pool = self.slots.get(request.slot).pool as usize;
-            self.pools[pool].give_back(request.slot);
+            self.pools[pool].release(request.slot);
         }
         self.requests.clear();
     }

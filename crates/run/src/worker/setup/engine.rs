@@ -189,10 +189,10 @@ pub(crate) fn buffer_bytes(plan: &Plan) -> usize {
 /// Checks that the engine supports the plan with these files.
 fn check_choice(plan: &Plan, choice: &EngineChoice, opened: &Opened) -> Result<(), SetupError> {
     let name = choice.kind.name();
-    let unfit = |what: String, help: &str| Err(SetupError::unfit(what, help));
+    let unsupported = |what: String, help: &str| Err(SetupError::unsupported(what, help));
     let of_calls = sys::thread::SUPPORTS_IO_PRIORITY && has_own_priorities(plan);
     if of_calls && (choice.kind.is_synchronous() || choice.offload) {
-        return unfit(
+        return unsupported(
             format!("the {name} engine gives all operations of a worker the same I/O priority"),
             "use engine io_uring or libaio, or one priority for the whole worker",
         );
@@ -201,7 +201,7 @@ fn check_choice(plan: &Plan, choice: &EngineChoice, opened: &Opened) -> Result<(
         return Ok(());
     }
     if !choice.kind.info().atomic_writes {
-        return unfit(
+        return unsupported(
             format!("the {name} engine does not support atomic writes"),
             "use engine pvsync2, io_uring or libaio",
         );
@@ -213,10 +213,10 @@ fn check_choice(plan: &Plan, choice: &EngineChoice, opened: &Opened) -> Result<(
             continue;
         };
         if !stream.cache.direct {
-            return unfit("atomic writes cannot use the page cache".into(), "use direct I/O");
+            return unsupported("atomic writes cannot use the page cache".into(), "use direct I/O");
         }
         let Some((low, high)) = sys::file::atomic_write_sizes(handle) else {
-            return unfit(
+            return unsupported(
                 format!("{path} does not support atomic writes"),
                 "kernel (6.11 or later), file system and device must all support them; choose \
                  another target, or disable atomic writes",
@@ -229,7 +229,7 @@ fn check_choice(plan: &Plan, choice: &EngineChoice, opened: &Opened) -> Result<(
         ];
         for size in sizes.map(|size| size.0) {
             if !size.is_power_of_two() || !(u64::from(low)..=u64::from(high)).contains(&size) {
-                return unfit(
+                return unsupported(
                     format!(
                         "atomic writes of {size} bytes are not possible on {path}, which supports \
                          powers of two from {low} to {high}"
@@ -251,13 +251,13 @@ fn check_simulated(assignment: &Assignment<'_>, choice: &EngineChoice) -> Result
     let targets = streams.iter().flat_map(|stream| stream.target.ids());
     let mut targets = targets.map(|id| &assignment.targets[id.0 as usize]);
     if let Some(other) = targets.find(|target| !matches!(target.what, ReadyKind::Simulated { .. })) {
-        return Err(SetupError::unfit(
+        return Err(SetupError::unsupported(
             format!("one worker cannot use simulated devices and {} together", other.name()),
             "use a separate job for each",
         ));
     }
     if streams.iter().any(|stream| !stream.lock.is_none()) {
-        return Err(SetupError::unfit(
+        return Err(SetupError::unsupported(
             "locks of files are not simulated",
             "remove the lock, or use a real file",
         ));

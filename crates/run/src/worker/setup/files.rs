@@ -191,7 +191,7 @@ impl Opening<'_> {
 
     fn next_index(&self) -> Result<u16, SetupError> {
         u16::try_from(self.files.len()).map_err(|_| {
-            SetupError::unfit(
+            SetupError::unsupported(
                 "a worker can have at most 65536 files open",
                 "open fewer at the same time, or spread them over more workers",
             )

@@ -85,19 +85,20 @@ fn common_priority(plan: &Plan) -> Option<Priority> {
 
 /// True if operations have their own I/O priorities.
 pub(super) fn has_own_priorities(plan: &Plan) -> bool {
-    let of_streams = common_priority(plan).is_none() && plan.streams.iter().any(|stream| stream.priority.is_some());
-    of_streams || plan.streams.iter().any(|stream| !priorities::rules(stream).is_empty())
+    let streams_have_priorities =
+        common_priority(plan).is_none() && plan.streams.iter().any(|stream| stream.priority.is_some());
+    streams_have_priorities || plan.streams.iter().any(|stream| !priorities::rules(stream).is_empty())
 }
 
 /// Every priority that some operation can have.
 fn all_priorities(plan: &Plan) -> impl Iterator<Item = Priority> {
     plan.streams.iter().flat_map(|stream| {
-        let of_rules = stream.priorities.iter().map(|rule| Priority {
+        let rule_priorities = stream.priorities.iter().map(|rule| Priority {
             class: rule.class,
             level: rule.level,
             hint: rule.hint,
             percent: rule.percent,
         });
-        stream.priority.into_iter().chain(of_rules)
+        stream.priority.into_iter().chain(rule_priorities)
     })
 }

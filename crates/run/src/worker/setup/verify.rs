@@ -51,13 +51,13 @@ fn create_for_stream(
     };
     let min = verification.min_length() as u64;
     if shortest < min {
-        return Err(SetupError::unfit(
+        return Err(SetupError::unsupported(
             format!("blocks of {shortest} bytes have no room for the verification header"),
             format!("use blocks and verification intervals of at least {min} bytes, or verify a pattern"),
         ));
     }
     if let Some((place, min)) = verification.find_misplaced_header() {
-        return Err(SetupError::unfit(
+        return Err(SetupError::unsupported(
             format!(
                 "a verification header cannot be {place} bytes from the beginning, where it \
                 would overlap its own position"

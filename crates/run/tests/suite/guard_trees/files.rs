@@ -90,12 +90,12 @@ fn kernel_files_are_refused() {
     assert_always_refused(
         "swap-file",
         "/proc/sysrq-trigger",
-        &["it is a file of the kernel (proc): writing to it controls the system"],
+        &["it is a kernel interface (proc): a write changes system settings"],
     );
     assert_always_refused(
         "swap-file",
         "/sys/power/state",
-        &["it is a file of the kernel (sysfs): writing to it controls the system"],
+        &["it is a kernel interface (sysfs): a write changes system settings"],
     );
 }
 

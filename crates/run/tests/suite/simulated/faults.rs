@@ -98,7 +98,7 @@ fn every_single_fault_is_reported_and_nothing_is_lost() {
         let failure = failure.as_ref().expect("the fault is reported");
         assert_eq!(failure.errno, Some(5));
         assert!(
-            failure.what.contains("read failed") && failure.at.contains("offset"),
+            failure.what.contains("read failed") && failure.location.contains("offset"),
             "{failure:?}"
         );
         assert_eq!(job.ended, Some(EndReason::Failed));

@@ -13,39 +13,39 @@ use model::plan::{
 };
 use model::{Direction, PerDirection};
 
-use super::rows::Verdict::{self, Differs, Lost};
-use super::{Pair, Place, multiply_rounds};
+use super::rows::Impact::{self, Equivalent, Lost};
+use super::{Pair, StreamContext, multiply_rounds};
 use crate::convert::words;
 
 pub(super) use targets::{
     file_choice, file_removal, file_size, paths, preparation, recreation_per_step, region, target_kind,
 };
 
-/// The words of the original and of the converted value.
+/// Descriptions of the original and the converted value.
 type Difference = Option<(String, String)>;
 
-/// A difference from both words.
-fn words_of_both(wanted: impl Into<String>, got: impl Into<String>) -> Difference {
+/// Creates a difference.
+fn difference(wanted: impl Into<String>, got: impl Into<String>) -> Difference {
     Some((wanted.into(), got.into()))
 }
 
-/// The words of two values if they differ.
-fn words_if_different<T: PartialEq, W: Into<String>>(wanted: T, got: T, words: impl Fn(T) -> W) -> Difference {
+/// Describes two values if they differ.
+fn difference_if<T: PartialEq, W: Into<String>>(wanted: T, got: T, words: impl Fn(T) -> W) -> Difference {
     match wanted == got {
         true => None,
-        false => words_of_both(words(wanted), words(got)),
+        false => difference(words(wanted), words(got)),
     }
 }
 
-fn flag(is: bool, words: &str) -> String {
-    if is { words.to_owned() } else { String::new() }
+fn text_if(condition: bool, text: &str) -> String {
+    if condition { text.to_owned() } else { String::new() }
 }
 
 pub(super) fn optional<T>(value: &Option<T>, words: fn(&T) -> String) -> String {
     value.as_ref().map(words).unwrap_or_default()
 }
 
-pub(super) fn start_delay(at: &Place<'_>, _: &Place<'_>) -> String {
+pub(super) fn start_delay(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
     let delay = at.job.phases.start_delay;
     match delay.low_ns == delay.high_ns {
         true => words::time(delay.low_ns),
@@ -53,35 +53,35 @@ pub(super) fn start_delay(at: &Place<'_>, _: &Place<'_>) -> String {
     }
 }
 
-pub(super) fn bytes(at: &Place<'_>, _: &Place<'_>) -> String {
+pub(super) fn bytes(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
     optional(&effective_stop(at).bytes, |bytes| {
         format!("{} by each worker", words::size(bytes.0))
     })
 }
 
-pub(super) fn region_percent(at: &Place<'_>, _: &Place<'_>) -> String {
+pub(super) fn region_percent(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
     optional(&effective_stop(at).region_percent, |percent| {
         format!("{percent} % of the region")
     })
 }
 
-pub(super) fn operations(at: &Place<'_>, _: &Place<'_>) -> String {
+pub(super) fn operations(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
     optional(&effective_stop(at).operations, |count| {
         format!("{count} by each worker")
     })
 }
 
-pub(super) fn passes(at: &Place<'_>, _: &Place<'_>) -> String {
+pub(super) fn passes(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
     optional(&effective_stop(at).passes, u32::to_string)
 }
 
-pub(super) fn time(at: &Place<'_>, _: &Place<'_>) -> String {
+pub(super) fn time(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
     at.job.stop.after_ns.map_or("no time limit".into(), words::time)
 }
 
-/// The stop rules that take effect. A count has no effect if it repeats until the time is over;
-/// bytes or a share of the region have none if they equal the passes.
-fn effective_stop(at: &Place<'_>) -> Stop {
+/// Returns the stop rules that decide. If rounds repeat until the time ends, counts do not decide;
+/// bytes or a region share equal to the passes are redundant.
+fn effective_stop(at: &StreamContext<'_>) -> Stop {
     let mut stop = multiply_rounds(at.job.stop);
     if stop.repeat_until_time && stop.after_ns.is_some() {
         (stop.bytes, stop.region_percent, stop.operations, stop.passes) = (None, None, None, None);
@@ -102,37 +102,37 @@ fn effective_stop(at: &Place<'_>) -> Stop {
     stop
 }
 
-pub(super) fn after(at: &Place<'_>, _: &Place<'_>) -> String {
+pub(super) fn after(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
     let count = at.job.after.len();
-    flag(count > 0, &format!("after {count} other jobs"))
+    text_if(count > 0, &format!("after {count} other jobs"))
 }
 
-/// True if a list has other jobs of the step.
-fn has_other_jobs(at: &Place<'_>, list: &[u32]) -> bool {
+/// True if the list names a job other than this one.
+fn names_another_job(at: &StreamContext<'_>, list: &[u32]) -> bool {
     let steps = at.plan.steps.iter();
-    let own = steps.flat_map(|step| step.jobs.iter().enumerate());
-    let own = own.into_iter().find(|(_, job)| std::ptr::eq(*job, at.job));
+    let mut jobs = steps.flat_map(|step| step.jobs.iter().enumerate());
+    let this_job = jobs.find(|(_, job)| std::ptr::eq(*job, at.job));
     list.iter()
-        .any(|other| own.is_none_or(|(own, _)| own != *other as usize))
+        .any(|other| this_job.is_none_or(|(index, _)| index != *other as usize))
 }
 
-pub(super) fn ends_jobs(at: &Place<'_>, _: &Place<'_>) -> String {
+pub(super) fn ends_jobs(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
     let ends = &at.job.ends_with;
-    flag(
-        has_other_jobs(at, &ends.jobs) || ends.plan_always,
+    text_if(
+        names_another_job(at, &ends.jobs) || ends.plan_always,
         "its end stops other jobs",
     )
 }
 
-pub(super) fn ends_workers(at: &Place<'_>, wanted: &Place<'_>) -> String {
+pub(super) fn ends_workers(at: &StreamContext<'_>, wanted: &StreamContext<'_>) -> String {
     let ends = at.job.ends_with.workers && wanted.job.workers.len() > 1;
-    flag(ends, "the first worker that ends stops the others")
+    text_if(ends, "the first worker that ends stops the others")
 }
 
-pub(super) fn failure(at: &Place<'_>, _: &Place<'_>) -> String {
+pub(super) fn failure(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
     let ends = &at.job.ends_with;
     let ends = [
-        (has_other_jobs(at, &ends.on_failure), "other jobs"),
+        (names_another_job(at, &ends.on_failure), "other jobs"),
         (ends.workers_on_failure, "other workers"),
         (ends.plan, "later steps"),
     ];
@@ -144,22 +144,22 @@ pub(super) fn failure(at: &Place<'_>, _: &Place<'_>) -> String {
 }
 
 /// Describes the control rules of a kind.
-pub(super) fn rules(at: &Place<'_>, is: fn(&Control) -> bool) -> String {
+pub(super) fn rules(at: &StreamContext<'_>, is: fn(&Control) -> bool) -> String {
     let rules = at.job.control.iter().filter(|rule| is(rule));
     rules.map(words::control).collect::<Vec<_>>().join("; ")
 }
 
-pub(super) fn windows(at: &Place<'_>, _: &Place<'_>) -> String {
-    flag(!at.job.windows.is_empty(), "latencies logged per window")
+pub(super) fn windows(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
+    text_if(!at.job.windows.is_empty(), "latencies logged per window")
 }
 
-pub(super) fn poll_percent(at: &Place<'_>, _: &Place<'_>) -> String {
+pub(super) fn poll_percent(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
     let percent = at.worker.engine.poll_percent;
-    flag(percent != 100, &format!("busy waiting for {percent} %"))
+    text_if(percent != 100, &format!("{percent} % of the operations are polled"))
 }
 
-pub(super) fn stat_call(at: &Place<'_>, _: &Place<'_>) -> String {
-    match at.worker.engine.look {
+pub(super) fn stat_call(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
+    match at.worker.engine.lookup_call {
         LookupCall::Stat => "stat",
         LookupCall::Lstat => "lstat",
         LookupCall::Statx => "statx",
@@ -167,12 +167,12 @@ pub(super) fn stat_call(at: &Place<'_>, _: &Place<'_>) -> String {
     .into()
 }
 
-pub(super) fn work(at: &Place<'_>, _: &Place<'_>) -> String {
+pub(super) fn work(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
     match at.worker.engine.work {
         None => String::new(),
-        Some(CpuWork::Spin { time_ns }) => format!("a processor that spins for {}", words::time(time_ns)),
+        Some(CpuWork::Spin { time_ns }) => format!("the CPU spins for {}", words::time(time_ns)),
         Some(CpuWork::Sort { numbers, percent }) => {
-            format!("a processor that sorts {numbers} numbers, {percent} % of the time")
+            format!("the CPU sorts {numbers} numbers, {percent} % of the time")
         }
     }
 }
@@ -183,30 +183,30 @@ pub(super) fn engine(pair: &Pair<'_>) -> Difference {
         return None;
     }
     match is_synchronous_by_depth(pair) {
-        true => words_of_both("synchronous calls, one at a time", got.name()),
-        false => words_of_both(wanted.name(), got.name()),
+        true => difference("synchronous calls, one at a time", got.name()),
+        false => difference(wanted.name(), got.name()),
     }
 }
 
 /// DiskSpd has no engines: it makes synchronous calls at a depth of one.
 fn is_synchronous_by_depth(pair: &Pair<'_>) -> bool {
     let (wanted, got) = (pair.wanted.worker.engine.kind, pair.got.worker.engine.kind);
-    pair.from == Dialect::Diskspd && wanted == EngineKind::Psync && !got.pretends()
+    pair.from == Dialect::Diskspd && wanted == EngineKind::Psync && !got.simulates_io()
 }
 
-pub(super) fn engine_verdict(pair: &Pair<'_>) -> Verdict {
+pub(super) fn engine_impact(pair: &Pair<'_>) -> Impact {
     let (wanted, got) = (pair.wanted.worker.engine.kind, pair.got.worker.engine.kind);
     // On Linux, Iometer itself uses AIO.
     let is_of_iometer = pair.to == Dialect::Iometer && wanted == EngineKind::Libaio;
     let is_default = (wanted, got) == (EngineKind::Psync, EngineKind::Auto);
     match is_synchronous_by_depth(pair) || is_default || is_of_iometer {
-        true => Differs,
+        true => Equivalent,
         false => Lost,
     }
 }
 
 /// Memory-mapped operations run one after the other.
-pub(super) fn depth(at: &Place<'_>, wanted: &Place<'_>) -> String {
+pub(super) fn depth(at: &StreamContext<'_>, wanted: &StreamContext<'_>) -> String {
     if wanted.stream.cache.mapping.is_some() {
         return String::new();
     }
@@ -247,11 +247,11 @@ pub(super) fn weights(pair: &Pair<'_>) -> Difference {
         let shares = weights.iter().map(|weight| format!("{:.1}", weight / all * 100.0));
         shares.collect::<Vec<_>>().join("/")
     };
-    words_if_different(shares(wanted), shares(got), |shares| shares)
+    difference_if(shares(wanted), shares(got), |shares| shares)
 }
 
 /// Operations per submission, limited by the number of slots.
-pub(super) fn batch(at: &Place<'_>, _: &Place<'_>) -> String {
+pub(super) fn batch(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
     let (batch, slots) = (at.worker.batching.submit, at.worker.slots());
     optional(
         &batch.map(|batch| batch.min(slots)).filter(|_| slots > 1),
@@ -259,7 +259,7 @@ pub(super) fn batch(at: &Place<'_>, _: &Place<'_>) -> String {
     )
 }
 
-fn generator(at: &Place<'_>) -> &'static str {
+fn random_generator(at: &StreamContext<'_>) -> &'static str {
     match at.worker.draws {
         DrawsForm::Native { seed: _ } => "fathom's own, one per purpose",
         DrawsForm::Single { seed: _ } => "a single one",
@@ -267,40 +267,40 @@ fn generator(at: &Place<'_>) -> &'static str {
     }
 }
 
-pub(super) fn generators(pair: &Pair<'_>) -> Difference {
-    let (wanted, got) = (generator(&pair.wanted), generator(&pair.got));
+pub(super) fn compare_random_generators(pair: &Pair<'_>) -> Difference {
+    let (wanted, got) = (random_generator(&pair.wanted), random_generator(&pair.got));
     let wanted_words = format!("random numbers: {wanted}");
     let got_words = format!("{got}: the distributions are the same, the positions and data are not");
     (wanted != got).then_some((wanted_words, got_words))
 }
 
 pub(super) fn draws(pair: &Pair<'_>) -> Difference {
-    let comparable = pair.from == pair.to && generator(&pair.wanted) == generator(&pair.got);
-    let draws = |at: &Place<'_>| at.worker.draws;
-    words_if_different(draws(&pair.wanted), draws(&pair.got), |draws| format!("{draws:?}")).filter(|_| comparable)
+    let comparable = pair.from == pair.to && random_generator(&pair.wanted) == random_generator(&pair.got);
+    let draws = |at: &StreamContext<'_>| at.worker.draws;
+    difference_if(draws(&pair.wanted), draws(&pair.got), |draws| format!("{draws:?}")).filter(|_| comparable)
 }
 
-pub(super) fn cpus(at: &Place<'_>, _: &Place<'_>) -> String {
+pub(super) fn cpus(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
     match &at.worker.placement.cpus[..] {
         [] => "no binding".into(),
         list => format!("bound to {}", words::cpus(list)),
     }
 }
 
-pub(super) fn cpus_verdict(pair: &Pair<'_>) -> Verdict {
+pub(super) fn cpus_impact(pair: &Pair<'_>) -> Impact {
     match pair.wanted.worker.placement.cpus.is_empty() {
-        true => Differs,
+        true => Equivalent,
         false => Lost,
     }
 }
 
-pub(super) fn latency(at: &Place<'_>, _: &Place<'_>) -> String {
+pub(super) fn latency(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
     let points = match at.worker.latency {
-        LatencyPoints::BeforeCall => "from the start of the call, and total latency",
-        LatencyPoints::CompletionInSeries => "from the start of the call",
-        LatencyPoints::AfterCall => "from the end of the call, and total latency",
+        LatencyPoints::BeforeCall => "start of the submitting call; series show total latency",
+        LatencyPoints::CompletionInSeries => "start of the submitting call; series show completion latency",
+        LatencyPoints::AfterCall => "end of the submitting call; series show total latency",
     };
-    format!("completion latency {points}")
+    format!("completion latency is measured from the {points}")
 }
 
 /// A single schedule needs a mix; with separate schedules the mix follows from the two rates.
@@ -312,14 +312,14 @@ fn wanted_mix(pair: &Pair<'_>) -> Mix {
 }
 
 pub(super) fn mix(pair: &Pair<'_>) -> Difference {
-    words_if_different(
+    difference_if(
         words::mix(&wanted_mix(pair)),
         words::mix(&pair.got.stream.mix),
         |words| words,
     )
 }
 
-/// Whether all operations of a sequential run are reads or all are writes, like the first.
+/// Compares whether the first operation of a sequential run decides the direction of the others.
 pub(super) fn runs(pair: &Pair<'_>) -> Difference {
     let runs = |stream: &Stream| {
         let mixed = matches!(stream.pattern.access[0], Access::Mixed(_));
@@ -332,11 +332,11 @@ pub(super) fn runs(pair: &Pair<'_>) -> Difference {
         };
         mixed && after_place(stream.mix)
     };
-    let way = |runs: bool| match runs {
+    let describe = |runs: bool| match runs {
         true => "all operations of a sequential run are reads or all are writes, like the first",
         false => "each operation is drawn as a read or a write",
     };
-    words_if_different(runs(pair.wanted.stream), runs(pair.got.stream), way)
+    difference_if(runs(pair.wanted.stream), runs(pair.got.stream), describe)
         .filter(|_| wanted_mix(pair).directions().count() > 1)
 }
 
@@ -359,7 +359,7 @@ fn by_direction(pair: &Pair<'_>, word: fn(&Stream, Direction) -> String) -> Diff
             false => word(stream, first),
         })
     };
-    words_if_different(words(pair.wanted.stream), words(pair.got.stream), |words| words)
+    difference_if(words(pair.wanted.stream), words(pair.got.stream), |words| words)
 }
 
 pub(super) fn access(pair: &Pair<'_>) -> Difference {
@@ -372,11 +372,11 @@ pub(super) fn sizes(pair: &Pair<'_>) -> Difference {
 
 pub(super) fn positions(pair: &Pair<'_>) -> Difference {
     let separate = |stream: &Stream| stream.pattern.access.iter().any(words::separate_positions);
-    let way = |separate: bool| match separate {
+    let describe = |separate: bool| match separate {
         true => "reads and writes have separate positions",
         false => "reads and writes share a position",
     };
-    words_if_different(separate(pair.wanted.stream), separate(pair.got.stream), way).filter(|_| common(pair).len() > 1)
+    difference_if(separate(pair.wanted.stream), separate(pair.got.stream), describe).filter(|_| common(pair).len() > 1)
 }
 
 pub(super) fn alignment(pair: &Pair<'_>) -> Difference {
@@ -386,7 +386,7 @@ pub(super) fn alignment(pair: &Pair<'_>) -> Difference {
             Access::Sequential(_) | Access::Interlocked(_) | Access::Parallel(_)
         )
     };
-    let walks = |at: &Place<'_>| at.stream.pattern.access.iter().all(walk);
+    let walks = |at: &StreamContext<'_>| at.stream.pattern.access.iter().all(walk);
     if walks(&pair.wanted) || walks(&pair.got) {
         return None;
     }
@@ -400,80 +400,81 @@ pub(super) fn whole_blocks(pair: &Pair<'_>) -> Difference {
     let varies = common(pair)
         .iter()
         .any(|direction| !matches!(sizes[*direction], BlockSizes::Fixed { .. }));
-    let whole = |at: &Place<'_>| at.stream.pattern.whole_blocks;
-    let way = |whole: bool| match whole {
+    let whole = |at: &StreamContext<'_>| at.stream.pattern.whole_blocks;
+    let describe = |whole: bool| match whole {
         true => "positions leave room for the longest operation",
         false => "operations near the end are shortened",
     };
-    words_if_different(whole(&pair.wanted), whole(&pair.got), way).filter(|_| varies)
+    difference_if(whole(&pair.wanted), whole(&pair.got), describe).filter(|_| varies)
 }
 
 /// The content of writes. Verified writes have their own content.
-pub(super) fn content(at: &Place<'_>, wanted: &Place<'_>) -> String {
+pub(super) fn content(at: &StreamContext<'_>, wanted: &StreamContext<'_>) -> String {
     match wanted.writes() && wanted.stream.verify.is_none() {
         true => words::content(&at.stream.content),
         false => String::new(),
     }
 }
 
-pub(super) fn content_verdict(pair: &Pair<'_>) -> Verdict {
-    let fresh = |at: &Place<'_>| matches!(at.stream.content, Content::Fresh | Content::Drawn | Content::Stamped);
+pub(super) fn content_impact(pair: &Pair<'_>) -> Impact {
+    let fresh =
+        |at: &StreamContext<'_>| matches!(at.stream.content, Content::Fresh | Content::Drawn | Content::Stamped);
     match fresh(&pair.wanted) && fresh(&pair.got) {
-        true => Differs,
+        true => Equivalent,
         false => Lost,
     }
 }
 
-pub(super) fn direct(at: &Place<'_>, _: &Place<'_>) -> String {
+pub(super) fn direct(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
     match at.stream.cache.direct {
         true => "bypassing the page cache".into(),
         false => "through the page cache".into(),
     }
 }
 
-pub(super) fn write_through(at: &Place<'_>, wanted: &Place<'_>) -> String {
+pub(super) fn write_through(at: &StreamContext<'_>, wanted: &StreamContext<'_>) -> String {
     let words = match at.stream.cache.write_through {
         WriteThrough::Off => "writes complete in the cache",
         WriteThrough::Data => "writes complete when the data is on stable storage",
         WriteThrough::DataAndMetadata => "writes complete when data and metadata are on stable storage",
     };
-    flag(wanted.writes(), words)
+    text_if(wanted.writes(), words)
 }
 
-pub(super) fn write_through_verdict(pair: &Pair<'_>) -> Verdict {
-    let off = |at: &Place<'_>| at.stream.cache.write_through == WriteThrough::Off;
+pub(super) fn write_through_impact(pair: &Pair<'_>) -> Impact {
+    let off = |at: &StreamContext<'_>| at.stream.cache.write_through == WriteThrough::Off;
     match off(&pair.wanted) || off(&pair.got) {
         true => Lost,
-        false => Differs,
+        false => Equivalent,
     }
 }
 
 /// The memory map of the stream, or of the mmap engine.
-pub(super) fn mapping(at: &Place<'_>, wanted: &Place<'_>) -> String {
+pub(super) fn mapping(at: &StreamContext<'_>, wanted: &StreamContext<'_>) -> String {
     let maps = at.worker.engine.kind == EngineKind::Mmap && wanted.stream.cache.mapping.is_some();
-    let of_engine = maps.then(Mapping::default);
-    words::mapping(at.stream.cache.mapping.or(of_engine))
+    let engine_mapping = maps.then(Mapping::default);
+    words::mapping(at.stream.cache.mapping.or(engine_mapping))
 }
 
 /// Without the page cache there is nothing to drop.
-pub(super) fn drop_before(at: &Place<'_>, wanted: &Place<'_>) -> String {
+pub(super) fn drop_before(at: &StreamContext<'_>, wanted: &StreamContext<'_>) -> String {
     let words = match at.stream.cache.drop_before {
         true => "cached pages are dropped before the job",
         false => "cached pages are kept",
     };
-    flag(!wanted.stream.cache.direct, words)
+    text_if(!wanted.stream.cache.direct, words)
 }
 
 /// fio sets hints by default, and hints have no effect without the page cache.
-pub(super) fn hint_verdict(pair: &Pair<'_>) -> Verdict {
+pub(super) fn hint_impact(pair: &Pair<'_>) -> Impact {
     match pair.from == Dialect::Fio || pair.wanted.stream.cache.direct {
-        true => Differs,
+        true => Equivalent,
         false => Lost,
     }
 }
 
-pub(super) fn flushes(at: &Place<'_>, wanted: &Place<'_>) -> String {
-    flag(wanted.writes(), &words::flushes(&at.stream.sync))
+pub(super) fn flushes(at: &StreamContext<'_>, wanted: &StreamContext<'_>) -> String {
+    text_if(wanted.writes(), &words::flushes(&at.stream.sync))
 }
 
 /// The rates of both streams.
@@ -498,19 +499,19 @@ fn same_rates(pair: &Pair<'_>) -> bool {
 }
 
 pub(super) fn rate(pair: &Pair<'_>) -> Difference {
-    let words = |rates: &PerDirection<Option<Rate>>| {
-        let each = words::by_direction(&pair.wanted.stream.mix, |direction| {
+    let describe = |rates: &PerDirection<Option<Rate>>| {
+        let rates_text = words::by_direction(&pair.wanted.stream.mix, |direction| {
             rates[direction].as_ref().map_or("no limit".into(), per_second)
         });
-        match each.as_str() {
-            "no limit" => each,
-            _ => format!("{each} for each worker"),
+        match rates_text.as_str() {
+            "no limit" => rates_text,
+            _ => format!("{rates_text} for each worker"),
         }
     };
     let [wanted, got] = schedules_of(pair);
     match same_rates(pair) {
         true => None,
-        false => words_of_both(words(&wanted), words(&got)),
+        false => difference(describe(&wanted), describe(&got)),
     }
 }
 
@@ -523,16 +524,16 @@ fn per_second(rate: &Rate) -> String {
     }
 }
 
-/// Whether there is one schedule or one for each direction.
+/// Compares whether there is one schedule or one for each direction.
 pub(super) fn schedules(pair: &Pair<'_>) -> Difference {
-    let each = |at: &Place<'_>| matches!(at.stream.pacing, Pacing::PerDirection { .. });
-    let paced = |at: &Place<'_>| at.stream.pacing != Pacing::Unpaced;
-    let way = |each: bool| match each {
+    let separate = |at: &StreamContext<'_>| matches!(at.stream.pacing, Pacing::PerDirection { .. });
+    let paced = |at: &StreamContext<'_>| at.stream.pacing != Pacing::Unpaced;
+    let describe = |separate: bool| match separate {
         true => "separate schedules for reads and writes",
         false => "one schedule; each operation draws its type",
     };
     let comparable = paced(&pair.wanted) && paced(&pair.got) && same_rates(pair);
-    words_if_different(each(&pair.wanted), each(&pair.got), way)
+    difference_if(separate(&pair.wanted), separate(&pair.got), describe)
         .filter(|_| comparable && pair.wanted.stream.mix.directions().count() > 1)
 }
 
@@ -544,7 +545,7 @@ fn first_rates(pair: &Pair<'_>) -> Option<(Rate, Rate)> {
 
 pub(super) fn arrivals(pair: &Pair<'_>) -> Difference {
     let (wanted, got) = first_rates(pair)?;
-    words_if_different(wanted.process, got.process, |process| match process {
+    difference_if(wanted.process, got.process, |process| match process {
         Process::Linear => "even gaps",
         Process::Poisson => "exponential gaps",
         Process::Uniform => "uniform gaps",
@@ -553,7 +554,7 @@ pub(super) fn arrivals(pair: &Pair<'_>) -> Difference {
 
 pub(super) fn catch_up(pair: &Pair<'_>) -> Difference {
     let (wanted, got) = first_rates(pair)?;
-    words_if_different(wanted.catch_up, got.catch_up, |catch_up| match catch_up {
+    difference_if(wanted.catch_up, got.catch_up, |catch_up| match catch_up {
         CatchUp::Unlimited => "every delay is caught up".to_owned(),
         CatchUp::Within(time) => format!("delays up to {} are caught up", words::time(time)),
     })
@@ -561,13 +562,13 @@ pub(super) fn catch_up(pair: &Pair<'_>) -> Difference {
 
 pub(super) fn counted_pauses(pair: &Pair<'_>) -> Difference {
     let (wanted, got) = pair.wanted.stream.think.zip(pair.got.stream.think)?;
-    words_if_different(wanted.count, got.count, |count| match count {
+    difference_if(wanted.count, got.count, |count| match count {
         ThinkCount::Issued => "operations are counted when submitted",
         ThinkCount::Completed => "operations are counted when complete; none is in flight during a pause",
     })
 }
 
-pub(super) fn latency_max(at: &Place<'_>, wanted: &Place<'_>) -> String {
+pub(super) fn latency_max(at: &StreamContext<'_>, wanted: &StreamContext<'_>) -> String {
     let latency_max = &at.stream.on_error.latency_ns_max;
     words::by_direction(&wanted.stream.mix, |direction| {
         latency_max[direction].map_or("any".into(), words::time)
@@ -575,10 +576,10 @@ pub(super) fn latency_max(at: &Place<'_>, wanted: &Place<'_>) -> String {
 }
 
 /// Iometer counts I/O errors in every test.
-pub(super) fn errors_verdict(pair: &Pair<'_>) -> Verdict {
+pub(super) fn errors_impact(pair: &Pair<'_>) -> Impact {
     let is_strict = pair.wanted.stream.on_error.tolerate_read.is_empty();
     match pair.to == Dialect::Iometer && is_strict {
-        true => Verdict::Habit,
+        true => Impact::DialectWide,
         false => Lost,
     }
 }
@@ -594,6 +595,6 @@ pub(super) fn verify(pair: &Pair<'_>) -> Difference {
     let same = pair.got.stream.verify.as_ref().map(without_path) == Some(without_path(wanted));
     match same {
         true => None,
-        false => words_of_both(format!("{:?}", wanted.method).to_lowercase(), ""),
+        false => difference(format!("{:?}", wanted.method).to_lowercase(), ""),
     }
 }

@@ -5,8 +5,8 @@ use model::plan::{
     AtEndOfJob, Dialect, Extent, FileService, FileTree, Prepare, PrepareWhen, Region, StreamTarget, TargetKind,
 };
 
-use super::{Difference, words_if_different, words_of_both};
-use crate::convert::compare::{Pair, Place, is_device, known_size};
+use super::{Difference, difference, difference_if};
+use crate::convert::compare::{Pair, StreamContext, is_device, known_size};
 use crate::convert::{native, words};
 
 /// Compares paths: a stream or file set of the converted worker must have each original path.
@@ -25,7 +25,7 @@ pub(in crate::convert::compare) fn paths(pair: &Pair<'_>) -> Difference {
     };
     match wanted.iter().all(is_present) {
         true => None,
-        false => words_of_both(wanted.join(", "), pair.got.paths().join(", ")),
+        false => difference(wanted.join(", "), pair.got.paths().join(", ")),
     }
 }
 
@@ -45,7 +45,7 @@ pub(in crate::convert::compare) fn file_choice(pair: &Pair<'_>) -> Difference {
     if count < 2 || choice(wanted) == choice(got) {
         return None;
     }
-    words_of_both(
+    difference(
         format!(
             "{count} files, {}, {operations} operations each, {open} open",
             order_of_files(service)
@@ -69,13 +69,13 @@ fn order_of_files(service: FileService) -> String {
     }
 }
 
-pub(in crate::convert::compare) fn target_kind(at: &Place<'_>, _: &Place<'_>) -> String {
+pub(in crate::convert::compare) fn target_kind(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
     match &at.target.kind {
         TargetKind::Path | TargetKind::Template { number: _ } => "a file or device".into(),
         TargetKind::Name { size: _, directory } => if *directory { "a directory" } else { "a name" }.into(),
-        TargetKind::Tree { tree } => format!("a tree of files, {}{}", native::tree_words(tree), tree_details(tree)),
+        TargetKind::Tree { tree } => format!("a tree of files, {}{}", native::format_tree(tree), tree_details(tree)),
         TargetKind::Nothing { size } => format!("the null engine, {size}"),
-        TargetKind::Simulated { device } => native::simulated_words(device),
+        TargetKind::Simulated { device } => native::describe_simulated_device(device),
     }
 }
 
@@ -94,7 +94,7 @@ pub(in crate::convert::compare) fn file_size(pair: &Pair<'_>) -> Difference {
     let (wanted, got) = file_preparations(pair)?;
     let words = |size: Bytes| format!("a file of {}", words::size(size.0));
     let wanted = wanted.size()?;
-    words_if_different(Some(wanted), got.size(), |size| size.map(words).unwrap_or_default())
+    difference_if(Some(wanted), got.size(), |size| size.map(words).unwrap_or_default())
 }
 
 pub(in crate::convert::compare) fn preparation(pair: &Pair<'_>) -> Difference {
@@ -106,15 +106,15 @@ pub(in crate::convert::compare) fn preparation(pair: &Pair<'_>) -> Difference {
         Prepare::LayOut { .. } => "a file that is laid out if it is too small",
     };
     wanted.size()?;
-    words_if_different(describe(wanted), describe(got), |words| words)
+    difference_if(describe(wanted), describe(got), |words| words)
 }
 
 pub(in crate::convert::compare) fn recreation_per_step(pair: &Pair<'_>) -> Difference {
-    let each_step = |at: &Place<'_>| at.plan.prepare == PrepareWhen::EachStep && at.plan.steps.len() > 1;
-    let recreated = |at: &Place<'_>| matches!(at.target.prepare, Prepare::Recreate { .. });
+    let each_step = |at: &StreamContext<'_>| at.plan.prepare == PrepareWhen::EachStep && at.plan.steps.len() > 1;
+    let recreated = |at: &StreamContext<'_>| matches!(at.target.prepare, Prepare::Recreate { .. });
     let differ = recreated(&pair.wanted) && recreated(&pair.got) && each_step(&pair.wanted) != each_step(&pair.got);
     match differ {
-        true => words_of_both("the file is recreated for each step", "it is created once"),
+        true => difference("the file is recreated for each step", "it is created once"),
         false => None,
     }
 }
@@ -128,14 +128,14 @@ pub(in crate::convert::compare) fn file_removal(pair: &Pair<'_>) -> Difference {
     }
     let (wanted, got) = (pair.wanted.target.at_end, pair.got.target.at_end);
     if (pair.from, wanted, got) == (Dialect::Native, AtEndOfJob::Keep, AtEndOfJob::KeepNamed) {
-        return words_of_both("the created file is kept", "it is removed");
+        return difference("the created file is kept", "it is removed");
     }
     let describe = |at_end: AtEndOfJob| match at_end {
         AtEndOfJob::KeepNamed | AtEndOfJob::Keep => "it is kept",
         AtEndOfJob::Remove => "it is removed at the end",
         AtEndOfJob::RemoveEachPass => "it is removed after every pass",
     };
-    words_if_different(describe(wanted), describe(got), |words| words)
+    difference_if(describe(wanted), describe(got), |words| words)
 }
 
 pub(in crate::convert::compare) fn region(pair: &Pair<'_>) -> Difference {
@@ -151,7 +151,7 @@ pub(in crate::convert::compare) fn region(pair: &Pair<'_>) -> Difference {
     };
     match areas(wanted) == areas(got) {
         true => None,
-        false => words_of_both(in_words(wanted), in_words(got)),
+        false => difference(in_words(wanted), in_words(got)),
     }
 }
 

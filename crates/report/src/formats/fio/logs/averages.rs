@@ -149,9 +149,9 @@ pub(super) fn write_histograms(file: &LogFile, length: Nanos, out: &mut dyn Writ
     let source = &file.source;
     let mut windows = Vec::new();
     for direction in Direction::ALL {
-        let of_direction = source.windows(direction, |series| series.histograms && series.length_ns == length);
+        let direction_windows = source.windows(direction, |series| series.histograms && series.length_ns == length);
         windows.extend(
-            of_direction
+            direction_windows
                 .into_iter()
                 .map(|window| (window, direction_number(direction))),
         );

@@ -35,7 +35,7 @@ impl FleetRun<'_> {
         results.fleet = Some(Fleet {
             transport: self.coordinator.transport(),
             ranks: facts,
-            goes_on: self.coordinator.continues_on_loss,
+            continues_on_loss: self.coordinator.continues_on_loss,
         });
         Ok(results)
     }

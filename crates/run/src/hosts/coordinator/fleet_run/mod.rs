@@ -372,8 +372,8 @@ impl<'a> FleetRun<'a> {
     fn cancelled_jobs(&self, step: u32) -> Vec<u32> {
         let list = self.context.hooks.cancelled.and_then(|list| list.lock().ok());
         let list = list.as_deref().map_or(&[][..], Vec::as_slice);
-        let of_step = list.iter().filter(|(of, _)| *of == step as usize);
-        of_step.map(|(_, job)| *job as u32).collect()
+        let step_jobs = list.iter().filter(|(of, _)| *of == step as usize);
+        step_jobs.map(|(_, job)| *job as u32).collect()
     }
 
     fn wait_for_change<'s>(&self, state: MutexGuard<'s, FleetState>) -> MutexGuard<'s, FleetState> {

@@ -122,7 +122,7 @@ impl Verification {
         let (offset, length, fault) = &faults[0];
         let failure = Failure {
             what: format!("read data differs from the written data: {fault}"),
-            at: format!("{path}, {length} bytes at offset {offset}"),
+            location: format!("{path}, {length} bytes at offset {offset}"),
             errno: Some(MISMATCH),
             operation: Some(io.errors.failed_operation(slot, record, Direction::Read)),
             help: Some("the data on the device is wrong, or another program has written there".into()),
@@ -146,7 +146,7 @@ impl Verification {
         for stream in self.streams.iter().flatten() {
             let Some(progress) = &stream.progress else { continue };
             let progress = Progress {
-                generator: io.draws.words_of(Purpose::Offset).unwrap_or_default(),
+                generator: io.draws.generator_state(Purpose::Offset).unwrap_or_default(),
                 ..progress.clone()
             };
             let path = state_path(&stream.plan);

@@ -255,7 +255,7 @@ impl Verification {
                 let buffer = &mut io.engine.buffer(slot)[..operation.length as usize];
                 let (file, now) = (files.current(number), io.batch.reap_time);
                 stream.fill_write((slot, file), operation, (buffer, filler), now, &mut io.draws);
-                io.stamp_filled();
+                io.start_new_round();
             }
             Direction::Trim => {}
         }

@@ -10,7 +10,7 @@ use testbed::{Directory, Unavailable};
 
 use crate::calling::{self, PROGRAM, Ran};
 
-/// What is known of the other tool.
+/// Facts about the other tool.
 pub trait Tool {
     /// The name that makes the program behave like it.
     const NAME: &'static str;
@@ -20,31 +20,31 @@ pub trait Tool {
     const ENVIRONMENT: &'static [(&'static str, &'static str)];
 }
 
-/// A folder to run in. The program lies beside it, so that it is not in the way.
-pub struct Place<T> {
+/// A folder to run in. The program is in its parent, outside the folder that tests list.
+pub struct Sandbox<T> {
     folder: Directory,
     tool: PhantomData<T>,
 }
 
-impl<T: Tool> Place<T> {
-    /// Wherever the tests may write, in memory where that can be had.
-    pub fn new() -> Place<T> {
-        Place::from_folder(Directory::fast()).expect("the tests may write somewhere")
+impl<T: Tool> Sandbox<T> {
+    /// A sandbox in memory if possible, or else in the folder for temporary files.
+    pub fn new() -> Sandbox<T> {
+        Sandbox::from_folder(Directory::fast()).expect("the tests may write somewhere")
     }
 
-    /// On a file system that lies on a disk.
-    pub fn on_disk() -> Result<Place<T>, Unavailable> {
-        Place::from_folder(Directory::on_disk())
+    /// A sandbox on a disk's file system.
+    pub fn on_disk() -> Result<Sandbox<T>, Unavailable> {
+        Sandbox::from_folder(Directory::on_disk())
     }
 
-    fn from_folder(folder: Result<Directory, Unavailable>) -> Result<Place<T>, Unavailable> {
-        let place = Place {
+    fn from_folder(folder: Result<Directory, Unavailable>) -> Result<Sandbox<T>, Unavailable> {
+        let sandbox = Sandbox {
             folder: folder?,
             tool: PhantomData,
         };
-        fs::create_dir(place.path()).unwrap();
-        install(&place.program());
-        Ok(place)
+        fs::create_dir(sandbox.path()).unwrap();
+        install(&sandbox.program());
+        Ok(sandbox)
     }
 
     pub fn path(&self) -> PathBuf {
@@ -57,8 +57,8 @@ impl<T: Tool> Place<T> {
         self.folder.path()
     }
 
-    /// The folder with the program: one for all of a test program, since what has run lately cannot
-    /// be removed on Windows.
+    /// The folder with the program. A test program has only one, because Windows cannot remove a
+    /// program that has just run.
     #[cfg(windows)]
     pub fn programs(&self) -> &Path {
         Path::new(concat!(env!("CARGO_TARGET_TMPDIR"), "/", env!("CARGO_CRATE_NAME")))
@@ -69,7 +69,7 @@ impl<T: Tool> Place<T> {
         self.programs().join(format!("{}{EXE_SUFFIX}", T::NAME))
     }
 
-    /// Makes a file in it, with data in it.
+    /// Creates a file with data.
     pub fn file(&self, name: &str, bytes: usize) -> PathBuf {
         let path = self.path().join(name);
         let data: Vec<u8> = (0..bytes).map(|index| (index % 251) as u8).collect();
@@ -77,7 +77,7 @@ impl<T: Tool> Place<T> {
         path
     }
 
-    /// Names of what is in it.
+    /// Names of the files in it.
     pub fn names(&self) -> Vec<String> {
         calling::names(&self.path())
     }
@@ -86,7 +86,7 @@ impl<T: Tool> Place<T> {
         self.command_in(&self.path(), arguments)
     }
 
-    /// The same in another folder.
+    /// As [`Sandbox::command`], in another folder.
     pub fn command_in<A: AsRef<str>>(&self, folder: &Path, arguments: &[A]) -> Command {
         let mut command = called(&self.program(), T::CALLED);
         command
@@ -109,28 +109,27 @@ impl<T: Tool> Place<T> {
 
     /// Runs a command line without quotes.
     pub fn line(&self, line: &str) -> Ran {
-        self.run(&words(line))
+        self.run(&split_words(line))
     }
 
-    /// The same, with what this program adds to the messages of the tool.
+    /// As [`Sandbox::line`], with the notes that fathom adds to the messages of the tool.
     pub fn noted(&self, line: &str) -> Ran {
-        finish(self.command(&words(line)).env("FATHOM_NOTES", "1"))
+        finish(self.command(&split_words(line)).env("FATHOM_NOTES", "1"))
     }
 
     /// Starts a command line without quotes, to be ended with [`calling::end`].
     pub fn start(&self, line: &str) -> Child {
-        let mut command = self.command(&words(line));
+        let mut command = self.command(&split_words(line));
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     }
 }
 
-/// Carries a call to its end. What it prints has the line ends of the system, which are made plain
-/// here.
+/// Runs a command to its end. Line ends of the system become plain ones.
 pub fn finish(command: &mut Command) -> Ran {
     plain(calling::finish(command))
 }
 
-/// What was printed, with plain line ends.
+/// The output with plain line ends.
 pub fn plain(mut ran: Ran) -> Ran {
     if cfg!(windows) {
         for text in [&mut ran.out, &mut ran.err] {
@@ -176,7 +175,7 @@ fn install(at: &Path) {
     installed.push(at.to_owned());
 }
 
-/// A call with this program name, whatever the file is called.
+/// A command with this program name, independent of the file name.
 #[cfg(unix)]
 fn called(program: &Path, name: &str) -> Command {
     use std::os::unix::process::CommandExt;
@@ -186,14 +185,14 @@ fn called(program: &Path, name: &str) -> Command {
     command
 }
 
-/// A call with this program name: the file has it, and is found by it.
+/// A command with this program name, which is also the file name.
 #[cfg(windows)]
 fn called(program: &Path, name: &str) -> Command {
     let mut command = Command::new(name);
-    command.env("PATH", program.parent().expect("it lies in a folder"));
+    command.env("PATH", program.parent().expect("it is in a folder"));
     command
 }
 
-pub fn words(line: &str) -> Vec<&str> {
+pub fn split_words(line: &str) -> Vec<&str> {
     line.split_whitespace().collect()
 }

@@ -13,7 +13,7 @@ use testbed::{LoopDevice, LoopOptions, TmpFs, Zram};
 
 /// A kind of target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum TargetKind {
     /// A file on a disk, bypassing the cache.
     DiskDirect,
     /// A file on a disk, through the cache.
@@ -32,7 +32,7 @@ pub enum Place {
 
 /// A target, removed when dropped.
 pub struct Target {
-    pub place: Place,
+    pub kind: TargetKind,
     pub path: PathBuf,
     _thing: Thing,
 }
@@ -48,38 +48,38 @@ enum Thing {
     Zram(Zram),
 }
 
-impl Place {
-    pub const ALL: &[Place] = &[
-        Place::DiskDirect,
-        Place::DiskBuffered,
+impl TargetKind {
+    pub const ALL: &[TargetKind] = &[
+        TargetKind::DiskDirect,
+        TargetKind::DiskBuffered,
         #[cfg(target_os = "linux")]
-        Place::TmpFs,
+        TargetKind::TmpFs,
         #[cfg(target_os = "linux")]
-        Place::Loop,
+        TargetKind::Loop,
         #[cfg(target_os = "linux")]
-        Place::Zram,
+        TargetKind::Zram,
     ];
 
     /// Creates a target with this many zero bytes, a multiple of the page size.
     pub fn make(self, bytes: u64) -> Result<Target, Unavailable> {
         let (path, thing) = match self {
-            Place::DiskDirect | Place::DiskBuffered => {
+            TargetKind::DiskDirect | TargetKind::DiskBuffered => {
                 let directory = Directory::on_disk()?;
                 (directory.path().join("file"), Thing::Directory(directory))
             }
             #[cfg(target_os = "linux")]
-            Place::TmpFs => {
+            TargetKind::TmpFs => {
                 // Space for the copies that tests create next to it.
                 let tmpfs = TmpFs::of_size(2 * bytes + (1 << 20))?;
                 (tmpfs.path().join("file"), Thing::TmpFs(tmpfs))
             }
             #[cfg(target_os = "linux")]
-            Place::Loop => {
+            TargetKind::Loop => {
                 let device = LoopDevice::of_size(bytes, LoopOptions::DIRECT)?;
                 (device.path().to_owned(), Thing::Loop(device))
             }
             #[cfg(target_os = "linux")]
-            Place::Zram => {
+            TargetKind::Zram => {
                 let zram = Zram::of_size(bytes)?;
                 (zram.path().to_owned(), Thing::Zram(zram))
             }
@@ -89,7 +89,7 @@ impl Place {
             fs::write(&path, zeros).map_err(|error| Unavailable::because(format!("{}: {error}", path.display())))?;
         }
         Ok(Target {
-            place: self,
+            kind: self,
             path,
             _thing: thing,
         })
@@ -97,20 +97,20 @@ impl Place {
 
     pub fn is_device(self) -> bool {
         match self {
-            Place::DiskDirect | Place::DiskBuffered => false,
+            TargetKind::DiskDirect | TargetKind::DiskBuffered => false,
             #[cfg(target_os = "linux")]
-            Place::TmpFs => false,
+            TargetKind::TmpFs => false,
             #[cfg(target_os = "linux")]
-            Place::Loop | Place::Zram => true,
+            TargetKind::Loop | TargetKind::Zram => true,
         }
     }
 
     pub fn is_direct(self) -> bool {
-        self == Place::DiskDirect || self.is_device()
+        self == TargetKind::DiskDirect || self.is_device()
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for TargetKind {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(self, out)
     }
@@ -119,11 +119,11 @@ impl fmt::Display for Place {
 impl Target {
     /// Opens the target as an engine of this kind requires.
     pub fn open(&self, kind: EngineKind) -> File {
-        open(&self.path, kind, self.place.is_direct(), Access::ReadWrite)
+        open(&self.path, kind, self.kind.is_direct(), Access::ReadWrite)
     }
 
     pub fn open_for(&self, kind: EngineKind, access: Access) -> File {
-        open(&self.path, kind, self.place.is_direct(), access)
+        open(&self.path, kind, self.kind.is_direct(), access)
     }
 
     /// Reads from the target without an engine.

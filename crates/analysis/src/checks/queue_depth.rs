@@ -11,9 +11,9 @@ use model::plan::Control;
 use model::results::{InFlight, WorkerResults};
 
 use super::{Check, JobView, has_errors};
-use crate::identities::{Little, QueueDeviation};
+use crate::identities::{QueueDeviation, QueueFill};
 
-pub(super) const LITTLE: Check = Check {
+pub(super) const QUEUE_DEPTH: Check = Check {
     rules: &["QD-NOT-ACHIEVED", "LITTLE-MISMATCH"],
     about: "Operations in flight, computed from rate and latency, compared with the requested queue depth.",
     detect: |input, findings| {
@@ -59,7 +59,7 @@ fn judge_ranks(job: &JobView<'_>, ranks: &[RankFacts]) -> Vec<Finding> {
         let (Some(facts), Some(found)) = (facts, InFlight::from_workers(workers.iter().copied())) else {
             continue;
         };
-        let severity = match Little::from_counts(&found).queue_deviation(share_before) {
+        let severity = match QueueFill::from_counts(&found).queue_deviation(share_before) {
             Some(QueueDeviation::Short(severity)) if severity >= Severity::Warning => severity,
             _ => continue,
         };
@@ -102,7 +102,7 @@ fn is_explained_by_flushes(found: &InFlight, severity: Severity, share_before: f
         average: found.average + found.flushing,
         ..*found
     };
-    let still_short = match Little::from_counts(&with_flushes).queue_deviation(share_before) {
+    let still_short = match QueueFill::from_counts(&with_flushes).queue_deviation(share_before) {
         Some(QueueDeviation::Short(short)) => short > Severity::Note || severity == Severity::Note,
         _ => false,
     };
@@ -123,7 +123,7 @@ fn judge_job(job: &JobView<'_>) -> Option<Finding> {
     if found.flushing > 0.0 {
         figures += &format!("; flushes took {:.digits$}", found.flushing);
     }
-    let severity = match Little::from_counts(&found).queue_deviation(max_share_before_window(job))? {
+    let severity = match QueueFill::from_counts(&found).queue_deviation(max_share_before_window(job))? {
         QueueDeviation::Beyond => {
             let finding = Finding::new("LITTLE-MISMATCH", Severity::Error, figures).at(&*job.plan.name);
             let why = "that is more than the queue depth: latencies or counts of this run are wrong";

@@ -11,9 +11,9 @@ pub(super) enum ValueKind {
     Switch,
 }
 
-/// Such an option.
+/// An option of an unsupported engine.
 #[derive(Clone, Copy)]
-pub(super) struct UnbuiltOption {
+pub(super) struct UnsupportedEngineOption {
     pub(super) name: &'static str,
     pub(super) kind: ValueKind,
 }
@@ -24,7 +24,7 @@ const NVME: &[&str] = &["io_uring_cmd", "xnvme"];
 const NET: &[&str] = &["net", "netsplice"];
 const CEPH: &[&str] = &["rbd", "rados"];
 
-/// Engines, a kind of value, and the options of that kind that each of these engines has.
+/// Rows: engines, value type, option names.
 #[rustfmt::skip]
 const OPTIONS: &[(&[&str], ValueKind, &[&str])] = &[
     (NET, Text, &["hostname", "interface", "protocol", "proto"]),
@@ -79,17 +79,17 @@ const OPTIONS: &[(&[&str], ValueKind, &[&str])] = &[
 ];
 
 /// The options of an engine that fathom lacks.
-pub(super) fn options_of(engine: &str) -> impl Iterator<Item = UnbuiltOption> {
+pub(super) fn options_of(engine: &str) -> impl Iterator<Item = UnsupportedEngineOption> {
     let rows = OPTIONS.iter().filter(move |(engines, ..)| engines.contains(&engine));
-    rows.flat_map(|(_, kind, names)| names.iter().map(|name| UnbuiltOption { name, kind: *kind }))
+    rows.flat_map(|(_, kind, names)| names.iter().map(|name| UnsupportedEngineOption { name, kind: *kind }))
 }
 
 /// The option of an engine.
-pub(super) fn find(engine: &str, name: &str) -> Option<UnbuiltOption> {
+pub(super) fn find(engine: &str, name: &str) -> Option<UnsupportedEngineOption> {
     options_of(engine).find(|option| option.name == name)
 }
 
-impl UnbuiltOption {
+impl UnsupportedEngineOption {
     /// Whether a value is valid.
     pub(super) fn accepts(self, value: Option<&str>, kb_base: u64) -> bool {
         match (self.kind, value) {
