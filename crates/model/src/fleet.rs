@@ -168,12 +168,17 @@ impl Share {
         Ok(Share { plan: mine, jobs })
     }
 
+    /// True if the rank has nothing to do.
+    pub fn is_idle(&self) -> bool {
+        self.jobs.iter().all(Vec::is_empty)
+    }
+
     /// Refuses a share without jobs.
     ///
     /// # Errors
     /// A sentence, if the rank has nothing to do.
     pub fn refuse_idle(&self, rank: &Rank) -> Result<(), String> {
-        if self.jobs.iter().any(|jobs| !jobs.is_empty()) {
+        if !self.is_idle() {
             return Ok(());
         }
         let what = format!("rank {} on {} has no job", rank.number, rank.host);
