@@ -167,8 +167,9 @@ impl Parameters {
 
     /// True if a workload uses an SD on a host; `None` is this process.
     pub(super) fn runs_on(&self, wd: &Wd, sd: &Sd, rank: Option<usize>) -> bool {
-        let has = |labels: &[String]| rank.is_none_or(|rank| self.ranks(labels).contains(&rank));
-        wd.sds.contains(&sd.name) && has(&wd.hosts) && has(&sd.hosts)
+        let label = rank.map(|rank| &self.hosts[rank].label);
+        let has = |labels: &[String]| label.is_none_or(|label| labels.is_empty() || labels.contains(label));
+        has(&wd.hosts) && has(&sd.hosts) && wd.sds.contains(&sd.name)
     }
 
     /// The hosts on which a run uses an SD; `None` is this process.
@@ -178,15 +179,6 @@ impl Parameters {
             true => (0..self.hosts.len()).map(Some).filter(uses).collect(),
             false => vec![None],
         }
-    }
-
-    /// The number of a workload's generators: one for each of its SDs on each of its hosts.
-    pub(super) fn generator_count(&self, run: &Run, wd: &Wd) -> usize {
-        let of_sd = |sd: &Sd| {
-            let places = self.places(run, sd).into_iter();
-            places.filter(|rank| self.runs_on(wd, sd, *rank)).count()
-        };
-        run.sds.iter().map(of_sd).sum()
     }
 
     /// Settings of the whole file that a fleet does not support.

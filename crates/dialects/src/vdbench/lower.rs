@@ -195,10 +195,16 @@ impl<'a> Lowering<'a> {
             let of_place = |(number, rank): (usize, &Option<usize>)| (sd.part(number, places.len()), *rank);
             parts.extend(places.iter().enumerate().map(of_place));
         }
+        // A workload has a generator for each of its SDs on each of its hosts.
+        let generators = |(wd, _): &(Wd, f64)| {
+            let on = { parts.iter() }.filter(|(sd, rank)| self.parameters.runs_on(wd, sd, *rank));
+            on.count()
+        };
+        let generators: Vec<usize> = run.workloads.iter().map(generators).collect();
         let count = parts.len() as u64;
         let mut jobs = Vec::new();
         for (number, (sd, rank)) in parts.iter().enumerate() {
-            let (mut workers, workloads) = self.workers(run, (sd, *rank), number)?;
+            let (mut workers, workloads) = self.workers(run, (sd, *rank), number, &generators)?;
             self.parameters.validate(&sd.name, &mut workers, false);
             let workers_all = workers.len() as u64;
             let on_sd = { run.workloads.iter() }.filter(|(wd, _)| self.parameters.runs_on(wd, sd, *rank));
@@ -346,6 +352,7 @@ impl<'a> Lowering<'a> {
         run: &Run,
         (sd, rank): (&Sd, Option<usize>),
         number: usize,
+        generators: &[usize],
     ) -> Result<(Vec<Worker>, Vec<Vec<usize>>), Diagnostic> {
         let size = self.size(sd)?;
         let target = self.target(sd, size, rank);
@@ -354,7 +361,7 @@ impl<'a> Lowering<'a> {
         let on_sd: Vec<(usize, Wd, f64)> = workloads
             .filter(|(_, (wd, _))| self.parameters.runs_on(wd, sd, rank))
             .map(|(index, (wd, share))| {
-                let count = self.parameters.generator_count(run, wd) as f64;
+                let count = generators[index] as f64;
                 let rate = wd.rate.map(|rate| rate / count);
                 (index, Wd { rate, ..wd.clone() }, share / count)
             })
