@@ -65,7 +65,7 @@ pub(super) fn hosts(block: &Block, env: &dyn VdbenchEnv) -> Result<Vec<Host>, Di
 
 const SHELLS: [&str; 3] = ["rsh", "ssh", "vdbench"];
 
-/// True for a name or address that no command or list of hosts can mistake for something else.
+/// True if no command can mistake a name or address for something else.
 fn is_host_name(name: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || ".-_:".contains(c);
     !name.is_empty() && name != "local" && !name.starts_with('-') && name.chars().all(is_plain)
@@ -99,8 +99,8 @@ pub(super) fn selected_labels(block: &Block, parameters: &Parameters) -> Result<
     Ok(labels.into_iter().filter(is_selected).collect())
 }
 
-/// Repeats the definitions that mention the host, once for each: `$host` is its label, `#host` its
-/// number, and `#hosts` how many there are.
+/// Repeats each definition that mentions the host, for every host. `$host` is its label, `#host`
+/// its number, and `#hosts` the number of hosts.
 pub(super) fn repeat_for_hosts(blocks: Vec<Block>) -> Result<Vec<Block>, Diagnostic> {
     let is_host = |block: &&Block| block.section == Section::Host && block.name != "default";
     let mut labels: Vec<String> = Vec::new();
@@ -150,7 +150,7 @@ impl Parameters {
         }
     }
 
-    /// True if other machines take part, so that each host is a rank of a fleet. Otherwise this
+    /// True if other machines take part. Then each host is a rank of a fleet; otherwise this
     /// process does the work of all labels.
     pub fn uses_fleet(&self) -> bool {
         self.hosts.iter().any(|host| !host.is_local)

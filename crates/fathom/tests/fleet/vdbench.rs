@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Starts a parameter file on the first host, or on this machine, with this program as ssh.
+/// Starts a parameter file on the first host or on this machine. `ssh` replaces the ssh command.
 fn start(workspace: &Workspace, hosts: Option<&Hosts>, ssh: &Path, parameters: &str) -> Child {
     fs::write(workspace.path("parmfile"), parameters).unwrap();
     let mut command = match hosts {
@@ -158,10 +158,20 @@ fn trees_of_two_hosts_add_up_and_agents_serve_them_over_tcp() {
     assert_sum(&workspace, "rd1", "summary", &["fsd_a", "fsd_b"], &[2, 7]);
     let rate = figures(&rows(&workspace, "summary", "rd1"), 2).pop().unwrap();
     assert!((150.0..250.0).contains(&rate), "{rate}");
-    // Each host has written its 20 files of 16 blocks of 4 KiB, in blocks of 64 KiB.
+    // Each host has created its anchor and its 20 files.
     for host in ["a", "b"] {
         let tree = workspace.path(host).join("fathom-kept.tree");
-        assert!(tree.join("d0").is_dir(), "{}", tree.display());
+        let folders = ["d0", "d1"].map(|folder| fs::read_dir(tree.join(folder)).unwrap());
+        let files = folders
+            .into_iter()
+            .flatten()
+            .map(|file| file.unwrap().metadata().unwrap());
+        assert_eq!(
+            files.filter(|file| file.len() == 65_536).count(),
+            20,
+            "{}",
+            tree.display()
+        );
     }
 }
 

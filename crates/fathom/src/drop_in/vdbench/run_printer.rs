@@ -22,7 +22,7 @@ pub struct RowStyle {
     pub decimal: bool,
     /// The labels of the hosts that have pages of their own.
     pub hosts: Vec<String>,
-    /// Other hosts do the work, so the processor time of this one is not that of the test.
+    /// Other hosts do the work. The processor time of this one is not that of the test.
     pub in_fleet: bool,
     /// The columns of runs on files.
     pub files: Option<FileColumns>,
