@@ -87,7 +87,8 @@ pub(super) fn group(items: Vec<Item>) -> Result<Vec<Block>, Diagnostic> {
             );
             return Err(Diagnostic::new(what).at(item.at));
         }
-        // Numbers are checked here, even if they are not used. Those of each host are not known yet.
+        // Numbers are checked here, even if they are not used. Those that depend on the host are
+        // not known yet.
         if row.kind == Kind::Numbers && !item.values.iter().any(|value| has_host_word(&value.text)) {
             item.numbers(row.name)?;
         }

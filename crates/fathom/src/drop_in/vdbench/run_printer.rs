@@ -581,10 +581,7 @@ fn cpu_between(end: &CoreTimes, start: &CoreTimes) -> Cpu {
 /// Returns the processor time of some hosts of a fleet while all jobs measured.
 fn cpu_of_hosts(results: &Results, is_wanted: impl Fn(&HostCoreUse) -> bool) -> Cpu {
     let cores = results.steps.iter().flat_map(|step| &step.cores);
-    let wanted: Vec<CoreUse> = cores
-        .filter(|core| is_wanted(core))
-        .map(|core| core.core.clone())
-        .collect();
+    let wanted: Vec<CoreUse> = cores.filter(|core| is_wanted(core)).map(|core| core.core).collect();
     match wanted.is_empty() {
         true => Cpu::UNKNOWN,
         false => cpu_of_cores(&wanted),
