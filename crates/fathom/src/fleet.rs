@@ -253,8 +253,15 @@ pub fn refuse_fleet(ranks: Option<u32>, command: &str, named: Option<&String>) -
 /// # Errors
 /// [`Faults`] if a host cannot be reached or cannot take part.
 pub fn connect_hosts(process: &Process, text: &str) -> Result<Fleet, Faults> {
+    connect(process, &transport::parse_hosts(text)?)
+}
+
+/// Connects hosts, each in the syntax of `--hosts`.
+///
+/// # Errors
+/// [`Faults`] if a host cannot be reached or cannot take part.
+pub fn connect(process: &Process, hosts: &[String]) -> Result<Fleet, Faults> {
     let continues_on_loss = continues_on_loss(false)?;
-    let hosts = transport::parse_hosts(text)?;
     let interrupt = process.interrupt_flag();
     // Agents that connect to this process are announced separately.
     let contacted: Vec<&str> = hosts
@@ -264,7 +271,7 @@ pub fn connect_hosts(process: &Process, text: &str) -> Result<Fleet, Faults> {
         .collect();
     let quiet = process.is_quiet() || contacted.is_empty();
     let notice = waiting::Notice::new(quiet, format!("waiting for {} to answer", contacted.join(", ")));
-    let mut reached = transport::connect_all(&hosts, interrupt)?;
+    let mut reached = transport::connect_all(hosts, interrupt)?;
     let coordinator = Coordinator::new(
         Box::new(reached.comm),
         false,

@@ -109,7 +109,7 @@ impl Share {
     ///
     /// # Errors
     /// A sentence, if a value cannot be divided among the ranks, or a job is for a host that does
-    /// not take part.
+    /// not take part. A rank without jobs is no error: see [`Share::refuse_idle`].
     pub fn for_rank(plan: &Plan, rank: &Rank, hosts: &[String], folder: Option<&str>) -> Result<Share, String> {
         let mut mine = plan.clone();
         for target in &mut mine.targets {
@@ -165,11 +165,24 @@ impl Share {
         remove_unused_targets(plan, &mut mine);
         // Groups describe the jobs of the whole plan.
         mine.groups.clear();
-        if mine.steps.iter().all(|step| step.jobs.is_empty()) {
-            let what = format!("rank {} on {} has no job", rank.number, rank.host);
-            return Err(format!("{what}: remove that host, or name it in the `hosts` of a job"));
-        }
         Ok(Share { plan: mine, jobs })
+    }
+
+    /// True if the rank has nothing to do.
+    pub fn is_idle(&self) -> bool {
+        self.jobs.iter().all(Vec::is_empty)
+    }
+
+    /// Refuses a share without jobs.
+    ///
+    /// # Errors
+    /// A sentence, if the rank has nothing to do.
+    pub fn refuse_idle(&self, rank: &Rank) -> Result<(), String> {
+        if !self.is_idle() {
+            return Ok(());
+        }
+        let what = format!("rank {} on {} has no job", rank.number, rank.host);
+        Err(format!("{what}: remove that host, or name it in the `hosts` of a job"))
     }
 
     /// The same share, for threads that take the processors of this host round-robin.

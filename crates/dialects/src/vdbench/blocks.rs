@@ -1,5 +1,6 @@
 //! Blocks of a parameter file: a definition with its parameters, and the defaults before it.
 
+use super::hosts::has_host_word;
 use super::scan::Item;
 use super::table::{Kind, Row, Section, Status};
 use crate::{Diagnostic, Location};
@@ -86,8 +87,9 @@ pub(super) fn group(items: Vec<Item>) -> Result<Vec<Block>, Diagnostic> {
             );
             return Err(Diagnostic::new(what).at(item.at));
         }
-        // Numbers are checked here, even if they are not used.
-        if row.kind == Kind::Numbers {
+        // Numbers are checked here, even if they are not used. Those that depend on the host are
+        // not known yet.
+        if row.kind == Kind::Numbers && !item.values.iter().any(|value| has_host_word(&value.text)) {
             item.numbers(row.name)?;
         }
         block.params.push((row, item));

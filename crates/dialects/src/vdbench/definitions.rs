@@ -5,6 +5,7 @@ use model::plan::ErrorPolicy;
 use super::blocks::{Block, group, refuse};
 use super::data::{Dedup, dedup, pattern};
 use super::files::{self, FormatWords, Fsd, Fwd};
+use super::hosts::{Host, hosts, repeat_for_hosts, selected_labels};
 use super::runs::{MaxData, max_data};
 use super::scan::{Item, scan};
 use super::table::{Kind, Section};
@@ -19,8 +20,8 @@ use crate::{Diagnostic, Location};
 pub struct Parameters {
     /// Before any definition.
     pub general: General,
-    /// Labels of the hosts.
-    pub hosts: Vec<String>,
+    /// Host definitions.
+    pub hosts: Vec<Host>,
     /// Remove all trees before the first run.
     pub cleans: bool,
     /// Storage definitions.
@@ -115,6 +116,8 @@ pub struct Sd {
     pub hitarea: u64,
     /// `journal=`.
     pub journal: Option<String>,
+    /// The labels of `host=`; empty: all.
+    pub hosts: Vec<String>,
 }
 
 /// Sizes of transfers.
@@ -161,6 +164,8 @@ pub struct Wd {
     pub rate: Option<f64>,
     /// `priority=`.
     pub priority: Option<u32>,
+    /// The labels of `host=`; empty: all.
+    pub hosts: Vec<String>,
 }
 
 impl Default for Wd {
@@ -181,6 +186,7 @@ impl Default for Wd {
             streams: None,
             rate: None,
             priority: None,
+            hosts: Vec::new(),
         }
     }
 }
@@ -239,7 +245,7 @@ pub(super) const CURVE: f64 = f64::NEG_INFINITY;
 /// The first mistake.
 pub fn read_parameters(command: &Command, env: &mut dyn VdbenchEnv) -> Result<Parameters, Diagnostic> {
     let (items, copies) = scan(&command.files, &command.variables, command.plus.as_deref(), env)?;
-    let blocks = group(items)?;
+    let blocks = repeat_for_hosts(group(items)?)?;
     let mut parameters = Parameters {
         copies,
         cleans: command.cleans,
@@ -258,8 +264,15 @@ pub fn read_parameters(command: &Command, env: &mut dyn VdbenchEnv) -> Result<Pa
                 parameters.general.pattern = pattern(block, env)?;
                 parameters.validation = Validation::with_parameters(command.validation.as_ref(), block)?;
             }
-            Section::Host => host(block, &mut parameters, env),
-            Section::Sd => sds(block, &mut parameters.sds)?,
+            Section::Host => {
+                for host in hosts(block, env)? {
+                    if parameters.hosts.iter().any(|other| other.label == host.label) {
+                        return Err(block.error(format!("An HD can only be defined once: hd={}", host.label)));
+                    }
+                    parameters.hosts.push(host);
+                }
+            }
+            Section::Sd => sds(block, &mut parameters)?,
             Section::Wd => {
                 let wd = wd(block, &parameters)?;
                 match block.name == "default" {
@@ -276,7 +289,13 @@ pub fn read_parameters(command: &Command, env: &mut dyn VdbenchEnv) -> Result<Pa
             }
             Section::Fsd => files::fsds(block, &mut parameters.fsds)?,
             Section::Fwd if block.name == "format" => parameters.format_fwd = files::format_fwd(block)?,
-            Section::Fwd if block.name != "default" => parameters.fwds.push(files::fwd(block)?),
+            Section::Fwd if block.name != "default" => {
+                let hosts = selected_labels(block, &parameters)?;
+                parameters.fwds.push(Fwd {
+                    hosts,
+                    ..files::fwd(block)?
+                });
+            }
             Section::Replay => parameters.refusals.push(
                 block
                     .error(format!(
@@ -288,6 +307,7 @@ pub fn read_parameters(command: &Command, env: &mut dyn VdbenchEnv) -> Result<Pa
             Section::Rd | Section::Fwd => {}
         }
     }
+    parameters.refuse_fleet_settings();
     let varies = |rd: &Rd| rd.loops.iter().any(|(field, _)| *field == "compratio");
     let general = &parameters.general;
     let is_other = general.compratio > 1.0 || general.dedup.is_some() || parameters.rds.iter().any(varies);
@@ -388,34 +408,27 @@ fn histogram(block: &Block) -> Result<Vec<u64>, Diagnostic> {
     }
 }
 
-fn host(block: &Block, parameters: &mut Parameters, env: &dyn VdbenchEnv) {
-    if block.name == "default" {
-        return;
-    }
-    let system = block.item("system").map_or(block.name.clone(), Item::single_value);
-    if !env.is_local(&system) {
-        let what = format!(
-            "cannot run on host {system} (hd={}): only this machine's jobs are run",
-            block.name
-        );
-        let help = "run this file on each host, or the job that `fathom convert --to native` writes with \
-                    `fathom run --hosts`, where each host has a tree of its own";
-        parameters.refusals.push(block.error(what).help(help));
-    }
-    parameters.hosts.push(block.name.clone());
-}
-
 /// An SD, or those that `count=` makes from it.
-fn sds(block: &Block, all: &mut Vec<Sd>) -> Result<(), Diagnostic> {
+fn sds(block: &Block, parameters: &mut Parameters) -> Result<(), Diagnostic> {
     if block.name == "default" {
         return Ok(());
     }
+    let hosts = selected_labels(block, parameters)?;
+    let count = |field: &str| block.params.iter().filter(|(row, _)| row.field == field).count();
+    if count("host") > 1 && count("lun") > 1 {
+        let what = format!("sd={}: a `lun=` for each `host=` is not supported", block.name);
+        let help = "give each host an SD of its own";
+        parameters.refusals.push(block.error(what).help(help));
+    }
     for number in block.counted()? {
-        let sd = sd(block, number)?;
-        if all.iter().any(|other| other.name == sd.name) {
+        let sd = Sd {
+            hosts: hosts.clone(),
+            ..sd(block, number)?
+        };
+        if parameters.sds.iter().any(|other| other.name == sd.name) {
             return Err(block.error(format!("An SD can only be defined once: sd={}", sd.name)));
         }
-        all.push(sd);
+        parameters.sds.push(sd);
     }
     Ok(())
 }
@@ -453,6 +466,7 @@ fn sd(block: &Block, number: Option<u64>) -> Result<Sd, Diagnostic> {
         align,
         journal: block.item("journal").map(Item::single_value),
         hitarea: block.number("hitarea")?.map_or(1 << 20, |bytes| bytes as u64),
+        hosts: Vec::new(),
     })
 }
 

@@ -18,7 +18,7 @@ use model::{Bytes, Nanos, PerDirection};
 use super::data::content;
 use super::definitions::{Parameters, Rd, Transfer};
 use super::files::{FormatWords, Fsd, Fwd, OPERATIONS, TreeFormat, find_operation};
-use super::lower::{Lowering, cannot, end_on_failure, mixed_seed};
+use super::lower::{JobPart, Lowering, cannot, end_on_failure, host_names, mixed_seed, path_on};
 use super::runs::{Run, RunRate};
 use super::streams::{gcd, pacing};
 use super::workloads::{find_named, matches_name};
@@ -78,11 +78,7 @@ impl FileRun {
         if !rd.fsds.is_empty() {
             fwds.iter_mut().for_each(|fwd| fwd.fsds.clone_from(&rd.fsds));
         }
-        let used = |fsd: &&Fsd| {
-            fwds.iter()
-                .flat_map(|fwd| fwd.fsds.iter().chain(&fwd.target))
-                .any(|wanted| matches_name(wanted, &fsd.name))
-        };
+        let used = |fsd: &&Fsd| fwds.iter().any(|fwd| fwd.uses(fsd));
         let fixed: f64 = fwds.iter().filter_map(|fwd| fwd.skew).sum();
         let open = fwds.iter().filter(|fwd| fwd.skew.is_none()).count();
         let each = (100.0 - fixed).max(0.0) / open.max(1) as f64;
@@ -90,9 +86,22 @@ impl FileRun {
         if (total - 100.0).abs() > 0.0001 {
             return Err(format!("Total skew must add up to 100: {total:?}"));
         }
+        let mut fsds: Vec<Fsd> = parameters.fsds.iter().filter(used).cloned().collect();
+        for fsd in &mut fsds {
+            let users = fwds.iter().filter(|fwd| fwd.uses(fsd));
+            fsd.ranks = users.flat_map(|fwd| parameters.ranks(&fwd.hosts)).collect();
+            fsd.ranks.sort_unstable();
+            fsd.ranks.dedup();
+            if fsd.ranks.len() > 1 && !fsd.is_shared {
+                return Err(format!(
+                    "Multiple hosts may only be requested for an FSD when 'shared=yes' is specified. rd={}",
+                    rd.name
+                ));
+            }
+        }
         Ok(Some(FileRun {
             format: rd.format,
-            fsds: parameters.fsds.iter().filter(used).cloned().collect(),
+            fsds,
             operations: rd.operations.clone(),
             makes: None,
             recovers: false,
@@ -147,6 +156,13 @@ impl FileRun {
             } else {
                 1
             };
+        if self.fsds.iter().any(|fsd| fsd.rank() != load.fsd.rank()) {
+            return Err(cannot(
+                run,
+                "`skew=` under `fwdrate=max` or `curve` on several hosts",
+                "give the run a rate",
+            ));
+        }
         if !load.shares_files(None) && files <= all {
             return Err(cannot(
                 run,
@@ -191,7 +207,20 @@ impl FileRun {
     }
 }
 
+impl Fwd {
+    /// True if it reads or writes an FSD, or copies to it.
+    fn uses(&self, fsd: &Fsd) -> bool {
+        let mut wanted = self.fsds.iter().chain(&self.target);
+        wanted.any(|wanted| matches_name(wanted, &fsd.name))
+    }
+}
+
 impl Fsd {
+    /// The host that uses it; `None` is this process.
+    pub fn rank(&self) -> Option<usize> {
+        self.ranks.first().copied()
+    }
+
     /// Its tree.
     pub fn tree(&self) -> FileTree {
         match self.total {
@@ -290,6 +319,19 @@ impl FileLoad<'_> {
 
     fn is_direct(&self, run: &Run) -> bool {
         self.has_flag(run, &["o_direct", "directio"])
+    }
+
+    fn cache_mode(&self, run: &Run) -> CacheMode {
+        let has = |names: &[&str]| self.has_flag(run, names);
+        CacheMode {
+            direct: self.is_direct(run),
+            write_through: match (has(&["o_sync", "o_rsync"]), has(&["o_dsync"])) {
+                (true, _) => WriteThrough::DataAndMetadata,
+                (false, true) => WriteThrough::Data,
+                (false, false) => WriteThrough::Off,
+            },
+            ..CacheMode::BUFFERED
+        }
     }
 
     fn name(&self) -> &'static str {
@@ -404,18 +446,7 @@ impl Lowering<'_> {
             };
             let threads = load.useful_threads(files.makes, work.working_set);
             let flow = files.flow(run, load, work.working_set)?;
-            let cache = CacheMode {
-                direct: load.is_direct(run),
-                write_through: match (
-                    load.has_flag(run, &["o_sync", "o_rsync"]),
-                    load.has_flag(run, &["o_dsync"]),
-                ) {
-                    (true, _) => WriteThrough::DataAndMetadata,
-                    (false, true) => WriteThrough::Data,
-                    (false, false) => WriteThrough::Off,
-                },
-                ..CacheMode::BUFFERED
-            };
+            let cache = load.cache_mode(run);
             let sync = SyncRule {
                 on_close: load.has_flag(run, &["fsync"]),
                 ..SyncRule::default()
@@ -450,6 +481,7 @@ impl Lowering<'_> {
             let mut workers: Vec<Worker> = (0..threads).map(worker).collect();
             self.parameters.validate(&load.fsd.name, &mut workers, files.recovers);
             jobs.push(Job {
+                hosts: host_names(load.fsd.rank()),
                 name: load.fwd.name.clone(),
                 phases: run.phases(run.ends_with_data()),
                 stop: Stop {
@@ -462,6 +494,10 @@ impl Lowering<'_> {
                 ..Job::default()
             });
             self.workload_of.push((0..threads).map(|_| vec![load.number]).collect());
+            self.parts.push(JobPart {
+                items: vec![load.fsd.name.clone(), load.fwd.name.clone()],
+                rank: load.fsd.rank(),
+            });
         }
         end_on_failure(&mut jobs);
         self.steps.push(Step { jobs, prepare: None });
@@ -479,10 +515,10 @@ impl Lowering<'_> {
             let what = format!("`operation={operation}` without `target=`");
             return Err(cannot(run, &what, &format!("give fwd={} a `target=`", load.fwd.name)));
         };
-        if to.anchor == load.fsd.anchor || to.tree() != load.fsd.tree() {
+        if to.anchor == load.fsd.anchor || to.tree() != load.fsd.tree() || to.ranks != load.fsd.ranks {
             let what = format!("`operation={operation}` from fsd={} to fsd={}", load.fsd.name, to.name);
-            let help = "give both an anchor of their own, and the same `depth=`, `width=`, `files=`, `sizes=` and \
-                        `totalsize=`";
+            let help = "give both an anchor of their own, the same host, and the same `depth=`, `width=`, `files=`, \
+                        `sizes=` and `totalsize=`";
             return Err(cannot(run, &what, help));
         }
         self.tree_target(run, to, None).map(Some)
@@ -499,7 +535,8 @@ impl Lowering<'_> {
             }),
             ..fsd.tree()
         };
-        if let Some(number) = self.targets.iter().position(|target| target.path == fsd.anchor) {
+        let path = path_on(fsd.rank(), &fsd.anchor);
+        if let Some(number) = self.known_target(fsd.rank(), &path) {
             let is_same = |known: &FileTree| {
                 FileTree {
                     kept: None,
@@ -523,13 +560,15 @@ impl Lowering<'_> {
             return Err(cannot(run, &what, &format!("it can have 1 to {}", FileTree::MAX_FILES)));
         }
         self.lun_bytes = self.lun_bytes.saturating_add(tree.total_size().0);
-        self.targets.push(Target {
-            path: fsd.anchor.clone(),
-            kind: TargetKind::Tree { tree },
-            prepare: Prepare::Existing,
-            at_end: AtEndOfJob::Keep,
-        });
-        Ok(TargetId(self.targets.len() as u32 - 1))
+        Ok(self.add_target(
+            fsd.rank(),
+            Target {
+                path,
+                kind: TargetKind::Tree { tree },
+                prepare: Prepare::Existing,
+                at_end: AtEndOfJob::Keep,
+            },
+        ))
     }
 }
 
@@ -572,6 +611,14 @@ fn file_stream(
 }
 
 fn refuse(run: &Run, files: &FileRun) -> Result<(), Diagnostic> {
+    if let Some(fsd) = files.fsds.iter().find(|fsd| fsd.ranks.len() > 1) {
+        return Err(cannot(
+            run,
+            &format!("fsd={} on several hosts: trees are not shared", fsd.name),
+            "give each host an FSD and an FWD of its own: `fsd=fsd_$host,anchor=/dir/$host`, \
+             `fwd=fwd_$host,fsd=fsd_$host,host=$host`",
+        ));
+    }
     if let Some((what, fwd)) = files
         .fwds
         .iter()

@@ -35,6 +35,10 @@ pub struct Fsd {
     pub flags: Vec<String>,
     /// `journal=`.
     pub journal: Option<String>,
+    /// `shared=yes`: several hosts use it.
+    pub is_shared: bool,
+    /// The ranks of the hosts that use it in a run; empty: this process.
+    pub ranks: Vec<usize>,
 }
 
 /// A file system workload definition.
@@ -72,6 +76,8 @@ pub struct Fwd {
     pub target: Option<String>,
     /// `openflags=`; empty: those of its FSDs.
     pub flags: Vec<String>,
+    /// The labels of `host=`; empty: all.
+    pub hosts: Vec<String>,
     /// Reasons to refuse a run with it.
     pub refusal: Option<String>,
 }
@@ -95,6 +101,7 @@ impl Default for Fwd {
             skew: None,
             target: None,
             flags: Vec::new(),
+            hosts: Vec::new(),
             refusal: None,
         }
     }
@@ -295,6 +302,10 @@ pub(super) fn fsds(block: &Block, all: &mut Vec<Fsd>) -> Result<(), Diagnostic> 
             sizes: sizes.clone(),
             flags: flags(block)?,
             journal: block.item("journal").map(Item::single_value),
+            is_shared: block
+                .item("shared")
+                .is_some_and(|item| item.single_value().starts_with('y')),
+            ranks: Vec::new(),
         });
     }
     Ok(())
@@ -390,6 +401,7 @@ pub(super) fn fwd(block: &Block) -> Result<Fwd, Diagnostic> {
         skew: block.number("skew")?.filter(|skew| *skew > 0.0),
         target: block.words("target").into_iter().next(),
         flags: flags(block)?,
+        hosts: Vec::new(),
         refusal,
     })
 }

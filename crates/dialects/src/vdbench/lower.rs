@@ -27,8 +27,19 @@ pub struct Lowered {
     pub plan: Plan,
     /// For each job, worker and stream: the number of its workload in the run.
     pub workload_of: Vec<Vec<Vec<usize>>>,
+    /// For each job: its place in reports.
+    pub parts: Vec<JobPart>,
     /// Total size of all SDs in bytes.
     pub lun_bytes: u64,
+}
+
+/// The place of a job in reports.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct JobPart {
+    /// Its SD, or its FSD and FWD.
+    pub items: Vec<String>,
+    /// Its host; `None` is this process.
+    pub rank: Option<usize>,
 }
 
 /// Lowers one run. SDs that are too small must have been laid out before.
@@ -124,7 +135,12 @@ pub(super) struct Lowering<'a> {
     pub(super) seed: u64,
     pub(super) targets: Vec<Target>,
     pub(super) steps: Vec<Step>,
+    /// The host of each target.
+    target_ranks: Vec<Option<usize>>,
+    /// SDs that count in `lun_bytes`, which hosts may share.
+    sized: Vec<String>,
     pub(super) workload_of: Vec<Vec<Vec<usize>>>,
+    pub(super) parts: Vec<JobPart>,
     interval: u64,
     pub(super) lun_bytes: u64,
 }
@@ -137,7 +153,10 @@ impl<'a> Lowering<'a> {
             seed,
             targets: Vec::new(),
             steps: Vec::new(),
+            target_ranks: Vec::new(),
+            sized: Vec::new(),
             workload_of: Vec::new(),
+            parts: Vec::new(),
             interval: 1,
             lun_bytes: 0,
         }
@@ -158,6 +177,7 @@ impl<'a> Lowering<'a> {
         Lowered {
             plan,
             workload_of: self.workload_of,
+            parts: self.parts,
             lun_bytes: self.lun_bytes,
         }
     }
@@ -168,15 +188,33 @@ impl<'a> Lowering<'a> {
         if let Some(files) = &run.files {
             return self.file_step(run, files);
         }
-        let count = run.sds.len() as u64;
+        let mut parts: Vec<(Sd, Option<usize>)> = Vec::new();
+        for sd in &run.sds {
+            let places = self.parameters.places(run, sd);
+            self.parameters.check_places(run, sd, &places)?;
+            let of_place = |(number, rank): (usize, &Option<usize>)| (sd.part(number, places.len()), *rank);
+            parts.extend(places.iter().enumerate().map(of_place));
+        }
+        // A workload has a generator for each of its SDs on each of its hosts.
+        let generators = |(wd, _): &(Wd, f64)| {
+            let on = { parts.iter() }.filter(|(sd, rank)| self.parameters.runs_on(wd, sd, *rank));
+            on.count()
+        };
+        let generators: Vec<usize> = run.workloads.iter().map(generators).collect();
+        let count = parts.len() as u64;
         let mut jobs = Vec::new();
-        for (number, sd) in run.sds.iter().enumerate() {
-            let (mut workers, workloads) = self.workers(run, sd, number)?;
+        for (number, (sd, rank)) in parts.iter().enumerate() {
+            let (mut workers, workloads) = self.workers(run, (sd, *rank), number, &generators)?;
             self.parameters.validate(&sd.name, &mut workers, false);
             let workers_all = workers.len() as u64;
-            let on_sd = run.workloads.iter().filter(|(wd, _)| wd.sds.contains(&sd.name));
+            let on_sd = { run.workloads.iter() }.filter(|(wd, _)| self.parameters.runs_on(wd, sd, *rank));
             let ends = on_sd.clone().count() > 0 && on_sd.clone().all(|(wd, _)| wd.seekpct < 0);
+            self.parts.push(JobPart {
+                items: vec![sd.name.clone()],
+                rank: *rank,
+            });
             jobs.push(Job {
+                hosts: host_names(*rank),
                 name: sd.name.clone(),
                 phases: run.phases(run.ends_with_data()),
                 stop: Stop {
@@ -189,6 +227,14 @@ impl<'a> Lowering<'a> {
             self.workload_of.push(workloads);
         }
         let ends = |job: &Job| job.stop.passes.is_some();
+        let has_several_hosts = parts.iter().any(|(_, rank)| *rank != parts[0].1);
+        if has_several_hosts && jobs.iter().any(ends) && !jobs.iter().all(ends) {
+            return Err(cannot(
+                run,
+                "`seekpct=eof` together with other work on several hosts",
+                "give it a run of its own",
+            ));
+        }
         if jobs.iter().any(|job| !ends(job)) {
             let ending: Vec<usize> = (0..jobs.len()).filter(|job| ends(&jobs[*job])).collect();
             if let [one] = ending[..] {
@@ -201,7 +247,7 @@ impl<'a> Lowering<'a> {
                 ));
             }
         }
-        share_over_sds(run, &mut jobs)?;
+        share_over_sds(run, &mut jobs, has_several_hosts)?;
         end_on_failure(&mut jobs);
         self.steps.push(Step { jobs, prepare: None });
         Ok(())
@@ -237,6 +283,13 @@ impl<'a> Lowering<'a> {
     }
 
     fn size(&self, sd: &Sd) -> Result<u64, Diagnostic> {
+        let mut hosts = self.parameters.hosts.iter();
+        if sd.size.is_none()
+            && let Some(other) = hosts.find(|host| !host.is_local && sd.hosts.contains(&host.label))
+        {
+            let what = format!("the size of sd={} on hd={} is not known here", sd.name, other.label);
+            return Err(Diagnostic::new(what).help(format!("give sd={} a `size=`", sd.name)));
+        }
         let size = sd.size.or_else(|| self.env.size_of(&sd.lun)).filter(|size| *size > 0);
         size.ok_or_else(|| {
             Diagnostic::new("No lun or file size available.")
@@ -246,17 +299,22 @@ impl<'a> Lowering<'a> {
 
     /// The number of an SD's target. A file that is too short is laid out, unless an earlier step
     /// has done so.
-    fn target(&mut self, sd: &Sd, size: u64) -> TargetId {
-        if let Some(known) = self.targets.iter().position(|target| target.path == sd.lun) {
+    fn target(&mut self, sd: &Sd, size: u64, rank: Option<usize>) -> TargetId {
+        let path = path_on(rank, &sd.lun);
+        if let Some(known) = self.known_target(rank, &path) {
             return TargetId(known as u32);
         }
         let is_file = !sd.lun.starts_with("/dev/");
-        let is_short = self.env.size_of(&sd.lun).unwrap_or(0) < size;
+        // Each host of a fleet examines its own files.
+        let is_short = rank.is_some() || self.env.size_of(&sd.lun).unwrap_or(0) < size;
         let general = &self.parameters.general;
         let block = general.format_block.unwrap_or(131_072).max(512);
-        self.lun_bytes = self.lun_bytes.saturating_add(size);
-        self.targets.push(Target {
-            path: sd.lun.clone(),
+        if !self.sized.contains(&sd.name) {
+            self.sized.push(sd.name.clone());
+            self.lun_bytes = self.lun_bytes.saturating_add(size);
+        }
+        let target = Target {
+            path,
             kind: TargetKind::Path,
             prepare: match is_file && is_short && self.parameters.general.format != Some(false) {
                 true => Prepare::LayOut {
@@ -272,26 +330,47 @@ impl<'a> Lowering<'a> {
                 false => Prepare::Existing,
             },
             at_end: AtEndOfJob::Keep,
-        });
+        };
+        self.add_target(rank, target)
+    }
+
+    /// The number of a target of a host, if it has one with this path.
+    pub(super) fn known_target(&self, rank: Option<usize>, path: &str) -> Option<usize> {
+        let mut known = self.targets.iter().zip(&self.target_ranks);
+        known.position(|(target, of)| target.path == path && *of == rank)
+    }
+
+    pub(super) fn add_target(&mut self, rank: Option<usize>, target: Target) -> TargetId {
+        self.targets.push(target);
+        self.target_ranks.push(rank);
         TargetId(self.targets.len() as u32 - 1)
     }
 
-    fn workers(&mut self, run: &Run, sd: &Sd, number: usize) -> Result<(Vec<Worker>, Vec<Vec<usize>>), Diagnostic> {
+    /// The workers of an SD on a host.
+    fn workers(
+        &mut self,
+        run: &Run,
+        (sd, rank): (&Sd, Option<usize>),
+        number: usize,
+        generators: &[usize],
+    ) -> Result<(Vec<Worker>, Vec<Vec<usize>>), Diagnostic> {
         let size = self.size(sd)?;
-        let target = self.target(sd, size);
+        let target = self.target(sd, size, rank);
         let seed = mixed_seed(self.seed, (self.steps.len() * 4096 + number) as u64);
-        let on_sd = || {
-            run.workloads
-                .iter()
-                .enumerate()
-                .filter(|(_, (wd, _))| wd.sds.contains(&sd.name))
-        };
-        if let Some((index, (wd, _))) = on_sd().find(|(_, (wd, _))| wd.streams.is_some()) {
-            return self.streams(run, sd, wd, index, target, seed);
+        let workloads = run.workloads.iter().enumerate();
+        let on_sd: Vec<(usize, Wd, f64)> = workloads
+            .filter(|(_, (wd, _))| self.parameters.runs_on(wd, sd, rank))
+            .map(|(index, (wd, share))| {
+                let count = generators[index] as f64;
+                let rate = wd.rate.map(|rate| rate / count);
+                (index, Wd { rate, ..wd.clone() }, share / count)
+            })
+            .collect();
+        if let Some((index, wd, _)) = on_sd.iter().find(|(_, wd, _)| wd.streams.is_some()) {
+            return self.streams(run, sd, wd, *index, target, seed);
         }
         let (mut streams, mut workloads) = (Vec::new(), Vec::new());
-        for (index, (wd, share)) in on_sd() {
-            let share = share / wd.sds.len() as f64;
+        for (index, wd, share) in &on_sd {
             for piece in self.pieces(run, sd, wd)? {
                 streams.push(stream(
                     run,
@@ -299,10 +378,10 @@ impl<'a> Lowering<'a> {
                     wd,
                     target,
                     share * piece.share,
-                    (number + index) as u64,
+                    (number + *index) as u64,
                     piece,
                 ));
-                workloads.push(index);
+                workloads.push(*index);
             }
         }
         streams.iter_mut().for_each(|stream| stream.depth = sd.threads);
@@ -457,6 +536,19 @@ impl<'a> Lowering<'a> {
     }
 }
 
+/// The path of a target in a plan. A fleet replaces the `%h` and `%r` of names.
+pub(super) fn path_on(rank: Option<usize>, path: &str) -> String {
+    match rank {
+        Some(_) => path.replace('%', "%%"),
+        None => path.to_owned(),
+    }
+}
+
+/// The hosts of a job for one rank; none for this process.
+pub(super) fn host_names(rank: Option<usize>) -> Vec<String> {
+    rank.map(|rank| rank.to_string()).into_iter().collect()
+}
+
 /// A failed worker ends the whole run.
 pub(super) fn end_on_failure(jobs: &mut [Job]) {
     let count = jobs.len() as u32;
@@ -472,10 +564,17 @@ pub(super) fn end_on_failure(jobs: &mut [Job]) {
 
 /// Enforces the shares of workloads under `iorate=max` too: on one SD by weights, over several by
 /// counting operations together.
-fn share_over_sds(run: &Run, jobs: &mut [Job]) -> Result<(), Diagnostic> {
+fn share_over_sds(run: &Run, jobs: &mut [Job], has_several_hosts: bool) -> Result<(), Diagnostic> {
     let has_rates = run.workloads.iter().any(|(wd, _)| wd.rate.is_some());
     if has_rates || !run.controlled || jobs.len() < 2 || matches!(run.rate, RunRate::Number(_) | RunRate::Variable) {
         return Ok(());
+    }
+    if has_several_hosts {
+        return Err(cannot(
+            run,
+            "`skew=` under `iorate=max` on several hosts",
+            "give the run a rate",
+        ));
     }
     for worker in jobs.iter_mut().flat_map(|job| &mut job.workers) {
         let [stream] = &mut worker.streams[..] else {

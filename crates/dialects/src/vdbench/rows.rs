@@ -11,7 +11,7 @@ const CLASS: &str = "it loads Java user code";
 const COMMANDS: &str = "commands named in parameter files are not run; run them before and after";
 const NO_NEED: &str = "not needed in fathom";
 const TWICE: &str = "SD concatenation is not supported; give each SD a workload of its own";
-const LOCAL: &str = "the test runs in one process of this machine";
+const FLEET: &str = "hosts are connected as a [fleet](fleet.md)";
 
 /// All parameters, those of a section in the order in which abbreviations are resolved.
 pub const ROWS: &[Row] = &[
@@ -101,7 +101,7 @@ pub const ROWS: &[Row] = &[
         "",
         "a file of up to 64k with the data to write, repeated from the start of each transfer",
     ),
-    row(G, N, "port", "5570", "TCP port").idle(LOCAL),
+    row(G, N, "port", "5570", "TCP port").idle(FLEET),
     row(G, W, "report", "", "more or fewer report files").idle("the default files are written"),
     row(G, W, "report_run_totals", "no", "additional file of totals").idle("`totals.html` has them"),
     row(G, W, "startcmd", "", "command before the first RD")
@@ -135,20 +135,32 @@ pub const ROWS: &[Row] = &[
     row(G, W, "swat", "", "").refused("The 'swat=' parameter is no longer supported"),
     row(G, W, "host", "", "old form of `hd=`").refused("write `hd=label,system=name`"),
     row(H, W, "hd", "localhost", "label, or `default`"),
-    row(H, W, "system", "the label", "name or address; only this machine's"),
-    row(H, W, "vdbench", "", "Vdbench's folder on that host").idle(LOCAL),
-    row(H, W, "master", "", "address of the master").idle(LOCAL),
-    row(H, W, "shell", "rsh", "remote shell to that host").idle(LOCAL),
-    row(H, W, "user", "", "as whom").idle(LOCAL),
-    row(H, N, "jvms", "1", "slaves").idle(LOCAL),
-    row(H, N, "clients", "", "hosts `x_cl0`, `x_cl1`, …").idle(LOCAL),
+    row(H, W, "system", "the label", "name or address"),
+    row(H, W, "vdbench", "", "Vdbench's folder on that host").idle("`FATHOM_REMOTE` is the path of fathom there"),
+    row(H, W, "master", "", "address of the master").idle(FLEET),
+    row(
+        H,
+        W,
+        "shell",
+        "rsh",
+        "`rsh` and `ssh`: by ssh; `vdbench`: over TCP, to `fathom agent --listen`",
+    ),
+    row(H, W, "user", "", "as whom, by ssh"),
+    row(H, N, "jvms", "1", "slaves").idle("each host has one process"),
+    row(H, N, "clients", "", "`n`: hosts `x_cl0`, `x_cl1`, … on the same system"),
     row(H, W, "mount", "", "mount command").refused(COMMANDS),
     row(Replay, W, "rg", "", "name of a group of SDs that replay a trace").refused(REPLAY),
     row(Replay, W, "devices", "", "devices of the trace").idle("it belongs to `rg=`"),
     row(Sd, W, "sd", "", "name, or `default`"),
     row(Sd, W, "lun", "required", "file or block device"),
-    row(Sd, W, "host", "all", "hosts that can access the SD").idle(LOCAL),
-    row(Sd, W, "hd", "all", "the same").alias_of("host").idle(LOCAL),
+    row(
+        Sd,
+        W,
+        "host",
+        "all",
+        "hosts that use the SD; `host=` and `lun=` in pairs are refused",
+    ),
+    row(Sd, W, "hd", "all", "the same").alias_of("host"),
     row(
         Sd,
         N,
@@ -223,7 +235,13 @@ pub const ROWS: &[Row] = &[
         "bottom",
         "directories that contain files: those of the last level, or `all`",
     ),
-    row(Fsd, W, "shared", "no", "several hosts use it").idle(LOCAL),
+    row(
+        Fsd,
+        W,
+        "shared",
+        "no",
+        "several hosts use it: refused if a run does that",
+    ),
     row(
         Fsd,
         W,
@@ -237,8 +255,8 @@ pub const ROWS: &[Row] = &[
     row(Fsd, W, "host", "", "").refused("No 'host=' parameter is allowed for a File System Definition (FSD)"),
     row(Wd, W, "wd", "", "name, or `default`"),
     row(Wd, W, "sd", "required", "SDs, with `*` at the end"),
-    row(Wd, W, "host", "all", "hosts that run it").idle(LOCAL),
-    row(Wd, W, "hd", "all", "the same").alias_of("host").idle(LOCAL),
+    row(Wd, W, "host", "all", "hosts that run it"),
+    row(Wd, W, "hd", "all", "the same").alias_of("host"),
     row(
         Wd,
         N,
@@ -359,8 +377,8 @@ pub const ROWS: &[Row] = &[
         "",
         "destination FSD of `copy` and `move`, with the same `depth=`, `width=`, `files=` and `sizes=`",
     ),
-    row(Fwd, W, "host", "all", "hosts that run it").idle(LOCAL),
-    row(Fwd, W, "hd", "all", "the same").alias_of("host").idle(LOCAL),
+    row(Fwd, W, "host", "all", "hosts that run it"),
+    row(Fwd, W, "hd", "all", "the same").alias_of("host"),
     row(Fwd, W, "openflags", "those of the FSD", "as for an FSD"),
     row(Rd, W, "rd", "", "name, or `default`"),
     row(Rd, W, "wd", "", "workloads, with `*` at the end").exact(),

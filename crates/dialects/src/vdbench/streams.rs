@@ -172,10 +172,7 @@ pub(super) fn stream(
     let weight = ((percent * 10_000.0).round() as u32).max(1);
     let transfers = piece.region.1 / piece.sizes.max().0.max(1);
     let pacing = match run.rate {
-        _ if wd.rate.is_some() => {
-            let rate = wd.rate.unwrap_or(0.0) / wd.sds.len() as f64;
-            pacing(run, rate * piece.share, generator)
-        }
+        _ if wd.rate.is_some() => pacing(run, wd.rate.unwrap_or(0.0) * piece.share, generator),
         RunRate::Number(rate) => pacing(run, rate * percent / 100.0, generator),
         RunRate::Variable => pacing(run, run.mean_rate() * percent / 100.0, generator),
         RunRate::Max | RunRate::Curve | RunRate::OfLast(_) => Pacing::Unpaced,

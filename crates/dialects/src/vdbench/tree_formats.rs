@@ -29,7 +29,10 @@ fn clean(runs: &[Run], format: &Fwd) -> Option<Run> {
         .filter_map(|run| run.files.as_ref())
         .flat_map(|files| &files.fsds)
     {
-        if !fsds.iter().any(|known| known.name == fsd.name) {
+        if !fsds
+            .iter()
+            .any(|known| (&known.name, &known.ranks) == (&fsd.name, &fsd.ranks))
+        {
             fsds.push(fsd.clone());
         }
     }

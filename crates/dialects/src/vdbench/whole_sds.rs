@@ -13,7 +13,7 @@ use model::{Bytes, Direction};
 use super::VdbenchEnv;
 use super::data::{content, write_pattern};
 use super::definitions::{Parameters, Sd, Transfer, Wd};
-use super::lower::{Lowered, end_on_failure, grids, mixed_seed, origin, rules, worker};
+use super::lower::{JobPart, Lowered, end_on_failure, grids, mixed_seed, origin, rules, worker};
 use super::runs::{Run, RunRate};
 use super::streams::gcd;
 
@@ -30,9 +30,9 @@ pub struct Format {
 }
 
 /// SDs of these runs that are files and shorter than their `size=`, or all files where
-/// `formatsds=yes`.
+/// `formatsds=yes`. The hosts of a fleet extend their files themselves.
 pub fn needs_format(runs: &[Run], parameters: &Parameters, env: &dyn VdbenchEnv) -> Vec<Format> {
-    if parameters.general.format == Some(false) {
+    if parameters.general.format == Some(false) || parameters.uses_fleet() {
         return Vec::new();
     }
     let again = parameters.general.format == Some(true);
@@ -116,6 +116,11 @@ fn whole_sds(name: &str, passes: Vec<WholeSd>, parameters: &Parameters, seed: u6
         at_end: AtEndOfJob::Keep,
     };
     let workload_of = jobs.iter().map(|_| vec![vec![0]]).collect();
+    let part = |pass: &WholeSd| JobPart {
+        items: vec![pass.sd.name.clone()],
+        rank: None,
+    };
+    let parts = passes.iter().map(part).collect();
     let mut plan = Plan {
         name: name.into(),
         seed,
@@ -129,6 +134,7 @@ fn whole_sds(name: &str, passes: Vec<WholeSd>, parameters: &Parameters, seed: u6
     write_pattern(&mut plan, general.pattern.as_ref());
     Lowered {
         workload_of,
+        parts,
         lun_bytes: passes.iter().filter_map(|pass| pass.sd.size).sum(),
         plan,
     }

@@ -1,7 +1,8 @@
 //! Workload definitions: `wd=`.
 
 use super::blocks::Block;
-use super::definitions::{Parameters, Transfer, Wd, flags, range};
+use super::definitions::{Parameters, Sd, Transfer, Wd, flags, range};
+use super::hosts::selected_labels;
 use super::values::MAX_RATE;
 use crate::Diagnostic;
 
@@ -15,13 +16,18 @@ pub(super) fn wd(block: &Block, parameters: &Parameters) -> Result<Wd, Diagnosti
     if parameters.wds.iter().any(|other| other.name == block.name) {
         return Err(block.error(format!("duplicate WD names not allowed: {}", block.name)));
     }
-    let host = parameters.hosts.first().map_or("localhost", String::as_str);
+    let hosts = selected_labels(block, parameters)?;
+    let has_host = |sd: &&Sd| sd.hosts.iter().any(|host| hosts.contains(host));
     let mut sds: Vec<String> = Vec::new();
     for wanted in block.words("sd") {
         let found = parameters.sds.iter().filter(|sd| matches_name(&wanted, &sd.name));
-        let found: Vec<String> = found.map(|sd| sd.name.clone()).collect();
+        let found: Vec<String> = found.filter(has_host).map(|sd| sd.name.clone()).collect();
         if found.is_empty() {
-            return Err(block.error(format!("Could not find sd={wanted} for wd={},host={host}", block.name)));
+            return Err(block.error(format!(
+                "Could not find sd={wanted} for wd={},host={}",
+                block.name,
+                hosts.join(",")
+            )));
         }
         if let Some(twice) = found.iter().find(|name| sds.contains(name)) {
             return Err(block.error(format!("SD={twice} is requested more than once in wd={}", block.name)));
@@ -84,6 +90,7 @@ pub(super) fn wd(block: &Block, parameters: &Parameters) -> Result<Wd, Diagnosti
         streams,
         rate,
         priority: priority.map(|priority| priority as u32),
+        hosts,
     })
 }
 

@@ -11,6 +11,7 @@ mod shared;
 mod strangers;
 mod studies;
 mod unreached;
+mod vdbench;
 
 use std::borrow::Cow;
 use std::fs;

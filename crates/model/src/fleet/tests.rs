@@ -231,5 +231,12 @@ fn each_rank_gets_its_own_jobs_and_targets() {
         }],
         ..plan
     };
-    assert!(share(&alone, 3).unwrap_err().contains("rank 3 on db3 has no job"));
+    let rank_3 = Rank {
+        number: 3,
+        of: 4,
+        host: "db3".into(),
+    };
+    let idle = share(&alone, 3).unwrap().refuse_idle(&rank_3);
+    assert!(idle.unwrap_err().contains("rank 3 on db3 has no job"));
+    assert_eq!(share(&alone, 0).unwrap().refuse_idle(&rank_3), Ok(()));
 }

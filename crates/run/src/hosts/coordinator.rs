@@ -55,6 +55,8 @@ pub struct Coordinator {
     continues_on_loss: bool,
     /// Names without a directory are relative to the working directory of each process.
     relative_to_each_process: bool,
+    /// A plan may have no job for some ranks.
+    allows_idle_ranks: bool,
     /// Files that our own rank creates in directories; present if several runs share them.
     shared_files: Option<SharedFiles>,
 }
@@ -86,6 +88,7 @@ impl Coordinator {
             runs: 0,
             continues_on_loss: false,
             relative_to_each_process: false,
+            allows_idle_ranks: false,
             shared_files: None,
         };
         let missing = |coordinator: &Coordinator| {
@@ -165,6 +168,14 @@ impl Coordinator {
         self
     }
 
+    /// Accepts plans without a job for some ranks, which then wait for the others. By default, a
+    /// rank without a job is a mistake of the user.
+    #[must_use]
+    pub fn with_idle_ranks(mut self) -> Coordinator {
+        self.allows_idle_ranks = true;
+        self
+    }
+
     /// Lets later runs reuse the files that ranks create in directories. Disconnecting removes
     /// them.
     pub fn keep_files(&mut self) {
@@ -229,7 +240,14 @@ impl Coordinator {
             .map(|rank| self.host_name(rank + self.first_process()))
             .collect();
         let share = |number: u32| {
-            let share = Share::for_rank(plan, &self.rank(number), &hosts, folder).map_err(|why| {
+            let rank = self.rank(number);
+            let share = Share::for_rank(plan, &rank, &hosts, folder).and_then(|share| {
+                if !self.allows_idle_ranks {
+                    share.refuse_idle(&rank)?;
+                }
+                Ok(share)
+            });
+            let share = share.map_err(|why| {
                 RunError::Hosts(vec![HostFault {
                     host: self.name(number),
                     why,

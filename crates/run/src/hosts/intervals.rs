@@ -18,7 +18,7 @@ pub(super) struct IntervalMerger {
 /// An incomplete interval is published once this many later ones of its job are waiting.
 const MAX_LATER: usize = 3;
 
-/// Bit set of the ranks that have reported an interval.
+/// Bit set of the ranks that have reported an interval, or never will.
 #[derive(Debug, Default)]
 struct RankSet {
     bits: Vec<u64>,
@@ -48,7 +48,8 @@ impl RankSet {
 
 impl IntervalMerger {
     /// Adds an interval of a rank. In the plan of the fleet, its targets begin at `shift`, and its
-    /// job has the number `job`. Returns the intervals that are complete or overdue.
+    /// job has the number `job`, which the ranks `without_job` do not have. Returns the intervals
+    /// that are complete or overdue.
     pub(super) fn add(
         &mut self,
         rank: u32,
@@ -56,6 +57,7 @@ impl IntervalMerger {
         job: u32,
         mut interval: Interval,
         ranks: &[u32],
+        without_job: impl Iterator<Item = u32>,
     ) -> Vec<Interval> {
         interval.job = job;
         for target in &mut interval.targets {
@@ -71,6 +73,7 @@ impl IntervalMerger {
             None => {
                 let mut parts = RankSet::default();
                 parts.insert(rank);
+                without_job.for_each(|rank| parts.insert(rank));
                 self.waiting.insert(key, (interval, parts));
                 out.extend(self.take_overdue((key.0, key.1)));
             }
@@ -159,6 +162,10 @@ mod tests {
         }
     }
 
+    fn none() -> impl Iterator<Item = u32> {
+        std::iter::empty()
+    }
+
     fn summarize(found: &[Interval]) -> Vec<(u64, u64, u64)> {
         let summary = |interval: &Interval| {
             let latency = interval.latency.read.as_ref().map_or(0, Histogram::n);
@@ -176,34 +183,53 @@ mod tests {
         let ranks: Vec<u32> = (0..1000).collect();
         let mut waiting = IntervalMerger::default();
         for rank in 0..999 {
-            assert_eq!(waiting.add(rank, 0, 0, second(0, 1 + u64::from(rank)), &ranks), []);
+            assert_eq!(
+                waiting.add(rank, 0, 0, second(0, 1 + u64::from(rank)), &ranks, none()),
+                []
+            );
         }
-        let found = waiting.add(999, 0, 0, second(0, 1000), &ranks);
+        let found = waiting.add(999, 0, 0, second(0, 1000), &ranks, none());
         assert_eq!(summarize(&found), [(0, 500_500, 500_500)]);
         assert_eq!(found[0].depth, 2000);
         assert!(waiting.waiting.is_empty());
     }
 
     #[test]
+    fn ranks_without_the_job_are_not_awaited() {
+        let mut waiting = IntervalMerger::default();
+        let alone = waiting.add(1, 0, 0, second(0, 5), &[0, 1, 2], [0, 2].into_iter());
+        assert_eq!(summarize(&alone), [(0, 5, 5)]);
+        assert_eq!(waiting.add(1, 0, 0, second(1, 5), &[0, 1, 2], [2].into_iter()), []);
+        let both = waiting.add(0, 0, 0, second(1, 7), &[0, 1, 2], [2].into_iter());
+        assert_eq!(summarize(&both), [(1, 12, 12)]);
+    }
+
+    #[test]
     fn lost_ranks_are_not_awaited() {
         let mut waiting = IntervalMerger::default();
         assert_eq!(waiting.take_complete(&[0, 1, 2]), []);
-        waiting.add(0, 0, 0, second(0, 5), &[0, 1, 2]);
-        waiting.add(2, 0, 0, second(0, 7), &[0, 1, 2]);
+        waiting.add(0, 0, 0, second(0, 5), &[0, 1, 2], none());
+        waiting.add(2, 0, 0, second(0, 7), &[0, 1, 2], none());
         assert_eq!(waiting.take_complete(&[0, 1, 2]), []);
         assert_eq!(summarize(&waiting.take_complete(&[0, 2])), [(0, 12, 12)]);
         // Reports of a rank before its loss count, but do not replace another rank's.
-        waiting.add(1, 0, 0, second(1, 3), &[0, 2]);
-        assert_eq!(waiting.add(0, 0, 0, second(1, 5), &[0, 2]), []);
-        assert_eq!(summarize(&waiting.add(2, 0, 0, second(1, 7), &[0, 2])), [(1, 15, 15)]);
+        waiting.add(1, 0, 0, second(1, 3), &[0, 2], none());
+        assert_eq!(waiting.add(0, 0, 0, second(1, 5), &[0, 2], none()), []);
+        assert_eq!(
+            summarize(&waiting.add(2, 0, 0, second(1, 7), &[0, 2], none())),
+            [(1, 15, 15)]
+        );
     }
 
     #[test]
     fn a_silent_rank_delays_the_others_only_briefly() {
         let mut waiting = IntervalMerger::default();
         for number in 0..3 {
-            assert_eq!(waiting.add(0, 0, 0, second(number, 4), &[0, 1]), []);
+            assert_eq!(waiting.add(0, 0, 0, second(number, 4), &[0, 1], none()), []);
         }
-        assert_eq!(summarize(&waiting.add(0, 0, 0, second(3, 4), &[0, 1])), [(0, 4, 4)]);
+        assert_eq!(
+            summarize(&waiting.add(0, 0, 0, second(3, 4), &[0, 1], none())),
+            [(0, 4, 4)]
+        );
     }
 }

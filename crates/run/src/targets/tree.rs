@@ -27,7 +27,7 @@ use super::examine::{directions, size_in};
 use super::marker::MarkState;
 use super::prepare::{Preparation, ReadyTargets};
 use super::temp_file::{self, TempFile};
-use super::{Examined, FillError, PrepareAction, TargetError};
+use super::{Examined, FillError, PrepareAction, TargetError, parent_folder};
 use crate::file_claims::{FileClaims, FileState};
 use crate::worker::ReadyKind;
 
@@ -153,8 +153,12 @@ pub(super) fn examine_tree(
 ) -> Result<Examined, TargetError> {
     let folder = PathBuf::from(&target.path);
     let path = target.path.clone();
+    let is_formatted = tree.kept != Some(KeptTree::Existing);
+    let parent = parent_folder(&folder);
     match sys::facts::kind_of(&folder) {
         Ok(FileKind::Directory) => {}
+        // A format creates its directory.
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound && creates_folder(tree) && parent.is_dir() => {}
         Ok(_) => {
             return Err(TargetError::Unsuitable {
                 path,
@@ -168,8 +172,9 @@ pub(super) fn examine_tree(
         }
         Err(source) => return Err(TargetError::Examine { path, source }),
     }
-    if tree.kept != Some(KeptTree::Existing) {
-        size_in(&folder, Some(max_tree_size(plan, number, tree)), &target.path)?;
+    if is_formatted {
+        let existing = if folder.is_dir() { &*folder } else { parent };
+        size_in(existing, Some(max_tree_size(plan, number, tree)), &target.path)?;
     }
     Ok(Examined {
         number,
@@ -186,6 +191,11 @@ pub(super) fn examine_tree(
         directions: directions(plan, TargetId(number as u32)),
         mark: MarkState::Unmarked,
     })
+}
+
+/// True if the tree is kept, and its directory may be missing.
+fn creates_folder(tree: &FileTree) -> bool {
+    tree.kept.is_some_and(|kept| kept != KeptTree::Existing)
 }
 
 /// Returns the maximum size of a tree's files. It includes the growth by `append`, see
@@ -288,6 +298,10 @@ impl Preparation<'_> {
             path: path.display().to_string(),
             source,
         };
+        let folder = parent_folder(path);
+        if creates_folder(tree) && !folder.exists() {
+            fs::create_dir(folder).map_err(failed)?;
+        }
         let is_missing = path.symlink_metadata().is_err();
         let mut opened = match is_missing {
             false => TempTree::open_kept(path)?,
@@ -477,7 +491,7 @@ fn create_directories(
 
 /// Removes trees of killed runs in the same directory, and reports each.
 fn remove_leftover_trees(new_root: &Path, watcher: &mut dyn FnMut(Event)) {
-    let Ok(entries) = fs::read_dir(super::parent_folder(new_root)) else {
+    let Ok(entries) = fs::read_dir(parent_folder(new_root)) else {
         return;
     };
     for path in entries.flatten().map(|entry| entry.path()) {

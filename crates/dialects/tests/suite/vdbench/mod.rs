@@ -2,6 +2,7 @@
 //! logged them.
 
 mod addresses;
+mod hosts;
 mod on_files;
 mod page;
 
@@ -530,8 +531,6 @@ fn unsupported_parameters_are_refused_by_name() {
             "{wd} {rd}: {what}"
         );
     }
-    let remote = format!("hd=far,system=example.org\n{SD}wd=wd1,sd=sd1\nrd=rd1,wd=wd1,iorate=max");
-    assert!(run("-f parmfile", &remote).unwrap_err().contains("example.org"));
 }
 
 /// A workload with a rate of its own keeps it next to one without a rate, divided over its SDs.

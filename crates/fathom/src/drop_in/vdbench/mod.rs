@@ -1,6 +1,7 @@
 //! `vdbench`: runs parameter files, with Vdbench's console output, files and exit codes.
 
 mod failure;
+mod hosts;
 pub mod local_env;
 mod on_files;
 mod output;
@@ -22,11 +23,12 @@ use dialects::vdbench::{
     self, Command, Format, Lowered, MaxData, Parameters, Run, RunRate, Transfer, VdbenchEnv, expand, format_plan,
     lower, needs_format, read_command, read_parameters,
 };
+use model::event::{EndReason, Event};
 use model::plan::Plan;
 use model::results::Results;
 use report::formats::vdbench::{FlatFacts, Layout};
 
-use super::{check_outputs, print_findings, print_stderr, print_stdout};
+use super::{check_outputs, lost_host_lines, print_findings, print_stderr, print_stdout};
 use crate::permissions;
 use crate::session::Session;
 use failure::{Failure, failure_from_error};
@@ -106,7 +108,7 @@ pub fn plan_of(arguments: &[String]) -> Result<(Plan, Vec<String>), Diagnostic> 
     }
     let (plan, mut omitted) = vdbench::lower_all(&runs, &parameters, &env, seed().unwrap_or(1))?;
     if let [_, _, ..] = &*parameters.hosts {
-        omitted.push(format!("hd={}: the test of one host", parameters.hosts.join(", ")));
+        omitted.push(format!("hd={}: the test of one host", parameters.labels().join(", ")));
     }
     omitted.extend(data_errors.map(|count| format!("data_errors={count}: the first failed operation ends it")));
     omitted.extend(validation.map(|_| "data validation, which only `fathom vdbench` does".to_owned()));
@@ -160,9 +162,7 @@ struct Drive<'a> {
 impl<'a> Drive<'a> {
     fn begin(session: &'a Session, mut command: Command) -> Result<Drive<'a>, Failure> {
         if session.has_fleet() {
-            let text =
-                "cannot run a parameter file with `--hosts`: `hd=` defines the hosts, of which only this one is used"
-                    .to_owned();
+            let text = "cannot run a parameter file with `--hosts`: `hd=` defines the hosts".to_owned();
             return Err(Failure {
                 text,
                 more: vec!["help: run it without `--hosts`".into()],
@@ -200,7 +200,8 @@ impl<'a> Drive<'a> {
             style: RowStyle {
                 layout,
                 decimal: command.decimal,
-                host: "localhost".into(),
+                hosts: vec!["localhost".into()],
+                in_fleet: false,
                 files: None,
             },
             command,
@@ -239,7 +240,9 @@ impl<'a> Drive<'a> {
 
     /// Runs everything. Reports a failure on the console and in the output files.
     fn run_and_report(mut self) -> Result<(), Failure> {
-        match self.run_command() {
+        let done = self.run_command();
+        self.session.disconnect_fleet();
+        match done {
             Ok(()) => Ok(()),
             Err(failure) => {
                 failure.report(Some(&mut self.output));
@@ -268,11 +271,14 @@ impl<'a> Drive<'a> {
         if let Some(refusal) = parameters.refusals.first() {
             return Err(refusal.clone().into());
         }
+        self.style.in_fleet = parameters.uses_fleet();
         // The figures of one process must not be reported as those of several hosts.
-        if let [host] = &parameters.hosts[..] {
-            self.style.host.clone_from(host);
+        if self.style.in_fleet || parameters.hosts.len() == 1 {
+            self.style.hosts = parameters.labels();
         }
-        local_env::check_paths(&runs, true)?;
+        if !self.style.in_fleet {
+            local_env::check_paths(&runs, true)?;
+        }
         self.place_maps(&runs, &mut parameters)?;
         let formats = needs_format(&runs, &parameters, &self.env);
         self.prepare_anchors(&runs, &parameters)?;
@@ -288,6 +294,7 @@ impl<'a> Drive<'a> {
         let recovery_runs = self.open_maps(&parameters)?.recovery_runs(&parameters);
         let all: Vec<&Run> = recovery_runs.iter().chain(&format_run).chain(&runs).collect();
         self.create_reports(&all)?;
+        self.connect_hosts(&parameters)?;
         self.output.print_stamped("All slaves are now connected");
         let done = self.run_all(&recovery_runs, (format_run.as_ref(), &formats), &runs, &parameters);
         self.remove_maps(&parameters);
@@ -315,7 +322,7 @@ impl<'a> Drive<'a> {
     }
 
     /// Lowers every run, and checks its targets with the guard. So no run is refused after hours of
-    /// other runs.
+    /// other runs. The guard of each other host checks a run when it begins.
     fn check_guard(&self, runs: &[Run], formats: &[Format], parameters: &Parameters) -> Result<(), Failure> {
         let permissions = permissions::from_env();
         let mut checked = Vec::new();
@@ -336,6 +343,9 @@ impl<'a> Drive<'a> {
         for run in runs {
             let plan = lower(run, parameters, &self.env, self.seed)?.plan;
             check_outputs(&[], &self.env.inputs(), &plan)?;
+            if self.style.in_fleet {
+                continue;
+            }
             let luns: Vec<&str> = run.sds.iter().map(|sd| &*sd.lun).collect();
             if run.files.is_some() {
                 check(&plan).map_err(|error| failure_from_error(&error))?;
@@ -483,7 +493,7 @@ impl<'a> Drive<'a> {
             self.printed_runs,
             time()
         );
-        for file in report_files(run, &self.style.host) {
+        for file in report_files(run, &self.style) {
             self.output.write(&file, "");
             self.output.write(&file, &heading);
             self.output.write(&file, "");
@@ -496,13 +506,18 @@ impl<'a> Drive<'a> {
         self.mark_maps(parameters, false)?;
         let mut style = self.style.clone();
         on_files::set_requested(&mut style, run);
-        let mut printer = RunPrinter::new(run, facts, style, &limits, &mut self.output);
+        let mut printer = RunPrinter::new(run, facts, style, (&lowered.parts, &limits), &mut self.output);
         printer.write_status("Starting");
         let permissions = permissions::from_env();
-        let outcome = self
-            .session
-            .execution(lowered.plan, &permissions)
-            .run(&mut |event| printer.handle_event(&event));
+        let (in_fleet, interrupt) = (self.style.in_fleet, self.session.process.interrupt_flag());
+        let outcome = self.session.execution(lowered.plan, &permissions).run(&mut |event| {
+            // Jobs of other hosts do not end with a failed one by themselves.
+            let has_failed = matches!(&event, Event::JobEnded { reason, .. } if *reason == EndReason::Failed);
+            if in_fleet && has_failed {
+                interrupt.store(true, Ordering::Relaxed);
+            }
+            printer.handle_event(&event);
+        });
         let results = match outcome {
             Ok(results) => results,
             Err(error) => return Err(failure_from_error(&error)),
@@ -549,6 +564,9 @@ impl<'a> Drive<'a> {
             };
             let more = help.iter().map(|help| format!("help: {help}")).collect();
             return Err(Failure { text, more });
+        }
+        if let Some(lost) = lost_host_lines(results).into_iter().next() {
+            return Err(lost.into());
         }
         if results.interrupted {
             return Err("Vdbench was interrupted".to_owned().into());

@@ -84,7 +84,7 @@ impl Drive<'_> {
         for fsd in &known {
             self.output.print_stamped(&format_anchor_size(fsd));
         }
-        for fsd in &known {
+        for fsd in known.iter().filter(|fsd| fsd.rank().is_none()) {
             let path = Path::new(&fsd.anchor);
             if path.exists() {
                 continue;
@@ -100,7 +100,7 @@ impl Drive<'_> {
                     "help: `create_anchors=yes` makes missing parents too".into(),
                 ],
             })?;
-            let host = self.style.host.clone();
+            let host = self.style.host(None);
             self.output
                 .print_stamped(&format!("{host}-0: Created anchor directory: {}", fsd.anchor));
         }
@@ -131,7 +131,7 @@ impl Drive<'_> {
             for (what, bytes, used, all) in parts.into_iter().flatten() {
                 self.output.print_stamped(&format!(
                     "{}-0: Created {what}={} using {:>12} of {:>12} files for anchor={}",
-                    self.style.host,
+                    self.style.host(fsd.rank()),
                     format_short_size(bytes),
                     thousands(used),
                     thousands(all),
@@ -144,10 +144,10 @@ impl Drive<'_> {
     /// Prints that a format is complete, or why a run ended early.
     pub(super) fn report_end_on_files(&mut self, run: &Run, ended_early: bool) {
         let Some(files) = &run.files else { return };
-        let host = self.style.host.clone();
         // An interrupted format is not complete.
         let is_complete = run.elapsed.is_none() || ended_early;
         for fsd in files.fsds.iter().filter(|_| files.makes.is_some() && is_complete) {
+            let host = self.style.host(fsd.rank());
             let mut print_line = |what: &str| {
                 self.output
                     .print_stamped(&format!("{host}-0: anchor={} {what} complete.", fsd.anchor))

@@ -6,6 +6,7 @@ use dialects::vdbench::{CopiedLines, Parameters, Run};
 use report::formats::vdbench::{FLAT_COMMENT, file_flat_header, flat_header};
 
 use super::output::STANDARD;
+use super::run_printer::RowStyle;
 use super::{Drive, Failure};
 
 /// Width of the text before a link.
@@ -81,22 +82,20 @@ impl Drive<'_> {
         let sds = distinct(runs.iter().flat_map(|run| storage_names(run)));
         let wds = distinct(runs.iter().flat_map(|run| workload_names(run)));
         self.check_names(&sds, &wds)?;
-        let host = self.style.host.clone();
-        let slave = format!("{host}-0");
+        let hosts = self.style.hosts.clone();
         let links =
             |title: &str, names: &[String]| names.iter().map(|name| format_link(title, name)).collect::<Vec<_>>();
         let mut items = vec![
             String::new(),
-            format_link("Link to HOST reports:", &host),
+            format!("{:<LINK$}{}", "Link to HOST reports:", html_anchors(&hosts)),
             format_link("Link to response time histogram:", "histogram"),
             format_link("Link to workload skew report:", "skew"),
         ];
-        let sd_links: Vec<String> = sds.iter().map(|sd| html_anchor(&format!("{sd}.html"), sd)).collect();
         let (of_storage, of_workloads) = match on_files {
             true => ("Link to FSD reports:", "Link to FWD reports:"),
             false => ("Link to SD reports:", "Link to workload report:"),
         };
-        items.push(format!("{of_storage:<LINK$}{}", sd_links.join("      ")));
+        items.push(format!("{of_storage:<LINK$}{}", html_anchors(&sds)));
         items.push(String::new());
         items.extend(links(of_workloads, &wds));
         self.run_links = format_run_links(runs);
@@ -105,23 +104,29 @@ impl Drive<'_> {
         let rules = "Workload skew report: where a run has several SDs or several workloads.\n\
                      Counts reported below are for non-warmup intervals.";
         self.create_linked("skew", rules, &[])?;
-        let of_host = format!("Host summary report(s) for host={host}");
-        self.create_linked(&host, &of_host, &[format_link("Link to slave summary report:", &slave)])?;
-        self.create_linked(&slave, &format!("Slave summary report for slave={slave}"), &[])?;
+        for host in &hosts {
+            let slave = format!("{host}-0");
+            let mut to_slave = vec![format_link("Link to slave summary report:", &slave)];
+            if hosts.len() > 1 {
+                to_slave.insert(0, link_to_histogram(host));
+            }
+            self.create_linked(host, &format!("Host summary report(s) for host={host}"), &to_slave)?;
+            self.create_linked(&slave, &format!("Slave summary report for slave={slave}"), &[])?;
+        }
+        let histograms_of_hosts = hosts.iter().filter(|_| hosts.len() > 1);
+        for host in histograms_of_hosts {
+            let title = format!("Response time histogram of {host}");
+            self.create_linked(&format!("{host}.histogram"), &title, &[])?;
+        }
         let titles = match on_files {
             true => ["Report for fsd ", "Report for fwd "],
             false => ["SD report for sd=", "Workload Report for wd="],
         };
         for (title, names) in titles.into_iter().zip([&sds, &wds]) {
             for name in names {
-                let file = format!("{name}.histogram");
-                let to_histogram = format!(
-                    "{:<LINK$}{}",
-                    "Link to response time histogram:",
-                    html_anchor(&format!("{file}.html"), "histogram")
-                );
-                self.create_linked(name, &format!("{title}{name}"), &[to_histogram])?;
-                self.create_linked(&file, &format!("Response time histogram of {name}"), &[])?;
+                self.create_linked(name, &format!("{title}{name}"), &[link_to_histogram(name)])?;
+                let title = format!("Response time histogram of {name}");
+                self.create_linked(&format!("{name}.histogram"), &title, &[])?;
             }
         }
         Ok(())
@@ -129,11 +134,11 @@ impl Drive<'_> {
 
     /// Refuses SD and WD names that would need the same file.
     fn check_names(&self, sds: &[String], wds: &[String]) -> Result<(), Failure> {
-        let host = &self.style.host;
-        for name in sds.iter().chain(wds).chain([host]) {
+        let pages = self.style.pages();
+        for (number, name) in pages.iter().chain(sds).chain(wds).enumerate() {
             let is_standard = STANDARD.contains(&name.as_str());
-            let is_host = name == host || *name == format!("{host}-0");
-            let is_taken = is_standard || name.ends_with(".histogram") || is_host && !std::ptr::eq(name, host);
+            let mut earlier_pages = pages.iter().take(number);
+            let is_taken = is_standard || name.ends_with(".histogram") || earlier_pages.any(|page| page == name);
             if is_taken || name.is_empty() || name.contains(['/', '\\', '\0']) {
                 let text = format!("cannot create a report file named `{name}`");
                 return Err(Failure {
@@ -154,6 +159,21 @@ impl Drive<'_> {
 
 fn html_anchor(to: &str, text: &str) -> String {
     format!("<A HREF=\"{to}\">{text}</A>")
+}
+
+/// Formats links to files in one line.
+fn html_anchors(names: &[String]) -> String {
+    let links: Vec<String> = names
+        .iter()
+        .map(|name| html_anchor(&format!("{name}.html"), name))
+        .collect();
+    links.join("      ")
+}
+
+/// Formats the link to the histogram of an SD, a workload or a host.
+fn link_to_histogram(name: &str) -> String {
+    let link = html_anchor(&format!("{name}.histogram.html"), "histogram");
+    format!("{:<LINK$}{link}", "Link to response time histogram:")
 }
 
 /// Formats a title with a link to a file.
@@ -230,9 +250,11 @@ fn workload_names(run: &Run) -> Vec<String> {
 }
 
 /// Returns the names of the files with rows of a run.
-pub(super) fn report_files(run: &Run, host: &str) -> Vec<String> {
-    let standard = ["summary", "totals", "histogram", "skew", "logfile", host].map(str::to_owned);
+pub(super) fn report_files(run: &Run, style: &RowStyle) -> Vec<String> {
+    let standard = ["summary", "totals", "histogram", "skew", "logfile"].map(str::to_owned);
     let items = storage_names(run).into_iter().chain(workload_names(run));
+    let items = items.chain(style.hosts.clone());
     let items = items.flat_map(|name| [name.clone(), format!("{name}.histogram")]);
-    standard.into_iter().chain([format!("{host}-0")]).chain(items).collect()
+    let slaves = style.hosts.iter().map(|host| format!("{host}-0"));
+    standard.into_iter().chain(slaves).chain(items).collect()
 }

@@ -1,9 +1,10 @@
 //! Prints a run live. An interval becomes a row once every SD has reported it.
 
-use dialects::vdbench::{Run, RunRate, Sd};
+use dialects::vdbench::{JobPart, Run, RunRate};
 use engine::probe::CoreTimes;
+use model::environment::CoreUse;
 use model::event::{Event, Phase};
-use model::results::Results;
+use model::results::{HostCoreUse, Results};
 use model::{Direction, PerDirection};
 use report::formats::vdbench::{
     Cpu, DirectionTally, FileColumns, FlatFacts, Layout, SkewRow, Tally, file_counters, file_flat_row, file_header,
@@ -19,10 +20,29 @@ use super::output::{Output, date, time, timestamp};
 pub struct RowStyle {
     pub layout: Layout,
     pub decimal: bool,
-    /// The label of the host.
-    pub host: String,
+    /// The labels of the hosts that have pages of their own.
+    pub hosts: Vec<String>,
+    /// Other hosts do the work. The processor time of this one is not that of the test.
+    pub in_fleet: bool,
     /// The columns of runs on files.
     pub files: Option<FileColumns>,
+}
+
+impl RowStyle {
+    /// Returns the label of a rank; without a fleet, that of this process.
+    pub fn host(&self, rank: Option<usize>) -> &str {
+        self.hosts.get(rank.unwrap_or(0)).map_or("", String::as_str)
+    }
+
+    /// Returns the names of a host's pages: its own, and that of its slave.
+    fn pages_of(host: &str) -> [String; 2] {
+        [host.to_owned(), format!("{host}-0")]
+    }
+
+    /// Returns the names of the pages of all hosts.
+    pub fn pages(&self) -> Vec<String> {
+        self.hosts.iter().flat_map(|host| RowStyle::pages_of(host)).collect()
+    }
 }
 
 /// Prints the rows of a run.
@@ -34,7 +54,8 @@ pub struct RunPrinter<'a> {
     limits_us: &'a [u64],
     /// Seconds before the measured window.
     warm_up: u64,
-    /// The report files with rows of each job: that of its SD, or those of its FSD and FWD.
+    /// The report files with rows of each job: that of its SD, or those of its FSD and FWD, and
+    /// those of its host if there are several.
     items: Vec<Vec<String>>,
     /// For each job: its figures by interval, the number of complete intervals, and true after its
     /// end.
@@ -69,7 +90,7 @@ impl<'a> RunPrinter<'a> {
         run: &'a Run,
         facts: FlatFacts,
         style: RowStyle,
-        limits_us: &'a [u64],
+        (parts, limits_us): (&[JobPart], &'a [u64]),
         output: &'a mut Output,
     ) -> RunPrinter<'a> {
         let warm_up = match (run.ends_with_data() || run.elapsed.is_none(), run.warmup) {
@@ -77,14 +98,21 @@ impl<'a> RunPrinter<'a> {
             (false, 0) => run.interval,
             (false, warmup) => warmup,
         };
+        let pages = |part: &JobPart| match style.hosts.len() {
+            1 => Vec::new(),
+            _ => RowStyle::pages_of(style.host(part.rank)).to_vec(),
+        };
         RunPrinter {
             facts,
-            style,
             output,
             limits_us,
             warm_up,
-            jobs: job_items(run).iter().map(|_| (Vec::new(), 0, false)).collect(),
-            items: job_items(run),
+            jobs: parts.iter().map(|_| (Vec::new(), 0, false)).collect(),
+            items: parts
+                .iter()
+                .map(|part| [part.items.clone(), pages(part)].concat())
+                .collect(),
+            style,
             printed: 0,
             cpus: Vec::new(),
             average: Tally::default(),
@@ -136,6 +164,10 @@ impl<'a> RunPrinter<'a> {
                 }
             }
             Event::Notice { finding } if finding.rule == SHORT_FILES => self.output.print_stamped(&finding.what),
+            // Without a fleet, a run of its own lays out files.
+            Event::Prepared { target, how, .. } if self.style.in_fleet => {
+                self.output.print_stamped(&format!("{target}: {how}"));
+            }
             Event::JobEnded { job, .. } => {
                 if let Some(state) = self.jobs.get_mut(*job as usize) {
                     state.2 = true;
@@ -154,9 +186,11 @@ impl<'a> RunPrinter<'a> {
     }
 
     /// Returns the files with the totals of a run.
-    fn total_files(&self) -> [String; 3] {
-        let host = &self.style.host;
-        ["summary".into(), host.clone(), format!("{host}-0")]
+    fn total_files(&self) -> Vec<String> {
+        match &self.style.hosts[..] {
+            [_] => [vec!["summary".into()], self.style.pages()].concat(),
+            _ => vec!["summary".into()],
+        }
     }
 
     /// Sums the figures of jobs by report file.
@@ -182,7 +216,10 @@ impl<'a> RunPrinter<'a> {
     fn print_interval(&mut self) {
         let number = self.printed + 1;
         let now = CoreTimes::read();
-        let cpu = cpu_between(&now, &self.cpu);
+        let cpu = match self.style.in_fleet {
+            true => Cpu::UNKNOWN,
+            false => cpu_between(&now, &self.cpu),
+        };
         self.cpu = now;
         self.cpus.push(cpu);
         let label = number.to_string();
@@ -325,10 +362,12 @@ impl<'a> RunPrinter<'a> {
         }
         let average = std::mem::take(&mut self.average);
         let cpu = match self.printed < first {
+            _ if self.style.in_fleet => cpu_of_hosts(results, |_| true),
             true => self.cpus.last().copied().unwrap_or_default(),
             false => cpu_between(&self.cpu, &self.cpu_after_warm_up),
         };
         for (name, tally) in self.sum_by_item(&averages) {
+            let cpu = self.cpu_of_page(&name, results).unwrap_or(cpu);
             self.write_row(&name, &label, self.printed, &tally, cpu);
             self.write_histogram(&format!("{name}.histogram"), &tally);
         }
@@ -343,7 +382,10 @@ impl<'a> RunPrinter<'a> {
         let seconds = self.average_seconds();
         self.write_flat(&label, &average, seconds, cpu);
         self.write_histogram("histogram", &average);
-        self.write_skew("SD", &self.sd_skew_rows(&averages));
+        let sds = self.run.sds.iter().map(|sd| &sd.name);
+        self.write_skew("SD", &self.skew_rows(sds, &averages));
+        let hosts = self.style.hosts.clone();
+        self.write_skew("Host", &self.skew_rows(hosts.iter(), &averages));
         self.write_workloads(results, workload_of, (&label, cpu), &average);
         self.write_status("Workload done");
         self.write_status("Slaves done");
@@ -415,14 +457,26 @@ impl<'a> RunPrinter<'a> {
         self.write_skew("WD", &rows);
     }
 
-    fn sd_skew_rows(&self, averages: &[Tally]) -> Vec<SkewRow> {
-        let sds = self.run.sds.iter().zip(averages);
-        let row = |(sd, tally): (&Sd, &Tally)| SkewRow {
-            name: sd.name.clone(),
-            requested: None,
-            tally: tally.clone(),
+    /// Returns the rows of SDs or hosts that have work in this run.
+    fn skew_rows<'n>(&self, names: impl Iterator<Item = &'n String>, averages: &[Tally]) -> Vec<SkewRow> {
+        let sums = self.sum_by_item(averages);
+        let row = |name: &String| {
+            let (_, tally) = sums.iter().find(|(known, _)| known == name)?;
+            Some(SkewRow {
+                name: name.clone(),
+                requested: None,
+                tally: tally.clone(),
+            })
         };
-        sds.map(row).collect()
+        names.filter_map(row).collect()
+    }
+
+    /// Returns the processor time of the host that a page is about.
+    fn cpu_of_page(&self, page: &str, results: &Results) -> Option<Cpu> {
+        let mut hosts = self.style.hosts.iter();
+        let rank = hosts.position(|host| RowStyle::pages_of(host).iter().any(|name| name == page))?;
+        let machine = results.fleet.as_ref()?.ranks.get(rank)?.machine?;
+        Some(cpu_of_hosts(results, |core| core.host == machine))
     }
 
     /// Writes a table of the skew report if it has more than one row.
@@ -519,24 +573,24 @@ fn workload_figures(
     (intervals, total)
 }
 
-/// Returns the report files with rows of each job of a run.
-pub fn job_items(run: &Run) -> Vec<Vec<String>> {
-    match &run.files {
-        None => run.sds.iter().map(|sd| vec![sd.name.clone()]).collect(),
-        Some(files) => {
-            let names = files
-                .loads()
-                .into_iter()
-                .map(|load| vec![load.fsd.name.clone(), load.fwd.name.clone()]);
-            names.collect()
-        }
+/// Returns the processor time between two readings, in percent.
+fn cpu_between(end: &CoreTimes, start: &CoreTimes) -> Cpu {
+    cpu_of_cores(&end.since(start))
+}
+
+/// Returns the processor time of some hosts of a fleet while all jobs measured.
+fn cpu_of_hosts(results: &Results, is_wanted: impl Fn(&HostCoreUse) -> bool) -> Cpu {
+    let cores = results.steps.iter().flat_map(|step| &step.cores);
+    let wanted: Vec<CoreUse> = cores.filter(|core| is_wanted(core)).map(|core| core.core).collect();
+    match wanted.is_empty() {
+        true => Cpu::UNKNOWN,
+        false => cpu_of_cores(&wanted),
     }
 }
 
-/// Returns the processor time between two readings, in percent.
-fn cpu_between(end: &CoreTimes, start: &CoreTimes) -> Cpu {
+fn cpu_of_cores(cores: &[CoreUse]) -> Cpu {
     let (mut user, mut system, mut idle) = (0, 0, 0);
-    for core in end.since(start) {
+    for core in cores {
         user += core.user_ns.0;
         system += core.system_ns.0 + core.interrupt_ns.0;
         idle += core.idle_ns.0;

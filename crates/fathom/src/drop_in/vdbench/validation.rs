@@ -249,8 +249,10 @@ impl Drive<'_> {
             map.file_name().unwrap_or_default().to_string_lossy(),
             thousands(found.known)
         );
-        self.output
-            .write("errorlog", &format!("{} {}-0: {restored}", time(), self.style.host));
+        self.output.write(
+            "errorlog",
+            &format!("{} {}-0: {restored}", time(), self.style.host(None)),
+        );
         self.print_slave_line(&format!(
             "Completed journal recovery for {name}. Starting data validation."
         ));
@@ -391,21 +393,23 @@ impl Drive<'_> {
     pub(super) fn report_io_errors(&mut self, results: &Results) -> u64 {
         let jobs = results.steps.iter().flat_map(|step| &step.jobs);
         let workers: Vec<&WorkerResults> = jobs.flat_map(|job| &job.workers).collect();
-        let tolerated = workers.iter().flat_map(|worker| &worker.tolerated);
-        let failures = workers.iter().filter_map(|worker| worker.failure.as_ref());
+        let all = workers.iter();
+        let tolerated = all.flat_map(|worker| worker.tolerated.iter().map(move |failure| (worker.rank, failure)));
+        let failures = { workers.iter() }.filter_map(|worker| Some((worker.rank, worker.failure.as_ref()?)));
         let mut listed = 0;
-        for failure in tolerated.chain(failures) {
+        for (rank, failure) in tolerated.chain(failures) {
             let (Some(operation), Some(errno)) = (&failure.operation, failure.errno) else {
                 continue;
             };
             listed += 1;
             let (lba, size) = (operation.offset.0, operation.length);
-            self.print_slave_line(&format!(
+            let line = format!(
                 "op: {:<6} lun: {:<30} lba: {lba:>12} 0x{lba:08x} xfer: {size:>8} errno: {errno}: '{}' ",
                 operation.direction.word(),
                 operation.path,
                 failure.what
-            ));
+            );
+            self.print_line_of(Some(rank as usize), &line);
         }
         let streams = workers.iter().flat_map(|worker| &worker.streams);
         let directions = streams.flat_map(|stream| stream.directions.iter().filter_map(|(_, found)| found.as_ref()));
@@ -496,7 +500,12 @@ impl Drive<'_> {
 
     /// Prints a line of the slave, which has two time stamps as in Vdbench.
     fn print_slave_line(&mut self, text: &str) {
-        let (now, host) = (time(), &self.style.host);
+        self.print_line_of(None, text);
+    }
+
+    /// Prints a line of the slave of a rank.
+    fn print_line_of(&mut self, rank: Option<usize>, text: &str) {
+        let (now, host) = (time(), self.style.host(rank));
         let line = format!("{now} {host}-0: {now} {text}");
         self.output.print_line(&line);
         self.output.write("errorlog", &line);

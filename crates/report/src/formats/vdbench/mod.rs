@@ -34,6 +34,15 @@ pub struct Cpu {
     pub idle: f64,
 }
 
+impl Cpu {
+    /// Not measured.
+    pub const UNKNOWN: Cpu = Cpu {
+        user: f64::NAN,
+        system: f64::NAN,
+        idle: f64::NAN,
+    };
+}
+
 impl Layout {
     /// Width of the column that names an interval.
     const fn label(self) -> usize {
@@ -105,7 +114,7 @@ fn figures(layout: Layout, tally: &Tally, seconds: f64, decimal_megabytes: bool)
     }
 }
 
-/// A row of the skew report, for an SD or WD.
+/// A row of the skew report, for an SD, WD or host.
 #[derive(Clone, Debug)]
 pub struct SkewRow {
     /// Its name.
@@ -116,7 +125,7 @@ pub struct SkewRow {
     pub tally: Tally,
 }
 
-/// Formats a table of the skew report, with a total at the end. `kind` is `SD` or `WD`.
+/// Formats a table of the skew report, with a total at the end. `kind` is `SD`, `WD` or `Host`.
 pub fn skew_table(layout: Layout, kind: &str, rows: &[SkewRow], seconds: f64, decimal_megabytes: bool) -> Vec<String> {
     let mut total = SkewRow {
         name: "Total".into(),

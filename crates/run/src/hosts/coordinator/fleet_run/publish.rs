@@ -125,7 +125,10 @@ impl FleetRun<'_> {
                     ..RankFigures::from_interval(&interval)
                 };
                 watcher(self.rank_event(rank, published.state(rank), Some(figures)));
-                for whole in published.intervals.add(rank, shift, job, *interval, left) {
+                let step = interval.step as usize;
+                let lacks_job = |rank: &u32| !self.shares[*rank as usize].jobs[step].contains(&job);
+                let without_job = (0..self.shares.len() as u32).filter(lacks_job);
+                for whole in published.intervals.add(rank, shift, job, *interval, left, without_job) {
                     watcher(Event::Interval(Box::new(whole)));
                 }
             }

@@ -1,0 +1,210 @@
+//! Several hosts: `hd=`, `host=`, and the division of work among them.
+
+use dialects::vdbench::{Host, Lowered};
+use model::plan::{Pacing, Prepare};
+
+use super::{Fixture, read, run};
+
+const HOSTS: &str = "hd=default,shell=ssh,user=bench\nhd=one,system=db1\nhd=two,system=db2\n";
+
+/// The last run of a file with two other hosts.
+fn lowered(text: &str) -> Result<Lowered, String> {
+    let mut all = run("-f parmfile", &format!("{HOSTS}{text}"))?;
+    let last = all.pop().expect("a run");
+    last.plan.check().expect("a valid plan");
+    Ok(last)
+}
+
+/// Each job with its hosts, operations in flight and rate.
+fn jobs(text: &str) -> Vec<(String, String, u64, f64)> {
+    let lowered = lowered(text).unwrap();
+    let jobs = lowered.plan.steps[0].jobs.iter().zip(&lowered.parts);
+    jobs.map(|(job, part)| {
+        let rates = job.workers.iter().flat_map(|worker| &worker.streams);
+        let rate = rates.map(|stream| match stream.pacing {
+            Pacing::Together { rate } => rate.per_second(),
+            _ => 0.0,
+        });
+        let hosts = job.hosts.join(",");
+        assert_eq!(part.rank.map(|rank| rank.to_string()).unwrap_or_default(), hosts);
+        (job.name.clone(), hosts, job.depth(), rate.sum())
+    })
+    .collect()
+}
+
+fn job(name: &str, host: &str, depth: u64, rate: f64) -> (String, String, u64, f64) {
+    (name.into(), host.into(), depth, rate)
+}
+
+#[test]
+fn a_shared_sd_divides_its_threads_and_rate_among_the_hosts() {
+    let text = "sd=sd1,lun=/d/f%h,size=64m,threads=5\nsd=sd2,lun=/d/g,size=64m,threads=2,host=two\n\
+                wd=wd1,sd=sd*\nrd=rd1,wd=wd1,iorate=90,elapsed=4";
+    let expected = [
+        job("sd1", "0", 3, 30.0),
+        job("sd1", "1", 2, 30.0),
+        job("sd2", "1", 2, 30.0),
+    ];
+    assert_eq!(jobs(text), expected);
+    let Lowered { plan, lun_bytes, .. } = lowered(text).unwrap();
+    assert_eq!(lun_bytes, 128 << 20, "a shared SD counts once");
+    // Each host creates and extends its own files, whose names are literal.
+    let paths: Vec<&str> = plan.targets.iter().map(|target| &*target.path).collect();
+    assert_eq!(paths, ["/d/f%%h", "/d/f%%h", "/d/g"]);
+    assert!(
+        { plan.targets.iter() }.all(|target| matches!(target.prepare, Prepare::LayOut { extend: true, .. })),
+        "{:?}",
+        plan.targets
+    );
+    let existing = run("-f parmfile", &format!("formatsds=no\n{HOSTS}{text}")).unwrap();
+    assert_eq!(existing[0].plan.targets[0].prepare, Prepare::Existing);
+}
+
+#[test]
+fn workloads_run_where_they_and_their_sds_have_a_common_host() {
+    let sds = "sd=sd1,lun=/d/f,size=64m,host=one\nsd=sd2,lun=/d/g,size=64m,host=two\nsd=sd3,lun=/d/h,size=64m\n";
+    let rd = "\nrd=rd1,wd=wd*,iorate=60,elapsed=4";
+    let found = jobs(&format!("{sds}wd=wd1,sd=sd*,host=one{rd}"));
+    assert_eq!(found, [job("sd1", "0", 8, 30.0), job("sd3", "0", 8, 30.0)]);
+    let found = jobs(&format!("{sds}wd=wd1,sd=sd1,skew=20\nwd=wd2,sd=(sd2,sd3){rd}"));
+    let expected = [
+        job("sd1", "0", 8, 12.0),
+        job("sd2", "1", 8, 16.0),
+        job("sd3", "0", 4, 16.0),
+        job("sd3", "1", 4, 16.0),
+    ];
+    assert_eq!(found, expected);
+    // A rate of its own is divided in the same way.
+    let own = "wd=wd1,sd=(sd1,sd3),iorate=30,priority=1\nrd=rd1,wd=wd*,iorate=max,elapsed=4";
+    let expected = [
+        job("sd1", "0", 8, 10.0),
+        job("sd3", "0", 4, 10.0),
+        job("sd3", "1", 4, 10.0),
+    ];
+    assert_eq!(jobs(&format!("{sds}{own}")), expected);
+    for (text, what) in [
+        ("wd=wd1,sd=sd2,host=one", "Could not find sd=sd2 for wd=wd1,host=one"),
+        ("wd=wd1,sd=sd1,host=three", "Could not find hd=three, which wd1 names"),
+    ] {
+        assert_eq!(lowered(&format!("{sds}{text}{rd}")).unwrap_err(), what);
+    }
+}
+
+#[test]
+fn definitions_that_mention_the_host_are_repeated_for_each() {
+    let text = "sd=sd_$host,lun=/d/$host/#host,size=(60m,#hosts),host=$host\nwd=wd_!host,sd=sd_$host,host=$host\n\
+                rd=rd1,wd=wd_*,iorate=40,elapsed=4";
+    assert_eq!(jobs(text), [job("sd_one", "0", 8, 20.0), job("sd_two", "1", 8, 20.0)]);
+    let lowered = lowered(text).unwrap();
+    let paths: Vec<&str> = lowered.plan.targets.iter().map(|target| &*target.path).collect();
+    assert_eq!(paths, ["/d/one/0", "/d/two/1"]);
+    assert_eq!(lowered.lun_bytes, 60 << 20);
+    // Without other hosts this process does all of it.
+    let local = run("-f parmfile", &format!("hd=box,system=localhost\n{text}")).unwrap();
+    let names: Vec<&str> = local[0].plan.targets.iter().map(|target| &*target.path).collect();
+    assert_eq!(names, ["/d/box/0"]);
+    assert!(local[0].plan.steps[0].jobs[0].hosts.is_empty());
+}
+
+#[test]
+fn trees_have_one_host() {
+    let text = "fsd=fsd_$host,anchor=/d/a,files=20\nfwd=fwd_$host,fsd=fsd_$host,host=$host,threads=2\n\
+                rd=rd1,fwd=fwd*,fwdrate=40,elapsed=4";
+    let expected = [job("fwd_one", "0", 2, 20.0), job("fwd_two", "1", 2, 20.0)];
+    assert_eq!(jobs(text), expected);
+    let lowered = lowered(text).unwrap();
+    assert_eq!(lowered.plan.targets.len(), 2, "the anchors are on different hosts");
+    assert_eq!(lowered.parts[1].items, ["fsd_two", "fwd_two"]);
+}
+
+#[test]
+fn hosts_keep_what_is_needed_to_reach_them() {
+    let text = "hd=default,user=root\nhd=a,system=192.0.2.7,shell=vdbench\nhd=b,clients=2\nhd=c,system=localhost\n\
+                sd=sd1,lun=/d/f,size=64m\nwd=wd1,sd=sd1\nrd=rd1,wd=wd1,iorate=9";
+    let mut env = Fixture {
+        text: Some(text.to_owned()),
+        ..Fixture::default()
+    };
+    let (_, parameters, _) = read("-f parmfile", &mut env).unwrap();
+    let host = |label: &str, system: &str, has_agent, is_local| Host {
+        label: label.into(),
+        system: system.into(),
+        user: Some("root".into()),
+        has_agent,
+        is_local,
+    };
+    let expected = [
+        host("a", "192.0.2.7", true, false),
+        host("b_cl0", "b", false, false),
+        host("b_cl1", "b", false, false),
+        host("c", "localhost", false, true),
+    ];
+    assert_eq!(parameters.hosts, expected);
+}
+
+#[test]
+fn what_other_hosts_do_not_support_is_refused() {
+    let sds = "sd=sd1,lun=/d/f,size=64m\nsd=sd2,lun=/d/g,size=64m,host=two\n";
+    let rd = "rd=rd1,wd=wd*,iorate=9,elapsed=4";
+    for (text, what) in [
+        (
+            format!("{sds}wd=wd1,sd=sd1,seekpct=0\n{rd}"),
+            "sequential work of wd=wd1 on sd=sd1",
+        ),
+        (
+            format!("sd=sd1,lun=/d/f,size=64m,threads=1\nwd=wd1,sd=sd1\n{rd}"),
+            "threads=1 of sd=sd1, which are divided among 2 hosts",
+        ),
+        (
+            format!("sd=sd1,lun=/dev/sdx,openflags=o_direct\nwd=wd1,sd=sd1\n{rd}"),
+            "the size of sd=sd1 on hd=one is not known here",
+        ),
+        (
+            format!("{sds}wd=wd1,sd=sd1,skew=20\nwd=wd2,sd=sd2\n{}", rd.replace('9', "max")),
+            "`skew=` under `iorate=max` on several hosts",
+        ),
+        (
+            format!("{sds}wd=wd1,sd=sd1\nwd=wd2,sd=sd2,seekpct=eof\n{rd}"),
+            "`seekpct=eof` together with other work on several hosts",
+        ),
+        (
+            format!("sd=sd1,host=one,lun=/d/f,host=two,lun=/d/g,size=64m\nwd=wd1,sd=sd1\n{rd}"),
+            "sd=sd1: a `lun=` for each `host=`",
+        ),
+        (
+            "fsd=f,anchor=/d,shared=yes\nfwd=w,fsd=f\nrd=r,fwd=w,fwdrate=9,elapsed=4".into(),
+            "fsd=f on several hosts: trees are not shared",
+        ),
+        (
+            "fsd=f,anchor=/d\nfwd=w,fsd=f\nrd=r,fwd=w,fwdrate=9,elapsed=4".into(),
+            "Multiple hosts may only be requested for an FSD when 'shared=yes' is specified. rd=r",
+        ),
+    ] {
+        let found = lowered(&text).unwrap_err();
+        assert!(found.contains(what), "{text}: {found}");
+    }
+    for (general, what) in [
+        ("validate=yes", "data validation"),
+        ("formatsds=yes", "`formatsds=yes`"),
+    ] {
+        let text = format!("{general}\n{HOSTS}{sds}wd=wd1,sd=sd1\n{rd}");
+        let found = run("-f parmfile", &text).unwrap_err();
+        assert!(
+            found.contains(&format!("{what} is not supported on other hosts")),
+            "{found}"
+        );
+    }
+    // ssh would take such names as options.
+    for hd in [
+        "hd=a,system=-oProxyCommand",
+        "hd=a,system=\"b c\"",
+        "hd=a,system=b,user=-l",
+        "hd=local",
+    ] {
+        let found = run("-f parmfile", &format!("{hd}\n{sds}wd=wd1,sd=sd1\n{rd}")).unwrap_err();
+        assert!(
+            found.contains("invalid system=") || found.contains("invalid user="),
+            "{found}"
+        );
+    }
+}

@@ -1,0 +1,263 @@
+//! Vdbench parameter files with several hosts.
+
+use super::*;
+
+/// Starts a parameter file on the first host or on this machine. `ssh` replaces the ssh command.
+fn start(workspace: &Workspace, hosts: Option<&Hosts>, ssh: &Path, parameters: &str) -> Child {
+    fs::write(workspace.path("parmfile"), parameters).unwrap();
+    let mut command = match hosts {
+        Some(hosts) => hosts.on(0, PROGRAM),
+        None => Command::new(PROGRAM),
+    };
+    prepare_command(&mut command, &workspace.journal())
+        .args(["vdbench", "-f", "parmfile", "-o", "output"])
+        .current_dir(workspace.folder.path())
+        .env("FATHOM_SSH", ssh)
+        .env("FATHOM_REMOTE", PROGRAM)
+        .spawn()
+        .unwrap()
+}
+
+/// The rows of a page in the output directory, below the heading of a run.
+fn rows(workspace: &Workspace, page: &str, run: &str) -> Vec<Vec<String>> {
+    let text = fs::read_to_string(workspace.path(&format!("output/{page}.html"))).unwrap();
+    let of_run = text
+        .split("Starting RD=")
+        .find(|part| part.starts_with(&format!("{run};")));
+    let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    let lines = of_run.unwrap_or_default().lines().skip(1).map(words);
+    let is_row = |words: &Vec<String>| {
+        words.len() > 10 && words[0].len() == 12 && (words[1].starts_with("avg_") || words[1].parse::<u32>().is_ok())
+    };
+    lines.filter(is_row).collect()
+}
+
+/// Column `column` of each row.
+#[track_caller]
+fn figures(rows: &[Vec<String>], column: usize) -> Vec<f64> {
+    rows.iter().map(|row| row[column].parse().expect("a number")).collect()
+}
+
+/// Checks that each row of `total` is the sum of the rows of the parts.
+#[track_caller]
+fn assert_sum(workspace: &Workspace, run: &str, total: &str, parts: &[&str], columns: &[usize]) {
+    let whole = rows(workspace, total, run);
+    let parts: Vec<_> = parts.iter().map(|part| rows(workspace, part, run)).collect();
+    for column in columns {
+        for (number, value) in figures(&whole, *column).into_iter().enumerate() {
+            let sum: f64 = parts.iter().map(|part| figures(part, *column)[number]).sum();
+            assert!((sum - value).abs() < 0.26, "{run}, {column}: {value} is not {sum}");
+        }
+    }
+}
+
+#[test]
+fn sds_of_two_hosts_add_up() {
+    let Some(hosts) = need(Hosts::with_count(2)) else {
+        return;
+    };
+    let Some(workspace) = Workspace::new("") else { return };
+    let folder = workspace.folder.path().display();
+    let [one, two] = hosts.names() else { panic!("two hosts") };
+    // The first host is this machine, the second one is reached by ssh.
+    let parameters = format!(
+        "hd=default,shell=ssh\nhd=one,system={one}\nhd=two,system={two}\n\
+         sd=sd_$host,host=$host,lun={folder}/$host.dat,size=8m,threads=2\n\
+         sd=both,lun={folder}/both.dat,size=8m,threads=5\n\
+         wd=wd_$host,sd=sd_$host,host=$host,rdpct=50,xfersize=4k\nwd=wd_both,sd=both,xfersize=8k\n\
+         rd=rd1,wd=wd*,iorate=600,elapsed=4,interval=1\n\
+         rd=rd2,wd=wd_two,iorate=100,elapsed=3,interval=1\n\
+         rd=rd3,wd=wd_both,iorate=max,elapsed=2,interval=1\n"
+    );
+    let ran = end(start(&workspace, Some(&hosts), hosts.agent(), &parameters));
+    ran.expect(
+        0,
+        &[
+            "Starting slave: one-0 on local",
+            &format!("Starting slave: two-0 on {two}"),
+            "All slaves are now connected",
+            "completed successfully",
+        ],
+    );
+    for name in ["one.dat", "two.dat", "both.dat"] {
+        assert_eq!(fs::metadata(workspace.path(name)).unwrap().len(), 8 << 20, "{name}");
+    }
+    // Rate, throughput and queue depth.
+    assert_sum(&workspace, "rd1", "summary", &["one", "two"], &[2, 3]);
+    assert_sum(&workspace, "rd1", "summary", &["one-0", "two-0"], &[2, 3]);
+    assert_sum(&workspace, "rd1", "summary", &["sd_one", "sd_two", "both"], &[2, 3]);
+    assert_sum(&workspace, "rd3", "summary", &["one", "two"], &[2, 3, 12]);
+    let idle = rows(&workspace, "one", "rd2");
+    assert!(idle.is_empty(), "{idle:?}");
+    for (page, run, count) in [
+        ("summary", "rd1", 5),
+        ("one", "rd1", 5),
+        ("two", "rd2", 4),
+        ("totals", "rd1", 1),
+    ] {
+        let found = rows(&workspace, page, run);
+        assert_eq!(found.len(), count, "{page} {run}: {found:?}");
+        assert!(found.iter().all(|row| row.len() == 15), "{found:?}");
+        // Processor time of the hosts is known for the average only.
+        let cpu = &figures(&found, 13);
+        let (average, intervals) = cpu.split_last().unwrap();
+        assert!(
+            average.is_finite() && intervals.iter().all(|cpu| cpu.is_nan()),
+            "{found:?}"
+        );
+    }
+    let last = |page: &str, run: &str| figures(&rows(&workspace, page, run), 2).pop().unwrap();
+    assert!(
+        (450.0..750.0).contains(&last("summary", "rd1")),
+        "{}",
+        last("summary", "rd1")
+    );
+    // A third of the rate goes to each WD, and half of that to each host of the shared SD.
+    assert!((200.0..400.0).contains(&last("one", "rd1")), "{}", last("one", "rd1"));
+    // Three of the five threads are those of the first host.
+    let queue = |host: &str| figures(&rows(&workspace, host, "rd3"), 12).pop().unwrap();
+    let queues = [queue("one"), queue("two")];
+    assert!(
+        (0.1..=3.05).contains(&queues[0]) && (0.1..=2.05).contains(&queues[1]),
+        "{queues:?}"
+    );
+    let skew = fs::read_to_string(workspace.path("output/skew.html")).unwrap();
+    assert_eq!(skew.matches(" Host: ").count(), 2, "{skew}");
+    assert!(workspace.path("output/two.histogram.html").exists());
+}
+
+#[test]
+fn trees_of_two_hosts_add_up_and_agents_serve_them_over_tcp() {
+    let Some(hosts) = need(Hosts::with_count(3)) else {
+        return;
+    };
+    let Some(workspace) = Workspace::new("") else { return };
+    let folder = workspace.folder.path().display();
+    let [_, one, two] = hosts.names() else {
+        panic!("three hosts")
+    };
+    let agents = workspace.start_agents(&hosts);
+    let parameters = format!(
+        "hd=default,shell=vdbench\nhd=a,system={one}\nhd=b,system={two}\n\
+         fsd=fsd_$host,anchor={folder}/$host,depth=1,width=2,files=10,size=64k\n\
+         fwd=fwd_$host,fsd=fsd_$host,host=$host,operation=read,threads=2,xfersize=4k,fileio=random\n\
+         rd=rd1,fwd=fwd*,fwdrate=200,format=yes,elapsed=4,interval=1\n"
+    );
+    let ran = end(start(&workspace, Some(&hosts), hosts.agent(), &parameters));
+    ran.expect(
+        0,
+        &[
+            &format!("Starting slave: a-0 on tcp://{one}:7745"),
+            &format!("a-0: anchor={folder}/a create complete."),
+            &format!("b-0: anchor={folder}/b create complete."),
+            "completed successfully",
+        ],
+    );
+    for mut agent in agents {
+        let _ = agent.kill();
+        let _ = agent.wait();
+    }
+    // Rate of requested operations, reads, and megabytes.
+    assert_sum(&workspace, "rd1", "summary", &["a", "b"], &[2, 7]);
+    assert_sum(&workspace, "rd1", "summary", &["fsd_a", "fsd_b"], &[2, 7]);
+    let rate = figures(&rows(&workspace, "summary", "rd1"), 2).pop().unwrap();
+    assert!((150.0..250.0).contains(&rate), "{rate}");
+    // Each host has created its anchor and its 20 files.
+    for host in ["a", "b"] {
+        let tree = workspace.path(host).join("fathom-kept.tree");
+        let folders = ["d0", "d1"].map(|folder| fs::read_dir(tree.join(folder)).unwrap());
+        let files = folders
+            .into_iter()
+            .flatten()
+            .map(|file| file.unwrap().metadata().unwrap());
+        assert_eq!(
+            files.filter(|file| file.len() == 65_536).count(),
+            20,
+            "{}",
+            tree.display()
+        );
+    }
+}
+
+/// A script in the place of ssh.
+fn ssh_script(workspace: &Workspace, text: &str) -> PathBuf {
+    use std::os::unix::fs::PermissionsExt;
+    let path = workspace.path("reach.sh");
+    fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    path
+}
+
+#[test]
+fn hosts_that_cannot_take_part_end_the_test_before_it_measures() {
+    let Some(workspace) = Workspace::new("") else { return };
+    let folder = workspace.folder.path().display().to_string();
+    let parameters = |host: &str, sd: &str| {
+        format!(
+            "hd=one,system=localhost\nhd=two,system={host},shell=ssh\n\
+             sd=sd_$host,host=$host,lun={folder}/$host.dat,size=1m{sd}\nwd=wd1,sd=sd*,rdpct=0\n\
+             rd=rd1,wd=wd1,iorate=50,elapsed=30,interval=1\n"
+        )
+    };
+    let refused = ssh_script(&workspace, "echo 'Could not resolve hostname db1' >&2; exit 255");
+    let parts = [
+        "cannot connect to db1: ",
+        "exit status: 255",
+        "why: Could not resolve hostname db1",
+    ];
+    let ran = end(start(&workspace, None, &refused, &parameters("db1", "")));
+    ran.expect(157, &parts);
+    assert!(!workspace.path("one.dat").exists());
+
+    // An agent on this machine, as on a host whose file is missing, or holds foreign data.
+    let local = ssh_script(&workspace, &format!("exec '{PROGRAM}' agent --stdio"));
+    fs::write(workspace.path("one.dat"), vec![7; 1 << 20]).unwrap();
+    let missing = format!("formatsds=no\n{}", parameters("db1", ""));
+    let ran = end(start(&workspace, None, &local, &missing));
+    ran.expect(157, &["(rank 1): ", "two.dat does not exist"]);
+    assert_eq!(fs::read(workspace.path("one.dat")).unwrap(), vec![7; 1 << 20]);
+
+    let mut database = b"SQLite format 3\0".to_vec();
+    database.resize(1 << 20, 1);
+    fs::write(workspace.path("two.dat"), &database).unwrap();
+    let ran = end(start(&workspace, None, &local, &parameters("db1", "")));
+    ran.expect(
+        157,
+        &[
+            "(rank 1): ",
+            "two.dat must not be written",
+            "name it again: FATHOM_ALLOW_DESTROY=",
+        ],
+    );
+    assert_eq!(fs::read(workspace.path("two.dat")).unwrap(), database);
+    assert_eq!(fs::read(workspace.path("one.dat")).unwrap(), vec![7; 1 << 20]);
+}
+
+/// A failed host ends the others, and the run.
+#[test]
+fn a_lost_host_fails_the_run() {
+    let Some(workspace) = Workspace::new("") else { return };
+    let folder = workspace.folder.path().display().to_string();
+    // The agent of the second host is killed while it measures.
+    let pid = workspace.path("pid");
+    let script = format!("echo $$ > '{}'; exec '{PROGRAM}' agent --stdio", pid.display());
+    let local = ssh_script(&workspace, &script);
+    let parameters = format!(
+        "hd=one,system=localhost\nhd=two,system=db1,shell=ssh\n\
+         sd=sd_$host,host=$host,lun={folder}/$host.dat,size=1m\nwd=wd1,sd=sd*\n\
+         rd=rd1,wd=wd1,iorate=50,elapsed=40,interval=1\n"
+    );
+    let child = start(&workspace, None, &local, &parameters);
+    let begun = Instant::now();
+    let has_measured =
+        || fs::read_to_string(workspace.path("output/summary.html")).is_ok_and(|text| text.contains(" 2   "));
+    while !has_measured() && begun.elapsed() < WATCHDOG / 2 {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let pid: u32 = fs::read_to_string(&pid).unwrap().trim().parse().unwrap();
+    signal(pid, "KILL");
+    let ran = end(child);
+    ran.expect(157, &["(rank 1)", "the report includes its results until then"]);
+    assert!(ran.took < Duration::from_secs(30), "{:?}", ran.took);
+    assert!(!ran.out.contains("completed successfully"), "{}", ran.out);
+}
