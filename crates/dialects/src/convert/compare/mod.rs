@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::worker_groups::{self, AllowedDifferences};
 use super::{Lost, dialect_name, words};
-use rows::{Check, LIMITS, Names, ROWS, Row, SEED, STEPS, STRUCTURE, Verdict};
+use rows::{Check, LIMITS, LOAD, Names, ROWS, Row, SEED, STEPS, STRUCTURE, Verdict};
 
 /// The differences of two plans.
 #[derive(Debug, Default)]
@@ -18,6 +18,9 @@ pub(super) struct Differences {
     pub(super) lost: Vec<Lost>,
     /// Differences that do not change the test.
     pub(super) differs: Vec<Lost>,
+    /// The lost ones by which a sweep would measure another load, with the option that replaces
+    /// the setting; empty if none does.
+    pub(super) load: Vec<(&'static str, Lost)>,
 }
 
 /// A stream, with its plan, job, worker and target.
@@ -213,7 +216,13 @@ impl Comparison {
             Verdict::By(decide) => decide(pair),
             verdict => verdict,
         };
+        let before = self.found.lost.len();
         self.add_difference(&row.names, verdict, &wanted, &got);
+        let option = LOAD.iter().find(|(path, _)| *path == row.paths);
+        if let Some((_, option)) = option {
+            let added = self.found.lost[before..].iter().cloned();
+            self.found.load.extend(added.map(|lost| (*option, lost)));
+        }
     }
 }
 

@@ -115,6 +115,17 @@ macro_rules! rows {
     };
 }
 
+/// Paths of rows that make up the load, and the option that a sweep may vary instead.
+pub(super) const LOAD: &[(&str, &str)] = &[
+    ("stream.weight", ""),
+    ("stream.region", ""),
+    ("stream.mix", "read"),
+    ("stream.pattern.access stream.pattern.access_of", ""),
+    ("stream.pattern.sizes", "block"),
+    ("stream.pacing", "rate"),
+    ("stream.course", "rate"),
+];
+
 /// All rows, in the order in which differences are listed.
 pub(super) const ROWS: &[Row] = rows! {
     // How results are shown.
