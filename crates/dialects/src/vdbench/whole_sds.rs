@@ -131,6 +131,7 @@ fn whole_sds(name: &str, passes: Vec<WholeSd>, parameters: &Parameters, seed: u6
         workload_of,
         lun_bytes: passes.iter().filter_map(|pass| pass.sd.size).sum(),
         plan,
+        max_bytes: None,
     }
 }
 
