@@ -76,11 +76,8 @@ pub(super) fn weights(streams: &[Stream]) -> Vec<u32> {
     if pairs.all(|(amount, weight)| is_near(amount / total, f64::from(*weight) / sum)) {
         return weights;
     }
-    let fits = |scale: &&f64| {
-        amounts
-            .iter()
-            .all(|part| is_near((part / total * **scale).fract(), 0.0))
-    };
+    let is_whole = |share: f64| is_near(share, share.round());
+    let fits = |scale: &&f64| amounts.iter().all(|part| is_whole(part / total * **scale));
     let scale = SCALES.iter().find(fits).copied().unwrap_or(1e6);
     amounts
         .iter()

@@ -305,7 +305,7 @@ fn files_of_other_tools_with_one_job_are_swept() {
         "shares.parm",
         &format!("{sd}wd=wd2,sd=sd1,xfersize=(4k,60,16k,40)\nrd=rd1,wd=wd2,iorate=500\n"),
     );
-    sweep(&shares).expect(0, &["500 iops", "60 %", "16 KiB"]);
+    sweep(&shares).expect(0, &["500 IOPS", "60 %", "16 KiB"]);
     let hits = file(
         "hits.parm",
         &format!("{sd}wd=wd2,sd=sd1,rhpct=50,hitarea=64k\nrd=rd1,wd=wd2,iorate=500\n"),
