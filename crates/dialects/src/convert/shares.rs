@@ -49,12 +49,12 @@ pub(super) fn operation_schedules(stream: &Stream) -> Vec<Rate> {
     schedules(stream).into_iter().map(in_operations).collect()
 }
 
-/// True if the rates of the streams determine their shares, so that weights have no effect.
+/// True if rates determine the shares of streams, so that weights have no effect.
 pub(super) fn are_paced(streams: &[Stream]) -> bool {
     streams.iter().all(|stream| stream.pacing != Pacing::Unpaced)
 }
 
-/// Its part of the operations, on the scale of its worker: its rate, or its weight.
+/// The part of each stream in the operations of its worker: its rate, or its weight.
 pub(super) fn amounts(streams: &[Stream]) -> Vec<f64> {
     let rate = |stream: &Stream| operation_schedules(stream).iter().map(Rate::per_second).sum();
     let amount = |stream: &Stream| match are_paced(streams) {

@@ -18,8 +18,8 @@ pub(super) struct Differences {
     pub(super) lost: Vec<Lost>,
     /// Differences that do not change the test.
     pub(super) differs: Vec<Lost>,
-    /// The lost ones by which a sweep would measure another load, with the option that replaces
-    /// the setting; empty if none does.
+    /// The lost ones that change the load. Each has the option that replaces the setting, or none
+    /// (empty).
     pub(super) load: Vec<(&'static str, Lost)>,
 }
 

@@ -115,7 +115,7 @@ macro_rules! rows {
     };
 }
 
-/// Paths of rows that make up the load, and the option that a sweep may vary instead.
+/// Rows that make up the load, with the option that replaces each.
 pub(super) const LOAD: &[(&str, &str)] = &[
     ("stream.weight", ""),
     ("stream.region", ""),

@@ -46,8 +46,8 @@ pub struct NativeJobs {
     pub document: Document,
     /// What is lost.
     pub lost: Vec<Lost>,
-    /// The lost settings that change the load, with the option that would replace each; empty if
-    /// none does.
+    /// The lost settings that change the load. Each has the option that replaces it, or none
+    /// (empty).
     pub load: Vec<(&'static str, Lost)>,
 }
 

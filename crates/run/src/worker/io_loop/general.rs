@@ -132,8 +132,8 @@ impl IoLoop {
         true
     }
 
-    /// Chooses the stream of a shared pool for the next operation: the one that is due first, which
-    /// another would delay. Streams without a schedule use the slots that are left.
+    /// Chooses the stream of a shared pool: the one that is due first. Another stream would delay
+    /// it; streams without a schedule use the slots that are left.
     fn choose_stream(&mut self, pool: usize) -> usize {
         let pool = &self.pools[pool];
         if !self.pacing.meter.paced || matches!(self.draws, Draws::Single(_)) {
