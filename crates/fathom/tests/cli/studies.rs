@@ -308,7 +308,10 @@ fn files_of_other_tools_with_one_job_are_swept() {
     sweep(&shares).expect(0, &["500 IOPS", "60 %", "16 KiB"]);
     let hits = file(
         "hits.parm",
-        &format!("{sd}wd=wd2,sd=sd1,rhpct=50,hitarea=64k\nrd=rd1,wd=wd2,iorate=500\n"),
+        &format!(
+            "{}wd=wd2,sd=sd1,rhpct=50\nrd=rd1,wd=wd2,iorate=500\n",
+            sd.replace("size=1m", "size=1m,hitarea=64k")
+        ),
     );
     sweep(&hits).expect(4, &["cannot sweep the load of", "64k from 0", "fathom vdbench -f"]);
     let two = file(
