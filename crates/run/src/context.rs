@@ -48,6 +48,8 @@ pub struct RunHooks<'a> {
     /// Jobs, by step and number, that must not start. Read once a step is ready
     /// ([`model::event::Event::Ready`]).
     pub cancelled: Option<&'a Mutex<Vec<(usize, usize)>>>,
+    /// Set to end every job of the step, as if its work were done.
+    pub finished: Option<&'a AtomicBool>,
     /// The other processes of a fleet, which may need the same files.
     pub others: Option<&'a dyn Peers>,
 }

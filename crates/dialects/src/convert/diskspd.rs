@@ -12,7 +12,7 @@ use model::plan::{
 use model::{Direction, Nanos};
 
 use super::worker_groups::{AllowedDifferences, WorkerGroup, worker_groups};
-use super::{Conversion, Form, Lost, compare, dialect_name, diskspd_line, words};
+use super::{Conversion, Form, Lost, compare, dialect_name, diskspd_line, shares, words};
 use crate::diskspd::newer::{Newer, Ring, Separation};
 use crate::diskspd::profile::{
     Cache, Distribution, FlushType, Precreate, Processor, Profile, Range, ResultFormat, Source, Target, ThreadTarget,
@@ -571,17 +571,15 @@ fn distribution(placement: &Placement, direction: Direction) -> Option<Distribut
 
 /// Sets the rate limit and pauses of each thread on the target.
 fn set_limits(stream: &Stream, target: &mut Target) {
-    let rates = match stream.pacing {
-        Pacing::Unpaced => Vec::new(),
-        Pacing::Together { rate } => vec![rate],
-        Pacing::PerDirection { rates } => rates.iter().filter_map(|(_, rate)| *rate).collect(),
-    };
+    let rates = shares::schedules(stream);
     if let Some(first) = rates.first() {
         let per_second: f64 = rates
             .iter()
             .filter(|rate| rate.unit == first.unit)
             .map(model::plan::Rate::per_second)
             .sum();
+        // A file set has one schedule for all its targets.
+        let per_second = per_second / stream.target.ids().len().max(1) as f64;
         let whole = |value: f64| value.round().clamp(1.0, f64::from(u32::MAX)) as u32;
         (target.throughput, target.throughput_unit) = match first.unit {
             RateUnit::Operations => (whole(per_second), ThroughputUnit::Iops),

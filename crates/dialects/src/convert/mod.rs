@@ -8,6 +8,7 @@ mod diskspd_line;
 mod fio;
 mod iometer;
 mod native;
+mod shares;
 mod vdbench;
 mod words;
 mod worker_groups;
@@ -22,7 +23,7 @@ pub use fio::to_fio;
 pub use iometer::to_iometer;
 /// The form of a text.
 pub use model::results::EquivalentForm as Form;
-pub use native::{to_native, to_native_document};
+pub use native::{NativeJobs, to_native, to_native_jobs};
 pub use vdbench::to_vdbench;
 
 /// A plan in a dialect.

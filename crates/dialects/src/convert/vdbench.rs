@@ -5,11 +5,10 @@
 use model::access::Access;
 use model::block_size::BlockSizes;
 use model::plan::{
-    Dialect, Extent, Pacing, Phases, Plan, Process, Rate, RateUnit, Step, Stop, Stream, Target, TargetId, TargetKind,
-    WriteThrough,
+    Dialect, Extent, Phases, Plan, Process, Rate, Step, Stop, Stream, Target, TargetId, TargetKind, WriteThrough,
 };
-use model::{Direction, Nanos};
 
+use super::shares::{direction, operation_schedules};
 use super::worker_groups::{AllowedDifferences, WorkerGroup, worker_groups};
 use super::{Conversion, Form, Lost, compare, dialect_name, without_writer};
 use crate::diagnostic::Diagnostic;
@@ -200,14 +199,6 @@ const WD: &[Row<Load>] = &[
     }),
 ];
 
-/// A direction whose sizes and positions a stream has.
-fn direction(stream: &Stream) -> Direction {
-    match stream.mix.includes(Direction::Read) {
-        true => Direction::Read,
-        false => Direction::Write,
-    }
-}
-
 struct Run {
     wds: String,
     phases: Phases,
@@ -315,7 +306,7 @@ impl Lines {
                 }
             }
             let streams = group.workers.iter().flat_map(|worker| &worker.streams);
-            all_rates.extend(streams.flat_map(rates));
+            all_rates.extend(streams.flat_map(operation_schedules));
         }
         let total: f64 = loads.iter().map(|load| load.share).sum();
         if loads
@@ -402,28 +393,9 @@ fn list(names: &[String]) -> String {
     }
 }
 
-/// The schedules of a stream, in operations.
-fn rates(stream: &Stream) -> Vec<Rate> {
-    let all = match stream.pacing {
-        Pacing::Unpaced => Vec::new(),
-        Pacing::Together { rate } => vec![rate],
-        Pacing::PerDirection { rates } => rates.iter().filter_map(|(_, rate)| *rate).collect(),
-    };
-    let block = stream.fixed_length(direction(stream)).unwrap_or(4096).max(1);
-    let in_operations = |rate: Rate| match rate.unit {
-        RateUnit::Operations => rate,
-        RateUnit::Bytes => Rate {
-            per_ns: Nanos(rate.per_ns.0.saturating_mul(block)),
-            unit: RateUnit::Operations,
-            ..rate
-        },
-    };
-    all.into_iter().map(in_operations).collect()
-}
-
 /// Its part of the operations: its rate, or its weight.
 fn share(stream: &Stream) -> f64 {
-    match rates(stream).iter().map(Rate::per_second).sum::<f64>() {
+    match operation_schedules(stream).iter().map(Rate::per_second).sum::<f64>() {
         0.0 => f64::from(stream.weight.max(1)),
         rate => rate,
     }

@@ -238,6 +238,7 @@ impl Fsd {
             fills_all_levels: self.fills_all_levels,
             changes_directories: true,
             sizes: split(&self.sizes),
+            draws_percents: self.sizes.len() > 1 && self.sizes.iter().all(|(_, percent)| percent.fract() == 0.0),
             // The tree is the same in every run.
             kept: Some(KeptTree::Existing),
             ..FileTree::default()

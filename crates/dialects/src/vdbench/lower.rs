@@ -31,6 +31,8 @@ pub struct Lowered {
     pub parts: Vec<JobPart>,
     /// Total size of all SDs in bytes.
     pub lun_bytes: u64,
+    /// Bytes after which it ends with the next interval (`maxdata=`). The plan has no such limit.
+    pub max_bytes: Option<u64>,
 }
 
 /// The place of a job in reports.
@@ -49,7 +51,13 @@ pub struct JobPart {
 pub fn lower(run: &Run, parameters: &Parameters, env: &dyn VdbenchEnv, seed: u64) -> Result<Lowered, Diagnostic> {
     let mut lowering = Lowering::new(parameters, env, seed);
     lowering.step(run)?;
-    Ok(lowering.finish(&run.name))
+    let max_bytes = lowering.byte_limit(run)?;
+    let mut lowered = lowering.finish(&run.name);
+    if max_bytes.is_some() {
+        let jobs = lowered.plan.steps.iter_mut().flat_map(|step| &mut step.jobs);
+        jobs.for_each(|job| job.stop.bytes = None);
+    }
+    Ok(Lowered { max_bytes, ..lowered })
 }
 
 /// Lowers all runs, for other commands, to a step for each. Rates that depend on measured ones are
@@ -179,7 +187,14 @@ impl<'a> Lowering<'a> {
             workload_of: self.workload_of,
             parts: self.parts,
             lun_bytes: self.lun_bytes,
+            max_bytes: None,
         }
+    }
+
+    /// The number of bytes that ends a run.
+    fn byte_limit(&self, run: &Run) -> Result<Option<u64>, Diagnostic> {
+        let sds = run.sds.iter().filter_map(|sd| self.size(sd).ok());
+        run.byte_limit(run.files.is_none().then(|| sds.sum()))
     }
 
     fn step(&mut self, run: &Run) -> Result<(), Diagnostic> {
@@ -274,7 +289,7 @@ impl<'a> Lowering<'a> {
                 ));
             }
         }
-        let bytes = run.byte_limit(Some(run.sds.iter().filter_map(|sd| self.size(sd).ok()).sum()))?;
+        let bytes = self.byte_limit(run)?;
         Ok(Stop {
             after_ns: Some(Nanos::secs(measured)),
             bytes: bytes.map(|bytes| Bytes(bytes / workers.max(1))),
@@ -577,17 +592,11 @@ fn share_over_sds(run: &Run, jobs: &mut [Job], has_several_hosts: bool) -> Resul
         ));
     }
     for worker in jobs.iter_mut().flat_map(|job| &mut job.workers) {
-        let [stream] = &mut worker.streams[..] else {
-            let help = "give the run a rate, or each SD one workload with one transfer size and no hits";
-            return Err(cannot(
-                run,
-                "`skew=` under `iorate=max` over several SDs with several streams each",
-                help,
-            ));
-        };
-        stream.flow = Some(Flow {
+        // The streams of an SD divide its share by their weights.
+        let weight = worker.streams.iter().map(|stream| stream.weight).sum();
+        worker.streams[0].flow = Some(Flow {
             id: 1,
-            weight: stream.weight,
+            weight,
             pause_ns: Nanos(0),
         });
     }
@@ -602,18 +611,12 @@ pub(super) fn cannot(run: &Run, what: &str, help: &str) -> Diagnostic {
 fn priorities_of(run: &Run) -> Option<&'static str> {
     let wds = || run.workloads.iter().map(|(wd, _)| wd);
     let unpaced = || wds().filter(|wd| wd.rate.is_none());
-    let shares_sd = |wd: &Wd, other: &Wd| wd.sds.iter().any(|sd| other.sds.contains(sd));
     match wds().find_map(|wd| wd.rate) {
         None => wds()
             .any(|wd| wd.priority.is_some())
             .then_some("`priority=` where no WD has `iorate=`"),
         Some(_) if run.rate != RunRate::Max => Some("`iorate=` of a WD in a run with a rate other than `max`"),
         Some(_) if unpaced().count() > 1 => Some("several WDs without `iorate=` together with one that has it"),
-        // An SD gives its slots to ready operations, and operations without a schedule are always
-        // ready.
-        Some(_) if unpaced().any(|wd| wds().any(|other| other.rate.is_some() && shares_sd(wd, other))) => {
-            Some("a WD without `iorate=` on an SD of one that has it")
-        }
         Some(_) if unpaced().any(|wd| wds().any(|other| other.priority > wd.priority)) => {
             Some("a WD without `iorate=` that comes before others by its `priority=`")
         }

@@ -283,7 +283,7 @@ pub const ROWS: &[Row] = &[
         N,
         "iorate",
         "",
-        "a rate of its own, in an RD with `iorate=max`; at most one WD may be without a rate, on other SDs",
+        "a rate of its own, in an RD with `iorate=max`; at most one WD may be without a rate",
     ),
     row(
         Wd,
@@ -413,8 +413,7 @@ pub const ROWS: &[Row] = &[
         N,
         "maxdata",
         "",
-        "bytes after which the run ends, divided among its SDs, or the threads of its FWDs; up to 100: a \
-         multiple of the size of the SDs",
+        "bytes after which the run ends with the next interval; up to 100: a multiple of the size of the SDs",
     ),
     row(
         Rd,

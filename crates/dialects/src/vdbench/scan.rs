@@ -70,7 +70,7 @@ pub fn scan(
             .read_file(file)
             .map_err(|_| Diagnostic::new(format!("Requested parameter file does not exist: {file}")))?;
         for line in with_includes(file, &text, variables, env, &mut copies)? {
-            if line.text.starts_with("eof") {
+            if is_end(&line) {
                 break 'files;
             }
             lines.push(line);
@@ -120,7 +120,11 @@ fn with_includes(
             continue;
         };
         let Some(path) = include_path(&line.text) else {
+            let is_end = is_end(&line);
             lines.push(line);
+            if is_end {
+                break;
+            }
             continue;
         };
         let folder = file.rsplit_once('/').map(|(folder, _)| format!("{folder}/{path}"));
@@ -144,13 +148,23 @@ fn with_includes(
                 );
                 return Err(Diagnostic::new(what).at(inner.at));
             }
+            let is_end = is_end(&inner);
             lines.push(inner);
+            if is_end {
+                copies.push(copy);
+                return Ok(lines);
+            }
         }
         copies.push(copy);
         copy = copied("Continuing with original file", file);
     }
     copies.push(copy);
     Ok(lines)
+}
+
+/// True if nothing behind the line is read.
+fn is_end(line: &Line) -> bool {
+    line.text.starts_with("eof")
 }
 
 fn include_path(line: &str) -> Option<&str> {

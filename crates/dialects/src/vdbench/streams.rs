@@ -177,6 +177,8 @@ pub(super) fn stream(
         RunRate::Variable => pacing(run, run.mean_rate() * percent / 100.0, generator),
         RunRate::Max | RunRate::Curve | RunRate::OfLast(_) => Pacing::Unpaced,
     };
+    let others = || run.workloads.iter().filter(|(wd, _)| wd.sds.contains(&sd.name));
+    let has_unpaced = wd.rate.is_some() && others().any(|(wd, _)| wd.rate.is_none());
     Stream {
         course: run.rate_course(),
         target: StreamTarget::One { target },
@@ -205,8 +207,12 @@ pub(super) fn stream(
             at_end: has(&["fsync"]),
             ..SyncRule::default()
         },
-        // A schedule determines shares by itself.
-        weight: if pacing == Pacing::Unpaced { weight } else { 1 },
+        // A schedule determines shares by itself; streams without one use the slots that are left.
+        weight: match pacing {
+            Pacing::Unpaced => weight,
+            _ if has_unpaced => 0,
+            _ => 1,
+        },
         on_error: run.on_error.clone(),
         pacing,
         ..Stream::default()

@@ -137,6 +137,7 @@ fn whole_sds(name: &str, passes: Vec<WholeSd>, parameters: &Parameters, seed: u6
         parts,
         lun_bytes: passes.iter().filter_map(|pass| pass.sd.size).sum(),
         plan,
+        max_bytes: None,
     }
 }
 

@@ -114,6 +114,12 @@ fn subtract_readings(before: &[NetworkMount], after: &[NetworkMount], length: Op
         .collect()
 }
 
+/// True if a reading contains lower counters of a mount than the reading before it.
+fn is_older(before: &[NetworkMount], mount: &NetworkMount) -> bool {
+    let mut same = before.iter().filter(|before| before.mount_point == mount.mount_point);
+    same.any(|before| mount.since(before).is_none())
+}
+
 fn compare_files(before: &str, after: &str, json: bool) -> Result<Exit, Faults> {
     let read = |path: &str| {
         let mounts = {
@@ -128,7 +134,15 @@ fn compare_files(before: &str, after: &str, json: bool) -> Result<Exit, Faults> 
             false => Ok(mounts),
         }
     };
+    let files = (before, after);
     let (before, after) = (read(before)?, read(after)?);
+    for mount in after.iter().filter(|mount| is_older(&before, mount)) {
+        screen::note(&format!(
+            "{}: its counters are lower in {} than in {}: it was mounted again in between, or the earlier copy is not \
+             the first file; these are the counts since it was mounted",
+            mount.mount_point, files.1, files.0
+        ));
+    }
     show(&subtract_readings(&before, &after, None), json)?;
     Ok(Exit::Done)
 }

@@ -298,17 +298,28 @@ fn refuse_other_tool(file: &str) -> Result<(), Faults> {
 }
 
 /// Translates a file of another tool to jobs. If there is only one, prints the settings that it
-/// lost.
-pub(super) fn translate_document(session: &Session, file: &str) -> Result<Document, Faults> {
+/// lost, and refuses another load than that of the file. The options in `varied` replace theirs.
+pub(super) fn translate_document(session: &Session, file: &str, varied: &[&str]) -> Result<Document, Faults> {
     let source = source::read(session, &[file.to_owned()])?;
-    let (mut document, lost) = convert::to_native_document(&source.plan)?;
-    document.file = Some(file.to_owned());
-    if document.jobs.len() == 1 {
-        let lost = lost.iter().map(ToString::to_string);
-        let all = source.lost.into_iter().chain(lost);
-        all.for_each(|what| screen::note(&format!("lost: {what}")));
+    let mut jobs = convert::to_native_jobs(&source.plan)?;
+    jobs.document.file = Some(file.to_owned());
+    if jobs.document.jobs.len() > 1 {
+        return Ok(jobs.document);
     }
-    Ok(document)
+    jobs.load
+        .retain(|(option, _)| option.is_empty() || !varied.contains(option));
+    if !jobs.load.is_empty() {
+        let help = detect_other_tool(file).map_or(String::new(), |(_, help)| format!("{help} as it is, or "));
+        let fault = |(_, lost): &(&str, convert::Lost)| {
+            Fault::new(format!("cannot sweep the load of {file}: {lost}"))
+                .help(format!("{help}write its load as a job file (.toml)"))
+        };
+        return Err(Faults::many(jobs.load.iter().map(fault).collect(), Exit::Usage));
+    }
+    let lost = jobs.lost.iter().map(ToString::to_string);
+    let all = source.lost.into_iter().chain(lost);
+    all.for_each(|what| screen::note(&format!("lost: {what}")));
+    Ok(jobs.document)
 }
 
 impl<S: Subset> TestArgs<S> {

@@ -300,6 +300,20 @@ fn files_of_other_tools_with_one_job_are_swept() {
     );
     let one = file("one.parm", &format!("{sd}rd=rd1,wd=wd1,iorate=max\n"));
     sweep(&one).expect(0, &["depth: 1, 2, 4, 8", "4 KiB random reads"]);
+    // The shares and the rate of several streams remain; hits in a part of an SD do not.
+    let shares = file(
+        "shares.parm",
+        &format!("{sd}wd=wd2,sd=sd1,xfersize=(4k,60,16k,40)\nrd=rd1,wd=wd2,iorate=500\n"),
+    );
+    sweep(&shares).expect(0, &["500 IOPS", "60 %", "16 KiB"]);
+    let hits = file(
+        "hits.parm",
+        &format!(
+            "{}wd=wd2,sd=sd1,rhpct=50\nrd=rd1,wd=wd2,iorate=500\n",
+            sd.replace("size=1m", "size=1m,hitarea=64k")
+        ),
+    );
+    sweep(&hits).expect(4, &["cannot sweep the load of", "64k from 0", "fathom vdbench -f"]);
     let two = file(
         "two.parm",
         &format!("{sd}rd=rd1,wd=wd1,iorate=max\nrd=rd2,wd=wd1,iorate=9\n"),

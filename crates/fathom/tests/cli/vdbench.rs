@@ -616,6 +616,10 @@ fn a_workload_keeps_its_rate_while_another_has_no_rate() {
     // 200 operations are due in the four measured seconds; six standard deviations are 85.
     assert!((28.0..72.0).contains(&rate("wd1")), "{}", rate("wd1"));
     assert!(rate("wd2") > 200.0, "{}", rate("wd2"));
+    // On one SD, it uses the slots that are left.
+    run_vdbench(folder.path(), &parameters.replace("wd2,sd=sd2", "wd2,sd=sd1"), &[]).expect(0, &["completed"]);
+    assert!((28.0..72.0).contains(&rate("wd1")), "{}", rate("wd1"));
+    assert!(rate("wd2") > 200.0, "{}", rate("wd2"));
 }
 
 /// Half of the blocks of a tree are duplicates of earlier blocks.

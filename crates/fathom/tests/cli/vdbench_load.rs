@@ -206,3 +206,83 @@ fn trees_are_copied_moved_and_removed() {
     );
     assert_eq!((files(0), files(1)), (vec![], vec![]));
 }
+
+/// A run ends with the interval after the one in which it has transferred `maxdata=`.
+#[test]
+fn maxdata_ends_the_run_an_interval_later() {
+    let folder = tempfile::tempdir().unwrap();
+    let parameters = format!(
+        "sd=sd1,lun={},size=4m\nwd=wd1,sd=sd1,xfersize=4k\nrd=rd1,wd=wd1,iorate=100,elapsed=20,interval=1,maxdata=1k\n",
+        text(&folder.path().join("data"))
+    );
+    let ran = run_vdbench(folder.path(), &parameters, &[]);
+    ran.expect(
+        0,
+        &[
+            "Reached maxdata=1k. rd=rd1 shutting down after next interval. ",
+            " avg_2-2 ",
+        ],
+    );
+    let rd = &ran.out[ran.out.find("Starting RD=rd1").unwrap()..];
+    let label = |line: &str| line.split_whitespace().nth(1).unwrap_or_default().to_owned();
+    let rows: Vec<String> = rd.lines().skip(4).map(label).collect();
+    assert_eq!(rows[..4], ["1", "Reached", "2", "avg_2-2"], "{rd}");
+    let summary = text(&folder.path().join("output/summary.html")).to_owned();
+    crate::support::fathom(&["explain", &summary]).expect(0, &["rd1"]);
+}
+
+/// Runs that have nothing to do print their first interval, and averages of it.
+#[test]
+fn runs_without_operations_have_one_interval() {
+    let folder = tempfile::tempdir().unwrap();
+    let parameters = format!(
+        "fsd=fsd1,anchor={},depth=1,width=1,files=3,size=4k\nfwd=fwd1,fsd=fsd1,operation=create\n\
+         fwd=fwd2,fsd=fsd1,operation=rmdir\nrd=rd0,fwd=fwd1,fwdrate=max,format=(clean,only)\n\
+         rd=rd1,fwd=fwd2,fwdrate=max,format=no,elapsed=4,interval=1\neof\nnot a parameter\n",
+        text(&folder.path().join("tree"))
+    );
+    let ran = run_vdbench(folder.path(), &parameters, &[]);
+    ran.expect(0, &["completed successfully"]);
+    assert_eq!(ran.out.matches(" avg_2-1 ").count(), 2, "{}", ran.out);
+    assert_eq!(ran.out.matches(".Interval.").count(), 2, "{}", ran.out);
+    for file in ["summary", "flatfile"] {
+        let page = fs::read_to_string(folder.path().join(format!("output/{file}.html"))).unwrap();
+        let rows = page.lines().filter(|line| line.contains(" 1 ") && line.contains(':'));
+        assert_eq!((rows.count(), page.matches(" avg_2-1 ").count()), (2, 2), "{page}");
+    }
+    let copy = fs::read_to_string(folder.path().join("output/parmfile.html")).unwrap();
+    assert!(copy.ends_with("\neof\n"), "{copy}");
+}
+
+/// The columns of a recorded flat file: as requested, and no header in a simulation.
+#[test]
+fn the_flat_file_has_requested_values() {
+    let folder = tempfile::tempdir().unwrap();
+    let parameters = format!(
+        "compratio=2\nsd=sd1,lun={},size=1m\nwd=wd1,sd=sd1,xfersize=(4k,50,8k,50)\n\
+         rd=rd1,wd=wd1,iorate=(10,1,30,1),distribution=spike,elapsed=2,interval=1\n",
+        text(&folder.path().join("data"))
+    );
+    let flat = || {
+        let page = fs::read_to_string(folder.path().join("output/flatfile.html")).unwrap();
+        let lines = page.lines().filter(|line| !line.starts_with(['*', '<']));
+        lines.map(str::to_owned).collect::<Vec<_>>()
+    };
+    run_vdbench(folder.path(), &parameters, &["-s"]).expect(0, &["Simulating RD=rd1"]);
+    assert_eq!(flat(), Vec::<String>::new());
+    run_vdbench(folder.path(), &parameters, &[]).expect(0, &["completed successfully"]);
+    let lines = flat();
+    assert_eq!(
+        lines[0].find("timestamp"),
+        Some("21:54:31.060 11/23/2026-21:54:31-UTC".len() - "timestamp".len())
+    );
+    let names: Vec<&str> = lines[0].split_whitespace().collect();
+    let values = |run: &str| {
+        let row = lines.iter().find(|line| line.contains(run)).unwrap();
+        let cells: Vec<&str> = row.split_whitespace().collect();
+        let cell = |name: &str| cells[names.iter().position(|known| *known == name).unwrap()].to_owned();
+        ["reqrate", "xfersize", "compratio"].map(cell)
+    };
+    assert_eq!(values(" SD_format "), ["9999988.0000", "131072", "2.0000"]);
+    assert_eq!(values(" rd1 "), ["30.0000", "4096", "2.0000"]);
+}

@@ -38,6 +38,10 @@ pub struct FileTree {
     /// Seed of the sizes.
     #[serde(default)]
     pub seed: u64,
+    /// Sizes are drawn by whole percents, as Vdbench does. The generator is linear congruential, with
+    /// 48 bits, from the seed 0.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub draws_percents: bool,
     /// The tree outlives the run; absent: the run creates and removes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept: Option<KeptTree>,
@@ -112,6 +116,7 @@ impl Default for FileTree {
             sizes: BlockSizes::Fixed { size: Bytes(0) },
             prefill: 0,
             seed: 0,
+            draws_percents: false,
             kept: None,
         }
     }
@@ -161,7 +166,10 @@ impl FileTree {
 
     /// The size of a file.
     pub fn file_size(&self, file: u32) -> u64 {
-        pick_size(&self.sizes, scrambled(scrambled(self.seed) ^ u64::from(file)))
+        match self.draws_percents {
+            true => pick_size(&self.sizes, percent_word(file)),
+            false => pick_size(&self.sizes, scrambled(scrambled(self.seed) ^ u64::from(file))),
+        }
     }
 
     /// Bytes of all files, including those that do not exist at first.
@@ -308,6 +316,28 @@ pub fn pick_size(sizes: &BlockSizes, word: u64) -> u64 {
             drawn.or(entries.last()).map_or(0, |entry| entry.size.0)
         }
     }
+}
+
+/// The percent of a file, as a part of all words. Java's documented generator with the seed 0: each
+/// draw is the remainder of its upper 31 bits.
+fn percent_word(file: u32) -> u64 {
+    const BITS: u32 = 48;
+    const MULTIPLIER: u64 = 0x5_deec_e66d;
+    const INCREMENT: u64 = 11;
+    let cut = |number: u64| number & ((1 << BITS) - 1);
+    let step = |state: u64, (factor, term): (u64, u64)| cut(state.wrapping_mul(factor).wrapping_add(term));
+    // Any number of steps is one multiplication and one addition.
+    let (mut state, mut steps, mut count) = (MULTIPLIER, (MULTIPLIER, INCREMENT), u64::from(file) + 1);
+    while count > 0 {
+        if count & 1 == 1 {
+            state = step(state, steps);
+        }
+        steps = (cut(steps.0.wrapping_mul(steps.0)), step(steps.1, steps));
+        count >>= 1;
+    }
+    let percent = (state >> (BITS - 31)) % 100;
+    // The middle of the percent, so that rounding cannot cross its edges.
+    (u64::MAX / 200) * (2 * percent + 1)
 }
 
 /// SplitMix64: neighbouring numbers yield unrelated words.

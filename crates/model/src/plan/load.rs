@@ -180,9 +180,34 @@ impl Rate {
         }
     }
 
+    /// The part of a stream that has `weight` of `total`: a fraction in lowest terms.
+    #[must_use]
+    pub fn weighted(self, weight: u32, total: u64) -> Rate {
+        let (mut amount, mut time) = (
+            u128::from(self.amount) * u128::from(weight),
+            u128::from(self.per_ns.0) * u128::from(total.max(1)),
+        );
+        let common = greatest_divisor(amount, time).max(1);
+        (amount, time) = (amount / common, time / common);
+        // Larger numbers differ by less than the clock resolves.
+        let excess = (128 - amount.max(time).leading_zeros()).saturating_sub(60);
+        Rate {
+            amount: (amount >> excess).max(1) as u64,
+            per_ns: Nanos((time >> excess).max(1) as u64),
+            ..self
+        }
+    }
+
     /// Operations or bytes per second.
     pub fn per_second(&self) -> f64 {
         self.amount as f64 / self.per_ns.as_secs()
+    }
+}
+
+fn greatest_divisor(one: u128, other: u128) -> u128 {
+    match other {
+        0 => one,
+        _ => greatest_divisor(other, one % other),
     }
 }
 

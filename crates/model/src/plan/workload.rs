@@ -141,13 +141,22 @@ impl Workload {
     }
 
     fn worker(&self, index: u32, number: u32) -> Worker {
-        let streams_each = (self.targets.len() * self.parts.len()) as u32;
+        // A schedule needs a rate above 0.
+        let parts = || self.parts.iter().filter(|part| part.weight > 0 || self.rate.is_none());
+        let weights: u64 = parts().map(|part| u64::from(part.weight)).sum();
+        let is_even = parts().all(|part| u64::from(part.weight) * parts().count() as u64 == weights);
+        let targets = self.targets.len() as u32;
         let mut streams = Vec::new();
         for target in &self.targets {
-            for part in &self.parts {
+            for part in parts() {
                 let rate = self.rate.map(|rate| {
                     let position = streams.len() as u32 * self.workers + index;
-                    rate.share(position, self.workers * streams_each)
+                    match is_even {
+                        true => rate.share(position, self.workers * targets * parts().count() as u32),
+                        false => rate
+                            .share(position, self.workers * targets)
+                            .weighted(part.weight, weights),
+                    }
                 });
                 streams.push(self.stream(part, *target, index, rate));
             }
@@ -336,6 +345,27 @@ mod tests {
             _ => 0.0,
         });
         assert!((rates.sum::<f64>() - 1000.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn parts_divide_the_rate_by_their_shares() {
+        let part = |weight| Part {
+            weight,
+            ..Part::default()
+        };
+        let job = Workload {
+            parts: vec![part(60), part(0), part(40)],
+            workers: 2,
+            rate: Some(Rate::iops(500)),
+            ..workload()
+        }
+        .job(0);
+        let rates = job.workers.iter().flat_map(|worker| &worker.streams);
+        let rates = rates.map(|stream| match stream.pacing {
+            Pacing::Together { rate } => rate.per_second(),
+            _ => 0.0,
+        });
+        assert_eq!(rates.collect::<Vec<_>>(), [150.0, 100.0, 150.0, 100.0]);
     }
 
     #[test]

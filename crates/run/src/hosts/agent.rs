@@ -255,6 +255,7 @@ fn run_share(
         },
     };
     let context = RunContext::new(local.clock, &shared.stop, &permissions).with_hooks(RunHooks {
+        finished: None,
         snapshots: Some(&shared.snapshot_requested),
         cancelled: Some(&cancelled_jobs),
         others: Some(&others),

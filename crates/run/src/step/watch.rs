@@ -64,6 +64,13 @@ impl<'a> StepState<'a> {
             if context.interrupt.load(Ordering::Relaxed) {
                 self.jobs.iter_mut().for_each(|job| job.stop(EndReason::Interrupted));
             }
+            if context
+                .hooks
+                .finished
+                .is_some_and(|finished| finished.load(Ordering::Relaxed))
+            {
+                self.jobs.iter_mut().for_each(|job| job.stop(EndReason::Done));
+            }
             if context.simulated {
                 // Simulated time does not advance while this thread sleeps.
                 std::thread::yield_now();

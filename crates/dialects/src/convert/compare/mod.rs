@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::worker_groups::{self, AllowedDifferences};
 use super::{Lost, dialect_name, words};
-use rows::{CAP_OPTIONS, Check, Impact, JOB_OPTIONS, Names, ROWS, Row, SEED_OPTIONS, STEP_OPTIONS};
+use rows::{CAP_OPTIONS, Check, Impact, JOB_OPTIONS, LOAD, Names, ROWS, Row, SEED_OPTIONS, STEP_OPTIONS};
 
 /// The differences of two plans.
 #[derive(Debug, Default)]
@@ -18,6 +18,9 @@ pub(super) struct Differences {
     pub(super) lost: Vec<Lost>,
     /// Differences that do not change the test.
     pub(super) differs: Vec<Lost>,
+    /// The lost ones that change the load. Each has the option that replaces the setting, or none
+    /// (empty).
+    pub(super) load: Vec<(&'static str, Lost)>,
 }
 
 /// A stream, with its plan, job, worker and target.
@@ -213,7 +216,13 @@ impl Comparison {
             Impact::Computed(decide) => decide(pair),
             impact => impact,
         };
+        let before = self.found.lost.len();
         self.add_difference(&row.names, impact, &wanted, &got);
+        let option = LOAD.iter().find(|(path, _)| *path == row.paths);
+        if let Some((_, option)) = option {
+            let added = self.found.lost[before..].iter().cloned();
+            self.found.load.extend(added.map(|lost| (*option, lost)));
+        }
     }
 }
 

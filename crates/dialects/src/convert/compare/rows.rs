@@ -117,6 +117,17 @@ macro_rules! rows {
     };
 }
 
+/// Rows that make up the load, with the option that replaces each.
+pub(super) const LOAD: &[(&str, &str)] = &[
+    ("stream.weight", ""),
+    ("stream.region", ""),
+    ("stream.mix", "read"),
+    ("stream.pattern.access stream.pattern.access_of", ""),
+    ("stream.pattern.sizes", "block"),
+    ("stream.pacing", "rate"),
+    ("stream.course", "rate"),
+];
+
 /// All rows, in the order in which differences are listed.
 pub(super) const ROWS: &[Row] = rows! {
     // How results are shown.

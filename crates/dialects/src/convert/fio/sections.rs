@@ -3,6 +3,7 @@
 use model::Bytes;
 use model::plan::{Dependency, Depth, Extent, FileService, Job, Plan, Region, Step, Stream, StreamTarget, Worker};
 
+use crate::convert::shares;
 use crate::convert::worker_groups::{AllowedDifferences, Names, WorkerGroup, worker_groups};
 use crate::fio::print::increment;
 
@@ -147,6 +148,7 @@ fn streams(group: &WorkerGroup<'_>, worker: &Worker) -> Vec<Stream> {
             operations: 1,
         },
         depth,
+        pacing: shares::sum_of_targets(&worker.streams[0], worker.streams.len() as u64),
         ..worker.streams[0].clone()
     }]
 }

@@ -7,6 +7,7 @@ use model::block_size::BlockSizes;
 use model::plan::{Depth, Stream, TargetId, Think, Worker};
 use model::{Direction, PerDirection};
 
+use crate::convert::shares::amounts;
 use crate::convert::words;
 use crate::iometer::config::SpecLine;
 
@@ -42,12 +43,13 @@ pub(super) fn targets_of(worker: &Worker) -> (Vec<TargetId>, &[Stream]) {
 /// The lines of the specification of a worker.
 pub(super) fn lines_of_worker(worker: &Worker) -> Vec<SpecLine> {
     let (_, streams) = targets_of(worker);
-    let total: f64 = streams.iter().map(|stream| f64::from(stream.weight)).sum();
+    let amounts = amounts(streams);
+    let total: f64 = amounts.iter().sum();
     let mut shares = Vec::new();
     let mut lines = Vec::new();
-    for stream in streams {
+    for (stream, amount) in streams.iter().zip(amounts) {
         let weight = match total > 0.0 {
-            true => f64::from(stream.weight) / total,
+            true => amount / total,
             false => 1.0 / streams.len() as f64,
         };
         for (share, line) in lines_of_stream(stream) {

@@ -39,15 +39,32 @@ pub fn to_native(plan: &Plan) -> Conversion {
     }
 }
 
-/// Converts a plan to native jobs, and lists what is lost.
+/// Native jobs of a plan.
+#[derive(Clone, Debug)]
+pub struct NativeJobs {
+    /// The jobs.
+    pub document: Document,
+    /// What is lost.
+    pub lost: Vec<Lost>,
+    /// The lost settings that change the load. Each has the option that replaces it, or none
+    /// (empty).
+    pub load: Vec<(&'static str, Lost)>,
+}
+
+/// Converts a plan to native jobs.
 ///
 /// # Errors
 /// The native dialect refuses them.
-pub fn to_native_document(plan: &Plan) -> Result<(Document, Vec<Lost>), Vec<Diagnostic>> {
+pub fn to_native_jobs(plan: &Plan) -> Result<NativeJobs, Vec<Diagnostic>> {
     let (_, _, read) = read_back(plan);
     let document = read?;
     let got = native::lower(&document)?;
-    Ok((document, compare::compare(plan, &got, Dialect::Native).lost))
+    let found = compare::compare(plan, &got, Dialect::Native);
+    Ok(NativeJobs {
+        document,
+        lost: found.lost,
+        load: found.load,
+    })
 }
 
 /// The native text of a plan, and the result of parsing it again.

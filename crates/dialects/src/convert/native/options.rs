@@ -5,14 +5,14 @@ use model::block_size::BlockSizes;
 use model::content::Content;
 use model::mix::Mix;
 use model::plan::{
-    AtEndOfJob, CatchUp, Control, Depth, Dialect, Divide, EngineKind, Extent, FileTree, FileWork, FlushKind, Pacing,
-    Plan, Process, RateUnit, SimulatedDevice, SimulatedService, Stop, Stream, StreamTarget, Target, TargetKind,
-    WriteThrough,
+    AtEndOfJob, CatchUp, Control, Depth, Dialect, Divide, EngineKind, Extent, FileTree, FileWork, FlushKind, Plan,
+    Process, Rate, RateUnit, SimulatedDevice, SimulatedService, Stop, Stream, Target, TargetKind, WriteThrough,
 };
 use model::{Bytes, Direction, Nanos};
 
 use super::{JobText, Options, target_name};
 use crate::convert::compare;
+use crate::convert::shares;
 use crate::convert::words::{self, size, time};
 use crate::convert::worker_groups::WorkerGroup;
 use crate::native::simulated::disturbance_options;
@@ -54,9 +54,9 @@ pub(super) fn job_text(plan: &Plan, group: &WorkerGroup<'_>, name: String) -> Jo
                 .for_each(|(name, value)| push_option(name, value));
         }
         several => parts.extend(
-            several
-                .iter()
-                .map(|stream| (stream.weight, stream_options(stream, native))),
+            shares::weights(several)
+                .into_iter()
+                .zip(several.iter().map(|stream| stream_options(stream, native))),
         ),
     }
     flush_options(stream, native, &mut push_option);
@@ -71,11 +71,7 @@ fn common_options(group: &WorkerGroup<'_>, stream: &Stream, push_option: &mut dy
     if count > 1 {
         push_option("workers", count.to_string());
     }
-    let streams = match &stream.target {
-        StreamTarget::One { .. } => group.worker().streams.len(),
-        StreamTarget::Files { targets, .. } => targets.len(),
-    };
-    pacing_options(stream, (count * streams) as u64, push_option);
+    pacing_options(group, stream, push_option);
     stop_options(group, push_option);
     system_options(group, stream, push_option);
 }
@@ -123,15 +119,23 @@ fn region_options(plan: &Plan, group: &WorkerGroup<'_>, push_option: &mut dyn Fn
     let target = stream.target.ids().first().map(|id| plan.target(*id));
     let prepared_size = target.and_then(|target| target.prepare.size().map(|size| size.0));
     let region = stream.region;
+    let is_one = group.worker().streams.iter().all(|stream| stream.region == region);
     let fixed = |extent: Extent| match (extent.percent, prepared_size) {
         (0.0, _) => Some(extent.bytes.0),
         (_, Some(size)) => Some(extent.resolve(size)),
         (_, None) => None,
     };
-    // Each worker that shares a target starts at its own part.
-    let offset = fixed(region.base).unwrap_or(region.base.bytes.0);
-    let ends = group.workers.iter().map(|worker| {
-        let region = worker.streams[0].region;
+    // Workers that divide a target start at the edges of their shares. Parts have one region: that
+    // of all together.
+    let regions = group.workers.iter().flat_map(|worker| {
+        let count = if is_one { 1 } else { worker.streams.len() };
+        worker.streams[..count].iter().map(|stream| stream.region)
+    });
+    let starts = regions
+        .clone()
+        .map(|region| fixed(region.base).unwrap_or(region.base.bytes.0));
+    let offset = starts.min().unwrap_or_default();
+    let ends = regions.map(|region| {
         let length = region.length.and_then(fixed)?;
         fixed(region.base).map(|base| base + length)
     });
@@ -323,19 +327,13 @@ fn depth_options(group: &WorkerGroup<'_>, push_option: &mut dyn FnMut(&'static s
     }
 }
 
-/// Native rates are per job, so the rate is multiplied by the `count` streams.
-fn pacing_options(stream: &Stream, count: u64, push_option: &mut dyn FnMut(&'static str, String)) {
-    let rates = match stream.pacing {
-        Pacing::Unpaced => Vec::new(),
-        Pacing::Together { rate } => vec![rate],
-        Pacing::PerDirection { rates } => rates.iter().filter_map(|(_, rate)| *rate).collect(),
-    };
+/// Native rates are per job: the sum of all streams of its workers.
+fn pacing_options(group: &WorkerGroup<'_>, stream: &Stream, push_option: &mut dyn FnMut(&'static str, String)) {
+    let rates: Vec<Rate> = group.worker().streams.iter().flat_map(shares::schedules).collect();
     if let Some(first) = rates.first() {
-        let of_one = |rate: &model::plan::Rate| {
-            u128::from(rate.amount) * 1_000_000_000 * u128::from(count) / u128::from(rate.per_ns.0.max(1))
-        };
-        let total: u128 = rates.iter().filter(|rate| rate.unit == first.unit).map(of_one).sum();
-        let total = u64::try_from(total).unwrap_or(u64::MAX).max(1);
+        let same = rates.iter().filter(|rate| rate.unit == first.unit);
+        let total = same.map(Rate::per_second).sum::<f64>() * group.workers.len() as f64;
+        let total = (total.round() as u64).max(1);
         let rate = match first.unit {
             RateUnit::Operations => format!("{total}iops"),
             // A plain number would mean operations.

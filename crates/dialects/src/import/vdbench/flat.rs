@@ -146,7 +146,9 @@ impl Reader<'_> {
         };
         let belongs = |known: &FlatRun| known.definition == definition && !known.run.ends_before(kind);
         if !self.runs.last().is_some_and(belongs) {
-            let requested = REQUEST_COLUMNS.map(|name| cell(name).unwrap_or("n/a"));
+            // On files, it is the observed mean.
+            let is_observed = |name: &str| name == "xfersize" && names.iter().any(|name| name == "read_rate");
+            let requested = REQUEST_COLUMNS.map(|name| cell(name).filter(|_| !is_observed(name)).unwrap_or("n/a"));
             let mut load = Load::default();
             for (name, value) in REQUEST_COLUMNS.iter().zip(requested) {
                 apply_request(&mut load, name, value);

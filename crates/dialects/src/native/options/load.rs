@@ -70,8 +70,8 @@ pub(super) const RATE: NativeOption = NativeOption {
     name: "rate",
     value: "RATE",
     help: "Operations or bytes per second of the whole job.",
-    detail: "Default: as fast as possible. `4000` is operations, `100MiB/s` is bytes. The workers divide the total. \
-        Latency is then measured from the time an operation was due; reports also show the service time.",
+    detail: "Default: as fast as possible. `4000` is operations, `100MiB/s` is bytes. The workers divide the total, and parts by \
+        their shares. Latency is then measured from the time an operation was due; reports also show the service time.",
     example: "rate = \"4000 iops\"",
     other_tools: "fio rate, rate_iops (per job clone); DiskSpd -g (per thread and target)",
     synonyms: &["iops"],

@@ -1,8 +1,8 @@
 //! Conversions to Vdbench parameter files.
 
-use dialects::convert::to_vdbench;
+use dialects::convert::{self, Conversion, to_iometer, to_native, to_vdbench};
 use dialects::vdbench::{VdbenchEnv, expand, lower_all, read_command, read_parameters};
-use model::plan::Plan;
+use model::plan::{Depth, Dialect, FileService, Plan, StreamTarget, TargetId};
 
 use crate::convert::support::{flags, job_file, texts};
 
@@ -26,7 +26,7 @@ impl VdbenchEnv for OneFile {
     }
 }
 
-fn plan_of(text: &str) -> Plan {
+pub fn plan_of(text: &str) -> Plan {
     let mut env = OneFile(text.to_owned());
     let command = read_command(&["-f".to_owned(), "x.parm".to_owned()], "").unwrap();
     let parameters = read_parameters(&command, &mut env).unwrap();
@@ -77,6 +77,116 @@ fn differences_to_vdbench_are_listed() {
         !device.text.contains("size=1") && lost.contains("Vdbench: everything from 4k"),
         "{lost}"
     );
+}
+
+/// A run with one SD: its workloads and its rate.
+fn run_of(wds: &str, rate: &str) -> Plan {
+    let names: Vec<&str> = wds.lines().filter_map(|line| line[3..].split(',').next()).collect();
+    plan_of(&format!(
+        "sd=sd1,lun=/data/f,size=32m,threads=4,openflags=o_direct\n{wds}\nrd=rd1,wd=({}),iorate={rate},elapsed=3\n",
+        names.join(",")
+    ))
+}
+
+/// Regression: the rate was that of the first stream for all, at equal shares.
+#[test]
+fn streams_keep_their_rates_and_shares() {
+    let sizes = |shares: &str, rate: &str| run_of(&format!("wd=w1,sd=sd1,rdpct=70,xfersize=({shares})"), rate);
+    let native = |plan: &Plan, lines: &[&str]| {
+        let found = to_native(plan);
+        let is_missing = |line: &&&str| !found.text.lines().any(|written| written == **line);
+        let missing: Vec<_> = lines.iter().filter(is_missing).collect();
+        assert!(missing.is_empty(), "{missing:?}\n{}", found.text);
+        texts(&found.lost)
+    };
+    let policy = "Vdbench: it ends after 50 errors";
+    let only_policy = |lost: Vec<String>| assert!(lost.iter().all(|one| one.contains(policy)), "{lost:?}");
+    let shares = ["rate = \"500iops\"", "share = 60", "share = 40"];
+    only_policy(native(&sizes("4k,60,16k,40", "500"), &shares));
+    let shares = ["rate = \"1000iops\"", "share = 90", "share = 10"];
+    only_policy(native(&sizes("4k,90,16k,10", "1000"), &shares));
+    let skewed = run_of("wd=w1,sd=sd1,skew=80\nwd=w2,sd=sd1,xfersize=8k,skew=20", "1000");
+    only_policy(native(
+        &skewed,
+        &["rate = \"1000iops\"", "share = 80", "share = 20", "block = \"8k\""],
+    ));
+    let hits = run_of("wd=w1,sd=sd1,rdpct=70,rhpct=30,whpct=20", "500");
+    let lost = native(
+        &hits,
+        &["rate = \"500iops\"", "size = \"32m\"", "share = 27", "share = 73"],
+    );
+    for region in ["1m from 0", "31m from 1m"] {
+        assert!(lost.iter().any(|one| one.contains(region)), "{lost:?}");
+    }
+    let iometer = to_iometer(&sizes("4k,60,16k,40", "500"));
+    let lost = texts(&iometer.lost).join("\n");
+    assert!(
+        iometer.text.contains("4096,60,70,") && iometer.text.contains("16384,40,70,"),
+        "{}",
+        iometer.text
+    );
+    assert!(
+        lost.contains("210 iops") && lost.contains("no limit") && !lost.contains("shares"),
+        "{lost}"
+    );
+}
+
+/// In every dialect, other shares and another rate are other text, or they are listed.
+#[test]
+fn shares_and_rates_are_never_dropped_silently() {
+    let listed = |of: &Conversion| [texts(&of.lost), texts(&of.differs)].concat().join("\n");
+    let vdbench = |shares: &str, rate: &str| run_of(&format!("wd=w1,sd=sd1,xfersize=({shares})"), rate);
+    let native = |shares: [u32; 2], rate: &str| {
+        let part = |(share, block): (u32, &str)| format!("[[job.part]]\nshare = {share}\nblock = \"{block}\"\n");
+        let parts = shares.into_iter().zip(["4k", "16k"]).map(part);
+        let head = format!("[[job]]\ntarget = \"/d/f\"\nsize = \"1g\"\ndepth = 8\n{rate}\n");
+        job_file(&(head + &parts.collect::<String>()))
+    };
+    let pairs = [
+        (vdbench("4k,60,16k,40", "500"), vdbench("4k,80,16k,20", "500")),
+        (vdbench("4k,60,16k,40", "500"), vdbench("4k,60,16k,40", "900")),
+        (vdbench("4k,60,16k,40", "max"), vdbench("4k,80,16k,20", "max")),
+        (native([60, 40], "rate = 500"), native([80, 20], "rate = 500")),
+        (native([60, 40], "rate = 500"), native([60, 40], "rate = 900")),
+        (native([60, 40], ""), native([80, 20], "")),
+    ];
+    let dialects = [
+        Dialect::Native,
+        Dialect::Fio,
+        Dialect::Diskspd,
+        Dialect::Vdbench,
+        Dialect::Iometer,
+    ];
+    for (number, (one, other)) in pairs.iter().enumerate() {
+        for dialect in dialects {
+            let (one, other) = (convert::to(dialect, one), convert::to(dialect, other));
+            let is_silent = one.text == other.text && listed(&one) == listed(&other);
+            assert!(!is_silent, "{number} to {dialect:?}:\n{}\n{}", one.text, listed(&one));
+        }
+    }
+}
+
+/// Regression: a file set of fio got the rate of one of its targets.
+#[test]
+fn targets_that_share_a_rate_keep_it() {
+    let plan = flags("--target /d/a --target /d/b --size 1g --depth 4 --rate 1000iops");
+    let fio = convert::to_fio(&plan);
+    assert!(fio.text.contains("rate_iops=1000\n"), "{}", fio.text);
+    let lost = texts(&fio.lost).join("\n");
+    assert!(!lost.contains("iops"), "{lost}");
+    let mut file_set = plan;
+    let worker = &mut file_set.steps[0].jobs[0].workers[0];
+    worker.streams.truncate(1);
+    worker.depth = Depth::PerStream;
+    worker.streams[0].target = StreamTarget::files(vec![TargetId(0), TargetId(1)], 2, FileService::Random, 1);
+    let native = to_native(&file_set);
+    assert!(native.text.contains("--rate 500iops"), "{}", native.text);
+    let diskspd = convert::to_diskspd(&file_set);
+    assert!(diskspd.text.contains(" -g250i "), "{}", diskspd.text);
+    for found in [native, diskspd] {
+        let lost = texts(&found.lost).join("\n");
+        assert!(!lost.contains("iops"), "{lost}");
+    }
 }
 
 #[test]

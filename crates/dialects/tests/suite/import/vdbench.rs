@@ -222,6 +222,17 @@ fn reads_and_writes_of_file_runs_are_read() {
     assert_eq!((reads.iops, mean_of(reads)), (Some(60.0), Some(1_000_000.0)));
 }
 
+/// Regression: the observed size of the first interval was the requested one and part of the name.
+#[test]
+fn the_transfer_size_of_file_runs_is_an_observed_one() {
+    let columns = "Read_rate Read_resp Write_rate Write_resp Xfersize";
+    let text = flat_row(columns, "100.0 0.3906 4096 0.9 60.0 1.0 40.0 2.0 11358");
+    let other = text.replace("11358", "11396").replace(":0", ":1");
+    let loads = import::read("x", &format!("{text}{other}")).unwrap().loads;
+    let found: Vec<_> = loads.iter().map(|load| (load.name.as_str(), load.load.block)).collect();
+    assert_eq!(found, [("rd1", None), ("rd1 #2", None)]);
+}
+
 fn mean_of(flow: &model::observation::Flow) -> Option<f64> {
     flow.latency.as_ref().unwrap().mean_ns
 }

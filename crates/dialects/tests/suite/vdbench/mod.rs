@@ -550,10 +550,21 @@ fn workloads_may_have_rates_of_their_own() {
         .collect();
     assert_eq!(rates, [25.0, 25.0, 0.0]);
     plan.check().unwrap();
+    // On one SD, streams without a rate are drawn only where none is due.
+    let on_one = run("-f parmfile", &text(&wds.replace("sd=sd3", "sd=sd2")))
+        .unwrap()
+        .remove(0)
+        .plan;
+    let weights: Vec<u32> = on_one.steps[0].jobs[1].workers[0]
+        .streams
+        .iter()
+        .map(|stream| stream.weight)
+        .collect();
+    assert_eq!(weights, [0, 500_000]);
+    on_one.check().unwrap();
     for (wds, named) in [
         (wds.replace(",priority=1", ""), "also must have  priority= specified."),
         (wds.replace(",priority=2", ""), "wd=wd2 has no priority="),
-        (wds.replace("sd=sd3", "sd=sd2"), "on an SD of one that has it"),
         (wds.replace("priority=2", "priority=1"), "have the same priority=1"),
         (wds.replace("priority=1", "priority=3"), "comes before others"),
         (
@@ -565,6 +576,25 @@ fn workloads_may_have_rates_of_their_own() {
         let what = run("-f parmfile", &text(&wds)).unwrap_err();
         assert!(what.contains(named), "{wds}: {what}");
     }
+}
+
+/// The streams of an SD divide its share of the operations.
+#[test]
+fn shares_without_a_rate_count_all_streams_of_an_sd() {
+    let text = format!(
+        "{SD}sd=sd2,lun=/d/g,size=64m\nwd=wd1,sd=sd1,xfersize=(4k,50,8k,50),skew=80\nwd=wd2,sd=sd2,skew=20\n\
+         rd=rd1,wd=wd*,iorate=max,elapsed=4"
+    );
+    let plan = run("-f parmfile", &text).unwrap().remove(0).plan;
+    plan.check().unwrap();
+    let streams = plan.steps[0].jobs.iter().flat_map(|job| &job.workers[0].streams);
+    let shares: Vec<_> = streams
+        .map(|stream| (stream.weight, stream.flow.map(|flow| flow.weight)))
+        .collect();
+    assert_eq!(
+        shares,
+        [(400_000, Some(800_000)), (400_000, None), (200_000, Some(200_000))]
+    );
 }
 
 /// The position is −ln(u) × blocks / 3, modulo the blocks: the first half has 1 / (1 + e^−1.5) of

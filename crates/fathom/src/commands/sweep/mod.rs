@@ -196,7 +196,10 @@ fn load_document(session: &Session, args: &Args) -> Result<Document, Faults> {
     let what = args.what.as_ref();
     let mut document = match what {
         Some(file) if file.ends_with(".toml") => run::load_document(what)?,
-        Some(file) if run::detect_other_tool(file).is_some() => run::translate_document(session, file)?,
+        Some(file) if run::detect_other_tool(file).is_some() => {
+            let varied = args.over.iter().filter_map(|over| over.split('=').next());
+            run::translate_document(session, file, &varied.collect::<Vec<_>>())?
+        }
         None => run::load_document(None)?,
         Some(target) => {
             let mut document = run::load_document(None)?;

@@ -95,6 +95,7 @@ fn execute(
     let mut partial_results = PartialResults::new(session, &partial.plan);
     let cancelled = Mutex::new(Vec::new());
     let hooks = RunHooks {
+        finished: None,
         snapshots: Some(snapshots),
         cancelled: Some(&cancelled),
         others: None,

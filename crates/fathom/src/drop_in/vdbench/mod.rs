@@ -13,15 +13,15 @@ mod validation;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use ::run::RunError;
+use ::run::{RunError, RunHooks};
 use archive::history::{EntryKind, Recording, Subject};
 use dialects::Diagnostic;
 use dialects::vdbench::{
-    self, Command, Format, Lowered, MaxData, Parameters, Run, RunRate, Transfer, VdbenchEnv, expand, format_plan,
-    lower, needs_format, read_command, read_parameters,
+    self, Command, Format, Lowered, Parameters, Run, RunRate, Transfer, VdbenchEnv, expand, format_plan, lower,
+    needs_format, read_command, read_parameters,
 };
 use model::event::{EndReason, Event};
 use model::plan::Plan;
@@ -263,7 +263,9 @@ impl<'a> Drive<'a> {
         )?;
         let mut parameters = read_parameters(&self.command, &mut self.env)?;
         self.write_parmfile(&parameters)?;
-        let runs = expand(&parameters, self.command.start_at.as_deref())?;
+        // A refused parameter may be what an RD lacks.
+        let refused = |error| parameters.refusals.first().cloned().unwrap_or(error);
+        let runs = expand(&parameters, self.command.start_at.as_deref()).map_err(refused)?;
         self.style.files = on_files::file_columns(&runs);
         if self.command.simulate {
             return self.simulate(&runs);
@@ -289,7 +291,10 @@ impl<'a> Drive<'a> {
                 .pattern
                 .longest(&model::mix::Mix::WRITES)
                 .0;
-            Run::format(&formats, block)
+            Run {
+                compratio: parameters.general.compratio,
+                ..Run::format(&formats, block)
+            }
         });
         let recovery_runs = self.open_maps(&parameters)?.recovery_runs(&parameters);
         let all: Vec<&Run> = recovery_runs.iter().chain(&format_run).chain(&runs).collect();
@@ -506,11 +511,19 @@ impl<'a> Drive<'a> {
         self.mark_maps(parameters, false)?;
         let mut style = self.style.clone();
         on_files::set_requested(&mut style, run);
-        let mut printer = RunPrinter::new(run, facts, style, (&lowered.parts, &limits), &mut self.output);
+        let finished = AtomicBool::new(false);
+        let ends = (lowered.max_bytes, &finished);
+        let reported = (&lowered.parts[..], &limits[..]);
+        let mut printer = RunPrinter::new(run, facts, style, reported, ends, &mut self.output);
         printer.write_status("Starting");
         let permissions = permissions::from_env();
         let (in_fleet, interrupt) = (self.style.in_fleet, self.session.process.interrupt_flag());
-        let outcome = self.session.execution(lowered.plan, &permissions).run(&mut |event| {
+        let hooks = RunHooks {
+            finished: Some(&finished),
+            ..RunHooks::default()
+        };
+        let execution = self.session.execution(lowered.plan, &permissions).with_hooks(hooks);
+        let outcome = execution.run(&mut |event| {
             // Jobs of other hosts do not end with a failed one by themselves.
             let has_failed = matches!(&event, Event::JobEnded { reason, .. } if *reason == EndReason::Failed);
             if in_fleet && has_failed {
@@ -575,12 +588,8 @@ impl<'a> Drive<'a> {
             return Err(what.into());
         }
         let ended_early = outcome.intervals < run.intervals().0;
-        if let Some(MaxData { name, bytes }) = run.maxdata.filter(|_| ended_early) {
-            let text = vdbench::values::loop_text(bytes);
-            self.output.print_stamped(&format!(
-                "Reached {name}={text}. rd={} shutting down after next interval. ",
-                run.name
-            ));
+        if run.maxdata.is_some() && ended_early {
+            // The interval that reached it is named.
         } else if run.files.is_some() {
             self.report_end_on_files(run, ended_early);
         } else if run.elapsed.is_none() || ended_early && run.ends_with_data() {
@@ -670,12 +679,16 @@ fn flat_facts(run: &Run, lun_bytes: u64) -> FlatFacts {
     }
     let common_value = |value: fn(&vdbench::Wd) -> f64| common(run.workloads.iter().map(|(wd, _)| value(wd)));
     let size = |wd: &vdbench::Wd| match wd.xfersize {
-        Transfer::One(size) => Some(size),
-        Transfer::Shares(_) | Transfer::Steps(..) => None,
+        Transfer::One(size) | Transfer::Steps(size, ..) => Some(size),
+        Transfer::Shares(ref shares) => shares.first().map(|(size, _)| *size),
     };
     FlatFacts {
         run: run.name.clone(),
-        reqrate: run.rate.requested(),
+        reqrate: match run.rate {
+            // The highest of the list.
+            RunRate::Variable => run.course.iter().map(|(rate, _)| *rate).fold(0.0, f64::max),
+            rate => rate.requested(),
+        },
         xfersize: common(run.workloads.iter().map(|(wd, _)| size(wd))).flatten(),
         threads: common(run.sds.iter().map(|sd| sd.threads)),
         threads_of_run: run.has_threads_loop,

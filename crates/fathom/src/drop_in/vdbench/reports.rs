@@ -68,11 +68,6 @@ impl Drive<'_> {
         )?;
         let comment: Vec<String> = FLAT_COMMENT.iter().map(ToString::to_string).collect();
         self.output.create("flatfile", &comment)?;
-        let header = match &self.style.files {
-            Some(_) => file_flat_header(),
-            None => flat_header(self.style.layout),
-        };
-        self.output.write("flatfile", &header);
         Ok(())
     }
 
@@ -100,6 +95,11 @@ impl Drive<'_> {
         items.extend(links(of_workloads, &wds));
         self.run_links = format_run_links(runs);
         self.create_common(&items)?;
+        let header = match &self.style.files {
+            Some(_) => file_flat_header(),
+            None => flat_header(self.style.layout),
+        };
+        self.output.write("flatfile", &header);
         self.create_linked("histogram", "Total response time histogram.", &[])?;
         let rules = "Workload skew report: where a run has several SDs or several workloads.\n\
                      Counts reported below are for non-warmup intervals.";

@@ -1,5 +1,8 @@
 //! Prints a run live. An interval becomes a row once every SD has reported it.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use dialects::vdbench::values::loop_text;
 use dialects::vdbench::{JobPart, Run, RunRate};
 use engine::probe::CoreTimes;
 use model::environment::CoreUse;
@@ -71,6 +74,12 @@ pub struct RunPrinter<'a> {
     /// Processor times at the end of the warm-up.
     cpu_after_warm_up: CoreTimes,
     has_begun: bool,
+    /// `maxdata=`: bytes that end the run with the interval after the one that reaches them.
+    max_bytes: Option<u64>,
+    /// The last interval, once they are reached.
+    last: Option<u64>,
+    /// Set to end the run.
+    finished: &'a AtomicBool,
 }
 
 /// The outcome of a run.
@@ -91,6 +100,7 @@ impl<'a> RunPrinter<'a> {
         facts: FlatFacts,
         style: RowStyle,
         (parts, limits_us): (&[JobPart], &'a [u64]),
+        (max_bytes, finished): (Option<u64>, &'a AtomicBool),
         output: &'a mut Output,
     ) -> RunPrinter<'a> {
         let warm_up = match (run.ends_with_data() || run.elapsed.is_none(), run.warmup) {
@@ -119,6 +129,9 @@ impl<'a> RunPrinter<'a> {
             cpu: CoreTimes::read(),
             cpu_after_warm_up: CoreTimes::read(),
             has_begun: false,
+            max_bytes,
+            last: None,
+            finished,
             run,
         }
     }
@@ -145,8 +158,10 @@ impl<'a> RunPrinter<'a> {
                 // Assign an event to the interval that it mostly overlaps, because it may begin
                 // slightly late.
                 let number = ((start + interval.length_ns.0 / 2) / length).min(last.saturating_sub(1));
+                // The run ends a little after its last interval.
+                let is_in_run = self.last.is_none_or(|last| number < last) && number < 10_000_000;
                 if let Some((tallies, complete, _)) = self.jobs.get_mut(interval.job as usize)
-                    && number < 10_000_000
+                    && is_in_run
                 {
                     if tallies.len() <= number as usize {
                         tallies.resize(number as usize + 1, Tally::default());
@@ -249,6 +264,36 @@ impl<'a> RunPrinter<'a> {
             self.write_status("Warmup done");
         }
         self.printed = number;
+        self.end_after_max_bytes();
+    }
+
+    /// Ends the run one interval after the one that reached `maxdata=`.
+    fn end_after_max_bytes(&mut self) {
+        let (Some(maxdata), Some(max)) = (self.run.maxdata, self.max_bytes) else {
+            return;
+        };
+        if self.last == Some(self.printed) {
+            self.finished.store(true, Ordering::Relaxed);
+        }
+        let printed = self.printed as usize;
+        let tallies = self.jobs.iter().flat_map(|(tallies, ..)| tallies.iter().take(printed));
+        let bytes: u64 = tallies
+            .map(|tally| match maxdata.name {
+                "maxdataread" => tally.reads.bytes,
+                "maxdatawritten" => tally.writes.bytes,
+                _ => tally.reads.bytes + tally.writes.bytes,
+            })
+            .sum();
+        let is_last = self.printed >= self.run.intervals().0;
+        if bytes >= max && self.last.is_none() && !is_last {
+            self.last = Some(self.printed + 1);
+            self.output.print_stamped(&format!(
+                "Reached {}={}. rd={} shutting down after next interval. ",
+                maxdata.name,
+                loop_text(maxdata.bytes),
+                self.run.name
+            ));
+        }
     }
 
     /// Writes the row of an interval or average to a file, with headers every 30 rows.
@@ -343,7 +388,8 @@ impl<'a> RunPrinter<'a> {
     /// Writes remaining rows, averages, histograms and figures of the results. `totals_headers`
     /// writes headers above the row in `totals.html`.
     pub fn finish(mut self, results: &Results, workload_of: &[Vec<Vec<usize>>], totals_headers: bool) -> Outcome {
-        while self.has_unprinted_intervals() {
+        // A run without any operation has an interval too.
+        while self.printed == 0 || self.has_unprinted_intervals() {
             self.print_interval();
         }
         let (_, first) = self.run.intervals();

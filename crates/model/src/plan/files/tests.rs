@@ -1,6 +1,7 @@
 use std::collections::BTreeSet;
 
 use super::*;
+use crate::block_size::SizeShare;
 
 fn tree(depth: u32, width: u32, files: u32, prefill: u8) -> FileTree {
     FileTree {
@@ -74,6 +75,23 @@ fn files_are_in_all_directories_or_end_at_a_total_size() {
     let limited = mixed.limited_to(60);
     let last = limited.file_size(limited.file_count() as u32 - 1);
     assert!((60..60 + last).contains(&limited.total_size().0), "{limited:?}");
+}
+
+/// The first draws of `Random(0).nextInt(100)`: 60, 48, 29, 47, 15, 53, 91, 61, 19, 54. Of the first
+/// 20, 8 are below 50, so a tree that Vdbench recorded has 896 KiB.
+#[test]
+fn sizes_by_percent_are_those_of_vdbench() {
+    let share = |kib, percent| SizeShare::new(Bytes::kib(kib), percent);
+    let tree = FileTree {
+        sizes: BlockSizes::Split {
+            entries: vec![share(16, 50.0), share(64, 50.0)],
+        },
+        draws_percents: true,
+        ..tree(2, 2, 5, 0)
+    };
+    let large: Vec<u32> = (0..10).filter(|file| tree.file_size(*file) == 65_536).collect();
+    assert_eq!(large, [0, 5, 6, 7, 9]);
+    assert_eq!((tree.file_count(), tree.total_size()), (20, Bytes::kib(896)));
 }
 
 #[test]

@@ -131,7 +131,7 @@ const FLAT_END: [&str; 7] = [
 
 fn flat_line((time, timestamp): (&str, &str), cells: impl Iterator<Item = (String, usize)>) -> String {
     let cells: String = cells.map(|(cell, width)| format!("{cell:>width$} ")).collect();
-    format!("{time:>12} {timestamp:>24} {cells}")
+    format!("{time:>12} {timestamp:>23} {cells}")
 }
 
 fn flat_names() -> Vec<String> {

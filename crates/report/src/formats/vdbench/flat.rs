@@ -56,7 +56,7 @@ fn has_column(layout: Layout, column: &str) -> bool {
 pub fn flat_header(layout: Layout) -> String {
     let columns = COLUMNS.iter().filter(|column| has_column(layout, column));
     let cells: String = columns.map(|column| format!("{column:>10} ")).collect();
-    format!("{:>12} {:>24} {cells}", "tod", "timestamp")
+    format!("{:>12} {:>23} {cells}", "tod", "timestamp")
 }
 
 /// Formats a row. `timestamp` looks like `11/23/2026-21:51:18-UTC`; `seconds` is the nominal
@@ -115,7 +115,7 @@ pub fn flat_row(
     let cells: String = columns
         .map(|column| format!("{:>width$} ", cell(column), width = column.len().max(10)))
         .collect();
-    format!("{time:>12} {timestamp:>24} {cells}")
+    format!("{time:>12} {timestamp:>23} {cells}")
 }
 
 #[cfg(test)]

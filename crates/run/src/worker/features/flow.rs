@@ -1,7 +1,7 @@
 //! Shares of streams in a flow (fio `flow`): a stream ahead of its share waits.
 
 use model::Nanos;
-use model::plan::{Flow, Worker as Plan};
+use model::plan::{Depth, Flow, Worker as Plan};
 
 use crate::flow::{Flows, Share};
 use crate::worker::io_loop::IoLoop;
@@ -16,6 +16,8 @@ pub(crate) struct FlowShares {
     plans: Vec<Option<Flow>>,
     /// Joined when the worker starts.
     streams: Vec<Option<StreamShare>>,
+    /// Streams draw from one pool: the share of the first is that of all.
+    is_shared: bool,
 }
 
 #[derive(Debug)]
@@ -31,6 +33,7 @@ impl FlowShares {
         plans.iter().any(Option::is_some).then_some(FlowShares {
             plans,
             streams: Vec::new(),
+            is_shared: matches!(plan.depth, Depth::Shared { .. }),
         })
     }
 
@@ -45,6 +48,7 @@ impl FlowShares {
 
     /// Counts an operation of a stream.
     pub(super) fn on_issued(&mut self, number: usize) {
+        let number = if self.is_shared { 0 } else { number };
         if let Some(stream) = &mut self.streams[number] {
             stream.share.count();
         }

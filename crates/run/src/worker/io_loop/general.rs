@@ -132,16 +132,19 @@ impl IoLoop {
         true
     }
 
-    /// Chooses the stream of a shared pool for the next operation. If each has its own schedule and
-    /// all weights are equal, chooses the stream that is due first, which another would delay.
+    /// Chooses the stream of a shared pool: the one that is due first. Another stream would delay
+    /// it; streams without a schedule use the slots that are left.
     fn choose_stream(&mut self, pool: usize) -> usize {
         let pool = &self.pools[pool];
-        let has_schedules =
-            self.pacing.meter.paced && !matches!(self.draws, Draws::Single(_)) && pool.has_equal_weights();
-        let due = |number: &usize| self.streams[*number].gate.as_ref()?.scheduled();
-        match has_schedules && pool.streams.clone().all(|number| due(&number).is_some()) {
-            true => pool.streams.clone().min_by_key(due).unwrap_or(pool.streams.start),
-            false => pool.choose_stream(&mut self.draws),
+        if !self.pacing.meter.paced || matches!(self.draws, Draws::Single(_)) {
+            return pool.choose_stream(&mut self.draws);
+        }
+        let due = |number: usize| self.streams[number].gate.as_ref()?.scheduled();
+        let scheduled = || pool.streams.clone().filter_map(|number| Some((due(number)?, number)));
+        let first = scheduled().min();
+        match first {
+            Some((at, number)) if at <= self.batch.reap_time || scheduled().count() == pool.streams.len() => number,
+            _ => pool.choose_stream(&mut self.draws),
         }
     }
 

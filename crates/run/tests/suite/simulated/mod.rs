@@ -7,8 +7,8 @@ use model::access::{Access, Once, Placement, Sequential};
 use model::event::{EndReason, Event, Phase};
 use model::mix::{Mix, MixRule};
 use model::plan::{
-    Control, LatencyTarget, Pacing, Phases, Precision, Rate, SimulatedDevice, SimulatedFault, SimulatedPause,
-    SimulatedService, Stop, SyncRule, Think, ThinkCount, Tracked,
+    Control, Depth, Flow, LatencyTarget, Pacing, Phases, Precision, Rate, SimulatedDevice, SimulatedFault,
+    SimulatedPause, SimulatedService, Stop, Stream, SyncRule, Think, ThinkCount, Tracked, Worker,
 };
 use model::results::JobResults;
 use model::{Bytes, Direction, Nanos};
@@ -100,6 +100,60 @@ fn operations_beyond_the_capacity_are_counted_as_late() {
     assert!(total.operations.abs_diff(3000) <= 4, "{}", total.operations);
     assert!(total.late.abs_diff(6000) <= 8, "{}", total.late);
     assert!(total.response.unwrap().max() > 1_900_000_000);
+}
+
+/// Streams that share slots: each is served when it is due, and those without a rate get the rest.
+#[test]
+fn rates_of_streams_that_share_slots_are_kept() {
+    for (weights, rates) in [([60, 40], [Some(300), Some(200)]), ([0, 1], [Some(500), None])] {
+        let one = |(rate, weight): (Option<u64>, u32)| Stream {
+            weight,
+            pacing: rate.map_or(Pacing::Unpaced, |rate| Pacing::Together { rate: Rate::iops(rate) }),
+            ..stream()
+        };
+        let streams = rates.into_iter().zip(weights).map(one).collect();
+        let both = Worker {
+            depth: Depth::Shared { operations: 4 },
+            ..worker(streams)
+        };
+        let job = run_job(plan(device(), Stop::after(Nanos::secs(4)), vec![both]));
+        for (found, rate) in job.workers[0].streams.iter().zip(rates) {
+            let issued = found.lifetime.read.operations;
+            match rate {
+                Some(rate) => assert!(issued.abs_diff(rate * 4) <= 1, "{rate}/s: {issued}"),
+                // Four at a time, 100 us each.
+                None => assert!(issued.abs_diff(4 * 40_000 - 2000) < 100, "{issued}"),
+            }
+        }
+        // It waits for one of four slots at most.
+        let late = job.total().schedule_delay.as_ref().unwrap().max();
+        assert!(late <= 100_000, "{late}");
+    }
+}
+
+/// A worker with several streams has one share of a flow.
+#[test]
+fn streams_that_share_slots_have_one_share_of_a_flow() {
+    let part = |weight: Option<u32>| Stream {
+        flow: weight.map(|weight| Flow {
+            id: 1,
+            weight,
+            pause_ns: Nanos(0),
+        }),
+        ..stream()
+    };
+    let two = Worker {
+        depth: Depth::Shared { operations: 4 },
+        ..worker(vec![part(Some(8)), part(None)])
+    };
+    let workers = vec![two, worker(vec![part(Some(2))])];
+    let job = run_job(plan(device(), Stop::after(Nanos::secs(2)), workers));
+    let issued = |worker: usize| -> u64 {
+        let streams = job.workers[worker].streams.iter();
+        streams.map(|stream| stream.lifetime.read.operations).sum()
+    };
+    let ratio = issued(0) as f64 / issued(1) as f64;
+    assert!((3.9..4.1).contains(&ratio), "{} to {}", issued(0), issued(1));
 }
 
 #[test]
@@ -340,7 +394,7 @@ fn weights_divide_a_shared_queue() {
     (heavy.weight, light.weight) = (3, 1);
     light.mix = Mix::WRITES;
     let mut both = worker(vec![heavy, light]);
-    both.depth = model::plan::Depth::Shared { operations: 16 };
+    both.depth = Depth::Shared { operations: 16 };
     let job = run_job(plan(device(), Stop::after(Nanos::secs(1)), vec![both]));
     let directions = job.directions();
     let (reads, writes) = (
@@ -574,7 +628,7 @@ fn completion_routines_keep_the_depth_and_call_for_each_operation() {
     (first.weight, second.weight) = (1, 3);
     second.mix = Mix::WRITES;
     let mut both = worker(vec![first, second]);
-    both.depth = model::plan::Depth::Shared { operations: 16 };
+    both.depth = Depth::Shared { operations: 16 };
     both.batching.completion_routines = true;
     let stop = Stop::after_operations(16);
     let job = run_job(plan(device(), stop, vec![both.clone()]));

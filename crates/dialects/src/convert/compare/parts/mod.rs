@@ -11,11 +11,11 @@ use model::plan::{
     CatchUp, Control, CpuWork, Depth, Dialect, EngineKind, LatencyPoints, LookupCall, Mapping, Pacing, Process, Rate,
     RateUnit, Stop, Stream, ThinkCount, Verify, Worker, WriteThrough,
 };
-use model::{Direction, PerDirection};
+use model::{Direction, Nanos, PerDirection};
 
 use super::rows::Impact::{self, Equivalent, Lost};
 use super::{Pair, StreamContext, multiply_rounds};
-use crate::convert::words;
+use crate::convert::{shares, words};
 
 pub(super) use targets::{
     file_choice, file_removal, file_size, paths, preparation, recreation_per_step, region, target_kind,
@@ -235,17 +235,22 @@ pub(super) fn depth(at: &StreamContext<'_>, wanted: &StreamContext<'_>) -> Strin
 pub(super) fn weights(pair: &Pair<'_>) -> Difference {
     let (wanted, got) = (pair.wanted.worker, pair.got.worker);
     let count = wanted.streams.len();
-    if count < 2 || wanted.depth == Depth::PerStream {
+    let is_decided = match shares::are_paced(&wanted.streams) {
+        // The comparison of rates covers them.
+        true => pair.got.stream.pacing != Pacing::Unpaced,
+        false => wanted.depth == Depth::PerStream,
+    };
+    if count < 2 || is_decided {
         return None;
     }
     let shares = |worker: &Worker| {
-        let weights: Vec<f64> = match worker.streams.len() == count {
-            true => worker.streams.iter().map(|stream| f64::from(stream.weight)).collect(),
+        let amounts = match worker.streams.len() == count {
+            true => shares::amounts(&worker.streams),
             false => vec![1.0; count],
         };
-        let all: f64 = weights.iter().sum();
-        let shares = weights.iter().map(|weight| format!("{:.1}", weight / all * 100.0));
-        shares.collect::<Vec<_>>().join("/")
+        let all: f64 = amounts.iter().sum();
+        let shares = amounts.iter().map(|amount| format!("{:.1}", amount / all * 100.0));
+        format!("shares of {} %", shares.collect::<Vec<_>>().join("/"))
     };
     difference_if(shares(wanted), shares(got), |shares| shares)
 }
@@ -277,7 +282,15 @@ pub(super) fn compare_random_generators(pair: &Pair<'_>) -> Difference {
 pub(super) fn draws(pair: &Pair<'_>) -> Difference {
     let comparable = pair.from == pair.to && random_generator(&pair.wanted) == random_generator(&pair.got);
     let draws = |at: &StreamContext<'_>| at.worker.draws;
-    difference_if(draws(&pair.wanted), draws(&pair.got), |draws| format!("{draws:?}")).filter(|_| comparable)
+    difference_if(draws(&pair.wanted), draws(&pair.got), format_draws).filter(|_| comparable)
+}
+
+fn format_draws(draws: DrawsForm) -> String {
+    match draws {
+        DrawsForm::Native { seed } => format!("random numbers from seed {seed}"),
+        DrawsForm::Single { seed } => format!("random numbers from seed {seed}"),
+        DrawsForm::PerPurpose { .. } => "other seeds of its generators".to_owned(),
+    }
 }
 
 pub(super) fn cpus(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
@@ -477,10 +490,34 @@ pub(super) fn flushes(at: &StreamContext<'_>, wanted: &StreamContext<'_>) -> Str
     text_if(wanted.writes(), &words::flushes(&at.stream.sync))
 }
 
-/// The rates of both streams.
+/// The rates of both streams. A file set has one schedule for all its targets; elsewhere each
+/// target has its own, so those of the worker are added.
 fn schedules_of(pair: &Pair<'_>) -> [PerDirection<Option<Rate>>; 2] {
     let rates = |stream: &Stream| stream.pacing.by_direction(&stream.mix);
-    [rates(pair.wanted.stream), rates(pair.got.stream)]
+    let targets = |at: &StreamContext<'_>| at.stream.target.ids().len();
+    let has_same_targets = targets(&pair.wanted) == targets(&pair.got);
+    [&pair.wanted, &pair.got].map(|at| match has_same_targets {
+        true => rates(at.stream),
+        false => sum_rates(at.worker.streams.iter().map(rates)),
+    })
+}
+
+fn sum_rates(all: impl Iterator<Item = PerDirection<Option<Rate>>>) -> PerDirection<Option<Rate>> {
+    // A rate is a fraction of whole numbers.
+    const PARTS: f64 = 1e6;
+    all.fold(PerDirection::default(), |mut sum, rates| {
+        for (direction, rate) in rates.iter() {
+            sum[direction] = match (sum[direction], *rate) {
+                (Some(one), Some(other)) if one.unit == other.unit => Some(Rate {
+                    amount: ((one.per_second() + other.per_second()) * PARTS).round() as u64,
+                    per_ns: Nanos::secs(PARTS as u64),
+                    ..one
+                }),
+                (one, other) => one.or(other),
+            };
+        }
+        sum
+    })
 }
 
 fn same_rates(pair: &Pair<'_>) -> bool {

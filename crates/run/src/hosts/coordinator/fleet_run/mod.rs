@@ -409,6 +409,7 @@ impl<'a> FleetRun<'a> {
             },
         };
         let context = RunContext::new(clock, &self.stop, &permissions).with_hooks(RunHooks {
+            finished: None,
             snapshots: Some(&self.snapshot_requested),
             cancelled: Some(&cancelled_jobs),
             others: Some(&others),

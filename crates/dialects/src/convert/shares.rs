@@ -1,0 +1,86 @@
+//! The shares of a worker's streams in its operations, and their rates.
+
+use model::plan::{Pacing, Rate, RateUnit, Stream};
+use model::{Direction, Nanos};
+
+/// A direction whose sizes and positions a stream has.
+pub(super) fn direction(stream: &Stream) -> Direction {
+    match stream.mix.includes(Direction::Read) {
+        true => Direction::Read,
+        false => Direction::Write,
+    }
+}
+
+/// The schedules of a stream, of all its directions.
+pub(super) fn schedules(stream: &Stream) -> Vec<Rate> {
+    match stream.pacing {
+        Pacing::Unpaced => Vec::new(),
+        Pacing::Together { rate } => vec![rate],
+        Pacing::PerDirection { rates } => rates.iter().filter_map(|(_, rate)| *rate).collect(),
+    }
+}
+
+/// The pacing of a file set that has this pacing for each of `targets`.
+pub(super) fn sum_of_targets(stream: &Stream, targets: u64) -> Pacing {
+    let times = |rate: Rate| Rate {
+        amount: rate.amount.saturating_mul(targets),
+        ..rate
+    };
+    match stream.pacing {
+        Pacing::Unpaced => Pacing::Unpaced,
+        Pacing::Together { rate } => Pacing::Together { rate: times(rate) },
+        Pacing::PerDirection { rates } => Pacing::PerDirection {
+            rates: rates.map(|rate| (*rate).map(times)),
+        },
+    }
+}
+
+/// The schedules of a stream, in operations.
+pub(super) fn operation_schedules(stream: &Stream) -> Vec<Rate> {
+    let block = stream.fixed_length(direction(stream)).unwrap_or(4096).max(1);
+    let in_operations = |rate: Rate| match rate.unit {
+        RateUnit::Operations => rate,
+        RateUnit::Bytes => Rate {
+            per_ns: Nanos(rate.per_ns.0.saturating_mul(block)),
+            unit: RateUnit::Operations,
+            ..rate
+        },
+    };
+    schedules(stream).into_iter().map(in_operations).collect()
+}
+
+/// True if rates determine the shares of streams, so that weights have no effect.
+pub(super) fn are_paced(streams: &[Stream]) -> bool {
+    streams.iter().all(|stream| stream.pacing != Pacing::Unpaced)
+}
+
+/// The part of each stream in the operations of its worker: its rate, or its weight.
+pub(super) fn amounts(streams: &[Stream]) -> Vec<f64> {
+    let rate = |stream: &Stream| operation_schedules(stream).iter().map(Rate::per_second).sum();
+    let amount = |stream: &Stream| match are_paced(streams) {
+        true => rate(stream),
+        false => f64::from(stream.weight),
+    };
+    streams.iter().map(amount).collect()
+}
+
+/// Whole numbers for the shares of the streams of a worker: their weights, or percents.
+pub(super) fn weights(streams: &[Stream]) -> Vec<u32> {
+    const SCALES: [f64; 5] = [1.0, 100.0, 1000.0, 10_000.0, 1e6];
+    let amounts = amounts(streams);
+    let total: f64 = amounts.iter().sum();
+    let weights: Vec<u32> = streams.iter().map(|stream| stream.weight).collect();
+    let sum: f64 = weights.iter().copied().map(f64::from).sum();
+    let is_near = |one: f64, other: f64| (one - other).abs() < 1e-9;
+    let mut pairs = amounts.iter().zip(&weights);
+    if pairs.all(|(amount, weight)| is_near(amount / total, f64::from(*weight) / sum)) {
+        return weights;
+    }
+    let is_whole = |share: f64| is_near(share, share.round());
+    let fits = |scale: &&f64| amounts.iter().all(|part| is_whole(part / total * **scale));
+    let scale = SCALES.iter().find(fits).copied().unwrap_or(1e6);
+    amounts
+        .iter()
+        .map(|part| (part / total * scale).round() as u32)
+        .collect()
+}
