@@ -10,6 +10,7 @@ mod doubt;
 mod estimate;
 mod judgement;
 mod load;
+mod shortfall;
 mod wording;
 
 use model::JsonSchema;
@@ -28,6 +29,7 @@ pub use document::{
 pub use doubt::MAX_BLOCKED_OPS;
 pub use estimate::{BARE_FIGURE_TOLERANCE, MIN_BEYOND};
 pub use judgement::{ALPHA, ALPHA_FAIL, judge};
+pub use shortfall::Shortfall;
 pub use wording::VerdictWords;
 
 /// The verdict on a promise.
@@ -101,6 +103,10 @@ pub struct ClauseVerdict {
     /// The recommended action, in a sentence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub action: Option<String>,
+    /// How a headline states a miss.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub shortfall: Shortfall,
     /// A limitation of a PASS, in a few words for the headline.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limitation: Option<String>,

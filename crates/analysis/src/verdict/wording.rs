@@ -194,6 +194,7 @@ mod tests {
             reason: format!("{reason}{shared}"),
             shared: Some(shared.to_owned()),
             action: Some("stop the others".into()),
+            shortfall: Default::default(),
             limitation: None,
         };
         let busy = "other programs used 71 % of all processors";

@@ -11,7 +11,7 @@ mod trend;
 
 use analysis::policies::{self, Catalogue, Inputs};
 use analysis::requirement::{Clause, Metric};
-use analysis::verdict::{ClauseVerdict, Outcome, Verdict};
+use analysis::verdict::{ClauseVerdict, Outcome, Shortfall, Verdict};
 use model::Bytes;
 use model::diagnosis::JobDiagnosis;
 use model::observation::Observation;
@@ -170,9 +170,14 @@ pub fn verdict(promised: &str, verdict: &Verdict, length: Option<TestLength>) ->
 /// or the undecided ones. Empty if the test as a whole decides.
 fn describe_deciding(verdict: &Verdict) -> String {
     let clauses = verdict.clauses.iter().filter(|one| one.outcome == verdict.outcome);
-    let words: Vec<String> = clauses
-        .map(|one| format!("{}{}", one.clause, format_shortfall(one)))
-        .collect();
+    let clauses: Vec<&ClauseVerdict> = clauses.collect();
+    if let Some(one) = clauses.iter().find(|one| matches!(one.shortfall, Shortfall::Sustained(_))) {
+        return describe_miss(one);
+    }
+    let words: Vec<String> = match verdict.outcome {
+        Outcome::Fail => clauses.iter().map(|one| describe_miss(one)).collect(),
+        _ => clauses.iter().map(|one| one.clause.to_string()).collect(),
+    };
     let verb = match verdict.outcome {
         _ if words.is_empty() => return String::new(),
         Outcome::Fail => "misses",
@@ -183,19 +188,24 @@ fn describe_deciding(verdict: &Verdict) -> String {
     format!("{verb} {}", words.join(" and "))
 }
 
-/// Formats the distance of a figure from its promise: ` by 20 %`, ` by a factor of 24`.
-fn format_shortfall(one: &ClauseVerdict) -> String {
-    let (value, target) = match one.value.filter(|_| one.outcome == Outcome::Fail) {
-        Some(value) if value > 0.0 && one.clause.target > 0.0 => (value, one.clause.target),
-        _ => return String::new(),
+/// Describes a missed clause with its distance: `iops >= 5000 by 20 %`.
+fn describe_miss(one: &ClauseVerdict) -> String {
+    let clause = &one.clause;
+    let (value, target) = match one.value {
+        Some(value) if value > 0.0 && clause.target > 0.0 => (value, clause.target),
+        _ => return clause.to_string(),
     };
     let ratio = value.max(target) / value.min(target);
-    match one.clause.metric {
-        Metric::Availability => format!(" ({:.3} % of the time)", 100.0 * value),
-        _ if ratio >= 2.0 => format!(" by a factor of {}", rough(ratio).trim_end_matches(".00")),
+    match (one.shortfall, clause.metric) {
+        (Shortfall::Sustained(rate), _) => {
+            format!("sustains {} of {} IOPS", Metric::Iops.show(rate.round()), Metric::Iops.show(target))
+        }
+        (Shortfall::Queued | Shortfall::Disturbed, _) => clause.to_string(),
+        (_, Metric::Availability) => format!("{clause} (met {} of the time)", Metric::Availability.show(value)),
+        _ if ratio >= 2.0 => format!("{clause} by a factor of {}", rough(ratio).trim_end_matches(".00")),
         _ => {
             let percent = 100.0 * (value / target - 1.0).abs();
-            format!(" by {percent:.*} %", usize::from(percent < 10.0))
+            format!("{clause} by {percent:.*} %", usize::from(percent < 10.0))
         }
     }
 }
