@@ -57,6 +57,7 @@ pub fn judge(clauses: &[Clause], observation: &Observation, context: &Context<'_
         clauses: judged,
         reasons,
         notes: case.notes(),
+        untested: None,
     }
 }
 

@@ -43,6 +43,19 @@ pub struct Verdict {
     pub reasons: Vec<Reason>,
     /// Remarks about the verdict, one sentence each.
     pub notes: Vec<String>,
+    /// A promised figure that the load cannot test; the notes describe it.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub untested: Option<UntestedFigure>,
+}
+
+/// A promised figure that a load cannot test, with the load that tests it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UntestedFigure {
+    /// Its name.
+    pub name: &'static str,
+    /// The option that tests it, with its value.
+    pub option: (String, String),
 }
 
 /// The outcome of a promise or of its test.

@@ -203,6 +203,7 @@ mod tests {
             clauses,
             reasons: Vec::new(),
             notes: Vec::new(),
+            untested: None,
         };
         let both = verdict(vec![
             clause("p99<=1ms", "80 % fell in seconds in which ", busy),

@@ -3,6 +3,7 @@
 mod first_screen;
 mod fleet;
 mod latency;
+mod next_step;
 mod repetition;
 mod resources;
 mod settings;
@@ -16,15 +17,16 @@ use model::observation::Observation;
 use model::results::{JobResults, Results};
 use model::{Direction, Nanos};
 
-use super::chart::{Across, Chart, Mark, Tone, unit_ns};
+use super::chart::{Across, Chart, Form, Mark, Series, Tone, unit_ns};
 use super::page::{Block, Line, Page, Section, Table, Verdict};
 use super::path;
 use crate::numbers::{count, duration, local_time, rate, rough, time as time_words};
 use crate::summary::{Figures, JobSummary, LatencyFigures, Percentile, PercentileSupport, Summary};
 use crate::{diagnosis, words};
 
-pub use first_screen::{KEEP_AND_REPEAT, complete_advice, complete_sweep, requirement_from_result, run_command};
+pub use first_screen::{advise_judging, complete_advice, complete_sweep, requirement_from_result, run_command};
 pub use latency::{nines, percentile_axis, percentile_curve};
+pub use next_step::KEEP_AND_REPEAT;
 pub use repetition::{name_of_repetition, repeat_command, with_options};
 pub use resources::{PlanePoint, plane};
 pub use settings::repeat_section;
@@ -123,9 +125,9 @@ pub fn page(results: &Results, context: &PageContext) -> Page {
             .into_iter()
             .chain(first_screen::assess_quality(context, results, &main))
             .chain(first_screen::lead(context, results, &main))
-            .chain(first_screen::next_step(&context.verdict, results))
+            .chain(next_step::next_step(context, results))
             .collect(),
-        tiles: first_screen::tiles(&main)
+        tiles: first_screen::tiles(&main, &context.verdict)
             .into_iter()
             .chain(fleet::tile(results))
             .collect(),
@@ -134,6 +136,7 @@ pub fn page(results: &Results, context: &PageContext) -> Page {
         downloads: settings::downloads(results),
         provenance: provenance(&summary),
     };
+    next_step::name_place(&mut page.lead, results);
     mark_requirements(&mut page);
     if let [job] = &main.jobs[..] {
         let prefix = match summary.jobs.len() {
@@ -200,10 +203,11 @@ fn mark_requirements(page: &mut Page) {
         let required_value = |line: Line| match line {
             Line::Iops(rate) => chart.id.ends_with("iops").then_some(rate),
             Line::Throughput(bytes) => chart.id.ends_with("throughput").then_some(bytes / 1e6),
-            Line::Latency(ns) => chart
-                .id
-                .ends_with("latency-over-time")
-                .then_some(ns / unit_ns(&chart.y.unit)),
+            Line::Latency(ns) | Line::Percentile(_, ns) => {
+                let is_drawn = chart.id.ends_with("latency-over-time")
+                    || matches!(line, Line::Percentile(..)) && chart.id.ends_with("percentiles");
+                is_drawn.then_some(ns / unit_ns(&chart.y.unit))
+            }
         };
         let marks = page.verdict.clauses.iter().filter_map(|clause| {
             Some(Mark {
@@ -216,7 +220,20 @@ fn mark_requirements(page: &mut Page) {
         });
         let marks: Vec<Mark> = marks.collect();
         chart.marks.extend(marks);
+        if chart.id.ends_with("percentiles") {
+            chart.series.extend(required_percentiles(&page.verdict, unit_ns(&chart.y.unit)));
+        }
     }
+}
+
+/// The limits of percentiles as points of the percentile curve.
+fn required_percentiles(verdict: &Verdict, unit_ns: f64) -> Option<Series> {
+    let limits = verdict.clauses.iter().filter_map(|clause| match clause.line? {
+        Line::Percentile(share, ns) => Some((nines(share), ns / unit_ns)),
+        Line::Iops(_) | Line::Throughput(_) | Line::Latency(_) => None,
+    });
+    let limits: Vec<(f64, f64)> = limits.collect();
+    (!limits.is_empty()).then(|| Series::new("required", Form::Dots, limits).tone(Tone::Limit))
 }
 
 /// Describes the origin of a report: program, version, test, time, machine, seed.
