@@ -232,7 +232,9 @@ fn lead(load: &ExplainedLoad, several: bool) -> Lead {
         },
         sentence: report::diagnosis::sentence(&load.diagnosis.sentence),
         advice: {
+            // `verify` has another name for the order.
             let words = load_arguments(&load.observation);
+            let words = words.map(|words| words.replace(" --sequential", " --access sequential"));
             let depth = load.observation.load.depth;
             let depth = depth.map_or_else(String::new, |depth| format!(" --depth {depth}"));
             let note = overwrite_note(&load.observation);

@@ -217,8 +217,13 @@ pub fn complete_sweep(advice: &str, load: Option<&str>) -> String {
     }
 }
 
-/// The target and the load of a test as arguments of `fathom sweep`.
+/// The target and the load of a test as arguments of `fathom sweep` and `fathom run`.
 fn load_words(results: &Results, summary: &Summary) -> Option<String> {
+    // `verify` has another name for the order.
+    Some(target_and_load(results, summary)?.replace(" --sequential", " --access sequential"))
+}
+
+fn target_and_load(results: &Results, summary: &Summary) -> Option<String> {
     let arguments = &results.plan.origin.arguments;
     let is_suite = arguments.get(1).is_some_and(|word| word == "suite");
     if let Some(file) = arguments.iter().find(|word| word.ends_with(".toml") && !is_suite) {
