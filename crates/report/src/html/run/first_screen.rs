@@ -42,14 +42,16 @@ pub(super) fn with_scope(verdict: &Verdict, summary: &Summary) -> Verdict {
     verdict
 }
 
-/// What a warning means for the figures, by its rule; the first in this order counts.
+/// Why figures with a warning of these rules are unreliable; the first in this order counts.
 const MEANINGS: [(&str, &str); 5] = [
-    ("OTHER-LOAD", "Do not rely on these figures: other programs used the disk"),
-    ("BUSY-DISK", "Do not rely on these figures: other programs used the disk before the test"),
-    ("D-CPU", "Do not rely on these figures: other programs used the processors"),
-    ("PROGRAM-STOPPED", "Do not rely on these figures: this program or its machine was stopped"),
-    ("STALLS", "The storage stalled"),
+    ("OTHER-LOAD", "other programs used the disk"),
+    ("BUSY-DISK", "other programs used the disk before the test"),
+    ("D-CPU", "other programs used the processors"),
+    ("PROGRAM-STOPPED", "this program or its machine was stopped"),
+    ("NOT-STEADY", "the storage had not settled"),
 ];
+/// Begins the meaning.
+const UNRELIABLE: &str = "Do not rely on these figures";
 
 /// States what the warnings of checks mean, and counts them.
 fn warnings(findings: &[Finding]) -> Option<String> {
@@ -61,8 +63,8 @@ fn warnings(findings: &[Finding]) -> Option<String> {
     let is_found = |rule: &str| grave.iter().any(|finding| finding.rule == rule);
     let meaning = MEANINGS.iter().find(|(rule, _)| is_found(rule) && grave[0].severity < Severity::Error);
     Some(match (meaning, grave.len()) {
-        (Some((_, meaning)), 1) => format!("{meaning} (see the warning below)."),
-        (Some((_, meaning)), count) => format!("{meaning} (see the {count} warnings below)."),
+        (Some((_, meaning)), 1) => format!("{UNRELIABLE}: {meaning} (see the warning below)."),
+        (Some((_, meaning)), count) => format!("{UNRELIABLE}: {meaning} (see the {count} warnings below)."),
         (None, 1) => format!("Warning: {first}."),
         (None, count) => format!("{count} warnings, listed below; the first: {first}."),
     })
@@ -90,7 +92,11 @@ pub(super) fn assess_quality(context: &PageContext, results: &Results, summary: 
         None => "The run was too short to say whether the rate is steady.".into(),
     };
     let warnings = warnings(&summary.findings).unwrap_or_default();
-    let sentences = [&*warnings, &context.comparison, steady, "No requirement was tested."];
+    let (first, last) = match warnings.starts_with(UNRELIABLE) {
+        true => (&*warnings, ""),
+        false => ("", &*warnings),
+    };
+    let sentences = [first, &context.comparison, steady, "No requirement was tested.", last];
     Some(Lead {
         topic: "Is it good?".into(),
         sentence: sentences.iter().filter(|one| !one.is_empty()).copied().collect::<Vec<_>>().join(" "),
