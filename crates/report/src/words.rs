@@ -129,7 +129,10 @@ pub fn load(job: &Job) -> String {
         Depth::PerStream | Depth::Shared { .. } | Depth::PerTarget { .. } => String::new(),
     };
     let operations = pluralize(operations, "operation");
-    let load = format!("{workers}, up to {operations} in flight{scope} (QD {}){targets}", job.depth());
+    let load = format!(
+        "{workers}, up to {operations} in flight{scope} (QD {}){targets}",
+        job.depth()
+    );
     match describe_total_rate(job) {
         Some(pace) => format!("{load}, {pace}"),
         None => load,

@@ -97,7 +97,10 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
     let warm_up = input.observation.load.warm_up_ns.map_or(0.0, |time| time.as_secs());
     // Charts and verdicts count from the start of the measured window.
     let when = match step.at < warm_up {
-        true => format!("{:.0} s into the warm-up, so the measured window shows only the lower rate", step.at),
+        true => format!(
+            "{:.0} s into the warm-up, so the measured window shows only the lower rate",
+            step.at
+        ),
         false => format!("{:.0} s into the measured window", step.at - warm_up),
     };
     let fell = format!(

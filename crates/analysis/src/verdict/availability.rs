@@ -27,7 +27,11 @@ impl Case<'_> {
             probability_if_kept: None,
             cause: doubt.as_ref().map(|doubt| doubt.cause),
             shared: doubt.as_ref().and_then(|doubt| doubt.shared.clone()),
-            action: doubt.map(|doubt| doubt.action.unwrap_or_else(|| self.action_with_others(clause, doubt.cause))),
+            action: doubt.map(|doubt| {
+                doubt
+                    .action
+                    .unwrap_or_else(|| self.action_with_others(clause, doubt.cause))
+            }),
             reason,
             shortfall: Shortfall::default(),
             limitation: None,

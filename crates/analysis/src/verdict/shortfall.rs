@@ -40,9 +40,9 @@ impl Case<'_> {
         match self.shift(clause) {
             _ if self.served_and_requested(clause).is_some() => Shortfall::Queued,
             _ if self.is_disturbed(clause) => Shortfall::Disturbed,
-            Some(Shift::Rate { from, to, levels: 2, .. }) if clause.metric == Metric::Iops && to < from => {
-                Shortfall::Sustained(to)
-            }
+            Some(Shift::Rate {
+                from, to, levels: 2, ..
+            }) if clause.metric == Metric::Iops && to < from => Shortfall::Sustained(to),
             _ => Shortfall::Distance,
         }
     }
@@ -67,16 +67,19 @@ impl Case<'_> {
     }
 
     /// States a failed latency for which the distance from the limit means nothing.
-    pub(super) fn describe_shortfall(&self, clause: &Clause, estimate: &Estimate, shortfall: Shortfall) -> Option<String> {
+    pub(super) fn describe_shortfall(
+        &self,
+        clause: &Clause,
+        estimate: &Estimate,
+        shortfall: Shortfall,
+    ) -> Option<String> {
         match shortfall {
             Shortfall::Queued => self.describe_queue(clause, estimate),
-            Shortfall::Disturbed if !is_rate(clause) => {
-                Some(format!(
-                    "{}: above the limit{}",
-                    format_estimate(clause, estimate),
-                    self.describe_undisturbed(clause)
-                ))
-            }
+            Shortfall::Disturbed if !is_rate(clause) => Some(format!(
+                "{}: above the limit{}",
+                format_estimate(clause, estimate),
+                self.describe_undisturbed(clause)
+            )),
             Shortfall::Distance | Shortfall::Sustained(_) | Shortfall::Disturbed => None,
         }
     }
@@ -95,7 +98,9 @@ impl Case<'_> {
         let flow = estimate::direction_flow(self.observation, clause.direction)?;
         let service = flow.latency.as_ref().filter(|_| flow.response.is_some());
         let service = service.and_then(|latency| latency.mean_ns);
-        let service = service.map_or(String::new(), |ns| format!("; each took {} itself", Metric::Mean.show(ns)));
+        let service = service.map_or(String::new(), |ns| {
+            format!("; each took {} itself", Metric::Mean.show(ns))
+        });
         // A clause of the rate states the change.
         let states_change = self.clauses.iter().any(is_rate);
         let shift = self.shift(clause).filter(|_| !states_change);
@@ -126,13 +131,23 @@ impl Case<'_> {
 
     /// True if other programs disturbed the figure of a clause.
     fn is_disturbed(&self, clause: &Clause) -> bool {
-        let has_named_load = self.context.findings.iter().any(|one| one.rule == "OTHER-LOAD" && one.what.contains(PROGRAMS));
+        let has_named_load = self
+            .context
+            .findings
+            .iter()
+            .any(|one| one.rule == "OTHER-LOAD" && one.what.contains(PROGRAMS));
         let is_of_others = |fault: Fault| matches!(fault, Fault::OtherIo | Fault::OtherCpu);
         let disturbance = match is_rate(clause) {
             true => Attribution::new(self.observation, None).map(|found| {
-                [Fault::OtherIo, Fault::OtherCpu].map(|fault| found.share(fault)).iter().sum()
+                [Fault::OtherIo, Fault::OtherCpu]
+                    .map(|fault| found.share(fault))
+                    .iter()
+                    .sum()
             }),
-            false => self.main_disturbance(clause).filter(|(fault, _)| is_of_others(*fault)).map(|(_, share)| share),
+            false => self
+                .main_disturbance(clause)
+                .filter(|(fault, _)| is_of_others(*fault))
+                .map(|(_, share)| share),
         };
         let is_large = disturbance.is_some_and(|share: f64| share > MAX_DISTURBED_EXCESS);
         has_named_load || is_large && self.name_others().is_some()
@@ -149,7 +164,10 @@ impl Case<'_> {
         }
         let others = attribution::other_activity(self.observation, |_| true);
         if others.cpu_share >= MIN_OTHERS_CPU_SHARE {
-            let busiest = others.busiest.into_iter().filter(|(_, share)| *share >= MIN_NAMED_SHARE);
+            let busiest = others
+                .busiest
+                .into_iter()
+                .filter(|(_, share)| *share >= MIN_NAMED_SHARE);
             names.extend(busiest.map(|(name, _)| name));
         }
         for name in names.iter_mut().filter(|name| *name == "fathom") {

@@ -8,7 +8,7 @@ use model::stats::{Support, support};
 use report::html::chart::{Axis, Chart, Form, Series, Tone, time_unit};
 use report::html::page::{Block, Download, Lead, Page, Section, Table, Tile, Verdict};
 use report::html::run::{
-    KEEP_AND_REPEAT, advise_judging, PlanePoint, complete_sweep, nines, percentile_axis, plane, requirement_from_result,
+    KEEP_AND_REPEAT, PlanePoint, advise_judging, complete_sweep, nines, percentile_axis, plane, requirement_from_result,
 };
 use report::numbers::{duration, local_time, rate, rough, throughput, time};
 use study::explain::{ExplainedLoad, Explanation};
@@ -109,7 +109,10 @@ fn assess(explanation: &Explanation) -> Lead {
     let judge = |limits: &str| format!("fathom report {file} --require {limits} -o page.html");
     let advice = match limits {
         Some(limits) => advise_judging((judge(&limits), limits)),
-        None => format!("judge it by your own limits instead of these: `{}`", judge("'iops>=4000,p99<=3ms'")),
+        None => format!(
+            "judge it by your own limits instead of these: `{}`",
+            judge("'iops>=4000,p99<=3ms'")
+        ),
     };
     Lead {
         topic: "Is it good?".into(),
@@ -169,10 +172,9 @@ fn advise_next_step(explanation: &Explanation, verdict: &Verdict) -> Lead {
             "Remove the limit and repeat. Measure with fathom to see the device's own counters as well.",
             measure,
         ),
-        Outcome::Inconclusive | Outcome::Consistent => (
-            "Measure with fathom to see the device's own counters as well.",
-            measure,
-        ),
+        Outcome::Inconclusive | Outcome::Consistent => {
+            ("Measure with fathom to see the device's own counters as well.", measure)
+        }
     };
     let actions = verdict.actions.iter().map(|action| report::diagnosis::sentence(action));
     Lead {

@@ -174,7 +174,12 @@ pub fn verdict(promised: &str, verdict: &Verdict, length: Option<TestLength>) ->
             Some(untested) => format!("{deciding}; {} not tested", untested.name),
             None => deciding,
         },
-        actions: verdict.words().clauses.into_iter().filter_map(|(_, action)| action).collect(),
+        actions: verdict
+            .words()
+            .clauses
+            .into_iter()
+            .filter_map(|(_, action)| action)
+            .collect(),
         untested: untested.map(|untested| (untested.name.to_owned(), untested.option.clone())),
         judged_by: None,
         clauses: clauses(verdict),
@@ -192,7 +197,10 @@ pub fn verdict(promised: &str, verdict: &Verdict, length: Option<TestLength>) ->
 fn describe_deciding(verdict: &Verdict) -> String {
     let clauses = verdict.clauses.iter().filter(|one| one.outcome == verdict.outcome);
     let clauses: Vec<&ClauseVerdict> = clauses.collect();
-    if let Some(one) = clauses.iter().find(|one| matches!(one.shortfall, Shortfall::Sustained(_))) {
+    if let Some(one) = clauses
+        .iter()
+        .find(|one| matches!(one.shortfall, Shortfall::Sustained(_)))
+    {
         return describe_miss(one);
     }
     let words: Vec<String> = match verdict.outcome {
@@ -219,7 +227,11 @@ fn describe_miss(one: &ClauseVerdict) -> String {
     let ratio = value.max(target) / value.min(target);
     match (one.shortfall, clause.metric) {
         (Shortfall::Sustained(rate), _) => {
-            format!("sustains {} of {} IOPS", Metric::Iops.show(rate.round()), Metric::Iops.show(target))
+            format!(
+                "sustains {} of {} IOPS",
+                Metric::Iops.show(rate.round()),
+                Metric::Iops.show(target)
+            )
         }
         (Shortfall::Queued | Shortfall::Disturbed, _) => clause.to_string(),
         (_, Metric::Availability) => format!("{clause} (met {} of the time)", Metric::Availability.show(value)),

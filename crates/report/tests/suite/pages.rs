@@ -488,7 +488,9 @@ fn a_judged_result_is_repeated_and_judged_again() {
 #[test]
 fn an_untested_figure_and_a_judged_percentile_are_shown() {
     let mut results = results("mixed");
-    results.plan.origin.arguments = ["fathom", "verify", "d.toml", "--report", "a.html"].map(str::to_owned).to_vec();
+    results.plan.origin.arguments = ["fathom", "verify", "d.toml", "--report", "a.html"]
+        .map(str::to_owned)
+        .to_vec();
     let help = "the target is the limit: `fathom sweep --over depth=1..64` finds what it can do";
     results.findings = vec![Finding::new("SCHED-LAG", Severity::Note, "late").help(help)];
     let context = PageContext {

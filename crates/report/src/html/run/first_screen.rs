@@ -61,7 +61,9 @@ fn warnings(findings: &[Finding]) -> Option<String> {
     // Details follow a semicolon.
     let (first, _) = grave.first()?.what.split_once(';').unwrap_or((&grave[0].what, ""));
     let is_found = |rule: &str| grave.iter().any(|finding| finding.rule == rule);
-    let meaning = MEANINGS.iter().find(|(rule, _)| is_found(rule) && grave[0].severity < Severity::Error);
+    let meaning = MEANINGS
+        .iter()
+        .find(|(rule, _)| is_found(rule) && grave[0].severity < Severity::Error);
     Some(match (meaning, grave.len()) {
         (Some((_, meaning)), 1) => format!("{UNRELIABLE}: {meaning} (see the warning below)."),
         (Some((_, meaning)), count) => format!("{UNRELIABLE}: {meaning} (see the {count} warnings below)."),
@@ -99,8 +101,16 @@ pub(super) fn assess_quality(context: &PageContext, results: &Results, summary: 
     let sentences = [first, &context.comparison, steady, "No requirement was tested.", last];
     Some(Lead {
         topic: "Is it good?".into(),
-        sentence: sentences.iter().filter(|one| !one.is_empty()).copied().collect::<Vec<_>>().join(" "),
-        advice: judge_command(results, summary, job).map(advise_judging).into_iter().collect(),
+        sentence: sentences
+            .iter()
+            .filter(|one| !one.is_empty())
+            .copied()
+            .collect::<Vec<_>>()
+            .join(" "),
+        advice: judge_command(results, summary, job)
+            .map(advise_judging)
+            .into_iter()
+            .collect(),
     })
 }
 

@@ -5,6 +5,7 @@ mod fleet;
 mod latency;
 mod next_step;
 mod repetition;
+mod required;
 mod resources;
 mod settings;
 mod time;
@@ -17,8 +18,8 @@ use model::observation::Observation;
 use model::results::{JobResults, Results};
 use model::{Direction, Nanos};
 
-use super::chart::{Across, Chart, Form, Mark, Series, Tone, unit_ns};
-use super::page::{Block, Line, Page, Section, Table, Verdict};
+use super::chart::{Across, Chart, Mark, Tone};
+use super::page::{Block, Page, Section, Table, Verdict};
 use super::path;
 use crate::numbers::{count, duration, local_time, rate, rough, time as time_words};
 use crate::summary::{Figures, JobSummary, LatencyFigures, Percentile, PercentileSupport, Summary};
@@ -137,7 +138,7 @@ pub fn page(results: &Results, context: &PageContext) -> Page {
         provenance: provenance(&summary),
     };
     next_step::name_place(&mut page.lead, results);
-    mark_requirements(&mut page);
+    required::mark(&mut page);
     if let [job] = &main.jobs[..] {
         let prefix = match summary.jobs.len() {
             1 => String::new(),
@@ -190,50 +191,6 @@ impl Head {
                 .collect(),
         }
     }
-}
-
-/// Adds the required values as lines to the charts of their figures.
-fn mark_requirements(page: &mut Page) {
-    let blocks = page.sections.iter_mut().flat_map(|section| &mut section.blocks);
-    let charts = blocks.filter_map(|block| match block {
-        Block::Chart(chart) => Some(chart),
-        _ => None,
-    });
-    for chart in charts {
-        let required_value = |line: Line| match line {
-            Line::Iops(rate) => chart.id.ends_with("iops").then_some(rate),
-            Line::Throughput(bytes) => chart.id.ends_with("throughput").then_some(bytes / 1e6),
-            Line::Latency(ns) | Line::Percentile(_, ns) => {
-                let is_drawn = chart.id.ends_with("latency-over-time")
-                    || matches!(line, Line::Percentile(..)) && chart.id.ends_with("percentiles");
-                is_drawn.then_some(ns / unit_ns(&chart.y.unit))
-            }
-        };
-        let marks = page.verdict.clauses.iter().filter_map(|clause| {
-            Some(Mark {
-                across: Across::Y,
-                at: required_value(clause.line?)?,
-                to: None,
-                words: crate::numbers::group_thousands(&clause.promised),
-                tone: Tone::Limit,
-            })
-        });
-        let marks: Vec<Mark> = marks.collect();
-        chart.marks.extend(marks);
-        if chart.id.ends_with("percentiles") {
-            chart.series.extend(required_percentiles(&page.verdict, unit_ns(&chart.y.unit)));
-        }
-    }
-}
-
-/// The limits of percentiles as points of the percentile curve.
-fn required_percentiles(verdict: &Verdict, unit_ns: f64) -> Option<Series> {
-    let limits = verdict.clauses.iter().filter_map(|clause| match clause.line? {
-        Line::Percentile(share, ns) => Some((nines(share), ns / unit_ns)),
-        Line::Iops(_) | Line::Throughput(_) | Line::Latency(_) => None,
-    });
-    let limits: Vec<(f64, f64)> = limits.collect();
-    (!limits.is_empty()).then(|| Series::new("required", Form::Dots, limits).tone(Tone::Limit))
 }
 
 /// Describes the origin of a report: program, version, test, time, machine, seed.

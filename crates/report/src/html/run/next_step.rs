@@ -21,7 +21,11 @@ pub(super) fn next_step(context: &PageContext, results: &Results) -> Option<Lead
         return None;
     }
     let takes_options = matches!(arguments.get(1).map(String::as_str), Some("run" | "verify"));
-    let mut options = if takes_options { verdict.options.clone() } else { Vec::new() };
+    let mut options = if takes_options {
+        verdict.options.clone()
+    } else {
+        Vec::new()
+    };
     let has_options = !options.is_empty();
     let judge = verdict.judged_by.as_ref().filter(|_| takes_options);
     options.extend(judge.map(|judge| ("--save".to_owned(), name_of_repetition(&judge.file))));
@@ -79,7 +83,10 @@ pub(super) fn name_place(lead: &mut [Lead], results: &Results) {
         return;
     };
     let has_command = |lead: &&mut Lead| lead.advice.iter().any(|advice| advice.contains("`fathom "));
-    let first = lead.iter_mut().filter(has_command).min_by_key(|lead| !TOPICS.contains(&&*lead.topic));
+    let first = lead
+        .iter_mut()
+        .filter(has_command)
+        .min_by_key(|lead| !TOPICS.contains(&&*lead.topic));
     if let Some(first) = first {
         first.sentence += &format!(" On host {host}, in {directory}:");
     }
