@@ -189,3 +189,45 @@ impl Case<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use model::finding::{Finding, Severity};
+    use model::observation::Observation;
+
+    use super::*;
+    use crate::requirement::parse;
+    use crate::verdict::Context;
+
+    #[test]
+    fn a_disturbed_failure_has_no_distance_and_names_the_programs() {
+        let clauses = parse("p99<=1ms").unwrap();
+        let observation = Observation::default();
+        let what = format!("96 % of the bytes{PROGRAMS}mysqld (pid 7, 3 GiB), fathom (pid 9, 1 GiB)");
+        let findings = [Finding::new("OTHER-LOAD", Severity::Warning, what)];
+        let judge = |findings: &[Finding]| {
+            let context = Context {
+                findings,
+                ..Context::default()
+            };
+            let case = Case {
+                clauses: &clauses,
+                observation: &observation,
+                context: &context,
+            };
+            let shortfall = case.shortfall(&clauses[0]);
+            let undecided = case.action_with_others(&clauses[0], Cause::Others);
+            (shortfall, case.action_after_failure(&clauses[0], shortfall), undecided)
+        };
+        let others = "stop the other programs (mysqld, another fathom)";
+        let (shortfall, action, undecided) = judge(&findings);
+        assert_eq!(shortfall, Shortfall::Disturbed);
+        assert_eq!(
+            action,
+            Some(format!("{others}, and repeat before you blame the provider"))
+        );
+        assert_eq!(undecided, format!("{others}, or repeat when they are idle"));
+        let (shortfall, action, _) = judge(&[]);
+        assert_eq!((shortfall, action), (Shortfall::Distance, None));
+    }
+}
