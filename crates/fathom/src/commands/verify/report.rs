@@ -55,6 +55,8 @@ pub(super) fn build_page(request: &VerifyRequest, results: &Results, verified: &
     let length = TestLength::from_verified(verified);
     let mut shown = pages::verdict(&promised, &verified.verdict, Some(length));
     let expired = verified.promise.expired.iter();
+    // The page lists the source with the limits.
+    let expired = expired.filter_map(|note| note.split(": ").next());
     shown
         .notes
         .extend(expired.map(|note| ::report::diagnosis::sentence(note)));

@@ -82,7 +82,11 @@ pub(super) fn name_place(lead: &mut [Lead], results: &Results) {
     let (Some(host), Some(directory)) = (host, &results.plan.origin.directory) else {
         return;
     };
-    let has_command = |lead: &&mut Lead| lead.advice.iter().any(|advice| advice.contains("`fathom "));
+    let has_command = |lead: &&mut Lead| {
+        lead.advice
+            .iter()
+            .any(|advice| advice.contains('`') && advice.contains("fathom "))
+    };
     let first = lead
         .iter_mut()
         .filter(has_command)
