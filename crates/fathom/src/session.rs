@@ -5,7 +5,7 @@ use std::cell::{Cell, RefCell};
 use engine::probe::{self, System};
 use model::environment::BackgroundIo;
 use model::event::Event;
-use model::plan::Plan;
+use model::plan::{Dialect, Plan};
 use model::results::{Equivalent, PhaseInterval, Results};
 use run::targets::SharedFiles;
 use run::targets::guard::Permissions;
@@ -105,7 +105,11 @@ impl Session {
     }
 
     /// Prepares an execution of a plan, which [`Execution::run`] begins.
-    pub fn execution<'a>(&'a self, plan: Plan, permissions: &'a Permissions) -> Execution<'a> {
+    pub fn execution<'a>(&'a self, mut plan: Plan, permissions: &'a Permissions) -> Execution<'a> {
+        if plan.origin.dialect == Dialect::Native && !plan.origin.arguments.is_empty() {
+            let directory = std::env::current_dir().ok();
+            plan.origin.directory = directory.map(|directory| directory.display().to_string());
+        }
         Execution {
             session: self,
             plan,

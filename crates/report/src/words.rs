@@ -1,10 +1,10 @@
-//! Describes plans in words: `4 KiB random reads`, `1 worker x depth 32`.
+//! Describes plans in words: `4 KiB random reads`, `1 worker, up to 32 operations in flight`.
 
 use model::access::{Access, Placement};
 use model::block_size::BlockSizes;
 use model::environment::TargetFacts;
 use model::mix::Mix;
-use model::plan::{Depth, Job, Pacing, Plan, PresetUse, Stream, Worker, WriteThrough};
+use model::plan::{Depth, Job, Pacing, Plan, PresetUse, Stream, WriteThrough};
 use model::{Bytes, Direction, Nanos};
 
 use crate::numbers::{pluralize, rate};
@@ -119,23 +119,23 @@ pub fn load(job: &Job) -> String {
         return workers;
     };
     let same = job.workers.iter().all(|worker| worker.slots() == first.slots());
-    let depth = if same {
-        format!("{workers} x depth {}", depth_of(first))
-    } else {
-        format!("{workers}, depth {} in all", job.depth())
+    let (operations, scope) = match (same, job.workers.len()) {
+        (true, 1) => (first.slots().into(), ""),
+        (true, _) => (first.slots().into(), " each"),
+        (false, _) => (job.depth(), " in all"),
     };
+    let targets = match first.depth {
+        Depth::PerStream if same && first.streams.len() > 1 => format!(", {} targets", first.streams.len()),
+        Depth::PerStream | Depth::Shared { .. } | Depth::PerTarget { .. } => String::new(),
+    };
+    let operations = pluralize(operations, "operation");
+    let load = format!(
+        "{workers}, up to {operations} in flight{scope} (QD {}){targets}",
+        job.depth()
+    );
     match describe_total_rate(job) {
-        Some(pace) => format!("{depth}, {pace}"),
-        None => depth,
-    }
-}
-
-fn depth_of(worker: &Worker) -> String {
-    match worker.depth {
-        Depth::PerStream if worker.streams.len() > 1 => {
-            format!("{} ({} targets)", worker.slots(), worker.streams.len())
-        }
-        Depth::PerStream | Depth::Shared { .. } | Depth::PerTarget { .. } => worker.slots().to_string(),
+        Some(pace) => format!("{load}, {pace}"),
+        None => load,
     }
 }
 

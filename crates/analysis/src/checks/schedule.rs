@@ -117,11 +117,13 @@ fn find_missed_rate(job: &JobView<'_>) -> Option<Finding> {
         ),
         Some(true) => (
             "every slot was in use when operations were due; the response time shows how long they waited",
-            "request a lower rate; a greater --depth helps only if the target serves more operations in parallel",
+            "compare with the volume you bought: is its limit lower, or are these burst credits? A greater --depth \
+             helps only if the target serves more operations in parallel",
         ),
         None => (
             "operations waited for a free slot; the response time shows how long",
-            "the target cannot keep this rate at this depth: request a lower rate, or use more depth or workers",
+            "compare with the volume you bought: is its limit lower, or are these burst credits? If not, use more \
+             depth or workers",
         ),
     };
     Some(finding.why(why).help(help))
@@ -142,8 +144,7 @@ fn find_schedule_lag(job: &JobView<'_>) -> Option<Finding> {
     let (why, help) = match were_slots_taken(job) {
         Some(true) => (
             "every slot was in use when they were due; response times start at the due time",
-            "the target is the limit: request a lower rate, or run `fathom sweep --over depth=1..64` to find what it \
-             can do",
+            "the target is the limit: `fathom sweep --over depth=1..64` finds what it can do",
         ),
         Some(false) | None => (
             "the queue was full or the processor busy; response times start at the due time",
@@ -259,8 +260,9 @@ mod tests {
         // A target that slows down halfway blocks fewer than half of the operations.
         for blocked in [8_900, 2_200] {
             let help = advice(blocked);
-            let is_of_target = |help: &String| help.contains("request a lower rate") && !help.contains("workers");
-            assert!(help.iter().all(is_of_target), "{help:?}");
+            assert!(help[0].contains("the volume you bought"), "{help:?}");
+            assert!(help[1].contains("the target is the limit"), "{help:?}");
+            assert!(help.iter().all(|help| !help.contains("workers")), "{help:?}");
         }
         assert!(advice(0).iter().all(|help| help.contains("use more workers")));
     }

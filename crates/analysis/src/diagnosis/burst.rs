@@ -21,6 +21,8 @@ const MAX_FLAT_VARIATION: f64 = 0.015;
 /// service near 1.
 const MAX_FLAT_DISPERSION: f64 = 0.1;
 const BUCKET_TOLERANCE: f64 = 0.15;
+/// Room after the step: a bucket that was fuller lasts longer.
+const MIN_SECONDS_AFTER_STEP: f64 = 10.0;
 /// Tolerances for matching a bucket and a level with known credits.
 const LEVEL_TOLERANCE: f64 = 0.05;
 
@@ -93,15 +95,18 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
     }
     let refill_secs = bucket / step.after.mean.max(f64::MIN_POSITIVE);
     let warm_up = input.observation.load.warm_up_ns.map_or(0.0, |time| time.as_secs());
+    // Charts and verdicts count from the start of the measured window.
     let when = match step.at < warm_up {
-        true => "within the warm-up, so the measured window shows only the lower rate",
-        false => "warm-up included",
+        true => format!(
+            "{:.0} s into the warm-up, so the measured window shows only the lower rate",
+            step.at
+        ),
+        false => format!("{:.0} s into the measured window", step.at - warm_up),
     };
     let fell = format!(
-        "the rate fell from {} to {} IOPS after {:.0} s of load, {when}",
+        "the rate fell from {} to {} IOPS {when}",
         three_digits(step.before.mean),
         three_digits(step.after.mean),
-        step.at
     );
     let sentence = match burst {
         Some(burst) => {
@@ -158,10 +163,17 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
                 "{which} are full again after about {} without load",
                 format_duration(refill_secs)
             ))
-            .with_advice(
-                "to judge the sustained rate, measure after the step; to judge short peaks, measure before it",
-            ),
+            .with_advice(format!(
+                "to judge the sustained rate, measure after the step, with {} s of warm-up; to judge short peaks, \
+                 measure before it",
+                warm_up_beyond(step.at)
+            )),
     )
+}
+
+/// A warm-up in seconds that contains a step, in tens of seconds.
+pub(crate) fn warm_up_beyond(step_secs: f64) -> u64 {
+    10 * ((step_secs + MIN_SECONDS_AFTER_STEP) / 10.0).ceil() as u64
 }
 
 /// Finds known credits with these levels and a bucket that this load could have emptied.

@@ -168,6 +168,9 @@ fn advice(input: &Input<'_>, bound: &Bound) -> Vec<String> {
         LayerKind::ControlGroup => {
             advice.push("raise or remove the limit of the control group, if this process is allowed more".into());
         }
+        _ if is_requested(input, bound) => advice.push(
+            "no action needed: the requested rate is this limit; buy a higher one only if the load needs it".into(),
+        ),
         LayerKind::Machine => advice.push("use a larger machine; faster disks would not help".into()),
         LayerKind::Disk => advice.push("use a faster disk, or several".into()),
         LayerKind::Link => advice.push("use a faster link".into()),
@@ -180,6 +183,13 @@ fn advice(input: &Input<'_>, bound: &Bound) -> Vec<String> {
         );
     }
     advice
+}
+
+/// True if the test requested the rate of this limit and got it.
+fn is_requested(input: &Input<'_>, bound: &Bound) -> bool {
+    let mut bounds = input.bounds.iter();
+    let requested = bounds.find(|other| other.kind == LayerKind::Application);
+    requested.is_some_and(|requested| requested.is_reached() && requested.share() >= MET_SHARE && bound.is_reached())
 }
 
 /// Limits that the load exceeded, which therefore do not apply.

@@ -8,7 +8,7 @@ use model::stats::{lag_one_correlation, wilson_interval};
 
 use super::doubt::Doubt;
 use super::judgement::is_rate;
-use super::{Case, Cause, ClauseVerdict, Outcome, Reason};
+use super::{Case, Cause, ClauseVerdict, Outcome, Reason, Shortfall};
 use crate::requirement::{Clause, Metric};
 
 /// Length of the intervals that are counted, in seconds.
@@ -27,8 +27,13 @@ impl Case<'_> {
             probability_if_kept: None,
             cause: doubt.as_ref().map(|doubt| doubt.cause),
             shared: doubt.as_ref().and_then(|doubt| doubt.shared.clone()),
-            action: doubt.map(|doubt| doubt.action.unwrap_or_else(|| self.action(clause, doubt.cause))),
+            action: doubt.map(|doubt| {
+                doubt
+                    .action
+                    .unwrap_or_else(|| self.action_with_others(clause, doubt.cause))
+            }),
             reason,
+            shortfall: Shortfall::default(),
             limitation: None,
         };
         let inconclusive = |doubt: Doubt, value, interval| {
@@ -84,10 +89,12 @@ impl Case<'_> {
                 verdict(Outcome::Fail, Some(count / n), interval, None, reason)
             }
             false => {
-                let reason = format!(
-                    "{counts_text}: consistent with {}, which {proof_secs:.0} s without a miss would prove",
-                    Metric::Availability.show(clause.target)
-                );
+                let target = Metric::Availability.show(clause.target);
+                let proof = match proof_secs > n {
+                    true => format!("; {proof_secs:.0} s without a miss would"),
+                    false => String::new(),
+                };
+                let reason = format!("{counts_text}: this fits {target}, but does not prove it{proof}");
                 verdict(Outcome::Consistent, Some(count / n), interval, None, reason)
             }
         }

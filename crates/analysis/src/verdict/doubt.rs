@@ -18,7 +18,7 @@ use crate::shifts;
 const MIN_STORAGE_SHARE: f64 = 0.9;
 /// Maximum share of a latency's excess in seconds with other causes. Above it, the latency is
 /// doubted.
-const MAX_DISTURBED_EXCESS: f64 = 0.1;
+pub(super) const MAX_DISTURBED_EXCESS: f64 = 0.1;
 /// Undisturbed seconds alone break a limit if they exceed it by this factor.
 const CLEAR_EXCESS_FACTOR: f64 = 2.0;
 /// Latencies are not trusted if more than this share of operations waited for a free slot.
@@ -67,6 +67,19 @@ impl Doubt {
             ..self
         }
     }
+}
+
+/// Latency sums of the intervals that nothing disturbed.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Undisturbed {
+    /// Their length in seconds.
+    pub(super) secs: f64,
+    /// Operations.
+    pub(super) n: f64,
+    /// Operations beyond the limit.
+    pub(super) beyond: f64,
+    /// Latencies in nanoseconds, added up.
+    pub(super) sum: f64,
 }
 
 impl From<SlotsNeeded> for Doubt {
@@ -282,17 +295,26 @@ impl Case<'_> {
         fault.or_else(|| attribution::disturbance(self.observation, interval.at, Some(clause.target)))
     }
 
+    /// Sums the undisturbed intervals.
+    pub(super) fn undisturbed(&self, clause: &Clause) -> Undisturbed {
+        let backlogs = attribution::backlogs(self.observation);
+        let mut sums = Undisturbed::default();
+        for interval in self.interval_sums(clause) {
+            if self.fault_in(clause, &interval, &backlogs).is_none() {
+                sums.secs += interval.length;
+                sums.n += interval.n;
+                sums.beyond += interval.beyond;
+                sums.sum += interval.sum;
+            }
+        }
+        sums
+    }
+
     /// True if the undisturbed intervals alone clearly exceed the limit. Operations of disturbed
     /// intervals count as if they took no time.
     fn undisturbed_seconds_fail(&self, clause: &Clause) -> bool {
-        let backlogs = attribution::backlogs(self.observation);
-        let (mut n, mut beyond, mut sum) = (0.0, 0.0, 0.0);
-        for interval in self.interval_sums(clause) {
-            n += interval.n;
-            if self.fault_in(clause, &interval, &backlogs).is_none() {
-                (beyond, sum) = (beyond + interval.beyond, sum + interval.sum);
-            }
-        }
+        let n: f64 = self.interval_sums(clause).map(|interval| interval.n).sum();
+        let Undisturbed { beyond, sum, .. } = self.undisturbed(clause);
         match clause.metric {
             Metric::Quantile { share } => beyond > CLEAR_EXCESS_FACTOR * (1.0 - share) * n,
             _ => sum > CLEAR_EXCESS_FACTOR * clause.target * n,
@@ -301,7 +323,7 @@ impl Case<'_> {
 
     /// The largest cause other than the storage. Also returns the share of the excess over a
     /// latency limit that is due to all such causes.
-    fn main_disturbance(&self, clause: &Clause) -> Option<(Fault, f64)> {
+    pub(super) fn main_disturbance(&self, clause: &Clause) -> Option<(Fault, f64)> {
         let (mut all, mut by_fault) = (
             0.0,
             [(Fault::Generator, 0.0), (Fault::OtherIo, 0.0), (Fault::OtherCpu, 0.0)],

@@ -6,7 +6,7 @@ use super::census::Slump;
 use super::doubt::Doubt;
 use super::estimate::{self, Estimate, NoEstimate};
 use super::wording::{compare, describe_shift, format_estimate, format_with_distance, format_with_unit};
-use super::{Case, Cause, ClauseVerdict, Context, Outcome, Reason, Verdict};
+use super::{Case, Cause, ClauseVerdict, Context, Outcome, Reason, Shortfall, Verdict};
 use crate::requirement::{Clause, Metric, Side};
 use crate::shifts::Shift;
 
@@ -15,8 +15,6 @@ pub const ALPHA: f64 = 0.01;
 /// Probability of a wrong FAIL over all clauses together. It is lower, because a complaint to a
 /// provider must be justified.
 pub const ALPHA_FAIL: f64 = 0.001;
-/// Below this share of the requested rate, a latency depends on the length of the test.
-const MAX_BACKLOGGED_SHARE: f64 = 0.95;
 /// A figure whose interval is wider than this share of the limit is not close to it.
 const MAX_CLOSE_WIDTH: f64 = 0.5;
 
@@ -59,6 +57,7 @@ pub fn judge(clauses: &[Clause], observation: &Observation, context: &Context<'_
         clauses: judged,
         reasons,
         notes: case.notes(),
+        untested: None,
     }
 }
 
@@ -170,7 +169,7 @@ impl Case<'_> {
                 let seconds = (measured.as_secs() * needed as f64 / found as f64).ceil();
                 format!("measure for at least {seconds:.0} s, with --time {seconds:.0}s, or at a higher rate")
             }
-            _ => self.action(clause, cause),
+            _ => self.action_with_others(clause, cause),
         };
         ClauseVerdict {
             clause: clause.clone(),
@@ -186,6 +185,7 @@ impl Case<'_> {
                 None => doubt.why,
             },
             shared: doubt.shared,
+            shortfall: Shortfall::default(),
             limitation: None,
         }
     }
@@ -214,9 +214,14 @@ impl Case<'_> {
                 .or_else(|| self.doubt_undecided(clause, estimate.value))
                 .or_else(|| Some(Doubt::new(Cause::Spread, self.describe_undecided(clause, estimate)))),
         };
+        let shortfall = match (outcome, &doubt) {
+            (Outcome::Fail, None) => self.shortfall(clause),
+            _ => Shortfall::default(),
+        };
         let (outcome, cause, shared, reason, action) = match doubt {
             Some(doubt) => {
-                let action = doubt.action.unwrap_or_else(|| self.action(clause, doubt.cause));
+                let action = doubt.action;
+                let action = action.unwrap_or_else(|| self.action_with_others(clause, doubt.cause));
                 let why = match doubt.why.starts_with(&format_with_unit(clause.metric, estimate.value)) {
                     true => doubt.why,
                     false => format!("{}; {}", format_with_distance(clause, estimate.value), doubt.why),
@@ -233,8 +238,9 @@ impl Case<'_> {
                 outcome,
                 None,
                 None,
-                self.describe_outcome(clause, estimate, outcome),
-                None,
+                self.describe_shortfall(clause, estimate, shortfall)
+                    .unwrap_or_else(|| self.describe_outcome(clause, estimate, outcome)),
+                self.action_after_failure(clause, shortfall),
             ),
         };
         let limitation = (outcome == Outcome::Pass)
@@ -244,6 +250,7 @@ impl Case<'_> {
             clause: clause.clone(),
             outcome,
             limitation,
+            shortfall,
             value: Some(estimate.value),
             interval: estimate.interval(),
             probability_if_broken: Some(if_broken),
@@ -267,9 +274,6 @@ impl Case<'_> {
         if estimate::lacks_split(self.observation, clause.direction) && clause.metric == Metric::Mean {
             text += "; the source does not separate directions, so this is the mean of all operations";
         }
-        if outcome == Outcome::Fail {
-            text += &self.describe_backlog(clause).unwrap_or_default();
-        }
         // A slump already states when and how much. If the promise is met, improvements are not
         // reported.
         let shift = self.shift(clause).filter(|_| slump.is_none());
@@ -290,21 +294,6 @@ impl Case<'_> {
             text += &format!("; credits were not exhausted: {credits}");
         }
         text
-    }
-
-    /// Describes a requested rate beyond the capacity of the storage: any latency then grows with
-    /// the length of the test.
-    fn describe_backlog(&self, clause: &Clause) -> Option<String> {
-        let is_latency = matches!(clause.metric, Metric::Mean | Metric::Quantile { .. });
-        let requested = self.observation.load.rate_iops.filter(|_| is_latency)?;
-        let served = self
-            .observation
-            .total
-            .iops
-            .filter(|iops| *iops < MAX_BACKLOGGED_SHARE * requested)?;
-        Some(format!(
-            "; only {served:.0} of {requested:.0} requested IOPS were served, so operations waited longer and longer"
-        ))
     }
 
     /// Describes the time in which the storage completed nothing. `None` if the time is within the

@@ -10,6 +10,7 @@ mod doubt;
 mod estimate;
 mod judgement;
 mod load;
+mod shortfall;
 mod wording;
 
 use model::JsonSchema;
@@ -28,6 +29,7 @@ pub use document::{
 pub use doubt::MAX_BLOCKED_OPS;
 pub use estimate::{BARE_FIGURE_TOLERANCE, MIN_BEYOND};
 pub use judgement::{ALPHA, ALPHA_FAIL, judge};
+pub use shortfall::Shortfall;
 pub use wording::VerdictText;
 
 /// The verdict on a promise.
@@ -41,6 +43,19 @@ pub struct Verdict {
     pub reasons: Vec<Reason>,
     /// Remarks about the verdict, one sentence each.
     pub notes: Vec<String>,
+    /// A promised figure that the load cannot test; the notes describe it.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub untested: Option<UntestedFigure>,
+}
+
+/// A promised figure that a load cannot test, with the load that tests it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UntestedFigure {
+    /// Its name.
+    pub name: &'static str,
+    /// The option that tests it, with its value.
+    pub option: (String, String),
 }
 
 /// The outcome of a promise or of its test.
@@ -101,6 +116,10 @@ pub struct ClauseVerdict {
     /// The recommended action, in a sentence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub action: Option<String>,
+    /// How a headline states a miss.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub shortfall: Shortfall,
     /// A limitation of a PASS, in a few words for the headline.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limitation: Option<String>,

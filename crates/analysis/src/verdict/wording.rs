@@ -198,6 +198,7 @@ mod tests {
             reason: format!("{reason}{shared}"),
             shared: Some(shared.to_owned()),
             action: Some("stop the others".into()),
+            shortfall: Default::default(),
             limitation: None,
         };
         let busy = "other programs used 71 % of all processors";
@@ -206,6 +207,7 @@ mod tests {
             clauses,
             reasons: Vec::new(),
             notes: Vec::new(),
+            untested: None,
         };
         let both = verdict(vec![
             clause("p99<=1ms", "80 % fell in seconds in which ", busy),

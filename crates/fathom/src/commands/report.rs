@@ -7,7 +7,7 @@ use clap::ValueHint;
 use dialects::import::logs::{LogName, read_log};
 use model::results::Results;
 use report::html;
-use report::html::page::{Page, Verdict};
+use report::html::page::{JudgeCommand, Page, Verdict};
 
 use super::ab::{MarginArgs, parse_margin};
 use super::explain::{self, PromiseArgs};
@@ -49,7 +49,7 @@ pub struct Args {
 }
 
 /// Writes the page.
-pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
+pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let files = &args.file[..];
     let target = choose_output_path(args);
     if let Some(path) = &target {
@@ -65,7 +65,7 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     let logs = find_logs(files)?;
     let (page, exit) = match files {
         _ if !logs.files.is_empty() => (build_logs_page(args, &logs)?, Exit::Done),
-        [one] => build_result_page(args, one)?,
+        [one] => build_result_page(session, args, one)?,
         many => (
             compare::build_page_of_files(many, parse_margin(&args.margin)?, args.force)?,
             Exit::Done,
@@ -178,7 +178,7 @@ fn choose_output_path(args: &Args) -> Option<PathBuf> {
     }
 }
 
-fn build_result_page(args: &Args, file: &str) -> Result<(Page, Exit), Faults> {
+fn build_result_page(session: &Session, args: &Args, file: &str) -> Result<(Page, Exit), Faults> {
     if let Some(found) = results::read_foreign(file)? {
         let context = explain::read_context(&args.promise)?;
         let promised = pages::describe_promise(&context.clauses);
@@ -187,7 +187,7 @@ fn build_result_page(args: &Args, file: &str) -> Result<(Page, Exit), Faults> {
         return Ok((pages::explained(&explanation, &promised), exit));
     }
     match results::load_saved(file)? {
-        Saved::Run(results) => build_run_page(args, *results),
+        Saved::Run(results) => build_run_page(session, args, *results),
         Saved::Study(study) => {
             let page = pages::study(&study, parse_margin(&args.margin)?);
             let page =
@@ -198,7 +198,7 @@ fn build_result_page(args: &Args, file: &str) -> Result<(Page, Exit), Faults> {
 }
 
 /// Builds the page of a saved run, judged by the options.
-fn build_run_page(args: &Args, mut results: Results) -> Result<(Page, Exit), Faults> {
+fn build_run_page(session: &Session, args: &Args, mut results: Results) -> Result<(Page, Exit), Faults> {
     let context = explain::read_context(&args.promise)?;
     args.promise.storage()?.apply_to_results(&mut results.plan)?;
     limits::refuse_unused(&context.layers, &limits::list_jobs(&results.plan))?;
@@ -217,8 +217,10 @@ fn build_run_page(args: &Args, mut results: Results) -> Result<(Page, Exit), Fau
     }
     let judged = judged::judge(&results, &context.clauses);
     let exit = Exit::from_verdict(&results, judged.outcome(), false);
-    Ok((
-        pages::run(&results, pages::worst_verdict(&judged, &context.clauses)),
-        exit,
-    ))
+    let mut verdict = pages::worst_verdict(&judged, &context.clauses);
+    verdict.judged_by = Some(JudgeCommand {
+        arguments: session.process.arguments.clone(),
+        file: args.file[0].clone(),
+    });
+    Ok((pages::run(&results, verdict), exit))
 }

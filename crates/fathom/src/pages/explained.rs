@@ -8,7 +8,7 @@ use model::stats::{Support, support};
 use report::html::chart::{Axis, Chart, Form, Series, Tone, time_unit};
 use report::html::page::{Block, Download, Lead, Page, Section, Table, Tile, Verdict};
 use report::html::run::{
-    KEEP_AND_REPEAT, PlanePoint, complete_sweep, nines, percentile_axis, plane, requirement_from_result,
+    KEEP_AND_REPEAT, PlanePoint, advise_judging, complete_sweep, nines, percentile_axis, plane, requirement_from_result,
 };
 use report::numbers::{duration, local_time, rate, rough, throughput, time};
 use study::explain::{ExplainedLoad, Explanation};
@@ -65,13 +65,13 @@ pub fn page(explanation: &Explanation, promised: &str) -> Page {
         title: describe_load(explanation).unwrap_or_else(|| source.file.clone()),
         charts: Vec::new(),
         about,
-        verdict,
         lead: (!is_judged)
             .then(|| assess(explanation))
             .into_iter()
             .chain(explanation.loads.iter().take(4).map(|load| lead(load, several)))
-            .chain(is_judged.then(|| advise_next_step(explanation)))
+            .chain(is_judged.then(|| advise_next_step(explanation, &verdict)))
             .collect(),
+        verdict,
         tiles: if several {
             Vec::new()
         } else {
@@ -105,16 +105,21 @@ fn assess(explanation: &Explanation) -> Lead {
     };
     let comparison = only.and_then(super::compare_with_typical).unwrap_or_default();
     let limits = only.and_then(|seen| Some(requirement_from_result(seen.total.iops?, find_quantiles(seen, 0.99))));
-    let limits = limits.unwrap_or_else(|| "'iops>=4000,p99<=3ms'".into());
     let file = shell_word(&explanation.source.file);
+    let judge = |limits: &str| format!("fathom report {file} --require {limits} -o page.html");
+    let advice = match limits {
+        Some(limits) => advise_judging((judge(&limits), limits)),
+        None => format!(
+            "judge it by your own limits instead of these: `{}`",
+            judge("'iops>=4000,p99<=3ms'")
+        ),
+    };
     Lead {
         topic: "Is it good?".into(),
         sentence: format!("{comparison} No requirement was tested.")
             .trim_start()
             .to_owned(),
-        advice: vec![format!(
-            "replace the limits by your own: `fathom report {file} --require {limits}`"
-        )],
+        advice: vec![advice],
     }
 }
 
@@ -146,7 +151,7 @@ fn join_requirement(explanation: &Explanation) -> String {
 }
 
 /// Advises the next step after a verdict, with a command.
-fn advise_next_step(explanation: &Explanation) -> Lead {
+fn advise_next_step(explanation: &Explanation, verdict: &Verdict) -> Lead {
     let require = join_requirement(explanation);
     let measure = match &explanation.loads[..] {
         [only] => load_arguments(&only.observation).map(|load| {
@@ -167,14 +172,14 @@ fn advise_next_step(explanation: &Explanation) -> Lead {
             "Remove the limit and repeat. Measure with fathom to see the device's own counters as well.",
             measure,
         ),
-        Outcome::Inconclusive | Outcome::Consistent => (
-            "Follow the advice above. Measure with fathom to see the device's own counters as well.",
-            measure,
-        ),
+        Outcome::Inconclusive | Outcome::Consistent => {
+            ("Measure with fathom to see the device's own counters as well.", measure)
+        }
     };
+    let actions = verdict.actions.iter().map(|action| report::diagnosis::sentence(action));
     Lead {
         topic: "What next".into(),
-        sentence: sentence.into(),
+        sentence: actions.chain([sentence.to_owned()]).collect::<Vec<_>>().join(" "),
         advice: advice.into_iter().collect(),
     }
 }
@@ -229,7 +234,9 @@ fn lead(load: &ExplainedLoad, several: bool) -> Lead {
         },
         sentence: report::diagnosis::sentence(&load.diagnosis.sentence),
         advice: {
+            // `verify` has another name for the order.
             let words = load_arguments(&load.observation);
+            let words = words.map(|words| words.replace(" --sequential", " --access sequential"));
             let depth = load.observation.load.depth;
             let depth = depth.map_or_else(String::new, |depth| format!(" --depth {depth}"));
             let note = overwrite_note(&load.observation);

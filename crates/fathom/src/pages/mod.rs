@@ -11,9 +11,10 @@ mod trend;
 
 use analysis::policies::{self, Catalogue, Inputs};
 use analysis::requirement::{Clause, Metric};
-use analysis::verdict::{ClauseVerdict, Outcome, Verdict};
+use analysis::verdict::{ClauseVerdict, Outcome, Shortfall, Verdict};
 use model::Bytes;
 use model::diagnosis::JobDiagnosis;
+use model::finding::Finding;
 use model::observation::Observation;
 use model::results::Results;
 use model::study::{Question, Study};
@@ -36,7 +37,10 @@ pub fn run(results: &Results, verdict: page::Verdict) -> Page {
     let context = PageContext {
         verdict,
         comparison: Observation::from_results(results, 0, 0)
-            .and_then(|seen| compare_with_typical(&seen))
+            .and_then(|seen| {
+                let mut findings = results.findings.iter();
+                compare_latency(&seen, findings.find(|finding| finding.rule == "STALLS"))
+            })
             .unwrap_or_default(),
         diagnoses: diagnoses(results),
         changes: changes(results),
@@ -50,6 +54,11 @@ const MAX_TYPICAL_BLOCK: Bytes = Bytes::kib(64);
 /// Compares the mean latency with typical ones: of cloud disks, from the catalogue, and of hard
 /// disks.
 fn compare_with_typical(seen: &Observation) -> Option<String> {
+    compare_latency(seen, None)
+}
+
+/// Like [`compare_with_typical`], with the finding of a stall, which a mean hides.
+fn compare_latency(seen: &Observation, stall: Option<&Finding>) -> Option<String> {
     let load = &seen.load;
     let is_small = load.block.is_some_and(|block| block <= MAX_TYPICAL_BLOCK);
     if load.random != Some(true) || load.direct != Some(true) || !is_small {
@@ -69,11 +78,15 @@ fn compare_with_typical(seen: &Observation) -> Option<String> {
         _ => "slow",
     };
     let time = report::numbers::time;
+    let stalled = stall.map_or(String::new(), |stall| {
+        let what = stall.what.trim_start_matches("no operation ");
+        format!(" on average, but no operation {what}")
+    });
     Some(format!(
-        "The mean latency is {}, which is {word}: plans for cloud disks assume {}, rotating disks need about {}.",
+        "The mean latency is {}: {word}{stalled} (cloud disks typically take about {:.0} ms, hard disks about {:.0} ms).",
         time(mean),
-        time(cloud),
-        time(rotating)
+        cloud / 1e6,
+        rotating / 1e6
     ))
 }
 
@@ -140,22 +153,35 @@ pub fn verdict(promised: &str, verdict: &Verdict, length: Option<TestLength>) ->
         .map(|reason| report::diagnosis::sentence(&reason.what));
     let notes = verdict.notes.iter().map(|note| report::diagnosis::sentence(note));
     let deciding = describe_deciding(verdict);
+    let untested = verdict.untested.as_ref().filter(|_| verdict.outcome == Outcome::Pass);
     let unproven = verdict.clauses.iter().filter(|one| one.outcome != Outcome::Pass);
     let unproven: Vec<String> = unproven.map(|one| one.clause.to_string()).collect();
     page::Verdict {
-        word: match (verdict.outcome, length) {
-            (Outcome::Pass, Some(length)) if length.is_short() => "PASS, short test".into(),
-            (outcome, _) => outcome.word().into(),
+        word: match (verdict.outcome, length, untested) {
+            (Outcome::Pass, Some(length), _) if length.is_short() => "PASS, short test".into(),
+            (Outcome::Pass, _, Some(untested)) => format!("PASS, {} not tested", untested.name),
+            (outcome, ..) => outcome.word().into(),
         },
         tone: tone(verdict.outcome),
         sentence: match verdict.outcome {
             Outcome::Fail if !deciding.is_empty() => format!("The storage {deciding}."),
             Outcome::Pass if !unproven.is_empty() => {
-                format!("The storage {deciding}. Not shown: {}.", unproven.join(", "))
+                format!("The storage {deciding}. Not proven: {}.", unproven.join(", "))
             }
             outcome => format!("{} {promised}", sentence_start(outcome)),
         },
-        headline: deciding,
+        headline: match untested {
+            Some(untested) => format!("{deciding}; {} not tested", untested.name),
+            None => deciding,
+        },
+        actions: verdict
+            .describe()
+            .clauses
+            .into_iter()
+            .filter_map(|(_, action)| action)
+            .collect(),
+        untested: untested.map(|untested| (untested.name.to_owned(), untested.option.clone())),
+        judged_by: None,
         clauses: clauses(verdict),
         notes: {
             let shared = verdict.describe().shared;
@@ -170,9 +196,17 @@ pub fn verdict(promised: &str, verdict: &Verdict, length: Option<TestLength>) ->
 /// or the undecided ones. Empty if the test as a whole decides.
 fn describe_deciding(verdict: &Verdict) -> String {
     let clauses = verdict.clauses.iter().filter(|one| one.outcome == verdict.outcome);
-    let words: Vec<String> = clauses
-        .map(|one| format!("{}{}", one.clause, format_shortfall(one)))
-        .collect();
+    let clauses: Vec<&ClauseVerdict> = clauses.collect();
+    if let Some(one) = clauses
+        .iter()
+        .find(|one| matches!(one.shortfall, Shortfall::Sustained(_)))
+    {
+        return describe_miss(one);
+    }
+    let words: Vec<String> = match verdict.outcome {
+        Outcome::Fail => clauses.iter().map(|one| describe_miss(one)).collect(),
+        _ => clauses.iter().map(|one| one.clause.to_string()).collect(),
+    };
     let verb = match verdict.outcome {
         _ if words.is_empty() => return String::new(),
         Outcome::Fail => "misses",
@@ -183,19 +217,28 @@ fn describe_deciding(verdict: &Verdict) -> String {
     format!("{verb} {}", words.join(" and "))
 }
 
-/// Formats the distance of a figure from its promise: ` by 20 %`, ` by a factor of 24`.
-fn format_shortfall(one: &ClauseVerdict) -> String {
-    let (value, target) = match one.value.filter(|_| one.outcome == Outcome::Fail) {
-        Some(value) if value > 0.0 && one.clause.target > 0.0 => (value, one.clause.target),
-        _ => return String::new(),
+/// Describes a missed clause with its distance: `iops >= 5000 by 20 %`.
+fn describe_miss(one: &ClauseVerdict) -> String {
+    let clause = &one.clause;
+    let (value, target) = match one.value {
+        Some(value) if value > 0.0 && clause.target > 0.0 => (value, clause.target),
+        _ => return clause.to_string(),
     };
     let ratio = value.max(target) / value.min(target);
-    match one.clause.metric {
-        Metric::Availability => format!(" ({:.3} % of the time)", 100.0 * value),
-        _ if ratio >= 2.0 => format!(" by a factor of {}", rough(ratio).trim_end_matches(".00")),
+    match (one.shortfall, clause.metric) {
+        (Shortfall::Sustained(rate), _) => {
+            format!(
+                "sustains {} of {} IOPS",
+                Metric::Iops.show(rate.round()),
+                Metric::Iops.show(target)
+            )
+        }
+        (Shortfall::Queued | Shortfall::Disturbed, _) => clause.to_string(),
+        (_, Metric::Availability) => format!("{clause} (met {} of the time)", Metric::Availability.show(value)),
+        _ if ratio >= 2.0 => format!("{clause} by a factor of {}", rough(ratio).trim_end_matches(".00")),
         _ => {
             let percent = 100.0 * (value / target - 1.0).abs();
-            format!(" by {percent:.*} %", usize::from(percent < 10.0))
+            format!("{clause} by {percent:.*} %", usize::from(percent < 10.0))
         }
     }
 }
@@ -253,19 +296,21 @@ fn tone(outcome: Outcome) -> Tone {
     }
 }
 
-/// Describes the clauses of a verdict, each with figures, reason and advice.
+/// Describes the clauses of a verdict, each with figures and reason.
 fn clauses(verdict: &Verdict) -> Vec<page::Clause> {
     let words = verdict.describe().clauses;
     let each = verdict.clauses.iter().zip(words);
-    each.map(|(one, (reason, action))| page::Clause {
+    // The next step contains the advice.
+    each.map(|(one, (reason, _))| page::Clause {
         promised: one.clause.to_string(),
         word: one.outcome.word().into(),
         tone: tone(one.outcome),
-        sentence: format_reason(&reason, action.as_deref()),
+        sentence: report::diagnosis::sentence(&reason),
         line: match one.clause.metric {
             Metric::Iops => Some(Line::Iops(one.clause.target)),
             Metric::Throughput => Some(Line::Throughput(one.clause.target)),
-            Metric::Mean | Metric::Quantile { .. } => Some(Line::Latency(one.clause.target)),
+            Metric::Mean => Some(Line::Latency(one.clause.target)),
+            Metric::Quantile { share } => Some(Line::Percentile(share, one.clause.target)),
             Metric::Availability => None,
         },
     })

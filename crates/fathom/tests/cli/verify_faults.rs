@@ -154,7 +154,7 @@ fn credits_that_end_in_the_warm_up_are_named() {
     if let Some(ran) = on_device(credits, &arguments) {
         let parts = [
             "FAIL          iops >= 2000",
-            "D-BURST-END: the rate fell from 2000 to 500 IOPS after 27 s of load, within the warm-up",
+            "D-BURST-END: the rate fell from 2000 to 500 IOPS 27 s into the warm-up",
         ];
         ran.expect(1, &parts);
         assert!(!ran.out.contains("a deeper queue slows it down"), "{}", ran.out);

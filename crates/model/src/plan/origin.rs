@@ -11,6 +11,9 @@ pub struct Origin {
     /// The command line, one argument an entry.
     #[serde(default)]
     pub arguments: Vec<String>,
+    /// The directory in which the command ran; absent if unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub directory: Option<String>,
     /// The job file, if there was one.
     #[serde(default)]
     pub file: Option<String>,

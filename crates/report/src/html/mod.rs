@@ -216,9 +216,12 @@ fn write_verdict(verdict: &Verdict, out: &mut String) {
 }
 
 fn write_lead(one: &Lead, out: &mut String) {
+    // Commands are long, so their box gets more of the width.
+    let has_command = one.advice.iter().any(|advice| advice.contains('`'));
+    let class = if has_command { "lead commands" } else { "lead" };
     let _ = writeln!(
         out,
-        "<div class=\"lead\"><h2>{}</h2><p>{}</p>",
+        "<div class=\"{class}\"><h2>{}</h2><p>{}</p>",
         text(&one.topic),
         prose(&one.sentence)
     );

@@ -63,6 +63,21 @@ pub struct Verdict {
     pub notes: Vec<String>,
     /// Options that the next attempt needs, with their values.
     pub options: Vec<(String, String)>,
+    /// What to do next, an imperative clause each.
+    pub actions: Vec<String>,
+    /// A promised figure that was not tested, and the option that tests it.
+    pub untested: Option<(String, (String, String))>,
+    /// The command that judged a saved result; absent if the test itself did.
+    pub judged_by: Option<JudgeCommand>,
+}
+
+/// A `fathom report` command that judged a saved result.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct JudgeCommand {
+    /// Its command line, one argument an entry.
+    pub arguments: Vec<String>,
+    /// The file that it read.
+    pub file: String,
 }
 
 /// One requirement.
@@ -89,6 +104,8 @@ pub enum Line {
     Throughput(f64),
     /// Nanoseconds.
     Latency(f64),
+    /// The share of operations that must take no longer, and nanoseconds.
+    Percentile(f64, f64),
 }
 
 /// The meaning of a word, which decides its colour.

@@ -13,7 +13,7 @@ use model::finding::{Finding, Severity};
 use model::results::{PhaseInterval, Results};
 use model::{Bytes, Direction, Nanos, PerDirection};
 use report::html::chart::{Chart, Form, X};
-use report::html::page::{Block, Clause, Line, Page, Tone, Verdict};
+use report::html::page::{Block, Clause, JudgeCommand, Line, Page, Tone, Verdict};
 use report::html::run::{self, Change, PageContext};
 use report::html::{self, id_of};
 
@@ -451,6 +451,75 @@ fn an_undecided_promise_suggests_a_repetition_that_is_long_enough() {
 }
 
 #[test]
+fn a_judged_result_is_repeated_and_judged_again() {
+    let words = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<String>>();
+    let mut results = results("mixed");
+    results.plan.origin.arguments = words("fathom run --target /d --save a.fathom --report a.html");
+    results.plan.origin.directory = Some("/home/dba".into());
+    let context = PageContext {
+        verdict: Verdict {
+            word: "INCONCLUSIVE".into(),
+            tone: Tone::Unsure,
+            options: vec![("--time".into(), "300s".into())],
+            actions: vec!["stop the other programs (mysqld), then repeat for the full time: --time 300s".into()],
+            judged_by: Some(JudgeCommand {
+                arguments: words("fathom report a.fathom --require p99<=3ms -o b.html"),
+                file: "a.fathom".into(),
+            }),
+            ..Verdict::default()
+        },
+        ..PageContext::default()
+    };
+    let page = run::page(&results, &context);
+    let next = page.lead.iter().find(|lead| lead.topic == "What next").unwrap();
+    assert_eq!(
+        next.sentence,
+        "Stop the other programs (mysqld), then repeat for the full time: --time 300s. On host example, in /home/dba:"
+    );
+    assert_eq!(
+        next.advice,
+        [
+            "`fathom run --target /d --save a-again.fathom --report a-again.html --time 300s`",
+            "`fathom report a-again.fathom --require 'p99<=3ms' -o b-again.html`",
+        ]
+    );
+}
+
+#[test]
+fn an_untested_figure_and_a_judged_percentile_are_shown() {
+    let mut results = results("mixed");
+    results.plan.origin.arguments = ["fathom", "verify", "d.toml", "--report", "a.html"]
+        .map(str::to_owned)
+        .to_vec();
+    let help = "the target is the limit: `fathom sweep --over depth=1..64` finds what it can do";
+    results.findings = vec![Finding::new("SCHED-LAG", Severity::Note, "late").help(help)];
+    let context = PageContext {
+        verdict: Verdict {
+            word: "PASS".into(),
+            tone: Tone::Good,
+            clauses: vec![Clause {
+                tone: Tone::Good,
+                line: Some(Line::Percentile(0.999, 3e6)),
+                ..Clause::default()
+            }],
+            untested: Some(("throughput".into(), ("--block".into(), "64KiB".into()))),
+            ..Verdict::default()
+        },
+        ..PageContext::default()
+    };
+    let page = run::page(&results, &context);
+    let next = page.lead.iter().find(|lead| lead.topic == "What next").unwrap();
+    assert_eq!(
+        next.advice[1],
+        "to test the throughput as well: `fathom verify d.toml --report a-throughput.html --block 64KiB`"
+    );
+    assert!(page.tiles.iter().any(|tile| tile.name == "99.9 % took no longer than"));
+    // `verify` takes its load from options, not from the job file.
+    let help = page.findings[0].help.as_ref().unwrap();
+    assert!(help.contains("`fathom sweep d.toml --block 8KiB --read 7"), "{help}");
+}
+
+#[test]
 fn a_page_without_a_promise_explains_how_to_judge_the_result() {
     let mut results = results("mixed");
     results.hosts[0].environment.targets[0].kind = "file".into();
@@ -538,7 +607,7 @@ fn a_promise_is_drawn_in_its_charts_and_the_box_gives_evidence_and_next_steps() 
         tone: Tone::Good,
         clauses: vec![
             clause("iops >= 60000", Line::Iops(60_000.0)),
-            clause("p99 <= 3 ms", Line::Latency(3e6)),
+            clause("p99 <= 3 ms", Line::Percentile(0.99, 3e6)),
         ],
         ..Verdict::default()
     };
@@ -562,6 +631,11 @@ fn a_promise_is_drawn_in_its_charts_and_the_box_gives_evidence_and_next_steps() 
         3.0
     };
     assert_eq!(lines("latency-over-time"), [(unit, "p99 <= 3 ms".to_owned())]);
+    let curve = charts["percentiles"];
+    let limit = 3e6 / if curve.y.unit == "us" { 1e3 } else { 1e6 };
+    assert_eq!(lines("percentiles"), [(limit, "p99 <= 3 ms".to_owned())]);
+    let dots = curve.series.iter().find(|series| series.name == "required").unwrap();
+    assert_eq!((dots.form, dots.y[0]), (Form::Dots, Some(limit)));
     let notes = page.verdict.notes.join("\n");
     assert!(notes.contains("on 1 GiB of /data, 1 % of sda (100 GiB)"), "{notes}");
     let next = page.lead.iter().find(|lead| lead.topic == "What next").unwrap();

@@ -10,7 +10,7 @@ use analysis::caps::{Layer, LayerKind};
 use analysis::lint::is_on_array;
 use analysis::policies::{Burst, DEFAULT_LATENCY_SECS, ResolvedPolicy, Workload};
 use analysis::requirement::{Clause, MAX_IOPS, Metric};
-use analysis::verdict::{ClauseVerdict, Context, IssuedLoad, Outcome, Verdict, judge};
+use analysis::verdict::{ClauseVerdict, Context, IssuedLoad, Outcome, UntestedFigure, Verdict, judge};
 use model::access::{Access, Sequential};
 use model::block_size::BlockSizes;
 use model::content::Content;
@@ -368,13 +368,16 @@ impl Verification {
         };
         let mut verdict = judge(&self.promise.clauses, &observation, &context);
         verdict.notes.extend(self.suggest_more_targets(&verdict, results));
-        verdict.notes.extend(self.describe_untested_throughput());
+        if let Some((note, untested)) = self.find_untested_throughput() {
+            verdict.notes.push(note);
+            verdict.untested = Some(untested);
+        }
         Some(verdict)
     }
 
-    /// Reports a promised throughput that this load does not reach, with the block size that tests
+    /// Finds a promised throughput that this load does not reach, with the block size that tests
     /// it.
-    fn describe_untested_throughput(&self) -> Option<String> {
+    fn find_untested_throughput(&self) -> Option<(String, UntestedFigure)> {
         let Promise {
             workload, rate_iops, ..
         } = &self.promise;
@@ -386,15 +389,18 @@ impl Verification {
         let (bytes, iops) = (disk.bytes_per_sec?.low, disk.iops?.low);
         let moved = rate_iops * workload.block.0 as f64;
         let enough = Bytes(((bytes / iops) as u64).next_power_of_two());
+        let block = enough.to_string().replace(' ', "");
         (moved < MIN_TESTED_SHARE * bytes && enough > workload.block).then(|| {
-            format!(
-                "the throughput of {} was not tested: {rate_iops:.0} operations of {} per second move {}. \
-                 Test it as well: --block {}",
-                Metric::Throughput.show(bytes),
+            let note = format!(
+                "the throughput of {} was not tested: {rate_iops:.0} operations of {} per second move {}. To test it \
+                 as well, repeat with --block {block}",
+                format_bought(bytes),
                 workload.block,
-                Metric::Throughput.show(moved),
-                enough.to_string().replace(' ', "")
-            )
+                format_bought(moved),
+            );
+            let option = ("--block".to_owned(), block);
+            let name = "throughput";
+            (note, UntestedFigure { name, option })
         })
     }
 
@@ -421,6 +427,12 @@ impl Verification {
             )),
         }
     }
+}
+
+/// Formats bytes per second in the unit in which clouds sell throughput.
+fn format_bought(bytes_per_sec: f64) -> String {
+    let mib = bytes_per_sec / Bytes::mib(1).0 as f64;
+    format!("{} MiB/s", (10.0 * mib).round() / 10.0)
 }
 
 fn is_rate(clause: &Clause) -> bool {

@@ -100,7 +100,30 @@ impl TestLength {
 /// The headline of a verification.
 pub fn headline_for(verified: &VerificationReport) -> String {
     let length = TestLength::from_verified(verified);
-    headline(verified.verdict.outcome, &verified.verdict.clauses, Some(length))
+    let verdict = &verified.verdict;
+    let line = headline(verdict.outcome, &verdict.clauses, Some(length));
+    match describe_tested(verdict) {
+        Some(tested) => line.replacen("PASS", &format!("PASS ({tested})"), 1),
+        None => line,
+    }
+}
+
+/// Names what a PASS covers, if a promised figure was not tested: `rate and latency; throughput
+/// not tested`.
+fn describe_tested(verdict: &Verdict) -> Option<String> {
+    let untested = verdict.untested.as_ref().filter(|_| verdict.outcome == Outcome::Pass)?;
+    let mut tested: Vec<&str> = Vec::new();
+    for judged in verdict.clauses.iter().filter(|judged| judged.outcome == Outcome::Pass) {
+        let name = match judged.clause.metric {
+            Metric::Iops | Metric::Throughput => "rate",
+            Metric::Mean | Metric::Quantile { .. } => "latency",
+            Metric::Availability => continue,
+        };
+        if !tested.contains(&name) {
+            tested.push(name);
+        }
+    }
+    Some(format!("{}; {} not tested", tested.join(" and "), untested.name))
 }
 
 /// The outcome in one line. A PASS names the clauses that are not proven, a test that was too

@@ -367,9 +367,7 @@ fn credits_that_end_in_the_warm_up_are_named() {
     let found = answer([vec![2000.0; 20], vec![1100.0], vec![500.0; 9]].concat());
     assert_eq!(found.answer, Answer::BurstEnd, "{}", found.sentence);
     assert!(
-        found
-            .sentence
-            .contains("from 2000 to 500 IOPS after 20 s of load, within the warm-up"),
+        found.sentence.contains("from 2000 to 500 IOPS 20 s into the warm-up"),
         "{}",
         found.sentence
     );

@@ -54,6 +54,12 @@ pub(super) fn build_page(request: &VerifyRequest, results: &Results, verified: &
     };
     let length = TestLength::from_verified(verified);
     let mut shown = pages::verdict(&promised, &verified.verdict, Some(length));
+    let expired = verified.promise.expired.iter();
+    // The page lists the source with the limits.
+    let expired = expired.filter_map(|note| note.split(": ").next());
+    shown
+        .notes
+        .extend(expired.map(|note| ::report::diagnosis::sentence(note)));
     if verified.verdict.outcome == Outcome::Pass && length.is_short() {
         shown.options = vec![("--time".into(), format!("{}s", length.full_secs))];
     }

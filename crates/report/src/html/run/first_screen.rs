@@ -11,17 +11,13 @@ use model::observation::Observation;
 use model::results::Results;
 use model::{Bytes, Nanos, shell_word};
 
-use super::repetition::repeat_command;
 use super::settings::command_line;
 use super::{OPEN_JOBS, PageContext, fleet, percentile};
-use crate::html::page::{Lead, Tile, Tone, Verdict, sort_by_severity};
+use crate::html::page::{Lead, Line, Tile, Verdict, sort_by_severity};
 use crate::numbers::{duration_with_unit, local_time, rough, time as time_words};
 use crate::summary::{Figures, JobSummary, LatencyFigures, PercentileSupport, Summary};
 use crate::{diagnosis, words};
 
-/// Advice after a PASS.
-pub const KEEP_AND_REPEAT: &str =
-    "Keep this page, and repeat the test after every change of the storage or its neighbours.";
 /// A rate with a wider confidence interval does not predict the next run.
 const UNSTEADY_PERCENT: f64 = 10.0;
 
@@ -46,38 +42,33 @@ pub(super) fn add_scope(verdict: &Verdict, summary: &Summary) -> Verdict {
     verdict
 }
 
-/// Counts the warnings of checks, and quotes the first.
+/// Why figures with a warning of these rules are unreliable; the first in this order counts.
+const MEANINGS: [(&str, &str); 5] = [
+    ("OTHER-LOAD", "other programs used the disk"),
+    ("BUSY-DISK", "other programs used the disk before the test"),
+    ("D-CPU", "other programs used the processors"),
+    ("PROGRAM-STOPPED", "this program or its machine was stopped"),
+    ("NOT-STEADY", "the storage had not settled"),
+];
+/// Begins the meaning.
+const UNRELIABLE: &str = "Do not rely on these figures";
+
+/// States what the warnings of checks mean, and counts them.
 fn warnings(findings: &[Finding]) -> Option<String> {
     let is_grave = |finding: &&&Finding| finding.severity != Severity::Note;
     let sorted = sort_by_severity(findings);
     let grave: Vec<_> = sorted.iter().filter(is_grave).collect();
     // Details follow a semicolon.
     let (first, _) = grave.first()?.what.split_once(';').unwrap_or((&grave[0].what, ""));
-    Some(match grave.len() {
-        1 => format!("Warning: {first}."),
-        count => format!("{count} warnings, listed below; the first: {first}."),
-    })
-}
-
-/// The next step after a verdict, with its command.
-pub(super) fn next_step(verdict: &Verdict, results: &Results) -> Option<Lead> {
-    let arguments = &results.plan.origin.arguments;
-    if verdict.word.is_empty() || arguments.is_empty() {
-        return None;
-    }
-    let takes_options = matches!(arguments.get(1).map(String::as_str), Some("run" | "verify"));
-    let options = if takes_options { &verdict.options[..] } else { &[] };
-    let sentence = match (verdict.tone, options.is_empty()) {
-        (Tone::Good, true) => KEEP_AND_REPEAT,
-        (Tone::Good, false) => "Repeat it for as long as a reliable verdict needs.",
-        (Tone::Bad, _) => "Check what limits it, change that, and repeat.",
-        (Tone::Unsure | Tone::Plain, true) => "Follow the advice above, and repeat.",
-        (Tone::Unsure | Tone::Plain, false) => "Repeat it with this command, which follows the advice above.",
-    };
-    Some(Lead {
-        topic: "What next".into(),
-        sentence: sentence.into(),
-        advice: vec![format!("`{}`", repeat_command(arguments, options))],
+    let is_found = |rule: &str| grave.iter().any(|finding| finding.rule == rule);
+    let meaning = MEANINGS
+        .iter()
+        .find(|(rule, _)| is_found(rule) && grave[0].severity < Severity::Error);
+    Some(match (meaning, grave.len()) {
+        (Some((_, meaning)), 1) => format!("{UNRELIABLE}: {meaning} (see the warning below)."),
+        (Some((_, meaning)), count) => format!("{UNRELIABLE}: {meaning} (see the {count} warnings below)."),
+        (None, 1) => format!("Warning: {first}."),
+        (None, count) => format!("{count} warnings, listed below; the first: {first}."),
     })
 }
 
@@ -90,7 +81,7 @@ pub(super) fn assess_quality(context: &PageContext, results: &Results, summary: 
         return None;
     }
     let found = |rule: &str| summary.findings.iter().any(|finding| finding.rule == rule);
-    let steady = match job.iops_confidence_percent {
+    let steady: &str = &match job.iops_confidence_percent {
         _ if found("NOT-STEADY") => "The rate was still changing when the test ended, see below.".into(),
         Some(percent) if percent > UNSTEADY_PERCENT => {
             format!("The rate varied too much to quote (± {percent:.1} %).")
@@ -103,16 +94,37 @@ pub(super) fn assess_quality(context: &PageContext, results: &Results, summary: 
         None => "The run was too short to say whether the rate is steady.".into(),
     };
     let warnings = warnings(&summary.findings).unwrap_or_default();
+    let (first, last) = match warnings.starts_with(UNRELIABLE) {
+        true => (&*warnings, ""),
+        false => ("", &*warnings),
+    };
+    let sentences = [first, &context.comparison, steady, "No requirement was tested.", last];
     Some(Lead {
         topic: "Is it good?".into(),
-        sentence: format!("{} {steady} No requirement was tested. {warnings}", context.comparison)
-            .trim()
-            .to_owned(),
+        sentence: sentences
+            .iter()
+            .filter(|one| !one.is_empty())
+            .copied()
+            .collect::<Vec<_>>()
+            .join(" "),
         advice: judge_command(results, summary, job)
-            .map(|command| format!("judge it by your own limits, in place of those in `{command}`"))
+            .map(advise_judging)
             .into_iter()
             .collect(),
     })
+}
+
+/// Advises a command whose limits come from a result itself.
+pub fn advise_judging((command, require): (String, String)) -> String {
+    let limits: Vec<&str> = require
+        .trim_matches('\'')
+        .split(',')
+        .filter_map(|clause| Some(clause.split_once('=')?.1))
+        .collect();
+    format!(
+        "replace {} (taken from this run) by the figures you were promised: `{command}`",
+        limits.join(" and ")
+    )
 }
 
 /// The part of its rate that a result must reach again, and how much longer its operations may
@@ -139,8 +151,8 @@ pub fn requirement_from_result(iops: f64, times: impl IntoIterator<Item = (Strin
 }
 
 /// A command that judges the saved result, or else repeats the load, against limits that this
-/// result meets.
-fn judge_command(results: &Results, summary: &Summary, job: &JobSummary) -> Option<String> {
+/// result meets. Returns it with these limits.
+fn judge_command(results: &Results, summary: &Summary, job: &JobSummary) -> Option<(String, String)> {
     let p99 = job.total.latency.percentile(99.0);
     let p99 = p99.filter(|p99| p99.support != PercentileSupport::None);
     let p99 = p99.map(|p99| ("p99".to_owned(), p99.ns as f64));
@@ -150,14 +162,15 @@ fn judge_command(results: &Results, summary: &Summary, job: &JobSummary) -> Opti
         "--save" => words.get(at + 1).map(String::as_str),
         word => word.strip_prefix("--save="),
     });
-    match saved {
-        Some(file) => Some(format!("fathom report {} --require {require}", shell_word(file))),
+    let command = match saved {
+        Some(file) => format!("fathom report {} --require {require} -o page.html", shell_word(file)),
         // `verify` has another name for the size of a file.
         None => {
             let load = load(results, summary)?.replacen(" --size ", " --file-size ", 1);
-            Some(format!("fathom verify {load} --require {require}"))
+            format!("fathom verify {load} --require {require}")
         }
-    }
+    };
+    Some((command, require))
 }
 
 /// The path of a target, or the directory of a temporary file that the run created.
@@ -204,7 +217,8 @@ fn complete_commands(advice: &str, results: &Results, summary: &Summary) -> Stri
 /// A `fathom run` command for the target and the load of a result.
 pub fn run_command(results: &Results, summary: &Summary) -> Option<String> {
     let load = describe_load(results, summary)?;
-    Some(match load.trim_end_matches('\'').ends_with(".toml") {
+    let target = load.split(" --").next().unwrap_or(&load);
+    Some(match target.trim_end_matches('\'').ends_with(".toml") {
         true => format!("fathom run {load}"),
         false => format!("fathom run --target {load}"),
     })
@@ -219,12 +233,23 @@ pub fn complete_sweep(advice: &str, load: Option<&str>) -> String {
     }
 }
 
-/// The target and the load of a test as arguments of `fathom sweep`.
+/// The target and the load of a test as arguments of `fathom sweep` and `fathom run`.
 fn describe_load(results: &Results, summary: &Summary) -> Option<String> {
+    // `verify` has another name for the order.
+    Some(target_and_load(results, summary)?.replace(" --sequential", " --access sequential"))
+}
+
+fn target_and_load(results: &Results, summary: &Summary) -> Option<String> {
     let arguments = &results.plan.origin.arguments;
     let is_suite = arguments.get(1).is_some_and(|word| word == "suite");
     if let Some(file) = arguments.iter().find(|word| word.ends_with(".toml") && !is_suite) {
-        return Some(shell_word(file).into_owned());
+        let file = shell_word(file);
+        // `verify` takes only the device from a job file, and the load from its options.
+        let is_verify = arguments.get(1).is_some_and(|word| word == "verify");
+        return match (is_verify, &summary.jobs[..]) {
+            (true, [job]) => Some(format!("{file}{}", load_options(results, job)?)),
+            _ => Some(file.into_owned()),
+        };
     }
     load(results, summary)
 }
@@ -243,17 +268,19 @@ fn load(results: &Results, summary: &Summary) -> Option<String> {
         true => String::new(),
         false => format!(" --size {}", size_word(target.size)),
     };
+    let location = shell_word(&location);
+    Some(format!("{location}{size}{}", load_options(results, job)?))
+}
+
+/// Block size and mix as command-line options.
+fn load_options(results: &Results, job: &JobSummary) -> Option<String> {
     let total = &job.total;
     let block = Bytes(total.bytes.checked_div(total.operations)?);
     let reads = job.read.as_ref().map_or(0, |reads| reads.operations);
     let read = (100.0 * reads as f64 / total.operations as f64).round();
     let random = Observation::from_results(results, 0, 0).and_then(|observation| observation.load.random);
     let order = if random == Some(false) { " --sequential" } else { "" };
-    let location = shell_word(&location);
-    Some(format!(
-        "{location}{size} --block {} --read {read}{order}",
-        size_word(block)
-    ))
+    Some(format!(" --block {} --read {read}{order}", size_word(block)))
 }
 
 fn size_word(size: Bytes) -> String {
@@ -373,7 +400,7 @@ fn is_simulated(summary: &Summary) -> bool {
     summary.targets.iter().any(|target| target.kind == "simulated")
 }
 
-pub(super) fn tiles(summary: &Summary) -> Vec<Tile> {
+pub(super) fn tiles(summary: &Summary, verdict: &Verdict) -> Vec<Tile> {
     let measured: Vec<&JobSummary> = summary.jobs.iter().filter(|job| job.total.operations > 0).collect();
     let [job] = measured[..] else {
         return Vec::new();
@@ -412,20 +439,32 @@ pub(super) fn tiles(summary: &Summary) -> Vec<Tile> {
             },
         },
     ];
-    if let Some(p99) = total.latency.percentile(99.0) {
+    let percent = judged_percent(verdict).filter(|percent| total.latency.percentile(*percent).is_some());
+    let percent = percent.unwrap_or(99.0);
+    if let Some(judged) = total.latency.percentile(percent) {
         tiles.push(Tile {
-            name: "99 % took no longer than".into(),
-            value: match p99.support {
+            name: format!("{percent} % took no longer than"),
+            value: match judged.support {
                 PercentileSupport::None => "not known".into(),
-                _ => percentile(&p99),
+                _ => percentile(&judged),
             },
-            note: match p99.support {
+            note: match judged.support {
                 PercentileSupport::None => format!("too few operations; maximum {}", Nanos(total.latency.max_ns)),
                 _ => format!("maximum {}", Nanos(total.latency.max_ns)),
             },
         });
     }
     tiles
+}
+
+/// The percentile of the clause that decides the verdict, or else of the first clause with one.
+fn judged_percent(verdict: &Verdict) -> Option<f64> {
+    let clauses = || verdict.clauses.iter();
+    let deciding = clauses().filter(|clause| clause.tone == verdict.tone);
+    deciding.chain(clauses()).find_map(|clause| match clause.line? {
+        Line::Percentile(share, _) => Some((share * 1e8).round() / 1e6),
+        Line::Iops(_) | Line::Throughput(_) | Line::Latency(_) => None,
+    })
 }
 
 fn latency_name(total: &Figures) -> &'static str {

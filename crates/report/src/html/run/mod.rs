@@ -3,7 +3,9 @@
 mod first_screen;
 mod fleet;
 mod latency;
+mod next_step;
 mod repetition;
+mod required;
 mod resources;
 mod settings;
 mod time;
@@ -16,15 +18,16 @@ use model::observation::Observation;
 use model::results::{JobResults, Results};
 use model::{Direction, Nanos};
 
-use super::chart::{Across, Chart, Mark, Tone, unit_ns};
-use super::page::{Block, Line, Page, Section, Table, Verdict};
+use super::chart::{Across, Chart, Mark, Tone};
+use super::page::{Block, Page, Section, Table, Verdict};
 use super::path;
 use crate::numbers::{count, duration, local_time, rate, rough, time as time_words};
 use crate::summary::{Figures, JobSummary, LatencyFigures, Percentile, PercentileSupport, Summary};
 use crate::{diagnosis, words};
 
-pub use first_screen::{KEEP_AND_REPEAT, complete_advice, complete_sweep, requirement_from_result, run_command};
+pub use first_screen::{advise_judging, complete_advice, complete_sweep, requirement_from_result, run_command};
 pub use latency::{nines, percentile_axis, percentile_curve};
+pub use next_step::KEEP_AND_REPEAT;
 pub use repetition::{add_options, name_of_repetition, repeat_command};
 pub use resources::{PlanePoint, plane};
 pub use settings::repeat_section;
@@ -123,9 +126,9 @@ pub fn page(results: &Results, context: &PageContext) -> Page {
             .into_iter()
             .chain(first_screen::assess_quality(context, results, &main))
             .chain(first_screen::lead(context, results, &main))
-            .chain(first_screen::next_step(&context.verdict, results))
+            .chain(next_step::next_step(context, results))
             .collect(),
-        tiles: first_screen::tiles(&main)
+        tiles: first_screen::tiles(&main, &context.verdict)
             .into_iter()
             .chain(fleet::tile(results))
             .collect(),
@@ -134,7 +137,8 @@ pub fn page(results: &Results, context: &PageContext) -> Page {
         downloads: settings::downloads(results),
         provenance: provenance(&summary),
     };
-    mark_requirements(&mut page);
+    next_step::name_place(&mut page.lead, results);
+    required::mark(&mut page);
     if let [job] = &main.jobs[..] {
         let prefix = match summary.jobs.len() {
             1 => String::new(),
@@ -186,36 +190,6 @@ impl Head {
                 .map(|finding| finding.rule.clone())
                 .collect(),
         }
-    }
-}
-
-/// Adds the required values as lines to the charts of their figures.
-fn mark_requirements(page: &mut Page) {
-    let blocks = page.sections.iter_mut().flat_map(|section| &mut section.blocks);
-    let charts = blocks.filter_map(|block| match block {
-        Block::Chart(chart) => Some(chart),
-        _ => None,
-    });
-    for chart in charts {
-        let required_value = |line: Line| match line {
-            Line::Iops(rate) => chart.id.ends_with("iops").then_some(rate),
-            Line::Throughput(bytes) => chart.id.ends_with("throughput").then_some(bytes / 1e6),
-            Line::Latency(ns) => chart
-                .id
-                .ends_with("latency-over-time")
-                .then_some(ns / unit_ns(&chart.y.unit)),
-        };
-        let marks = page.verdict.clauses.iter().filter_map(|clause| {
-            Some(Mark {
-                across: Across::Y,
-                at: required_value(clause.line?)?,
-                to: None,
-                words: crate::numbers::group_thousands(&clause.promised),
-                tone: Tone::Limit,
-            })
-        });
-        let marks: Vec<Mark> = marks.collect();
-        chart.marks.extend(marks);
     }
 }
 

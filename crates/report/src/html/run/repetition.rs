@@ -5,12 +5,35 @@ use std::path::Path;
 use model::shell_word;
 
 /// Options whose value is a file to write.
-const OUTPUT_FILES: [&str; 5] = ["--save", "--report", "--log", "--output", "-o"];
+const OUTPUT_FILES: [&str; 6] = ["--save", "--report", "--log", "--output", "--junit", "-o"];
 /// The option whose value is a list of `FORMAT=FILE`.
 const OUTPUT_LIST: &str = "--out";
 
+/// The names of the files that a repetition writes.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Name<'a> {
+    /// Those of a repetition.
+    Again,
+    /// Those of a test of another figure.
+    Part(&'a str),
+}
+
+impl Name<'_> {
+    fn rename(self, file: &str) -> String {
+        match self {
+            Name::Again => name_of_repetition(file),
+            Name::Part(part) => name_of_repetition(file).replacen("again", part, 1),
+        }
+    }
+}
+
 /// The command that repeats a test with other options. Its files have new names.
 pub fn repeat_command(arguments: &[String], options: &[(String, String)]) -> String {
+    repeat_command_as(arguments, options, Name::Again)
+}
+
+/// Like [`repeat_command`], with these names of files.
+pub(super) fn repeat_command_as(arguments: &[String], options: &[(String, String)], names: Name<'_>) -> String {
     let mut words: Vec<String> = arguments.to_vec();
     for at in 0..words.len() {
         let (name, value) = match words[at].split_once('=') {
@@ -20,8 +43,8 @@ pub fn repeat_command(arguments: &[String], options: &[(String, String)]) -> Str
         };
         let option = name.trim_end_matches('=');
         let renamed = match option {
-            _ if OUTPUT_FILES.contains(&option) => name_of_repetition(&value),
-            OUTPUT_LIST => rename_outputs(&value),
+            _ if OUTPUT_FILES.contains(&option) => names.rename(&value),
+            OUTPUT_LIST => rename_outputs(&value, names),
             _ => continue,
         };
         words[at] = if name.ends_with('=') { name + &renamed } else { renamed };
@@ -30,9 +53,9 @@ pub fn repeat_command(arguments: &[String], options: &[(String, String)]) -> Str
 }
 
 /// Renames the files of a list of `FORMAT=FILE`.
-fn rename_outputs(list: &str) -> String {
+fn rename_outputs(list: &str, names: Name<'_>) -> String {
     let outputs = list.split(',').map(|output| match output.split_once('=') {
-        Some((format, file)) => format!("{format}={}", name_of_repetition(file)),
+        Some((format, file)) => format!("{format}={}", names.rename(file)),
         None => output.to_owned(),
     });
     outputs.collect::<Vec<_>>().join(",")
