@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 mod atomic;
+mod bounds;
 mod compressed;
 mod document_store;
 mod fio_logs;
