@@ -133,7 +133,7 @@ fn place_options(plan: &Plan, group: &WorkerGroup<'_>, push_option: &mut dyn FnM
     let ends = group.workers.iter().map(|worker| {
         let region = worker.streams[0].region;
         let length = region.length.and_then(fixed)?;
-        fixed(region.base).map(|base| base + length)
+        fixed(region.base).map(|base| base.saturating_add(length))
     });
     let end: Option<u64> = ends
         .collect::<Option<Vec<u64>>>()
