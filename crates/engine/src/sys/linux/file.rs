@@ -561,6 +561,20 @@ pub fn space(path: &Path) -> io::Result<(u64, u64)> {
     Ok((stat.f_blocks * stat.f_frsize, stat.f_bavail * stat.f_frsize))
 }
 
+/// Returns how the file system of a path allocates files.
+pub fn allocation(path: &Path) -> io::Result<crate::sys::Allocation> {
+    /// Network file systems may report their transfer size instead.
+    const MAX_BLOCK: u64 = 64 << 10;
+    let stat = rustix::fs::statvfs(path)?;
+    Ok(crate::sys::Allocation {
+        block: match stat.f_frsize {
+            block @ 1..=MAX_BLOCK => block,
+            _ => 4096,
+        },
+        files: (stat.f_files > 0).then_some((stat.f_files, stat.f_favail)),
+    })
+}
+
 /// True if an open file is on another machine: on a network file system with a local cache.
 pub fn is_remote(file: &fs::File) -> bool {
     /// `statfs` magic numbers of NFS, SMB (three generations), 9P, Ceph, AFS (two), Lustre, OCFS2

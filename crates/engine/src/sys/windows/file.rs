@@ -494,6 +494,14 @@ pub fn space(path: &Path) -> io::Result<(u64, u64)> {
     }
 }
 
+/// Returns how the file system of a path allocates files: in clusters, without a limit of files.
+pub fn allocation(_: &Path) -> io::Result<crate::sys::Allocation> {
+    Ok(crate::sys::Allocation {
+        block: 4096,
+        files: None,
+    })
+}
+
 /// The smallest and largest atomic write: Windows has none.
 pub fn atomic_write_sizes(_file: &fs::File) -> Option<(u32, u32)> {
     None
