@@ -366,6 +366,35 @@ fn the_first_signal_ends_the_examination_of_a_target_that_does_not_answer() {
     assert!(stderr.contains("a target did not answer"), "{stderr}");
 }
 
+/// Opening a pipe waits for its reader; the first signal once had no effect on that.
+#[test]
+fn the_first_signal_ends_the_wait_for_the_reader_of_a_pipe() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let mut child = command(&short("null", &["--save", text(&pipe)]))
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(Duration::from_secs(3));
+    assert!(child.try_wait().unwrap().is_none(), "it waits for a reader");
+    let sent = Command::new("kill")
+        .args(["-s", "TERM", &child.id().to_string()])
+        .status();
+    assert!(sent.unwrap().success());
+    let signalled = Instant::now();
+    while child.try_wait().unwrap().is_none() && signalled.elapsed() < Duration::from_secs(5) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let _ = child.kill();
+    let ran = child.wait_with_output().unwrap();
+    let stderr = String::from_utf8_lossy(&ran.stderr);
+    assert!(stderr.contains("no process reads this pipe"), "{stderr}");
+    // A log is written during the run, so it needs a reader from the start.
+    fathom(&short("null", &["--log", text(&pipe)])).expect(3, &["no process reads this pipe"]);
+}
+
 #[test]
 fn a_file_that_vanishes_between_steps_costs_no_results() {
     let Some(folder) = need(Directory::fast()) else { return };

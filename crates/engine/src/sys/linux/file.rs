@@ -79,6 +79,21 @@ pub fn open_without_waiting(path: &Path) -> io::Result<fs::File> {
     fs::OpenOptions::new().read(true).custom_flags(flags).open(path)
 }
 
+/// Opens a file or pipe to write. Fails if no process reads the pipe, instead of waiting for one.
+pub fn open_to_write(options: &mut fs::OpenOptions, path: &Path) -> io::Result<fs::File> {
+    let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits() as i32;
+    let file = options
+        .custom_flags(flags)
+        .open(path)
+        .map_err(|error| match error.raw_os_error() {
+            Some(libc::ENXIO) => io::Error::new(error.kind(), "no process reads this pipe"),
+            _ => error,
+        })?;
+    // Writes wait for room in the pipe.
+    fcntl_setfl(&file, fcntl_getfl(&file)? - OFlags::NONBLOCK)?;
+    Ok(file)
+}
+
 /// The open flags that control caching.
 pub(super) fn cache_flags(cache: &CacheMode) -> OFlags {
     let direct = if cache.direct { OFlags::DIRECT } else { OFlags::empty() };

@@ -89,6 +89,11 @@ pub fn open_without_waiting(path: &Path) -> io::Result<fs::File> {
     fs::File::open(path)
 }
 
+/// Opens a file to write.
+pub fn open_to_write(options: &mut fs::OpenOptions, path: &Path) -> io::Result<fs::File> {
+    options.open(path)
+}
+
 /// Opens a file or device, shared with other users.
 pub(crate) fn open(path: &Path, options: &OpenOptions) -> io::Result<fs::File> {
     let (flags, attributes) = flags_and_attributes(options);
