@@ -54,7 +54,7 @@ pub fn write_whole_with<E: From<io::Error>>(
 fn open_stream(path: &Path) -> io::Result<File> {
     let (opened_tx, opened_rx) = mpsc::channel();
     let place = path.to_owned();
-    std::thread::spawn(move || opened_tx.send(fs::OpenOptions::new().write(true).open(place)));
+    std::thread::Builder::new().spawn(move || opened_tx.send(fs::OpenOptions::new().write(true).open(place)))?;
     loop {
         // A reader that exists already is found even if the flag is set.
         let opened = opened_rx.recv_timeout(POLL_INTERVAL);
