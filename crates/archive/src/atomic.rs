@@ -3,10 +3,23 @@
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{OnceLock, mpsc};
 use std::time::Duration;
 
+/// The flag that ends the wait for the reader of a pipe.
+static STOP: OnceLock<&'static AtomicBool> = OnceLock::new();
+/// How often that flag is read.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Ends every wait for the reader of a pipe, now and later, once `flag` is set.
+pub fn stop_waiting_on(flag: &'static AtomicBool) {
+    let _ = STOP.set(flag);
+}
+
 /// Writes a temporary file in the same folder, flushes it, and renames it. An existing file stays
-/// unchanged until then. A pipe or terminal is written to directly.
+/// unchanged until then. A pipe or terminal is written to directly; the reader of a pipe is awaited
+/// until the flag of [`stop_waiting_on`] is set.
 ///
 /// # Errors
 /// I/O errors, and `InvalidInput` if the path is a block device or a directory, which must be a
@@ -24,11 +37,29 @@ pub fn write_whole_with<E: From<io::Error>>(
     write: impl FnOnce(&mut File) -> Result<(), E>,
 ) -> Result<(), E> {
     if fs::metadata(path).is_ok_and(|meta| is_stream(&meta)) {
-        return write(&mut fs::OpenOptions::new().write(true).open(path)?);
+        return write(&mut open_stream(path)?);
     }
     let mut part = TempFile::create_for(path)?;
     write(part.file())?;
     Ok(part.finish()?.rename_into_place()?)
+}
+
+/// Opens a pipe or terminal. The call waits for the reader of a pipe, so a thread makes it.
+fn open_stream(path: &Path) -> io::Result<File> {
+    let (opened_tx, opened_rx) = mpsc::channel();
+    let place = path.to_owned();
+    std::thread::Builder::new().spawn(move || opened_tx.send(fs::OpenOptions::new().write(true).open(place)))?;
+    loop {
+        // A reader that exists already is found even if the flag is set.
+        let opened = opened_rx.recv_timeout(POLL_INTERVAL);
+        match opened {
+            Ok(file) => return file,
+            Err(_) if STOP.get().is_some_and(|flag| flag.load(Ordering::Relaxed)) => {
+                return Err(io::Error::other("interrupted: no process reads this pipe"));
+            }
+            Err(_) => {}
+        }
+    }
 }
 
 /// Names of temporary files: prefix, process ID, random text, suffix.

@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 mod atomic;
+mod bounds;
 mod compressed;
 mod document_store;
 mod fio_logs;
@@ -21,7 +22,7 @@ mod schema;
 pub mod serve;
 mod warmed;
 
-pub use atomic::{write_whole, write_whole_with};
+pub use atomic::{stop_waiting_on, write_whole, write_whole_with};
 pub use compressed::inflate_fio_log;
 pub use document_store::DocumentStore;
 pub use fio_logs::{write_fio_logs, write_fio_logs_with_suffix, write_fio_totals};

@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::atomic::write_whole;
+use crate::bounds;
 
 /// Longer files are compressed.
 const COMPRESS_ABOVE: usize = 1 << 20;
@@ -247,9 +248,20 @@ fn parse(bytes: &[u8], path: &Path) -> Result<Saved, ArchiveError> {
         Some("summary") => Err(foreign(
             "it is a summary (`--out json`), which lacks the measurements".into(),
         )),
-        Some("study") => read(&bytes).map(Saved::Study).map_err(foreign),
-        _ => read(&bytes).map(Saved::Run).map_err(foreign),
+        Some("study") => read(&bytes).and_then(check_study).map(Saved::Study).map_err(foreign),
+        _ => read(&bytes).and_then(check_run).map(Saved::Run).map_err(foreign),
     }
+}
+
+fn check_run(results: Box<Results>) -> Result<Box<Results>, String> {
+    bounds::check_intervals(&results).map(|()| results)
+}
+
+fn check_study(study: Box<Study>) -> Result<Box<Study>, String> {
+    for (number, run) in study.runs.iter().enumerate() {
+        bounds::check_intervals(&run.results).map_err(|why| format!("runs[{number}].results.{why}"))?;
+    }
+    Ok(study)
 }
 
 /// The fields that identify the kind and version of a document.
@@ -262,7 +274,8 @@ struct Header {
 }
 
 fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<Box<T>, String> {
-    serde_json::from_slice(bytes)
+    bounds::check_numbers(bytes)
+        .and_then(|()| serde_json::from_slice(bytes))
         .map(Box::new)
         .map_err(|error| error.to_string())
 }

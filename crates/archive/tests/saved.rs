@@ -109,6 +109,58 @@ fn a_file_of_a_newer_version_is_refused_by_its_number() {
 }
 
 #[test]
+fn impossible_numbers_are_refused_with_their_field() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/results/mixed.json");
+    let run: serde_json::Value = serde_json::from_slice(&fs::read(path).expect("read")).expect("JSON");
+    let refused = |place: &str, number: u64, expected: &str| {
+        let mut changed = run.clone();
+        *changed.pointer_mut(place).expect("the example has the field") = number.into();
+        let error = load_error(changed.to_string().as_bytes());
+        assert!(error.contains(expected), "{place}: {error}");
+        let study = serde_json::json!({
+            "format_version": 1, "kind": "study", "tool": run["tool"], "name": "x",
+            "question": {"asks": "ab", "a": "a", "b": "b"},
+            "runs": [{"settings": [], "results": changed}],
+        });
+        let error = load_error(study.to_string().as_bytes());
+        assert!(error.contains(expected), "study, {place}: {error}");
+    };
+    let job = "/steps/0/jobs/0";
+    let first_point = format!("{job}/series/0/points/read/0/n");
+    for number in [u64::MAX, 1 << 63, (1 << 60) + 1] {
+        refused(
+            &first_point,
+            number,
+            &format!("steps[0].jobs[0].series[0].points.read[0].n: {number} is more than 2^60"),
+        );
+    }
+    refused(
+        &format!("{job}/series/0/length_ns"),
+        1,
+        "steps[0].jobs[0].series[0].length_ns: 1 ns divides",
+    );
+    refused(
+        &format!("{job}/workers/0/streams/0/directions/read/total/min_ns"),
+        1 << 50,
+        "the histogram has min_ns = 1125899906842624",
+    );
+    // Each number is possible, but not their sum.
+    let mut many = run.clone();
+    let points = many
+        .pointer_mut(&format!("{job}/series/0/points/read"))
+        .and_then(|points| points.as_array_mut());
+    let points = points.expect("the example has a series");
+    let mut large = points[0].clone();
+    large["n"] = (1u64 << 60).into();
+    *points = vec![large; 5];
+    let error = load_error(many.to_string().as_bytes());
+    assert!(
+        error.contains("points.read[") && error.contains("].n: all such values add up to more than 2^62"),
+        "{error}"
+    );
+}
+
+#[test]
 fn a_damaged_or_truncated_file_is_an_error_and_never_a_panic() {
     let folder = folder();
     let path = folder.path().join("whole");

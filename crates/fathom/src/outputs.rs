@@ -14,6 +14,7 @@ use model::event::Event;
 use model::finding::Severity;
 use model::plan::{Plan, Target};
 use model::results::Results;
+use model::visible_report;
 use report::html::{self, page};
 use report::live::Metrics;
 use report::{FORMATS, Format, charts, formats, stream, words};
@@ -401,7 +402,7 @@ impl Outputs {
                     let text = String::from_utf8_lossy(&bytes);
                     let outcome = match output.is_text() {
                         true => screen::print_report(&text),
-                        false => screen::print(&text),
+                        false => screen::print(&visible_report(&text)),
                     };
                     (outcome, PathBuf::from("standard output"))
                 }

@@ -42,10 +42,12 @@ impl Process {
     pub fn new(clock: ClockStart, arguments: Vec<String>) -> Process {
         engine::map_large_blocks();
         // Unlike other programs, fio ends if it receives SIGINT in the background of a script.
+        let interrupt = signals::catch_stop();
+        archive::stop_waiting_on(interrupt);
         Process {
             clock,
             arguments,
-            interrupt: signals::catch_stop(),
+            interrupt,
         }
     }
 

@@ -265,11 +265,13 @@ pub fn print(text: &str) -> std::io::Result<()> {
     }
 }
 
-/// Prints a report for people. A terminal gets lines that are folded between words.
+/// Prints a report for people, with control characters escaped. A terminal gets lines that are
+/// folded between words.
 pub fn print_report(text: &str) -> std::io::Result<()> {
+    let text = visible_lines(text);
     match width_of(&std::io::stdout()) {
-        Some(width) => print(&fold(text, width)),
-        None => print(text),
+        Some(width) => print(&fold(&text, width)),
+        None => print(&text),
     }
 }
 

@@ -461,13 +461,22 @@ impl TryFrom<SavedHistogram> for Histogram {
                 saved.n
             ));
         }
-        let used = counts.into_iter().enumerate().filter(|(_, count)| *count > 0);
+        let used: Vec<(usize, u64)> = counts.into_iter().enumerate().filter(|(_, count)| *count > 0).collect();
+        // Loops run from the bucket of the minimum to that of the maximum.
+        if let (Some((first, _)), Some((last, _))) = (used.first(), used.last()) {
+            let (min, max) = (saved.min_ns, saved.max_ns);
+            if (bucket_of(min), bucket_of(max)) != (*first, *last) || min > max {
+                return Err(format!(
+                    "the histogram has min_ns = {min} and max_ns = {max}, which its buckets {first} to {last} exclude"
+                ));
+            }
+        }
         Ok(Histogram {
             counts: Box::default(),
-            packed: PackedBuckets::new(used),
+            packed: PackedBuckets::new(used.into_iter()),
             n: saved.n,
             min: if saved.n == 0 { u64::MAX } else { saved.min_ns },
-            max: saved.max_ns,
+            max: if saved.n == 0 { 0 } else { saved.max_ns },
             sum: number(&saved.sum_ns)?,
             sum_squares: number(&saved.sum_squares_ns2)?,
         })
@@ -494,10 +503,10 @@ mod tests {
             };
             Histogram::try_from(saved)
         };
-        assert!(saved(3, &[(1, 2), (1, 1)], "3").is_ok());
+        assert!(saved(3, &[(1, 2), (2, 1)], "4").is_ok());
         assert!(saved(u64::MAX, &[(1, u64::MAX), (2, 1)], "3").is_err());
         assert!(saved(u64::MAX, &[(1, u64::MAX), (1, 1)], "3").is_err());
-        assert!(saved(1, &[(1, 1)], &u128::MAX.to_string()).is_err());
+        assert!(saved(2, &[(1, 1), (2, 1)], &u128::MAX.to_string()).is_err());
     }
 
     #[test]
@@ -537,6 +546,10 @@ mod tests {
         let text = serde_json::to_string(&histogram).unwrap();
         assert!(serde_json::from_str::<Histogram>(&text.replace("\"n\":1", "\"n\":2")).is_err());
         assert!(serde_json::from_str::<Histogram>(&text.replace("[5,1]", "[9999,1]")).is_err());
+        for wrong in ["\"min_ns\":4", "\"min_ns\":6", "\"min_ns\":18446744073709551615"] {
+            assert!(serde_json::from_str::<Histogram>(&text.replace("\"min_ns\":5", wrong)).is_err());
+        }
+        assert!(serde_json::from_str::<Histogram>(&text.replace("\"max_ns\":5", "\"max_ns\":6")).is_err());
         assert!(serde_json::from_str::<Histogram>(&text.replace("\"sum_ns\":\"5\"", "\"sum_ns\":\"x\"")).is_err());
     }
 

@@ -56,4 +56,4 @@ pub use schemars::JsonSchema;
 
 pub use direction::{Direction, PerDirection};
 pub use units::{Bytes, Nanos};
-pub use visible::{shell_word, visible, visible_lines};
+pub use visible::{shell_word, visible, visible_lines, visible_report};

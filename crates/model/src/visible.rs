@@ -17,6 +17,14 @@ pub fn visible_lines(text: &str) -> Cow<'_, str> {
     escaped(text, |letter| is_hidden(letter) && !matches!(letter, '\n' | '\t'))
 }
 
+/// Escapes only control characters, and keeps those that lay out a report: line ends, tabs and the
+/// return to the start of a line. All printable text stays as in the other tool's report.
+pub fn visible_report(text: &str) -> Cow<'_, str> {
+    escaped(text, |letter| {
+        letter.is_control() && !matches!(letter, '\n' | '\t' | '\r')
+    })
+}
+
 /// Shortens a text to one line of at most [`MAX_EXCERPT`] characters, to quote in a message.
 pub fn excerpt(text: &str) -> String {
     let mut shown: String = text.chars().take(MAX_EXCERPT).collect();
@@ -81,6 +89,10 @@ mod tests {
         assert_eq!(visible("x\nerror: y\r\tz"), "x\\nerror: y\\r\\tz");
         assert_eq!(visible("\u{202e}dsp.exe\u{2066}"), "\\u202edsp.exe\\u2066");
         assert_eq!(visible_lines("a\n\tb\r\u{7}"), "a\n\tb\\r\\u0007");
+        assert_eq!(
+            visible_report("a\n\tb\r\u{7}\u{9b}\u{202e}"),
+            "a\n\tb\r\\u0007\\u009b\u{202e}"
+        );
     }
 
     #[test]

@@ -219,7 +219,7 @@ fn open(path: &Path, targets: &[Option<Identity>], appends: bool) -> io::Result<
         true => options.append(true),
         false => options.write(true),
     };
-    let file = options.open(path)?;
+    let file = sys::file::open_to_write(&mut options, path)?;
     let identity = sys::facts::identity_of_file(&file);
     if identity.is_some() && targets.contains(&identity) {
         return Err(io::Error::other("it is a target of the test"));

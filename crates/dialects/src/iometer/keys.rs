@@ -132,7 +132,7 @@ keys! {
         Interface "Local network interface": "text", "for network workers only";
         SettingsBegin "Default target settings for worker": "", "begins the next two keys";
         Outstanding "Number of outstanding IOs,test connection rate,transactions per connection" + ",use fixed seed,fixed seed value": "number, `ENABLED` or `DISABLED`, number, then since 1.1.0 `ENABLED` or `DISABLED`, number", "queue depth of each target; test connection rate: if enabled, the target is closed and reopened after that number of transactions; fixed seed: if enabled, the seed";
-        Disk "Disk maximum size,starting sector" + ",Data pattern": "sectors, sector, then since 1.1.0 0–2", "the used part of the target; data pattern";
+        Disk "Disk maximum size,starting sector" + ",Data pattern": "sectors, sector, each up to 2^50, then since 1.1.0 0–2", "the used part of the target; data pattern";
         AssignedSpecs "Assigned access specs": "names, one on a line", "in test order; with `Idle` the worker does nothing";
         TargetsBegin "Target assignments": "", "begins the list of targets";
         TargetType "Target type": "`DISK`", "anything else is refused with its worker";

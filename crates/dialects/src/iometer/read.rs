@@ -16,6 +16,8 @@ const NEWEST: u64 = u64::MAX;
 
 /// Ten years: a longer time is a typing error.
 const MAX_SECONDS: u64 = 10 * 365 * 86_400;
+/// The largest size of a disk and start on it: 512 PiB of sectors of 512 bytes.
+const MAX_SECTORS: u64 = 1 << 50;
 
 /// The version number, if it is a date.
 const fn version_date(year: u64, month: u64, day: u64) -> u64 {
@@ -397,6 +399,9 @@ impl<'a> Reader<'a> {
 
     fn take_disk(&mut self, mut value: Value<'_>) -> Option<()> {
         let (size, sector) = (value.number()?, value.number()?);
+        if size.max(sector) > MAX_SECTORS {
+            return None;
+        }
         let pattern = match value.number() {
             None | Some(0) => DataPattern::Repeating,
             Some(1) => DataPattern::Once,

@@ -12,6 +12,15 @@ pub use linux::*;
 #[cfg(windows)]
 pub use windows::*;
 
+/// How a file system allocates files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Allocation {
+    /// The size to which files are rounded up.
+    pub block: u64,
+    /// All inodes and the free ones; `None` without a limit.
+    pub files: Option<(u64, u64)>,
+}
+
 /// The purpose of opening a file of a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpenFor {

@@ -8,6 +8,7 @@ use archive::history::{EntryKind, Subject};
 use clap::ValueHint;
 use model::plan::Target;
 use model::study::Study;
+use model::visible_report;
 use report::html::{self, page::Page};
 use serde::Serialize;
 
@@ -193,7 +194,7 @@ impl StudyOutputs {
             };
             let (outcome, path): (io::Result<()>, &Path) = match file {
                 None if *form == Form::Text => (screen::print_report(&text), Path::new("standard output")),
-                None => (screen::print(&text), Path::new("standard output")),
+                None => (screen::print(&visible_report(&text)), Path::new("standard output")),
                 Some(path) => (archive::write_whole(path, text.as_bytes()), path),
             };
             faults.extend(outcome.err().map(|error| Fault::for_file("write", path, &error)));

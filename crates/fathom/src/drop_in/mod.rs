@@ -139,9 +139,10 @@ fn print_stderr(lines: &[String]) {
     let _ = std::io::stderr().write_all(text_mode(&model::visible_lines(&text)).as_bytes());
 }
 
-/// Prints text on stdout. A reader that has closed the pipe is not an error.
+/// Prints text on stdout, with control characters of names escaped. A reader that has closed the
+/// pipe is not an error.
 fn print_stdout(text: &str) -> std::io::Result<()> {
-    crate::screen::print(&text_mode(text))
+    crate::screen::print(&text_mode(&model::visible_report(text)))
 }
 
 /// Converts line ends to those of the system.

@@ -363,7 +363,65 @@ fn the_first_signal_ends_the_examination_of_a_target_that_does_not_answer() {
     let ran = child.wait_with_output().unwrap();
     assert_eq!(ended.and_then(|status| status.code()), Some(143));
     let stderr = String::from_utf8_lossy(&ran.stderr);
-    assert!(stderr.contains("a target did not answer"), "{stderr}");
+    assert!(stderr.contains("waiting for a target"), "{stderr}");
+}
+
+/// A name could move the cursor or set the title of the terminal, and makes JSON invalid.
+#[test]
+fn reports_of_drop_ins_have_no_control_characters() {
+    for format in ["normal", "json", "terse"] {
+        let output_format = format!("--output-format={format}");
+        let name = "--name=a\u{1b}]0;x\u{7}\u{9b}b";
+        let ran = fathom(&[
+            "fio",
+            name,
+            "--ioengine=null",
+            "--size=64k",
+            "--description=\u{1b}[31m",
+            &output_format,
+        ]);
+        ran.expect(0, &["\\u001b]0;x\\u0007\\u009bb"]);
+        assert!(!ran.out.contains(['\u{1b}', '\u{7}', '\u{9b}']), "{ran:?}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let report = folder.path().join("report");
+    let output = format!("--output={}", report.display());
+    fathom(&[
+        "fio", "--name=a\u{1b}b", "--ioengine=null", "--size=64k", "--output-format=json", &output,
+    ])
+    .expect(0, &[]);
+    let report = fs::read_to_string(&report).unwrap();
+    let report: serde_json::Value = serde_json::from_str(&report).expect("the report is valid JSON");
+    assert_eq!(report["jobs"][0]["jobname"], "a\u{1b}b");
+}
+
+/// Opening a pipe waits for its reader; the first signal once had no effect on that.
+#[test]
+fn the_first_signal_ends_the_wait_for_the_reader_of_a_pipe() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let mut child = command(&short("null", &["--save", text(&pipe)]))
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(Duration::from_secs(3));
+    assert!(child.try_wait().unwrap().is_none(), "it waits for a reader");
+    let sent = Command::new("kill")
+        .args(["-s", "TERM", &child.id().to_string()])
+        .status();
+    assert!(sent.unwrap().success());
+    let signalled = Instant::now();
+    while child.try_wait().unwrap().is_none() && signalled.elapsed() < Duration::from_secs(5) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let _ = child.kill();
+    let ran = child.wait_with_output().unwrap();
+    let stderr = String::from_utf8_lossy(&ran.stderr);
+    assert!(stderr.contains("no process reads this pipe"), "{stderr}");
+    // A log is written during the run, so it needs a reader from the start.
+    fathom(&short("null", &["--log", text(&pipe)])).expect(3, &["no process reads this pipe"]);
 }
 
 #[test]

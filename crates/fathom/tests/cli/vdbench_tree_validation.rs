@@ -176,6 +176,9 @@ fn a_restart_finds_lost_writes_in_files() {
     assert_eq!(parse_totals(&again), [(59, 0)]);
     let other = then.replace("files=3", "files=4");
     run_vdbench(folder.path(), &other, &["-jr"]).expect(157, &["is the journal of another tree"]);
+    // A tree of the same shape elsewhere would have every block corrupted.
+    let elsewhere = then.replace("DIR/tree", "DIR/twin");
+    run_vdbench(folder.path(), &elsewhere, &["-jo"]).expect(157, &["is the journal of another tree"]);
     let sizes = then.replace("xfersize=4k", "xfersize=2k");
     run_vdbench(folder.path(), &sizes, &["-jr"]).expect(157, &["have 4096 bytes, those of these runs 2048"]);
     fs::remove_file(&file).unwrap();

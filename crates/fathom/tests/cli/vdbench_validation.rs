@@ -331,6 +331,11 @@ fn a_damaged_journal_is_refused() {
             assert!(!ran.out.contains("Corrupted"), "{ran:?}");
         }
     }
+    // The help is true: `-j` does not overwrite a file of another program.
+    fs::write(&journal, "notes").unwrap();
+    run_vdbench(folder.path(), parameters, &["-jr"]).expect(157, &["or remove it and start again with `-j`"]);
+    run_vdbench(folder.path(), parameters, &["-jn"]).expect(157, &["it is not a map of key blocks of fathom"]);
+    fs::write(&journal, &whole).unwrap();
     // A new journal replaces a damaged one. If the SD has another size, its common part is
     // recovered.
     run_vdbench(folder.path(), parameters, &["-jn"]).expect(0, &["completed successfully"]);

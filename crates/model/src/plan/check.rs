@@ -58,6 +58,9 @@ impl Plan {
                 TargetKind::Simulated { device } if device.servers == 0 => {
                     faults.add("a simulated device needs at least one server");
                 }
+                TargetKind::Simulated { device } if device.service.is_instant() => {
+                    faults.add("a simulated device needs a service time above 0: its clock stops without one");
+                }
                 TargetKind::Tree { tree } => match tree.file_count() {
                     0 => faults.add("a tree needs at least one file"),
                     count if count.max(tree.directory_count()) > FileTree::MAX_FILES => faults.add(format!(

@@ -184,6 +184,21 @@ impl FileTree {
         }
     }
 
+    /// Bytes that the tree takes in a file system with blocks of this size: files are rounded up,
+    /// and each directory takes a block.
+    pub fn occupied_size(&self, block: u64) -> Bytes {
+        let count = self.file_count();
+        let rounded = |size: u64| size.div_ceil(block.max(1)).saturating_mul(block.max(1));
+        let files = match &self.sizes {
+            BlockSizes::Fixed { size } => count.saturating_mul(rounded(size.0)),
+            _ => {
+                let sizes = (0..count.min(FileTree::MAX_FILES) as u32).map(|file| rounded(self.file_size(file)));
+                sizes.fold(0, u64::saturating_add)
+            }
+        };
+        Bytes(files.saturating_add(self.directory_count().saturating_mul(block)))
+    }
+
     /// The number of the directory of a file; `None` for the root.
     pub fn directory_of(&self, file: u32) -> Option<u64> {
         let place = u64::from(file / self.files_per_directory.max(1));

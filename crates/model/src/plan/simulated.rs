@@ -101,6 +101,20 @@ pub enum SimulatedService {
     },
 }
 
+impl SimulatedService {
+    /// True if no operation takes any time.
+    pub fn is_instant(&self) -> bool {
+        let longest = match self {
+            SimulatedService::Constant { time_ns } => *time_ns,
+            SimulatedService::Exponential { mean_ns } => *mean_ns,
+            SimulatedService::Uniform { high_ns, .. } => *high_ns,
+            SimulatedService::Lognormal { median_ns, .. } => *median_ns,
+            SimulatedService::Bimodal { fast_ns, slow_ns, .. } => *fast_ns.max(slow_ns),
+        };
+        longest == Nanos(0)
+    }
+}
+
 impl Default for SimulatedService {
     fn default() -> Self {
         SimulatedService::Constant {

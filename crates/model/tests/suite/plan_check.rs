@@ -6,8 +6,8 @@ use model::content::Content;
 use model::mix::{Mix, MixRule};
 use model::plan::{
     Control, Dependency, Depth, FileService, Grid, GridScope, Job, LatencyTarget, Pacing, Plan, Precision, Rate,
-    SimulatedDevice, SteadyState, Stop, Stream, StreamTarget, TargetId, TargetKind, Think, ThinkCount, Tracked,
-    Workload,
+    SimulatedDevice, SimulatedService, SteadyState, Stop, Stream, StreamTarget, TargetId, TargetKind, Think,
+    ThinkCount, Tracked, Workload,
 };
 use model::{Bytes, Nanos, PerDirection, testing};
 
@@ -69,6 +69,17 @@ fn targets_must_exist() {
             plan.targets[0].kind = TargetKind::Simulated { device };
         },
         "target 0 (/mnt/a): a simulated device needs at least one server",
+    );
+    check(
+        |plan| {
+            let device = SimulatedDevice {
+                servers: 1,
+                service: SimulatedService::Exponential { mean_ns: Nanos(0) },
+                ..SimulatedDevice::default()
+            };
+            plan.targets[0].kind = TargetKind::Simulated { device };
+        },
+        "target 0 (/mnt/a): a simulated device needs a service time above 0: its clock stops without one",
     );
     check_stream(
         |stream| stream.target = StreamTarget::One { target: TargetId(1) },

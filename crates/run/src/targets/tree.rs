@@ -23,7 +23,7 @@ use model::plan::{
 };
 use model::{Bytes, Nanos};
 
-use super::examine::{directions, size_in};
+use super::examine::{directions, fillable_bytes, size_in};
 use super::marker::MarkState;
 use super::prepare::{Preparation, ReadyTargets};
 use super::temp_file::{self, TempFile};
@@ -172,9 +172,15 @@ pub(super) fn examine_tree(
         }
         Err(source) => return Err(TargetError::Examine { path, source }),
     }
-    if is_formatted {
+    if is_formatted && tree.kept != Some(KeptTree::Removed) {
         let existing = if folder.is_dir() { &*folder } else { parent };
-        size_in(existing, Some(max_tree_size(plan, number, tree)), &target.path)?;
+        let allocation = sys::file::allocation(existing).map_err(|source| TargetError::Examine {
+            path: path.clone(),
+            source,
+        })?;
+        let size = max_tree_size(plan, number, tree, allocation.block);
+        size_in(existing, Some(size), &path)?;
+        refuse_too_many_files(&path, tree, allocation.files)?;
     }
     Ok(Examined {
         number,
@@ -198,10 +204,26 @@ fn creates_folder(tree: &FileTree) -> bool {
     tree.kept.is_some_and(|kept| kept != KeptTree::Existing)
 }
 
+/// Refuses a tree that would leave less than a fifth of the file system's inodes free.
+fn refuse_too_many_files(path: &str, tree: &FileTree, inodes: Option<(u64, u64)>) -> Result<(), TargetError> {
+    let entries = tree.file_count().saturating_add(tree.directory_count());
+    match inodes {
+        Some((total, available)) if entries > fillable_bytes(total, available) => Err(TargetError::Unsuitable {
+            path: path.to_owned(),
+            what: "on a file system with too few free inodes",
+            help: format!(
+                "the tree has {entries} files and directories; {available} of {total} inodes are free, and a fifth \
+                 of them must remain: define fewer files, or test on another file system"
+            ),
+        }),
+        _ => Ok(()),
+    }
+}
+
 /// Returns the maximum size of a tree's files. It includes the growth by `append`, see
 /// [`OpenTree::append_limit`].
-fn max_tree_size(plan: &Plan, number: usize, tree: &FileTree) -> u64 {
-    let bytes = tree.total_size().0;
+fn max_tree_size(plan: &Plan, number: usize, tree: &FileTree, allocation_block: u64) -> u64 {
+    let bytes = tree.occupied_size(allocation_block).0;
     let block = file_works(plan, number).filter_map(|work| {
         let appends = |group: &FileGroup| group.operations.contains(&FileOperationKind::Append);
         work.groups.iter().any(appends).then_some(work.block.0)
@@ -270,9 +292,10 @@ impl Preparation<'_> {
 
 /// Refuses a tree with a symbolic link in place of a directory. Operations would follow the link
 /// out of the tree.
-fn refuse_links(path: &Path, root: &TreeRoot, tree: &FileTree) -> Result<(), TargetError> {
+fn refuse_links(path: &Path, root: &TreeRoot, tree: &FileTree, interrupt: &AtomicBool) -> Result<(), TargetError> {
     let mut name = String::new();
     for directory in 0..tree.directory_count() {
+        refuse_if_interrupted(path, interrupt)?;
         tree.write_numbered_directory_path(directory, &mut name);
         if root.is_symbolic_link(&name) {
             return Err(TargetError::Unsuitable {
@@ -312,11 +335,11 @@ impl Preparation<'_> {
         let has_nothing = is_missing && kept == KeptTree::Existing && !creates_directories(self.plan, number);
         opened.is_kept = kept != KeptTree::Removed && !has_nothing;
         ready.cleanup.add_tree(opened);
-        refuse_links(path, &root, tree)?;
+        refuse_links(path, &root, tree, self.interrupt)?;
         if kept == KeptTree::Emptied {
             root.remove_contents(MARKER).map_err(failed)?;
         }
-        let sizes: Vec<Option<u64>> = existing_sizes(&root, tree);
+        let sizes = existing_sizes(path, &root, tree, self.interrupt)?;
         let is_short = |file: u32| sizes[file as usize].is_some_and(|size| size < tree.file_size(file));
         let skips_short = kept == KeptTree::Existing && needs_whole_files(self.plan, number);
         let short: Vec<u32> = (0..sizes.len() as u32).filter(|file| is_short(*file)).collect();
@@ -381,14 +404,28 @@ fn report_short_files(path: &Path, short: usize, all: usize, watcher: &mut dyn F
 }
 
 /// Returns the size of each file of a tree. `None` if the file does not exist.
-fn existing_sizes(root: &TreeRoot, tree: &FileTree) -> Vec<Option<u64>> {
+fn existing_sizes(
+    path: &Path,
+    root: &TreeRoot,
+    tree: &FileTree,
+    interrupt: &AtomicBool,
+) -> Result<Vec<Option<u64>>, TargetError> {
     let mut name = String::new();
     (0..tree.file_count() as u32)
         .map(|file| {
+            refuse_if_interrupted(path, interrupt)?;
             tree.write_file_path(file, false, &mut name);
-            root.file_size(&name).ok()
+            Ok(root.file_size(&name).ok())
         })
         .collect()
+}
+
+/// A loop over millions of files takes minutes.
+fn refuse_if_interrupted(path: &Path, interrupt: &AtomicBool) -> Result<(), TargetError> {
+    match interrupt.load(Ordering::Relaxed) {
+        true => Err(FillError::Interrupted(path.display().to_string()).into()),
+        false => Ok(()),
+    }
 }
 
 /// Returns all streams on this tree.

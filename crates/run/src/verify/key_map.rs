@@ -6,15 +6,15 @@
 //!
 //! | bytes | contents |
 //! | --- | --- |
-//! | 0 | `fathom key map 2` |
+//! | 0 | `fathom key map 3` |
 //! | 16 | bytes of a key block; number of the map; number of key blocks |
 //! | 40 | [`MapState`]; compression ratio of the written data |
 //! | 56 | checksum of the header |
 //! | 4096 … | eight bytes per key block: generation above two bits of state; checksum |
 //!
 //! The number of the map is part of the contents of all blocks. On a tree, its low half is the
-//! checksum of the tree's shape, because another shape has other files at the same key blocks. All
-//! numbers are little-endian. The eight bytes of a key block change atomically. So a kill leaves
+//! checksum of the tree's directory and shape: another tree has other files at the same key blocks.
+//! All numbers are little-endian. The eight bytes of a key block change atomically. So a kill leaves
 //! the old bytes or the new bytes, both with a valid checksum. Unwritten blocks have a checksum
 //! too, so zeros mean damage.
 
@@ -29,7 +29,7 @@ use model::plan::{FileTree, KeyBlocks, KeyJournal, TreeKeyBlocks};
 
 use super::Block;
 
-const MAGIC: &[u8; 16] = b"fathom key map 2";
+const MAGIC: &[u8; 16] = b"fathom key map 3";
 /// The first bytes of maps of any version.
 const ANY_MAGIC: &[u8] = b"fathom key map ";
 /// Number of words in the header before its checksum.
@@ -348,19 +348,22 @@ enum MapState {
     Complete,
 }
 
-/// Returns the checksum of a tree's shape, which determines the file of each key block.
-fn shape_checksum(tree: &FileTree) -> u64 {
+/// Returns the checksum of a tree's directory, and of its shape, which determines the file of each
+/// key block.
+fn tree_checksum(anchor: &Path, tree: &FileTree) -> u64 {
     let shape = FileTree {
         kept: None,
         ..tree.clone()
     };
     // A tree has only values that can be serialized.
-    let text = serde_json::to_vec(&shape).unwrap_or_default();
-    xxhash_rust::xxh64::xxh64(&text, 0) & SHAPE_BITS
+    let mut text = serde_json::to_vec(&shape).unwrap_or_default();
+    let anchor = anchor.canonicalize().unwrap_or_else(|_| anchor.to_owned());
+    text.extend(anchor.as_os_str().as_encoded_bytes());
+    xxhash_rust::xxh64::xxh64(&text, 0) & TREE_BITS
 }
 
-/// The bits of a map's number that contain the checksum of a tree's shape.
-const SHAPE_BITS: u64 = u32::MAX as u64;
+/// The bits of a map's number that contain the checksum of a tree.
+const TREE_BITS: u64 = u32::MAX as u64;
 
 impl KeyMapFile {
     /// Creates or clears a map of `count` key blocks with unknown contents. The lock of the
@@ -372,20 +375,20 @@ impl KeyMapFile {
         KeyMapFile::create_numbered(path, length, count, compratio, |number| number)
     }
 
-    /// Creates a map of the files of a tree, as [`KeyMapFile::create`] does.
+    /// Creates a map of the files of the tree in `anchor`, as [`KeyMapFile::create`] does.
     ///
     /// # Errors
     /// The file cannot be written, is not a map, or is in use by another process.
-    pub fn create_for_tree(path: &Path, blocks: &TreeKeyBlocks, compratio: f64) -> io::Result<File> {
-        let shape = shape_checksum(blocks.tree());
+    pub fn create_for_tree(path: &Path, anchor: &Path, blocks: &TreeKeyBlocks, compratio: f64) -> io::Result<File> {
+        let tree = tree_checksum(anchor, blocks.tree());
         KeyMapFile::create_numbered(path, blocks.length(), blocks.count(), compratio, |number| {
-            number & !SHAPE_BITS | shape
+            number & !TREE_BITS | tree
         })
     }
 
-    /// True if this is the map of the files of a tree.
-    pub fn belongs_to_tree(&self, tree: &FileTree) -> bool {
-        self.number & SHAPE_BITS == shape_checksum(tree)
+    /// True if this is the map of the files of the tree in `anchor`.
+    pub fn belongs_to_tree(&self, anchor: &Path, tree: &FileTree) -> bool {
+        self.number & TREE_BITS == tree_checksum(anchor, tree)
     }
 
     fn create_numbered(
@@ -393,7 +396,7 @@ impl KeyMapFile {
         length: u64,
         count: u64,
         compratio: f64,
-        set_shape: impl Fn(u64) -> u64,
+        set_tree: impl Fn(u64) -> u64,
     ) -> io::Result<File> {
         let is_new = match open_without_waiting(path) {
             Ok(mut file) => {
@@ -420,7 +423,7 @@ impl KeyMapFile {
             known_end: 0,
             complete: true,
             compratio,
-            number: set_shape(xxhash_rust::xxh64::xxh64(path.as_os_str().as_encoded_bytes(), seed)),
+            number: set_tree(xxhash_rust::xxh64::xxh64(path.as_os_str().as_encoded_bytes(), seed)),
             count,
         };
         let written = found.write_entries(&mut file, 0..count);

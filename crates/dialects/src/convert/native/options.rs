@@ -137,7 +137,7 @@ fn region_options(plan: &Plan, group: &WorkerGroup<'_>, push_option: &mut dyn Fn
     let offset = starts.min().unwrap_or_default();
     let ends = regions.map(|region| {
         let length = region.length.and_then(fixed)?;
-        fixed(region.base).map(|base| base + length)
+        fixed(region.base).map(|base| base.saturating_add(length))
     });
     let end: Option<u64> = ends
         .collect::<Option<Vec<u64>>>()

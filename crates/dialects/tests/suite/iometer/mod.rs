@@ -306,6 +306,28 @@ fn messages_match_iometer() {
 }
 
 #[test]
+fn a_part_of_a_disk_beyond_every_disk_is_refused() {
+    let base = text("v2006.icf");
+    let key = base
+        .find("'Disk maximum size,starting sector")
+        .expect("a disk has a size");
+    let value = key + base[key..].find('\n').expect("a value follows") + 1;
+    let end = value + base[value..].find('\n').expect("the value ends");
+    for sectors in [
+        "18446744073709551615,0",
+        "0,18446744073709551615",
+        "9223372036854775807,9223372036854775807",
+        "2048,1125899906842625",
+    ] {
+        let words = refused(&format!("{}\t{sectors}{}", &base[..value], &base[end..]), &[]);
+        assert!(
+            words.contains("cannot read the value of `'Disk maximum size,starting sector`"),
+            "{words}"
+        );
+    }
+}
+
+#[test]
 fn unsupported_settings_are_refused_with_advice() {
     let base = text("v1.1.0-cycling.icf");
     let check = |from: &str, to: &str, expected: &str| {

@@ -79,6 +79,21 @@ pub fn open_without_waiting(path: &Path) -> io::Result<fs::File> {
     fs::OpenOptions::new().read(true).custom_flags(flags).open(path)
 }
 
+/// Opens a file or pipe to write. Fails if no process reads the pipe, instead of waiting for one.
+pub fn open_to_write(options: &mut fs::OpenOptions, path: &Path) -> io::Result<fs::File> {
+    let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits() as i32;
+    let file = options
+        .custom_flags(flags)
+        .open(path)
+        .map_err(|error| match error.raw_os_error() {
+            Some(libc::ENXIO) => io::Error::new(error.kind(), "no process reads this pipe"),
+            _ => error,
+        })?;
+    // Writes wait for room in the pipe.
+    fcntl_setfl(&file, fcntl_getfl(&file)? - OFlags::NONBLOCK)?;
+    Ok(file)
+}
+
 /// The open flags that control caching.
 pub(super) fn cache_flags(cache: &CacheMode) -> OFlags {
     let direct = if cache.direct { OFlags::DIRECT } else { OFlags::empty() };
@@ -559,6 +574,20 @@ pub fn space(path: &Path) -> io::Result<(u64, u64)> {
         return Ok((u64::MAX, u64::MAX));
     }
     Ok((stat.f_blocks * stat.f_frsize, stat.f_bavail * stat.f_frsize))
+}
+
+/// Returns how the file system of a path allocates files.
+pub fn allocation(path: &Path) -> io::Result<crate::sys::Allocation> {
+    /// Network file systems may report their transfer size instead.
+    const MAX_BLOCK: u64 = 64 << 10;
+    let stat = rustix::fs::statvfs(path)?;
+    Ok(crate::sys::Allocation {
+        block: match stat.f_frsize {
+            block @ 1..=MAX_BLOCK => block,
+            _ => 4096,
+        },
+        files: (stat.f_files > 0).then_some((stat.f_files, stat.f_favail)),
+    })
 }
 
 /// True if an open file is on another machine: on a network file system with a local cache.

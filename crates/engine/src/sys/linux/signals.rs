@@ -83,7 +83,7 @@ fn start_signal_thread() -> io::Result<()> {
             if EXAMINING.load(Ordering::Relaxed) {
                 end_process(
                     SIGNAL.load(Ordering::Relaxed),
-                    "error: interrupted: a target did not answer\n",
+                    "error: interrupted before the measurement, while reading the input or waiting for a target\n",
                 );
             }
         }

@@ -89,6 +89,11 @@ pub fn open_without_waiting(path: &Path) -> io::Result<fs::File> {
     fs::File::open(path)
 }
 
+/// Opens a file to write.
+pub fn open_to_write(options: &mut fs::OpenOptions, path: &Path) -> io::Result<fs::File> {
+    options.open(path)
+}
+
 /// Opens a file or device, shared with other users.
 pub(crate) fn open(path: &Path, options: &OpenOptions) -> io::Result<fs::File> {
     let (flags, attributes) = flags_and_attributes(options);
@@ -492,6 +497,14 @@ pub fn space(path: &Path) -> io::Result<(u64, u64)> {
     } else {
         Err(io::Error::last_os_error())
     }
+}
+
+/// Returns how the file system of a path allocates files: in clusters, without a limit of files.
+pub fn allocation(_: &Path) -> io::Result<crate::sys::Allocation> {
+    Ok(crate::sys::Allocation {
+        block: 4096,
+        files: None,
+    })
 }
 
 /// The smallest and largest atomic write: Windows has none.

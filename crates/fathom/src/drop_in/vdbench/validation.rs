@@ -168,7 +168,8 @@ impl Drive<'_> {
                     KeyMapFile::create(mapped.map, mapped.length, self.block_count(sd, mapped.length), ratio)
                 }
                 Storage::Fsd(fsd) => {
-                    KeyMapFile::create_for_tree(mapped.map, &TreeKeyBlocks::new(&fsd.tree(), mapped.length), ratio)
+                    let blocks = TreeKeyBlocks::new(&fsd.tree(), mapped.length);
+                    KeyMapFile::create_for_tree(mapped.map, Path::new(&fsd.anchor), &blocks, ratio)
                 }
             };
             self.map_locks
@@ -278,8 +279,8 @@ impl Drive<'_> {
             Storage::Fsd(fsd) => fsd,
         };
         let blocks = TreeKeyBlocks::new(&fsd.tree(), mapped.length);
-        if !found.belongs_to_tree(blocks.tree()) {
-            let help = "use the `depth=`, `width=`, `files=`, `sizes=`, `totalsize=` and `distribution=` of the run \
+        if !found.belongs_to_tree(Path::new(&fsd.anchor), blocks.tree()) {
+            let help = "use the `anchor=`, `depth=`, `width=`, `files=`, `sizes=`, `totalsize=` and `distribution=` of the run \
                         that wrote it, or start again with `-j`";
             return Err((format!("{} is the journal of another tree", mapped.map.display()), help));
         }
@@ -530,7 +531,7 @@ fn cannot_recover(mapped: &MappedStorage<'_>, error: &io::Error) -> Failure {
     let help = match error.kind() {
         io::ErrorKind::NotFound => "run with `-j` first, or set the `journal=` or `-o` of the run that wrote it",
         io::ErrorKind::WouldBlock => "wait for the other run to end",
-        io::ErrorKind::InvalidData => "restore a complete copy of the journal, or start again with `-j`",
+        io::ErrorKind::InvalidData => "restore a complete copy of the journal, or remove it and start again with `-j`",
         _ => "make the file readable and writable",
     };
     Failure {

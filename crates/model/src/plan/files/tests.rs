@@ -122,6 +122,22 @@ fn sizes_follow_their_distribution() {
 }
 
 #[test]
+fn a_tree_takes_whole_blocks_of_the_file_system() {
+    let mut tree = tree(1, 10, 1000, 100);
+    tree.sizes = BlockSizes::Fixed { size: Bytes(1) };
+    assert_eq!(tree.total_size(), Bytes(10_000));
+    assert_eq!(tree.occupied_size(4096), Bytes((10_000 + 10) * 4096));
+    tree.sizes = BlockSizes::Fixed { size: Bytes(4097) };
+    assert_eq!(tree.occupied_size(4096), Bytes((20_000 + 10) * 4096));
+    tree.sizes = BlockSizes::Range {
+        low: Bytes(512),
+        high: Bytes(1024),
+        unaligned: false,
+    };
+    assert_eq!(tree.occupied_size(4096), Bytes((10_000 + 10) * 4096));
+}
+
+#[test]
 fn operations_survive_a_round_trip_and_names_are_recognised() {
     for (number, (_, kind)) in FileOperationKind::ALL.into_iter().enumerate() {
         assert_eq!(kind as usize, number);

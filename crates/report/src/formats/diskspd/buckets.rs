@@ -83,7 +83,7 @@ impl Bucket {
 
     fn merge(&mut self, other: &Bucket) {
         self.operations += other.operations;
-        self.latency_ns += other.latency_ns;
+        self.latency_ns = self.latency_ns.saturating_add(other.latency_ns);
         self.latency_squares_ns2 += other.latency_squares_ns2;
         // In DiskSpd, an interval without operations has minimum 0, which is the smaller one.
         // `Point::merge` skips such intervals, so its result would differ from DiskSpd's.

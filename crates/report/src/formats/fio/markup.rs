@@ -1,9 +1,11 @@
 //! JSON as fio writes it: spaces around the colon, a line for each pair, six decimals for every
-//! real number and none for integers, and only quotes and backslashes escaped. Parsers check for
-//! integers and reals, so [`Value`] distinguishes them.
+//! real number and none for integers, and only quotes, backslashes and control characters escaped.
+//! Parsers check for integers and reals, so [`Value`] distinguishes them.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
+
+use model::visible;
 
 /// A JSON value.
 pub(super) enum Value<'a> {
@@ -84,9 +86,24 @@ fn indent(depth: usize) -> String {
     "  ".repeat(depth)
 }
 
+/// Escapes a JSON string. JSON allows no control characters in it.
 fn escaped(text: &str) -> Cow<'_, str> {
-    match text.contains(['"', '\\']) {
-        true => Cow::Owned(text.replace('\\', "\\\\").replace('"', "\\\"")),
+    match text.contains(|letter: char| matches!(letter, '"' | '\\') || letter.is_control()) {
+        true => Cow::Owned(visible(&text.replace('\\', "\\\\").replace('"', "\\\"")).into_owned()),
         false => Cow::Borrowed(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::escaped;
+
+    #[test]
+    fn strings_are_valid_json() {
+        for text in ["plain", "a \"b\" \\c", "x\u{1b}[31m\n\t\r\u{9b}\u{7f}\0"] {
+            let json = format!("\"{}\"", escaped(text));
+            assert!(!json.contains(char::is_control), "{json}");
+            assert_eq!(serde_json::from_str::<String>(&json).unwrap(), text);
+        }
     }
 }

@@ -129,7 +129,7 @@ fn common_size(points: &[SeriesPoint]) -> Option<u64> {
     let (operations, bytes) = moved.clone().next()?;
     let size = bytes / operations;
     moved
-        .all(|(operations, bytes)| *bytes == operations * size)
+        .all(|(operations, bytes)| operations.checked_mul(size) == Some(*bytes))
         .then_some(size)
 }
 
