@@ -8,10 +8,10 @@ mod resources;
 mod settings;
 mod time;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use model::diagnosis::{JobDiagnosis, LimitTable};
-use model::finding::Severity;
+use model::finding::{Finding, Severity};
 use model::observation::Observation;
 use model::results::{JobResults, Results};
 use model::{Direction, Nanos};
@@ -23,7 +23,9 @@ use crate::numbers::{count, duration, local_time, rate, rough, time as time_word
 use crate::summary::{Figures, JobSummary, LatencyFigures, Percentile, PercentileSupport, Summary};
 use crate::{diagnosis, words};
 
-pub use first_screen::{KEEP_AND_REPEAT, complete_advice, complete_sweep, requirement_from_result, run_command};
+pub use first_screen::{
+    KEEP_AND_REPEAT, complete_advice, complete_sweep, describe_region, requirement_from_result, run_command,
+};
 pub use latency::{nines, percentile_axis, percentile_curve};
 pub use repetition::{name_of_repetition, repeat_command, with_options};
 pub use resources::{PlanePoint, plane};
@@ -159,7 +161,7 @@ fn without_repetitions(summary: &Summary, results: &Results, context: &PageConte
 }
 
 /// Description of a run, for pages of several runs.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Head {
     /// Load and target.
     pub title: String,
@@ -167,8 +169,10 @@ pub struct Head {
     pub about: Vec<String>,
     /// The command line; empty if there was none.
     pub arguments: Vec<String>,
-    /// The rules of the checks that warned.
-    pub warnings: BTreeSet<String>,
+    /// The warnings of the checks.
+    pub warnings: Vec<Finding>,
+    /// The mark of simulated storage, if its target is simulated.
+    pub simulation: Option<&'static str>,
 }
 
 impl Head {
@@ -183,8 +187,9 @@ impl Head {
                 .findings
                 .iter()
                 .filter(|finding| finding.severity != Severity::Note)
-                .map(|finding| finding.rule.clone())
+                .cloned()
                 .collect(),
+            simulation: words::simulation(&results.plan),
         }
     }
 }
