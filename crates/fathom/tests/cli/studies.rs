@@ -394,7 +394,8 @@ fn assert_page_ranks_three(page: &Path) {
     let tested = "Settings and environment that all results share";
     for part in [
         "3 results compared</h1>",
-        "ONE IS BEST",
+        "c.fathom IS BEST",
+        "SIMULATION: no real storage",
         "c.fathom is better than all others",
         tested,
         "<th scope=\"row\">block size</th><td>4\u{a0}KiB</td>",
