@@ -204,7 +204,10 @@ pub fn ranking_table(files: &[String], ranking: &[RankedResult]) -> Table {
         let decisive = &one.figures[0];
         let ends = decisive.interval.map(|(low, high)| {
             let words = [low, high].map(|end| decisive.figure.words(end));
-            format!(" ({} to {})", words[0], words[1])
+            match words[0] == words[1] {
+                true => String::new(),
+                false => format!(" ({} to {})", words[0], words[1]),
+            }
         });
         decisive.figure.words(decisive.value) + &ends.unwrap_or_default()
     };

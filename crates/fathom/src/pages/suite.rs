@@ -216,7 +216,9 @@ fn clause(one: &JudgedWorkload<'_>) -> Clause {
 fn describe_measurement(one: &JudgedWorkload<'_>) -> Option<String> {
     let measured = report::numbers::duration_words(one.measured()?);
     let other = one.findings().iter().find(|finding| finding.rule == "OTHER-LOAD");
-    let other = other.map_or_else(String::new, |other| format!("; {}", other.what));
+    // The programs follow a semicolon; the findings name them.
+    let share = other.and_then(|other| other.what.split(';').next());
+    let other = share.map_or_else(String::new, |share| format!("; {share}"));
     Some(format!("Measured for {measured}{other}."))
 }
 
@@ -293,7 +295,7 @@ fn advise_next_step(study: &Study, workloads: &[JudgedWorkload<'_>], overall: Ou
             format!(
                 "Find out why {} {verb} requirement; if the storage is the cause, send this page to its provider; \
                  then repeat:",
-                names.join(", ")
+                names.join(" and ")
             )
         }
         Outcome::Inconclusive | Outcome::Consistent => "Follow the advice above, and repeat.".to_owned(),

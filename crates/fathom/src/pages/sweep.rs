@@ -224,6 +224,13 @@ fn rate_chart(number: usize, curve: &Curve, of: &str) -> Chart {
         let alone = alone.filter(|(_, iops)| *iops <= 1.5 * bounds.most_iops);
         series.push(Series::new("if no operation waited", Form::Guide, alone).tone(Tone::Other));
     }
+    let sustained = curve.mixed_rates.map(|mixed| Mark {
+        across: Across::Y,
+        at: mixed.sustained_iops,
+        to: None,
+        words: "sustained rate".into(),
+        tone: Tone::Limit,
+    });
     Chart {
         id: format!("rate-{number}"),
         title: format!("{}{of}", title(curve.parameter)),
@@ -239,7 +246,7 @@ fn rate_chart(number: usize, curve: &Curve, of: &str) -> Chart {
         x: axis_of(curve),
         y: Axis::from_zero("rate", "IOPS"),
         series,
-        marks: marks(curve),
+        marks: marks(curve).into_iter().chain(sustained).collect(),
         ..Chart::default()
     }
 }
@@ -270,21 +277,21 @@ fn fitted(curve: &Curve, law: &Scalability) -> Vec<(f64, f64)> {
 /// Builds the marks of the loads that the analyses name.
 fn marks(curve: &Curve) -> Vec<Mark> {
     let knee = &curve.knee;
-    let at = |load: f64, words: &str, tone: Tone| {
+    let at = |load: f64, words: fn(&str) -> String, tone: Tone| {
         let setting = load / loads_per_setting(curve);
         Mark {
             across: Across::X,
             at: setting,
             to: None,
-            words: format!("{} {words}", format_setting(setting)),
+            words: words(&format_setting(setting)),
             tone,
         }
     };
     let full = knee.kneedle.filter(|_| curve.mixed_rates.is_none());
     let kept = knee.kept.as_ref().and_then(|kept| kept.kept_at);
-    full.map(|load| at(load, "full (knee)", Tone::Write))
+    full.map(|load| at(load, |at| format!("full from {at} (knee)"), Tone::Write))
         .into_iter()
-        .chain(kept.map(|load| at(load, "limit met", Tone::Limit)))
+        .chain(kept.map(|load| at(load, |at| format!("limit met up to {at}"), Tone::Limit)))
         .collect()
 }
 

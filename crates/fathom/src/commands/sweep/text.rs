@@ -170,6 +170,10 @@ fn format_advice(report: &Report, curve: &Curve) -> String {
         (setting != load).then(|| format!(" That is {} {setting}.", curve.parameter.name()))
     });
     text += &wrap_paragraph(&format!("{}{}", advice.sentence, setting.unwrap_or_default()));
+    // Bounds and knee of mixed rates describe no state of the device.
+    if curve.mixed_rates.is_some() {
+        return text;
+    }
     let axis = match curve.parameter {
         Parameter::Rate => Axis::Rate,
         Parameter::Targets => Axis::Targets,

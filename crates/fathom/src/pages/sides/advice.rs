@@ -61,7 +61,10 @@ fn describe_cause(heads: &[Head], jobs: &[Sides<'_>]) -> String {
         .flat_map(|job| job.differences)
         .map(|one| one.name.as_str())
         .collect();
+    let is_simulated = heads.iter().any(|head| head.simulation.is_some());
     let cause = match differing.is_empty() {
+        // The settings of a simulated device are not among the compared facts.
+        true if is_simulated => "Same machine and load".to_owned(),
         true => "Same machine and settings".to_owned(),
         false => format!("Different: {}", Vec::from_iter(differing).join(", ")),
     };
@@ -129,6 +132,9 @@ fn repetitions(files: &[String], heads: &[Head]) -> Vec<String> {
             let file = format!("repeat-{}.fathom", known.len());
             options.push(("--save".to_owned(), file.clone()));
             compared.push(file);
+            if head.arguments.iter().any(|word| word == "--report") {
+                options.push(("--report".to_owned(), format!("repeat-{}.html", known.len())));
+            }
         }
         advice.push(format!("`{}`", repeat_command(&head.arguments, &options)));
     }

@@ -19,7 +19,13 @@ const FULL_RATE_SHARE: f64 = 0.98;
 /// `None` if the sweep has a limit.
 pub(super) fn assess(report: &Report, study: &Study) -> Option<Lead> {
     let arguments = &study.runs.first()?.results.plan.origin.arguments;
-    if report.limit.is_some() || report.curves.is_empty() || arguments.get(1).is_none_or(|word| word != "sweep") {
+    // Mixed rates must be measured again before a limit has a meaning.
+    let is_mixed = report.curves.iter().any(|curve| curve.mixed_rates.is_some());
+    if is_mixed
+        || report.limit.is_some()
+        || report.curves.is_empty()
+        || arguments.get(1).is_none_or(|word| word != "sweep")
+    {
         return None;
     }
     let limit = [("--slo".to_owned(), "p99<=5ms".to_owned())];
