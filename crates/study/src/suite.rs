@@ -296,7 +296,7 @@ mod tests {
         );
         assert_eq!(
             secs(&[300, 600]).as_deref(),
-            Some("each workload was measured for 300 s to 600 s")
+            Some("each workload was measured for 5 min to 10 min")
         );
         assert_eq!(secs(&[]), None);
     }
