@@ -125,14 +125,7 @@ fn limit_advice(knee: &Knee, axis: Axis, limit: &Limit, within_limit: &LimitResu
             AdviceKind::LimitUnknown,
             format!("{limit} is not met at {}.", format_load(axis, missed)),
         ),
-        (None, _) => (
-            AdviceKind::LimitMissed,
-            format!(
-                "{limit} is not met even at {}, the smallest measured load{}",
-                format_load(axis, first),
-                describe_missed_limit(knee, axis, limit)
-            ),
-        ),
+        (None, _) => (AdviceKind::LimitMissed, describe_missed_limit(knee, axis, limit)),
         (Some(_), None) => (
             AdviceKind::LimitNotReached,
             format!(
@@ -190,8 +183,10 @@ fn limit_advice(knee: &Knee, axis: Axis, limit: &Limit, within_limit: &LimitResu
 
 /// Describes the lowest latency of a sweep that misses its limit at every point.
 fn describe_missed_limit(knee: &Knee, axis: Axis, limit: &Limit) -> String {
+    let first = format_load(axis, knee.points[0].load);
+    let missed = format!("{limit} is not met even at {first}, the smallest measured load");
     let (Some(lowest), Some(attainable)) = (knee.lowest_limited(), knee.attainable_limit()) else {
-        return ".".into();
+        return missed + ".";
     };
     let (value, most) = (lowest.limited_ns.unwrap_or(f64::NAN), limit.most_ns.0 as f64);
     let excess = match value > most {
@@ -205,7 +200,7 @@ fn describe_missed_limit(knee: &Knee, axis: Axis, limit: &Limit) -> String {
         false => "Measure lower loads",
     };
     format!(
-        "; the lowest {} was {} ({excess}), at {}. {reach}; a limit from {} can be met.",
+        "{missed}; the lowest {} was {} ({excess}), at {}. {reach}; a limit from {} can be met.",
         limit.figure,
         format_time(value),
         format_load(axis, lowest.load),
