@@ -4,10 +4,19 @@ use model::access::{Access, Placement};
 use model::block_size::BlockSizes;
 use model::environment::TargetFacts;
 use model::mix::Mix;
-use model::plan::{Depth, Job, Pacing, Plan, PresetUse, Stream, WriteThrough};
+use model::plan::{Depth, Job, Pacing, Plan, PresetUse, Stream, Target, TargetKind, WriteThrough};
 use model::{Bytes, Direction, Nanos};
 
 use crate::numbers::{pluralize, rate};
+
+/// Marks figures of simulated storage, in titles and in text for the terminal.
+pub const SIMULATION: &str = "SIMULATION: no real storage";
+
+/// Returns [`SIMULATION`] if a target of the plan is simulated.
+pub fn simulation(plan: &Plan) -> Option<&'static str> {
+    let is_simulated = |target: &Target| matches!(target.kind, TargetKind::Simulated { .. });
+    plan.targets.iter().any(is_simulated).then_some(SIMULATION)
+}
 
 /// The operations of a job: sizes, pattern, mix and caches.
 pub fn operations(job: &Job) -> String {

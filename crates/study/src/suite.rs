@@ -5,9 +5,11 @@ use analysis::requirement::{Clause, Metric};
 use analysis::verdict::{ClauseVerdict, JudgedWorkload, Outcome, SuiteReport, Verdict};
 use model::finding::Severity;
 use model::plan::SimulatedDevice;
+use model::results::Results;
 use model::{Bytes, Nanos};
 
-use crate::verify::{Promise, Verification, VerifyError};
+use crate::numbers::format_time;
+use crate::verify::{FULL_TIME_SECS, Promise, Verification, VerifyError};
 
 /// The worst of several outcomes: FAIL, then INCONCLUSIVE.
 pub fn worst(all: impl IntoIterator<Item = Outcome>) -> Outcome {
@@ -21,6 +23,31 @@ pub fn worst(all: impl IntoIterator<Item = Outcome>) -> Outcome {
     } else {
         Outcome::Consistent
     }
+}
+
+/// The measured time of the first job of a run.
+pub fn measured_time(results: &Results) -> Option<Nanos> {
+    Some(results.steps.first()?.jobs.first()?.measured())
+}
+
+/// True if a workload was measured for less than the time of a full test.
+pub fn is_short(measured: Nanos) -> bool {
+    measured.as_secs() < 0.999 * FULL_TIME_SECS
+}
+
+/// Describes for how long the workloads were measured; `None` without any.
+pub fn describe_times(measured: &[Nanos]) -> Option<String> {
+    let (least, most) = (measured.iter().min()?, measured.iter().max()?);
+    let round = |time: &Nanos| format_time((time.as_secs() * 10.0).round() * 1e8);
+    let times = match (round(least), round(most)) {
+        (least, most) if least == most => least,
+        (least, most) => format!("{least} to {most}"),
+    };
+    let full = match is_short(*least) {
+        true => format!(" instead of the {FULL_TIME_SECS:.0} s of a full test"),
+        false => String::new(),
+    };
+    Some(format!("each workload was measured for {times}{full}"))
 }
 
 /// True if the clauses require both a rate and a latency. Such a load must be paced, because beyond
@@ -258,6 +285,20 @@ mod tests {
         ] {
             assert_eq!(worst(all.clone()), whole, "{all:?}");
         }
+    }
+
+    #[test]
+    fn the_scope_names_the_measured_and_the_full_time() {
+        let secs = |all: &[u64]| describe_times(&all.iter().copied().map(Nanos::secs).collect::<Vec<_>>());
+        assert_eq!(
+            secs(&[30, 30]).as_deref(),
+            Some("each workload was measured for 30 s instead of the 300 s of a full test")
+        );
+        assert_eq!(
+            secs(&[300, 600]).as_deref(),
+            Some("each workload was measured for 5 min to 10 min")
+        );
+        assert_eq!(secs(&[]), None);
     }
 
     fn clauses(text: &str) -> Vec<Clause> {

@@ -280,6 +280,10 @@ impl Change {
         match (self.low, self.high) {
             (Some(low), Some(high)) => {
                 let [low, high] = [low, high].map(format_change);
+                // After rounding, an interval of equal ends says nothing.
+                if low == high {
+                    return format_change(self.ratio);
+                }
                 let unit = if high.ends_with(" %") { " %" } else { " times" };
                 format!(
                     "{} ({} to {high})",

@@ -111,10 +111,19 @@ impl Input<'_> {
 }
 
 fn is_sharp(input: &Input<'_>, step: &StepDown) -> bool {
-    let at = step.after.start;
     let mean = |values: &[f64]| model::stats::mean(values);
-    let before = mean(&input.rates_by_second[step.before.end.saturating_sub(SIDE_SECONDS)..step.before.end]);
-    let after = mean(&input.rates_by_second[at..(at + SIDE_SECONDS).min(input.rates_by_second.len())]);
+    // A step in the warm-up has its first level there, and its second has its own count of seconds.
+    let is_in_warm_up = step.before.end > step.after.start;
+    let (rates, at) = match is_in_warm_up {
+        // The second of the step has parts of both levels.
+        true => (&input.context.warm_up_rates, step.before.end + 1),
+        false => (&input.rates_by_second, step.after.start),
+    };
+    let before = mean(&rates[step.before.end.saturating_sub(SIDE_SECONDS)..step.before.end]);
+    let after = match rates.get(at..(at + SIDE_SECONDS).min(rates.len())) {
+        Some(after) if !after.is_empty() => mean(after),
+        _ => step.after.mean,
+    };
     let height = step.before.mean - step.after.mean;
     before - after >= (1.0 - MAX_BLUR) * height
 }

@@ -50,6 +50,8 @@ pub enum AdviceKind {
     AllDelivered,
     /// Not even the smallest offered rate was delivered.
     NoneDelivered,
+    /// Some points ran at a burst rate and others at the sustained rate.
+    MixedRates,
 }
 
 /// At this multiple of the unloaded latency, waiting takes as long as the service: the usual sign
@@ -123,13 +125,7 @@ fn limit_advice(knee: &Knee, axis: Axis, limit: &Limit, within_limit: &LimitResu
             AdviceKind::LimitUnknown,
             format!("{limit} is not met at {}.", format_load(axis, missed)),
         ),
-        (None, _) => (
-            AdviceKind::LimitMissed,
-            format!(
-                "{limit} is not met even at {}, the smallest measured load.",
-                format_load(axis, first)
-            ),
-        ),
+        (None, _) => (AdviceKind::LimitMissed, describe_missed_limit(knee, axis, limit)),
         (Some(_), None) => (
             AdviceKind::LimitNotReached,
             format!(
@@ -183,6 +179,33 @@ fn limit_advice(knee: &Knee, axis: Axis, limit: &Limit, within_limit: &LimitResu
         at_most: within_limit.missed_at.filter(|_| !within_limit.unknown),
         sentence,
     }
+}
+
+/// Describes the lowest latency of a sweep that misses its limit at every point.
+fn describe_missed_limit(knee: &Knee, axis: Axis, limit: &Limit) -> String {
+    let first = format_load(axis, knee.points[0].load);
+    let missed = format!("{limit} is not met even at {first}, the smallest measured load");
+    let (Some(lowest), Some(attainable)) = (knee.lowest_limited(), knee.attainable_limit()) else {
+        return missed + ".";
+    };
+    let (value, max) = (lowest.limited_ns.unwrap_or(f64::NAN), limit.max_ns.0 as f64);
+    let excess = match value > max {
+        true => format!("{} over", format_change(value / max).trim_start_matches('+')),
+        false => format!("but it could be {}", format_above_limit(attainable, max)),
+    };
+    // With one operation in flight, none waits for another.
+    let is_alone = axis != Axis::Rate && knee.points[0].load <= 1.0;
+    let reach = match is_alone {
+        true => "Fewer operations in flight do not help",
+        false => "Measure lower loads",
+    };
+    format!(
+        "{missed}; the lowest {} was {} ({excess}), at {}. {reach}; a limit from {} can be met.",
+        limit.figure,
+        format_time(value),
+        format_load(axis, lowest.load),
+        format_time(attainable)
+    )
 }
 
 /// Describes a load that meets the limit although a smaller one does not.

@@ -81,6 +81,35 @@ pub struct Knee {
     pub advice: Advice,
 }
 
+impl Knee {
+    /// The fitted law, unless the measured rates contradict it.
+    ///
+    /// A device that saturates has a corner, but the law has a curve, so the fit may fall although
+    /// the rate does not.
+    pub fn fitting_law(&self) -> Option<&Scalability> {
+        let law = self.usl.as_ref()?;
+        let last = self.points.last().map_or(0.0, |point| point.load);
+        let most = self.points.iter().map(|point| point.iops).fold(0.0, f64::max);
+        let falls_too_early = law.peak_at.is_some_and(|peak| peak < last) && !self.retrograde;
+        let is_too_low = law.peak_at.is_none() && law.roof_iops.is_some_and(|roof| roof < most);
+        (!falls_too_early && !is_too_low).then_some(law)
+    }
+
+    /// The point with the lowest limited figure; `None` without a limit.
+    pub fn lowest_limited(&self) -> Option<&Point> {
+        let limited = self.points.iter().filter(|point| point.limited_ns.is_some());
+        limited.min_by(|a, b| a.limited_ns.unwrap_or(0.0).total_cmp(&b.limited_ns.unwrap_or(0.0)))
+    }
+
+    /// The lowest limit in nanoseconds that a point meets, rounded up to two digits.
+    pub fn attainable_limit(&self) -> Option<f64> {
+        let highs = self.points.iter().filter_map(|point| point.limited_ns_high);
+        let lowest = highs.min_by(f64::total_cmp)?;
+        let unit = 10f64.powf(lowest.max(1.0).log10().floor() - 1.0);
+        Some((lowest / unit - 1e-9).ceil() * unit)
+    }
+}
+
 /// Analyses a curve. Points without operations are omitted.
 pub fn analyse(points: &[Point], axis: Axis, limit: Option<&Limit>) -> Knee {
     let mut points: Vec<Point> = points.iter().copied().filter(|point| point.iops > 0.0).collect();

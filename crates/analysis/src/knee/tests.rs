@@ -303,6 +303,12 @@ fn a_limit_can_be_met_everywhere_nowhere_or_unknown() {
     };
     assert_eq!(kind("p99 <= 1s", &limited()), AdviceKind::LimitNotReached);
     assert_eq!(kind("p99<100us", &limited()), AdviceKind::LimitMissed);
+    let missed = analyse(&limited(), Axis::InFlight, Some(&"p99<100us".parse().unwrap()));
+    assert_eq!(
+        missed.advice.sentence,
+        "p99 <= 100 us is not met even at 1 in flight, the smallest measured load; the lowest p99 was 200 us \
+         (100 % over), at 1 in flight. Fewer operations in flight do not help; a limit from 210 us can be met."
+    );
     let mut points = limited();
     points[3].limited_ns_high = None;
     assert_eq!(kind("p99<=1ms", &points), AdviceKind::LimitUnknown);

@@ -3,6 +3,7 @@
 use analysis::compare::{self, Change, Difference, Fact, Judgement, RankedResult};
 use archive::Saved;
 use clap::ValueHint;
+use model::finding::Finding;
 use model::observation::Observation;
 use model::results::Results;
 use model::study::Question;
@@ -384,9 +385,7 @@ fn format_text(comparison: &Comparison) -> String {
             .for_each(|sentence| text += &wrap_paragraph(sentence));
         text += &wrap_paragraph(pages::INTERVALS_CAVEAT);
     }
-    if let Some(warnings) = pages::warnings(&comparison.files, &comparison.heads) {
-        text += &format!("\nWarnings\n{}", wrap_paragraph(&warnings));
-    }
+    text += &format_warnings(&pages::warnings(&comparison.files, &comparison.heads));
     let next = pages::next(&comparison.files, &comparison.heads, &build_sides(comparison));
     text += "\nWhat next\n";
     text += &wrap_paragraph(&next.sentence);
@@ -394,6 +393,23 @@ fn format_text(comparison: &Comparison) -> String {
     next.advice
         .iter()
         .for_each(|command| text += &format!("  {}\n", command.trim_matches('`')));
+    text
+}
+
+/// Lists warnings with their rules and advice; empty without any.
+pub(super) fn format_warnings(warnings: &[Finding]) -> String {
+    let mut text = String::new();
+    for (number, warning) in warnings.iter().enumerate() {
+        let heading = if number == 0 { "\nWarnings\n" } else { "" };
+        let at = warning.at.as_ref().map(|at| format!(" ({at})")).unwrap_or_default();
+        let help = warning
+            .help
+            .as_ref()
+            .map(|help| format!(" What to do: {help}."))
+            .unwrap_or_default();
+        text += heading;
+        text += &wrap_paragraph(&format!("{}{at}: {}.{help}", warning.rule, warning.what));
+    }
     text
 }
 

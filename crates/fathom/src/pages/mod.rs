@@ -14,7 +14,7 @@ use analysis::requirement::{Clause, Metric};
 use analysis::verdict::{ClauseVerdict, Outcome, Shortfall, Verdict};
 use model::Bytes;
 use model::diagnosis::JobDiagnosis;
-use model::finding::Finding;
+use model::finding::{Finding, Severity};
 use model::observation::Observation;
 use model::results::Results;
 use model::study::{Question, Study};
@@ -127,6 +127,50 @@ fn changes(results: &Results) -> Vec<Change> {
         }
     }
     found
+}
+
+/// Returns the mark of simulated storage if the study ran on it.
+fn simulation(study: &Study) -> Option<&'static str> {
+    study
+        .runs
+        .iter()
+        .find_map(|run| report::words::simulation(&run.results.plan))
+}
+
+/// Groups the warnings of several runs: each rule once, as its first run has it, with its runs.
+fn group_warnings<'a, T: Clone>(runs: impl IntoIterator<Item = (T, &'a [Finding])>) -> Vec<(Finding, Vec<T>)> {
+    let mut found: Vec<(Finding, Vec<T>)> = Vec::new();
+    for (run, findings) in runs {
+        let mut known_here: Vec<&str> = Vec::new();
+        for warning in findings.iter().filter(|finding| finding.severity >= Severity::Warning) {
+            if known_here.contains(&warning.rule.as_str()) {
+                continue;
+            }
+            known_here.push(&warning.rule);
+            match found.iter_mut().find(|(known, _)| known.rule == warning.rule) {
+                Some((_, others)) => others.push(run.clone()),
+                None => found.push((warning.clone(), vec![run.clone()])),
+            }
+        }
+    }
+    found
+}
+
+/// Merges the warnings of several named runs: each rule once, with the names.
+pub fn merge_warnings<'a>(runs: impl IntoIterator<Item = (&'a str, &'a [Finding])>) -> Vec<Finding> {
+    let groups = group_warnings(runs).into_iter();
+    groups
+        .map(|(mut warning, names)| {
+            match &names[..] {
+                [only] => warning.at = Some((*only).to_owned()),
+                names => {
+                    warning.what = format!("{} ({}; likewise in {})", warning.what, names[0], names[1..].join(", "));
+                    warning.at = None;
+                }
+            }
+            warning
+        })
+        .collect()
 }
 
 /// Builds the page of a study.

@@ -1,17 +1,16 @@
 //! Pages of comparisons: alternating runs of A and B, and saved results.
 
 mod ab;
-
-use std::collections::BTreeSet;
+mod advice;
 
 use analysis::compare::{self, Change, Difference, Fact, Figure, Judgement, RankedResult};
-use model::shell_word;
-use report::html::chart::{Across, Axis, Chart, Form, Mark, Series, Tone, time_unit};
+use report::html::chart::{Across, Axis, Chart, Form, Look, Mark, Series, Tone, time_unit};
 use report::html::page::{self, Block, Download, Lead, Page, Section, Table, Verdict};
-use report::html::run::{Head, add_options, name_of_repetition, repeat_command};
+use report::html::run::{Head, add_options};
 use serde::Serialize;
 
 pub use ab::ab;
+pub use advice::{next, warnings};
 
 /// Caveat about the intervals of a comparison of single runs.
 pub const INTERVALS_CAVEAT: &str =
@@ -57,7 +56,7 @@ fn judgement_verdict((word, changes): (Judgement, &[Change]), what: &str, than: 
             format!("{what} is worse than {than}, by more than {beyond}."),
         ),
         Judgement::Undecided => (
-            "NOT KNOWN",
+            "NO DIFFERENCE PROVEN",
             page::Tone::Unsure,
             format!("These runs do not show which is better, {what} or {than}."),
         ),
@@ -71,21 +70,24 @@ fn judgement_verdict((word, changes): (Judgement, &[Change]), what: &str, than: 
 }
 
 /// Builds charts and tables of the changes from the first result to each other one.
-fn pairs_of(prefix: &str, names: &[String], changes: &[&[Change]], margin: f64) -> Vec<Block> {
+fn pairs_of(prefix: &str, names: &[String], changes: &[&[Change]], order: &[usize], margin: f64) -> Vec<Block> {
     let of = |(number, to): (usize, &&[Change])| {
         let id = match number {
             0 => format!("{prefix}effects"),
             _ => format!("{prefix}effects-{number}"),
         };
-        let chart = effects(id, &names[0], &names[number + 1], to, margin);
+        let mut chart = effects(id, &names[0], &names[number + 1], to, margin);
+        let place = order.iter().position(|index| *index == number + 1);
+        chart.series[0].looks = vec![Look::Series(place.unwrap_or(0)); to.len()];
         let table = Block::Table(changes_table(&names[0], &names[number + 1], to));
         Block::chart(Some(chart)).into_iter().chain([table])
     };
     changes.iter().enumerate().flat_map(of).collect()
 }
 
-/// Builds the chart of the latencies of each side.
-fn latencies(prefix: &str, names: &[String], changes: &[&[Change]]) -> Option<Chart> {
+/// Builds the chart of the latencies of each side. `order` lists the sides as the other charts do,
+/// so that each has the same colour in all of them.
+fn latencies(prefix: &str, names: &[String], changes: &[&[Change]], order: &[usize]) -> Option<Chart> {
     let is_latency = |change: &&Change| change.figure != Figure::Iops;
     let first: Vec<&Change> = changes.first()?.iter().filter(is_latency).collect();
     let slowest = first
@@ -100,11 +102,12 @@ fn latencies(prefix: &str, names: &[String], changes: &[&[Change]]) -> Option<Ch
             to.map(|one| one.to)
         }
     };
-    let bars = |(index, name): (usize, &String)| {
+    let bars = |index: &usize| {
+        let (index, name) = (*index, names.get(*index)?);
         let each = first
             .iter()
             .map(|change| (change.figure.name(), value(index, change).map(|value| value / ns)));
-        Series::over_names(name.clone(), Form::Points, each)
+        Some(Series::over_names(name.clone(), Form::Points, each))
     };
     Some(Chart {
         id: format!("{prefix}latencies"),
@@ -114,7 +117,7 @@ fn latencies(prefix: &str, names: &[String], changes: &[&[Change]]) -> Option<Ch
             .into(),
         x: Axis::names(""),
         y: Axis::log("latency", unit),
-        series: names.iter().enumerate().map(bars).collect(),
+        series: order.iter().filter_map(bars).collect(),
         ..Chart::default()
     })
 }
@@ -201,7 +204,10 @@ pub fn ranking_table(files: &[String], ranking: &[RankedResult]) -> Table {
         let decisive = &one.figures[0];
         let ends = decisive.interval.map(|(low, high)| {
             let words = [low, high].map(|end| decisive.figure.format_value(end));
-            format!(" ({} to {})", words[0], words[1])
+            match words[0] == words[1] {
+                true => String::new(),
+                false => format!(" ({} to {})", words[0], words[1]),
+            }
         });
         decisive.figure.format_value(decisive.value) + &ends.unwrap_or_default()
     };
@@ -262,6 +268,7 @@ fn intervals(prefix: &str, files: &[String], ranking: &[RankedResult], margin: f
         decisive().map(|(one, shown)| (files[one.index].clone(), Some(shown.value / scale))),
     );
     (series.low, series.high) = (ends(|interval| interval.0), ends(|interval| interval.1));
+    series.looks = (0..ranking.len()).map(Look::Series).collect();
     series.words = decisive()
         .map(|(one, shown)| {
             let to_best = one.to_best.as_ref().map(Change::describe);
@@ -318,11 +325,12 @@ pub fn compared<T: Serialize>(files: &[String], heads: &[Head], jobs: &[Sides<'_
             String::new()
         };
         let is_ranked = files.len() > 2;
+        let order: Vec<usize> = job.ranking.iter().map(|one| one.index).collect();
         let mut blocks: Vec<Block> = Block::chart(intervals(&prefix, files, job.ranking, margin))
             .into_iter()
-            .chain(Block::chart(latencies(&prefix, files, &job.changes)))
+            .chain(Block::chart(latencies(&prefix, files, &job.changes, &order)))
             .collect();
-        let pairs = pairs_of(&prefix, files, &job.changes, margin);
+        let pairs = pairs_of(&prefix, files, &job.changes, &order, margin);
         match is_ranked {
             true => blocks.push(Block::Table(ranking_table(files, job.ranking))),
             false => blocks.extend(pairs.iter().cloned()),
@@ -367,14 +375,8 @@ pub fn compared<T: Serialize>(files: &[String], heads: &[Head], jobs: &[Sides<'_
         title,
         about,
         verdict,
-        lead: lead
-            .chain(warnings(files, heads).map(|sentence| Lead {
-                topic: "Warnings".into(),
-                sentence,
-                advice: Vec::new(),
-            }))
-            .chain([next(files, heads, jobs)])
-            .collect(),
+        lead: lead.chain([next(files, heads, jobs)]).collect(),
+        findings: warnings(files, heads),
         sections,
         downloads: json("comparison", document),
         provenance: format!("fathom {}", env!("CARGO_PKG_VERSION")),
@@ -384,20 +386,6 @@ pub fn compared<T: Serialize>(files: &[String], heads: &[Head], jobs: &[Sides<'_
         page.promote_charts(&["intervals", "latencies"]);
     }
     page
-}
-
-/// Lists the warnings of each result, if any.
-pub fn warnings(files: &[String], heads: &[Head]) -> Option<String> {
-    let warned = files.iter().zip(heads).filter(|(_, head)| !head.warnings.is_empty());
-    let warned: Vec<String> = warned
-        .map(|(file, head)| {
-            format!(
-                "{file}: {}",
-                Vec::from_iter(head.warnings.iter().map(String::as_str)).join(", ")
-            )
-        })
-        .collect();
-    (!warned.is_empty()).then(|| format!("{}. Read them in the report of each result.", warned.join("; ")))
 }
 
 /// Builds title and first lines: what all results have in common, then each result.
@@ -414,12 +402,19 @@ pub fn headline(files: &[String], heads: &[Head]) -> (String, Vec<String>) {
     if about.len() == common {
         about.push(format!("Results: {}", files.join(", ")));
     }
-    let title = heads.first().map_or("", |head| &head.title);
+    let title = heads.first().map_or("", |head| head.title.as_str());
     let is_common = !title.is_empty() && heads.iter().all(|head| head.title == title);
-    match is_common {
-        true => (format!("{title}: {} results compared", files.len()), about),
-        false => (format!("{} results compared", files.len()), about),
-    }
+    let title = match is_common {
+        true => format!("{title}: {} results compared", files.len()),
+        false => format!("{} results compared", files.len()),
+    };
+    let simulation = heads.iter().find_map(|head| head.simulation);
+    (page::mark_title(simulation, &title), about)
+}
+
+/// The last part of a path, for headings.
+fn file_name(path: &str) -> &str {
+    path.rsplit(['/', '\\']).next().unwrap_or(path)
 }
 
 /// Judges a comparison: two results by the deciding figure, more by how the others compare with the
@@ -452,25 +447,25 @@ fn judge(files: &[String], job: &Sides<'_>) -> Verdict {
     let all = |wanted: Judgement| words.iter().all(|word| *word == wanted);
     let (label, tone, sentence) = if words.contains(&Judgement::DifferentLoad) {
         (
-            "DIFFERENT LOADS",
+            "DIFFERENT LOADS".into(),
             page::Tone::Plain,
             "The results are of different loads, so none is better.".to_owned(),
         )
     } else if all(Judgement::Worse) {
         (
-            "ONE IS BEST",
+            format!("{} IS BEST", file_name(best)),
             page::Tone::Good,
             format!("{best} is better than all others; the differences exceed {WITHIN_RUNS}."),
         )
     } else if all(Judgement::Same) {
         (
-            "SAME",
+            "SAME".into(),
             page::Tone::Plain,
             "The results differ by less than the margin, if at all.".to_owned(),
         )
     } else if words.contains(&Judgement::Worse) {
         (
-            "NO SINGLE BEST",
+            "NO SINGLE BEST".into(),
             page::Tone::Unsure,
             format!(
                 "{best} has the best {}, but {} may be as good. Worse by more than {WITHIN_RUNS}: {}.",
@@ -484,101 +479,16 @@ fn judge(files: &[String], job: &Sides<'_>) -> Verdict {
         )
     } else {
         (
-            "NOT KNOWN",
+            "NO DIFFERENCE PROVEN".into(),
             page::Tone::Unsure,
             "These runs do not show which is the best: they may differ by chance alone.".to_owned(),
         )
     };
     Verdict {
-        word: label.into(),
+        word: label,
         tone,
         sentence,
         ..Verdict::default()
-    }
-}
-
-/// Advises what to do after a comparison.
-pub fn next(files: &[String], heads: &[Head], jobs: &[Sides<'_>]) -> Lead {
-    let changes = || jobs.iter().flat_map(|job| &job.changes).flat_map(|to| to.iter());
-    let decided = changes()
-        .filter(|change| matches!(change.figure, Figure::Iops))
-        .all(|change| change.word != Judgement::Undecided);
-    let differing: BTreeSet<&str> = jobs
-        .iter()
-        .flat_map(|job| job.differences)
-        .map(|one| one.name.as_str())
-        .collect();
-    let cause = match differing.is_empty() {
-        true => "The environments of the results do not differ".to_owned(),
-        false => format!(
-            "The environments of the results differ in: {}",
-            Vec::from_iter(differing).join(", ")
-        ),
-    };
-    let (sentence, longer) = match decided {
-        false => (
-            format!("{cause}. To decide what may be chance, measure four times as long, which halves the intervals."),
-            true,
-        ),
-        true => (
-            format!(
-                "{cause}. Repeat each run once before you act on this: the intervals do not include \
-                variation between runs."
-            ),
-            false,
-        ),
-    };
-    let measured = jobs
-        .first()
-        .and_then(|job| job.facts.first())
-        .and_then(|facts| measured_secs(facts));
-    let longer_time = measured
-        .filter(|_| longer)
-        .map(|seconds| format!("{:.0}s", 4.0 * seconds));
-    // A repetition must not overwrite the compared results.
-    let mut compared: Vec<String> = files.to_vec();
-    let mut advice = Vec::new();
-    for (number, head) in heads
-        .iter()
-        .enumerate()
-        .take(3)
-        .filter(|(_, head)| !head.arguments.is_empty())
-    {
-        let command = head.arguments.get(1).map_or("", String::as_str);
-        let mut options = Vec::new();
-        options.extend(
-            longer_time
-                .clone()
-                .filter(|_| command == "run")
-                .map(|time| ("--time".to_owned(), time)),
-        );
-        if let ("run" | "quick" | "verify", Some(file)) = (command, compared.get_mut(number)) {
-            *file = name_of_repetition(file);
-            options.push(("--save".to_owned(), file.clone()));
-        }
-        advice.push(format!("`{}`", repeat_command(&head.arguments, &options)));
-    }
-    if !advice.is_empty() {
-        let words: Vec<_> = compared.iter().map(|file| shell_word(file)).collect();
-        advice.push(format!("`fathom compare {}`", words.join(" ")));
-    }
-    Lead {
-        topic: "What next".into(),
-        sentence,
-        advice,
-    }
-}
-
-/// Reads the seconds of the measured window from facts.
-fn measured_secs(facts: &[Fact]) -> Option<f64> {
-    let measured = facts.iter().find(|fact| fact.name == "measured")?;
-    let (number, unit) = measured.value.split_once(' ')?;
-    let number: f64 = number.parse().ok()?;
-    match unit {
-        "s" => Some(number),
-        "min" => Some(60.0 * number),
-        "ms" => Some((number / 1000.0).max(0.25)),
-        _ => None,
     }
 }
 
@@ -591,7 +501,7 @@ fn differences_block(files: &[String], differences: &[Difference]) -> Block {
     });
     let rows: Vec<Vec<String>> = rows.collect();
     match rows.is_empty() {
-        true => Block::Text("The environments of the results do not differ.".into()),
+        true => Block::Text("The results have the same machine and settings.".into()),
         false => Block::Table(Table {
             caption: "Differences between the environments".into(),
             head: std::iter::once(String::new()).chain(files.iter().cloned()).collect(),
@@ -642,45 +552,4 @@ fn json<T: Serialize>(name: &str, document: &T) -> Vec<Download> {
         media: "application/json".into(),
         text: serde_json::to_string_pretty(document).unwrap_or_default(),
     }]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Advised commands must not overwrite the compared results.
-    #[test]
-    fn a_repetition_does_not_overwrite_its_result() {
-        let head = |file: &str| Head {
-            arguments: ["fathom", "run", "a.toml", "--save", file].map(str::to_owned).to_vec(),
-            ..Head::default()
-        };
-        let files = ["a.fathom".to_owned(), "history:12".to_owned(), "runs.1/b".to_owned()];
-        let heads = files.clone().map(|file| head(&file));
-        let lead = next(&files, &heads, &[]);
-        assert_eq!(
-            lead.advice,
-            [
-                "`fathom run a.toml --save a-again.fathom`",
-                "`fathom run a.toml --save again-12.fathom`",
-                "`fathom run a.toml --save runs.1/b-again`",
-                "`fathom compare a-again.fathom again-12.fathom runs.1/b-again`",
-            ]
-        );
-    }
-
-    #[test]
-    fn a_comparison_lists_the_warnings_of_its_results() {
-        let head = |rules: &[&str]| Head {
-            warnings: rules.iter().map(|rule| (*rule).to_owned()).collect(),
-            ..Head::default()
-        };
-        let files = ["a".to_owned(), "b".to_owned()];
-        assert_eq!(warnings(&files, &[head(&[]), head(&[])]), None);
-        let warned = warnings(&files, &[head(&[]), head(&["OTHER-LOAD", "D-CPU"])]);
-        assert_eq!(
-            warned.as_deref(),
-            Some("b: D-CPU, OTHER-LOAD. Read them in the report of each result.")
-        );
-    }
 }

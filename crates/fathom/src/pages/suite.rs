@@ -2,19 +2,27 @@
 
 use analysis::requirement::{Metric, Side};
 use analysis::verdict::{ClauseVerdict, Outcome, Verdict};
+use model::Nanos;
+use model::finding::{Finding, Severity};
 use model::observation::Observation;
 use model::study::{RequiredOf, Study, StudyRun};
 use report::Summary;
-use report::html::chart::{Across, Axis, Chart, Form, Mark, Series, Tone, time_unit};
+use report::html::chart::{Across, Axis, Chart, Form, Look, Mark, Series, Tone, time_unit};
 use report::html::page::{self, Block, Clause, Lead, Page, Section, Table};
-use report::html::run::{Head, KEEP_AND_REPEAT, complete_advice, provenance, repeat_command, repeat_section};
+use report::html::run::{
+    Head, KEEP_AND_REPEAT, complete_advice, describe_region, provenance, repeat_command, repeat_section,
+};
 use report::numbers::{group_thousands, rough, time};
-use study::suite::worst;
+use study::suite::{describe_times, is_short, measured_time, worst};
+use study::verify::FULL_TIME_SECS;
 
 use crate::judged;
 
 /// Maximum number of workloads whose loads are in the head; beyond it, loads are only in the table.
 const MAX_LOADS_IN_HEAD: usize = 4;
+
+/// The layer of a diagnosis whose load got the rate that it requested.
+const REQUESTED_RATE: &str = "the requested rate";
 
 /// A workload with the results of its last attempt.
 struct JudgedWorkload<'a> {
@@ -33,6 +41,14 @@ impl JudgedWorkload<'_> {
     fn clauses(&self) -> &[ClauseVerdict] {
         self.verdict.as_ref().map_or(&[], |verdict| &verdict.clauses)
     }
+
+    fn findings(&self) -> &[Finding] {
+        self.run.map_or(&[], |run| &run.results.findings)
+    }
+
+    fn measured(&self) -> Option<Nanos> {
+        measured_time(&self.run?.results)
+    }
 }
 
 /// Builds the page of a suite. Judges the measurements by the requirements again.
@@ -41,8 +57,9 @@ pub fn page(study: &Study, required: &[RequiredOf]) -> Page {
     let overall = worst(workloads.iter().map(JudgedWorkload::outcome));
     let first = study.runs.first().map(|run| &run.results);
     Page {
-        title: study.name.clone(),
+        title: page::mark_title(super::simulation(study), &study.name),
         about: about(study, &workloads),
+        findings: super::merge_warnings(workloads.iter().map(|one| (one.of.workload.as_str(), one.findings()))),
         verdict: verdict(&workloads, overall),
         lead: limits(&workloads)
             .into_iter()
@@ -107,6 +124,7 @@ fn verdict(workloads: &[JudgedWorkload<'_>], overall: Outcome) -> page::Verdict 
     let deciding: Vec<&JudgedWorkload<'_>> = workloads.iter().filter(|one| one.outcome() == overall).collect();
     let names: Vec<&str> = deciding.iter().map(|one| one.of.workload.as_str()).collect();
     let share = format!("{} of {} workloads", names.len(), workloads.len());
+    let times: Vec<Nanos> = workloads.iter().filter_map(JudgedWorkload::measured).collect();
     let (headline, sentence) = match overall {
         Outcome::Pass => (
             "all workloads meet their requirements".to_owned(),
@@ -139,13 +157,26 @@ fn verdict(workloads: &[JudgedWorkload<'_>], overall: Outcome) -> page::Verdict 
         ),
     };
     page::Verdict {
-        word: overall.word().into(),
+        word: match overall {
+            Outcome::Pass if times.iter().any(|time| is_short(*time)) => "PASS, short test".into(),
+            _ => overall.word().into(),
+        },
         headline,
         tone: super::tone(overall),
         sentence,
         clauses: workloads.iter().map(clause).collect(),
+        notes: describe_times(&times)
+            .map(|times| format!("Scope of this verdict: {times}{}.", describe_region_of(workloads)))
+            .into_iter()
+            .collect(),
         ..page::Verdict::default()
     }
+}
+
+/// Describes the part of the target that the workloads used.
+fn describe_region_of(workloads: &[JudgedWorkload<'_>]) -> String {
+    let first = workloads.iter().find_map(|one| one.run);
+    first.map_or_else(String::new, |run| describe_region(&Summary::from_results(&run.results)))
 }
 
 /// Describes a workload in a line: its outcome and the reasons.
@@ -164,9 +195,11 @@ fn clause(one: &JudgedWorkload<'_>) -> Clause {
                 .chain(of_test)
                 .map(|what| report::diagnosis::sentence(what));
             let reasons: Vec<String> = reasons.chain(of_test).collect();
+            let reasons = reasons.into_iter().chain(describe_measurement(one));
+            let reasons = reasons.collect::<Vec<_>>().join(" ");
             match super::describe_deciding(verdict).as_str() {
-                "" => reasons.join(" "),
-                deciding => format!("{deciding}. {}", reasons.join(" ")),
+                "" => reasons,
+                deciding => format!("{deciding}. {reasons}"),
             }
         }
     };
@@ -177,6 +210,16 @@ fn clause(one: &JudgedWorkload<'_>) -> Clause {
         sentence,
         line: None,
     }
+}
+
+/// Describes for how long a workload was measured, and how much of the I/O was not its own.
+fn describe_measurement(one: &JudgedWorkload<'_>) -> Option<String> {
+    let measured = report::numbers::duration_with_unit(one.measured()?);
+    let other = one.findings().iter().find(|finding| finding.rule == "OTHER-LOAD");
+    // The programs follow a semicolon; the findings name them.
+    let share = other.and_then(|other| other.what.split(';').next());
+    let other = share.map_or_else(String::new, |share| format!("; {share}"));
+    Some(format!("Measured for {measured}{other}."))
 }
 
 /// Describes what limits the workloads that do not pass.
@@ -191,14 +234,45 @@ fn limits(workloads: &[JudgedWorkload<'_>]) -> Vec<Lead> {
             let results = &one.run?.results;
             let found = super::diagnoses(results).into_iter().next()?;
             let advice = found.diagnosis.advice.iter();
+            let unexplained = describe_unexplained(one).filter(|_| {
+                let layer = found.diagnosis.layer.as_deref();
+                layer == Some(REQUESTED_RATE)
+            });
             Some(Lead {
-                topic: format!("What limits {}", one.of.workload),
-                sentence: report::diagnosis::sentence(&found.diagnosis.sentence),
+                topic: match unexplained {
+                    Some(_) => format!("Why '{}' is slow", one.of.workload),
+                    None => format!("What limits '{}'", one.of.workload),
+                },
+                sentence: unexplained.unwrap_or_else(|| report::diagnosis::sentence(&found.diagnosis.sentence)),
                 advice: advice.map(|advice| complete_advice(advice, results)).collect(),
             })
         })
         .take(4)
         .collect()
+}
+
+/// Describes the latencies that a load misses although its rate was served.
+fn describe_unexplained(one: &JudgedWorkload<'_>) -> Option<String> {
+    let missed = one.clauses().iter().filter(|clause| clause.outcome != Outcome::Pass);
+    let slow: Vec<String> = missed
+        .filter_map(|judged| {
+            let value = time(judged.value?);
+            match judged.clause.metric {
+                Metric::Mean => Some(format!("the mean latency was {value}")),
+                Metric::Quantile { share } => {
+                    let percent = ((1.0 - share) * 1e8).round() / 1e6;
+                    Some(format!("the slowest {percent} % of operations took {value} or longer"))
+                }
+                Metric::Iops | Metric::Throughput | Metric::Availability => None,
+            }
+        })
+        .collect();
+    (!slow.is_empty()).then(|| {
+        format!(
+            "The requested rate was served; {}. These figures do not show why.",
+            slow.join(", and ")
+        )
+    })
 }
 
 /// Advises what to do next, with the command that does it.
@@ -207,14 +281,28 @@ fn advise_next_step(study: &Study, workloads: &[JudgedWorkload<'_>], overall: Ou
     let undecided: Vec<ClauseVerdict> = workloads.iter().flat_map(JudgedWorkload::clauses).cloned().collect();
     let mut options = super::advised_options(&undecided);
     options.retain(|(name, _)| name == "--time");
+    let is_short = workloads.iter().filter_map(JudgedWorkload::measured).any(is_short);
     let sentence = match overall {
-        Outcome::Pass => KEEP_AND_REPEAT,
-        Outcome::Fail => "Fix the bottleneck of each failing workload, and repeat.",
-        Outcome::Inconclusive | Outcome::Consistent => "Follow the advice above, and repeat.",
+        Outcome::Pass if is_short => {
+            options = vec![("--time".to_owned(), format!("{FULL_TIME_SECS:.0}s"))];
+            "Repeat it for the full time: a short test does not show whether that lasts.".to_owned()
+        }
+        Outcome::Pass => KEEP_AND_REPEAT.to_owned(),
+        Outcome::Fail => {
+            let failed = workloads.iter().filter(|one| one.outcome() == Outcome::Fail);
+            let names: Vec<String> = failed.map(|one| format!("'{}'", one.of.workload)).collect();
+            let verb = if names.len() == 1 { "misses its" } else { "miss their" };
+            format!(
+                "Find out why {} {verb} requirement; if the storage is the cause, send this page to its provider; \
+                 then repeat:",
+                names.join(" and ")
+            )
+        }
+        Outcome::Inconclusive | Outcome::Consistent => "Follow the advice above, and repeat.".to_owned(),
     };
     (!arguments.is_empty()).then(|| Lead {
         topic: "What next".into(),
-        sentence: sentence.into(),
+        sentence,
         advice: vec![format!("`{}`", repeat_command(arguments, &options))],
     })
 }
@@ -244,6 +332,13 @@ fn against_limits(workloads: &[JudgedWorkload<'_>]) -> Option<Chart> {
             )
         }),
     );
+    series.looks = judged()
+        .map(|(_, judged, _)| match judged.outcome {
+            Outcome::Pass => Look::Met,
+            Outcome::Fail => Look::Missed,
+            Outcome::Inconclusive | Outcome::Consistent => Look::Undecided,
+        })
+        .collect();
     series.words = judged()
         .map(|(_, judged, value)| {
             let value = group_thousands(&judged.clause.metric.show(value));
@@ -254,10 +349,12 @@ fn against_limits(workloads: &[JudgedWorkload<'_>]) -> Option<Chart> {
         id: "limits".into(),
         title: "Each promise against its limit".into(),
         about: "100 % is the limit: a promise is met on its left, missed on its right. For a rate, \
-            the value is the required rate in percent of the measured one."
+            the value is the required rate in percent of the measured one. Disc: PASS; cross: FAIL; \
+            hollow square: not decided."
             .into(),
         x: Axis::names("promise"),
-        y: Axis::from_zero("of the limit", "%"),
+        // A miss by a factor of 25 would leave no room for the others on a linear axis.
+        y: Axis::log("of the limit", "%"),
         series: vec![series],
         marks: vec![Mark {
             across: Across::Y,
@@ -313,6 +410,22 @@ fn latencies(workloads: &[JudgedWorkload<'_>]) -> Option<Chart> {
     (!chart.is_empty()).then_some(chart)
 }
 
+/// Lists the rules that warned about a workload.
+fn list_warnings(one: &JudgedWorkload<'_>) -> String {
+    let is_grave = |finding: &&Finding| finding.severity >= Severity::Warning;
+    let mut rules: Vec<&str> = one
+        .findings()
+        .iter()
+        .filter(is_grave)
+        .map(|finding| finding.rule.as_str())
+        .collect();
+    rules.dedup();
+    match rules.is_empty() {
+        true => "none".into(),
+        false => rules.join(", "),
+    }
+}
+
 fn figures(workloads: &[JudgedWorkload<'_>]) -> Section {
     let row = |one: &JudgedWorkload<'_>| {
         let seen = one.run.and_then(|run| Observation::from_results(&run.results, 0, 0));
@@ -326,6 +439,8 @@ fn figures(workloads: &[JudgedWorkload<'_>]) -> Section {
             cell(total(|seen| seen.total.bytes_per_sec.map(|bytes| bytes / 1e6)), rough),
             cell(total(mean), time),
             cell(total(p99), time),
+            one.measured().map_or("-".into(), report::numbers::duration_with_unit),
+            list_warnings(one),
         ]
     };
     let promises = workloads.iter().flat_map(|one| {
@@ -349,7 +464,9 @@ fn figures(workloads: &[JudgedWorkload<'_>]) -> Section {
         blocks: vec![
             table(
                 "Every workload",
-                &["workload", "verdict", "load", "IOPS", "MB/s", "mean", "p99"],
+                &[
+                    "workload", "verdict", "load", "IOPS", "MB/s", "mean", "p99", "measured for", "warnings",
+                ],
                 workloads.iter().map(row).collect(),
             ),
             table("Every promise", &["promise", "verdict", "why"], promises.collect()),

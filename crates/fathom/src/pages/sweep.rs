@@ -1,27 +1,28 @@
 //! The page of a sweep: the curve with its knee and limit, the plane of rate and latency, and every
 //! point.
 
+mod advice;
 mod points;
 
-use analysis::knee::{AdviceKind, LimitedFigure, Scalability};
+use analysis::knee::{LimitedFigure, Scalability};
 use model::observation::Observation;
 use model::results::Results;
 use model::study::{Parameter, Role, Setting, Study};
 use report::Summary;
 use report::html::chart::{Across, Axis, Chart, Form, Heat, Mark, Series, Tick, Tone, X, time_unit};
-use report::html::page::{Block, Lead, Page, Section, Table, Verdict};
-use report::html::run::{Head, PlanePoint, plane, provenance, repeat_command, repeat_section, run_command};
+use report::html::page::{self, Block, Page, Section, Table};
+use report::html::run::{Head, PlanePoint, plane, provenance, repeat_section};
 use report::numbers::{rough, time};
 use study::sweep::{Curve, Report, Row, format_settings};
 
+use super::simulation;
+use advice::{advise_next_step, assess, lead, limit_verdict, split_advice};
 pub use points::csv;
 use points::{caveats, downloads, omitted, table, warnings};
 
 /// Smallest ratio of the last to the first load for a logarithmic axis.
 const MIN_LOG_RATIO: f64 = 8.0;
 
-/// Share of the highest rate that counts as the highest: repetitions differ by as much.
-const FULL_RATE_SHARE: f64 = 0.98;
 /// Maximum points that each have a tick on the axis.
 const MAX_TICKS: usize = 16;
 
@@ -37,14 +38,14 @@ pub fn page(report: &Report, study: &Study) -> Page {
     sections.extend(omitted(report));
     sections.extend(first.and_then(repeat_section));
     let mut page = Page {
-        title: title_of(report, summary.as_ref()),
+        title: page::mark_title(simulation(study), &title_of(report, summary.as_ref())),
         charts: Vec::new(),
         about: about(report, first, summary.as_ref()),
         verdict: limit_verdict(report),
         lead: report
             .curves
             .iter()
-            .map(|curve| lead(curve, report))
+            .filter_map(|curve| lead(curve, report))
             .chain(caveats(report, study))
             .chain(assess(report, study))
             .chain(advise_next_step(report, study, summary.as_ref()))
@@ -83,91 +84,6 @@ fn title_of(report: &Report, summary: Option<&Summary>) -> String {
     }
 }
 
-/// Assesses the recommended load. Advises how to find the highest load within a latency limit.
-/// `None` if the sweep has a limit.
-fn assess(report: &Report, study: &Study) -> Option<Lead> {
-    let arguments = &study.runs.first()?.results.plan.origin.arguments;
-    if report.limit.is_some() || report.curves.is_empty() || arguments.get(1).is_none_or(|word| word != "sweep") {
-        return None;
-    }
-    let saved = arguments
-        .iter()
-        .position(|word| word == "--save")
-        .and_then(|at| arguments.get(at + 1));
-    let again = match saved {
-        Some(file) => ["fathom", "sweep", "--from", file].map(str::to_owned).to_vec(),
-        None => arguments.clone(),
-    };
-    let limit = [("--slo".to_owned(), "p99<=5ms".to_owned())];
-    let comparison = recommended_observation(report, study)
-        .and_then(|seen| super::compare_with_typical(&seen))
-        .unwrap_or_default();
-    let sentence = format!(
-        "{comparison} The right load depends on the latency that your programs tolerate: set it, and \
-        this command finds the highest load that meets it."
-    );
-    Some(Lead {
-        topic: "Is it good?".into(),
-        sentence: sentence.trim_start().to_owned(),
-        advice: vec![format!(
-            "with your own limit instead of 5 ms: `{}`",
-            repeat_command(&again, &limit)
-        )],
-    })
-}
-
-/// Advises the next command: higher loads if the last point was not the limit, else a longer test
-/// of the recommended load.
-fn advise_next_step(report: &Report, study: &Study, summary: Option<&Summary>) -> Option<Lead> {
-    let ([curve], [_]) = (&report.curves[..], &report.varied[..]) else {
-        return None;
-    };
-    let results = &study.runs.first()?.results;
-    let arguments = &results.plan.origin.arguments;
-    let parameter = curve.parameter.name();
-    let last = curve.settings.iter().copied().fold(0.0, f64::max);
-    let (sentence, command) = match curve.knee.advice.kind {
-        AdviceKind::StillRising | AdviceKind::LimitNotReached | AdviceKind::AllDelivered
-            if arguments.get(1).is_some_and(|word| word == "sweep") =>
-        {
-            let higher = format!("{parameter}={}..{}", format_setting(last), format_setting(4.0 * last));
-            (
-                "Measure higher loads to find the limit.".to_owned(),
-                repeat_command(arguments, &[("--over".to_owned(), higher)]),
-            )
-        }
-        _ => {
-            let at = curve
-                .knee
-                .points
-                .iter()
-                .position(|point| Some(point.load) == curve.knee.advice.load)?;
-            let setting = format_setting(*curve.settings.get(at)?);
-            (
-                format!("Confirm the recommended load, {parameter} {setting}, with a longer test."),
-                format!("{} --{parameter} {setting} --time 5m", run_command(results, summary?)?),
-            )
-        }
-    };
-    Some(Lead {
-        topic: "What next".into(),
-        sentence,
-        advice: vec![format!("`{command}`")],
-    })
-}
-
-/// Finds the measurement at the recommended load of the only curve; `None` on simulated storage.
-fn recommended_observation(report: &Report, study: &Study) -> Option<Observation> {
-    let [curve] = &report.curves[..] else { return None };
-    let load = curve.knee.advice.load?;
-    let at = curve.knee.points.iter().position(|point| point.load == load)?;
-    let row = rows_of(curve, report).get(at).copied()?;
-    let results = &study.runs.get(row.order - 1)?.results;
-    let mut targets = results.hosts.iter().flat_map(|host| &host.environment.targets);
-    let is_real = targets.all(|target| target.kind != "simulated");
-    is_real.then(|| Observation::from_results(results, 0, 0))?
-}
-
 fn about(report: &Report, first: Option<&Results>, summary: Option<&Summary>) -> Vec<String> {
     let names: Vec<&str> = report.varied.iter().map(|parameter| parameter.name()).collect();
     let mut lines = vec![format!(
@@ -189,104 +105,6 @@ fn about(report: &Report, first: Option<&Results>, summary: Option<&Summary>) ->
         lines.push("It was interrupted: the figures cover the time until then.".into());
     }
     lines
-}
-
-fn limit_verdict(report: &Report) -> Verdict {
-    let Some(limit) = &report.limit else {
-        return Verdict::default();
-    };
-    let kept: Vec<String> = report
-        .curves
-        .iter()
-        .map(|curve| {
-            let of = if curve.fixed.is_empty() {
-                String::new()
-            } else {
-                format!("{}: ", format_settings(&curve.fixed))
-            };
-            let found = curve
-                .knee
-                .kept
-                .as_ref()
-                .and_then(|kept| Some((kept.kept_at?, kept.iops?)));
-            match found {
-                Some((load, iops)) => format!(
-                    "{of}met up to {} {load:.0}, at about {} IOPS",
-                    curve.parameter.name(),
-                    rough(iops)
-                ),
-                None => format!("{of}met by no measured point"),
-            }
-        })
-        .collect();
-    Verdict {
-        sentence: format!("The limit {limit} is {}.", kept.join("; ")),
-        ..Verdict::default()
-    }
-}
-
-fn lead(curve: &Curve, report: &Report) -> Lead {
-    Lead {
-        advice: list_choices(curve, report),
-        topic: match curve.fixed.is_empty() {
-            true => "Result of the curve".into(),
-            false => format!("Result of the curve for {}", format_settings(&curve.fixed)),
-        },
-        sentence: split_advice(curve).0,
-    }
-}
-
-/// Splits the advice into the recommendation and the rest.
-fn split_advice(curve: &Curve) -> (String, String) {
-    let sentence = &curve.knee.advice.sentence;
-    let ends = sentence.match_indices(". ").nth(1).map(|(at, _)| at + 1);
-    let (first, rest) = sentence.split_at(ends.unwrap_or(sentence.len()));
-    (first.to_owned(), rest.trim_start().to_owned())
-}
-
-/// Lists the loads to choose from: the one with the most rate for its latency, and the one with the
-/// most rate.
-fn list_choices(curve: &Curve, report: &Report) -> Vec<String> {
-    let knee = &curve.knee;
-    // A higher load with hardly more rate is not an alternative.
-    let most = knee.points.iter().map(|point| point.iops).fold(0.0, f64::max);
-    let fastest = knee
-        .points
-        .iter()
-        .find(|point| point.iops >= FULL_RATE_SHARE * most)
-        .map(|point| point.load);
-    let (Some(short), Some(fast)) = (knee.power, fastest) else {
-        return Vec::new();
-    };
-    let words = |name: &str, load: f64| {
-        let at = knee.points.iter().position(|point| point.load == load)?;
-        let (point, setting) = (&knee.points[at], curve.settings.get(at)?);
-        let row = rows_of(curve, report).get(at).and_then(|row| row.p99_ns);
-        let p99 = row.map_or_else(String::new, |p99| format!(", p99 {}", time(p99)));
-        let (parameter, value) = (curve.parameter.name(), format_setting(*setting));
-        Some(format!(
-            "{name}: {parameter} {value} with {} IOPS, mean {}{p99}",
-            rough(point.iops),
-            time(point.mean_ns)
-        ))
-    };
-    if short == fast {
-        return words("as advised", knee.advice.load.unwrap_or(short))
-            .into_iter()
-            .collect();
-    }
-    let advised = knee.advice.load.filter(|load| ![short, fast].contains(load));
-    advised
-        .and_then(|load| words("as advised", load))
-        .into_iter()
-        .chain(words("for short latency", short))
-        .chain(
-            knee.kneedle
-                .filter(|load| ![short, fast].contains(load) && Some(*load) != advised)
-                .and_then(|load| words("at the knee", load)),
-        )
-        .chain(words("for the highest rate", fast))
-        .collect()
 }
 
 fn title(parameter: Parameter) -> &'static str {
@@ -395,15 +213,8 @@ fn rate_chart(number: usize, curve: &Curve, of: &str) -> Chart {
         let ideal = curve.settings.iter().map(|setting| (*setting, iops / count * setting));
         series.push(Series::new("if each target added as much as the first", Form::Guide, ideal).tone(Tone::Other));
     }
-    if let Some(law) = &knee.usl {
-        series.push(
-            Series::new(
-                "fitted curve (universal scalability law)",
-                Form::Guide,
-                fitted(curve, law),
-            )
-            .tone(Tone::Other),
-        );
+    if let Some(law) = knee.fitting_law() {
+        series.push(Series::new("fitted curve (USL)", Form::Guide, fitted(curve, law)).tone(Tone::Other));
     }
     if let Some(bounds) = &knee.bounds {
         let roof = curve.settings.iter().map(|setting| (*setting, bounds.most_iops));
@@ -413,13 +224,19 @@ fn rate_chart(number: usize, curve: &Curve, of: &str) -> Chart {
         let alone = alone.filter(|(_, iops)| *iops <= 1.5 * bounds.most_iops);
         series.push(Series::new("if no operation waited", Form::Guide, alone).tone(Tone::Other));
     }
+    let sustained = curve.mixed_rates.map(|mixed| Mark {
+        across: Across::Y,
+        at: mixed.sustained_iops,
+        to: None,
+        words: "sustained rate".into(),
+        tone: Tone::Limit,
+    });
     Chart {
         id: format!("rate-{number}"),
         title: format!("{}{of}", title(curve.parameter)),
         about: format!(
-            "Each point is a run{}. Below the knee more load gives more operations per second; \
-            above it, operations mostly wait longer. An ideal device, in which no operation waits, \
-            would be full where its line reaches the highest rate.",
+            "Each point is a run{}. Where the curve becomes flat (its knee), the storage is full: more load \
+            gives no more operations per second, and each operation waits longer.",
             if measured_intervals {
                 " with its 95 % interval"
             } else {
@@ -429,7 +246,7 @@ fn rate_chart(number: usize, curve: &Curve, of: &str) -> Chart {
         x: axis_of(curve),
         y: Axis::from_zero("rate", "IOPS"),
         series,
-        marks: marks(curve),
+        marks: marks(curve).into_iter().chain(sustained).collect(),
         ..Chart::default()
     }
 }
@@ -460,25 +277,22 @@ fn fitted(curve: &Curve, law: &Scalability) -> Vec<(f64, f64)> {
 /// Builds the marks of the loads that the analyses name.
 fn marks(curve: &Curve) -> Vec<Mark> {
     let knee = &curve.knee;
-    let at = |load: f64, words: &str, tone: Tone| Mark {
-        across: Across::X,
-        at: load / loads_per_setting(curve),
-        to: None,
-        words: words.into(),
-        tone,
+    let at = |load: f64, words: fn(&str) -> String, tone: Tone| {
+        let setting = load / loads_per_setting(curve);
+        Mark {
+            across: Across::X,
+            at: setting,
+            to: None,
+            words: words(&format_setting(setting)),
+            tone,
+        }
     };
-    let mut marks = Vec::new();
-    // Without a knee the rate still rises, so the end of the sweep decides where the bounds meet.
-    marks.extend(
-        knee.bounds
-            .as_ref()
-            .filter(|_| knee.kneedle.is_some())
-            .map(|bounds| at(bounds.meet_at, "ideal device full", Tone::Other)),
-    );
-    marks.extend(knee.kneedle.map(|load| at(load, "knee", Tone::Write)));
+    let full = knee.kneedle.filter(|_| curve.mixed_rates.is_none());
     let kept = knee.kept.as_ref().and_then(|kept| kept.kept_at);
-    marks.extend(kept.map(|load| at(load, "limit met up to here", Tone::Limit)));
-    marks
+    full.map(|load| at(load, |at| format!("full from {at} (knee)"), Tone::Write))
+        .into_iter()
+        .chain(kept.map(|load| at(load, |at| format!("limit met up to {at}"), Tone::Limit)))
+        .collect()
 }
 
 fn latencies(number: usize, curve: &Curve, report: &Report, of: &str) -> Chart {
@@ -536,8 +350,8 @@ fn latencies(number: usize, curve: &Curve, report: &Report, of: &str) -> Chart {
     Chart {
         id: format!("latency-{number}"),
         title: format!("Latency over {}{of}", curve.parameter.name()),
-        about: "Beyond the knee operations wait for each other: the latency grows with the load, \
-            but hardly the rate."
+        about: "Once the storage is full, operations wait for each other: the latency grows with the \
+            load, but hardly the rate."
             .into(),
         x: axis_of(curve),
         y: Axis::log("latency", unit),
@@ -614,7 +428,7 @@ fn analyses_table(curve: &Curve) -> Table {
             format!("{} IOPS", rough(bounds.most_iops)),
         ));
         pairs.push((
-            "in flight where the bounds meet (N*)".into(),
+            "in flight that would fill an ideal device, in which no operation waits (N*)".into(),
             format!("{:.1}", bounds.meet_at),
         ));
     }
@@ -624,7 +438,7 @@ fn analyses_table(curve: &Curve) -> Table {
         or(knee.kneedle),
     ));
     pairs.push(("highest rate divided by latency, called power".into(), or(knee.power)));
-    if let Some(law) = &knee.usl {
+    if let Some(law) = knee.fitting_law() {
         pairs.push((
             "universal scalability law".into(),
             format!(

@@ -71,6 +71,21 @@ fn a_sweep_finds_the_knee_of_a_device_with_eight_servers() {
     again.expect(0, &["Recommendation", "Use 8 in flight", "Kneedle"]);
     let limited = fathom(&["sweep", "--from", text(&saved), "--slo", "p99<=300us"]);
     limited.expect(0, &["Use 8 in flight", "p99 <= 300 us is", "does not meet it"]);
+    // A limit that no point meets.
+    let page = folder.path().join("missed.html");
+    let words = ["sweep", "--from", text(&saved), "--slo", "p99<=50us", "--report"];
+    let missed = fathom(&[&words[..], &[text(&page)]].concat());
+    missed.expect(0, &["SIMULATION: no real storage", "(100 % over), at 1 in flight"]);
+    let page = fs::read_to_string(&page).unwrap();
+    for part in [
+        "NOT MET",
+        "class=\"verdict bad\"",
+        "Use faster storage, or a limit",
+        "--slo &#39;p99&lt;=",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    assert!(!page.contains("as advised"), "{page}");
     fathom(&["ab", "--from", text(&saved)]).expect(4, &["another kind of study"]);
     fathom(&["compare", text(&saved), text(&saved)]).expect(4, &["a study of"]);
 }
@@ -408,7 +423,8 @@ fn assert_page_ranks_three(page: &Path) {
     let tested = "Settings and environment that all results share";
     for part in [
         "3 results compared</h1>",
-        "ONE IS BEST",
+        "c.fathom IS BEST",
+        "SIMULATION: no real storage",
         "c.fathom is better than all others",
         tested,
         "<th scope=\"row\">block size</th><td>4\u{a0}KiB</td>",
@@ -486,7 +502,7 @@ fn saved_results_are_compared_and_ranked() {
     assert!((ratio - iops[2] / iops[0]).abs() < 1e-9);
     assert_page_ranks_three(&page);
     let markdown = fathom(&["compare", &disks[0], &disks[1], &disks[2], "--out", "markdown"]);
-    markdown.expect(0, &["| --- | ---: |", "c.fathom | 100,000 ("]);
+    markdown.expect(0, &["| --- | ---: |", "c.fathom | 100,000 | 80 us"]);
     let json = fathom(&["compare", &disks[2], &disks[0], "--out", "json"]);
     let json = json.expect(0, &[]).json();
     assert_eq!(json["jobs"][0]["changes"][0]["changes"][0]["word"], "worse");

@@ -96,6 +96,22 @@ pub struct Series {
     pub weak: bool,
     /// Its colour, by meaning.
     pub tone: Tone,
+    /// The look of each row of [`Form::Rows`]; without one, all rows look alike.
+    #[serde(skip)]
+    pub looks: Vec<Look>,
+}
+
+/// The look of the point of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Look {
+    /// The colour of the series with this number in the other charts of the page.
+    Series(usize),
+    /// A disc: the requirement is met.
+    Met,
+    /// A cross: the requirement is missed.
+    Missed,
+    /// A hollow square: the evidence does not decide.
+    Undecided,
 }
 
 /// A horizontal value.

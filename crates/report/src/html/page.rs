@@ -46,6 +46,14 @@ impl Page {
     }
 }
 
+/// Puts the mark of simulated storage, if there is one, before a title.
+pub fn mark_title(simulation: Option<&str>, title: &str) -> String {
+    match simulation {
+        Some(simulation) => format!("{simulation} — {title}"),
+        None => title.to_owned(),
+    }
+}
+
 /// Whether the requirements were met.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Verdict {

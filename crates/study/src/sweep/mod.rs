@@ -4,10 +4,12 @@
 //! The sweep selects the next point and its length; the caller runs it and returns the results. A
 //! [`Report`] interprets the finished [`Study`].
 
+mod burst;
 mod report;
 mod rules;
 mod varied;
 
+pub use burst::MixedRates;
 pub use report::{Curve, Report, Row, format_settings, list_warnings};
 pub(crate) use rules::is_complete;
 pub use varied::parse_varied;

@@ -7,6 +7,7 @@ use model::stats::{batch_means, quantile_interval};
 use model::study::{LeftOut, Parameter, Question, Role, Setting, Study, StudyRun, Varied};
 use serde::Serialize;
 
+use super::burst::{MixedRates, find_mixed_rates};
 use super::rules;
 use crate::numbers::format_time;
 
@@ -83,6 +84,9 @@ pub struct Curve {
     pub settings: Vec<f64>,
     /// The analysis of the curve.
     pub knee: Knee,
+    /// The sustained rate, if other points ran at burst rates.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mixed_rates: Option<MixedRates>,
     /// All settings of one of its points.
     #[serde(skip)]
     pub(super) template: Vec<Setting>,
@@ -131,7 +135,16 @@ impl Report {
         rows.sort_by(|a, b| compare_settings(varied, &a.settings, &b.settings));
         let mut left_out = study.left_out.clone();
         left_out.sort_by(|a, b| compare_settings(varied, &a.settings, &b.settings));
-        let curves = curves(varied, &study.runs, limit.as_ref());
+        let mut curves = curves(varied, &study.runs, limit.as_ref());
+        for curve in curves.iter_mut().filter(|curve| curve.parameter != Parameter::Rate) {
+            let is_own = |run: &&StudyRun| {
+                matches!(run.role, Role::Point | Role::Repeat)
+                    && rules::same_curve(varied, &curve.template, &run.settings)
+            };
+            if let Some(mixed) = find_mixed_rates(study.runs.iter().filter(is_own)) {
+                (curve.mixed_rates, curve.knee.advice) = (Some(mixed), mixed.advice());
+            }
+        }
         let mut notes: Vec<String> = find_drift(&study.runs).into_iter().collect();
         notes.extend(list_contradicted(&study.runs, limit.as_ref()));
         notes.extend(list_cut_short(&study.runs));
@@ -275,6 +288,7 @@ pub(super) fn curves(varied: &[Varied], runs: &[StudyRun], limit: Option<&Limit>
                 .collect(),
             settings: loads.iter().map(|(setting, _)| *setting).collect(),
             knee: knee::analyse(&found, kind, limit),
+            mixed_rates: None,
             template: template.clone(),
         }
     };

@@ -282,7 +282,7 @@ impl SuiteRunner<'_> {
 }
 
 fn write_reports(outputs: &StudyOutputs, report: &SuiteReport, study: &Study, started: &Zoned) -> Result<(), Faults> {
-    let text = report::format_text(report);
+    let text = report::format_text(report, &study.runs);
     outputs.finish(&Contents {
         text: text.clone(),
         json: report,

@@ -14,8 +14,9 @@ use model::stats::{Support, support};
 use model::study::{LeftOut, Question, RequiredOf, Setting, Study, StudyKind, StudyRun};
 use study::suite;
 
+use super::super::compare;
 use super::super::study_outputs::{csv_number, csv_table};
-use crate::screen;
+use crate::{pages, screen};
 
 /// Builds the report of a suite.
 pub(super) fn build_report(
@@ -139,9 +140,12 @@ fn this_tool() -> model::results::Tool {
 }
 
 /// Formats the report as text.
-pub(super) fn format_text(report: &SuiteReport) -> String {
+pub(super) fn format_text(report: &SuiteReport, runs: &[StudyRun]) -> String {
     let (lines, notes) = suite::table(report);
     let mut text = format!("{}, {}\n", report.name, report.started);
+    if let Some(simulation) = runs.iter().find_map(|run| words::simulation(&run.results.plan)) {
+        text += &format!("{simulation}\n");
+    }
     if let Some(objective) = &report.objective {
         text += &format!("objective: {objective}\n");
     }
@@ -153,10 +157,21 @@ pub(super) fn format_text(report: &SuiteReport) -> String {
         text += &format!("{}\n", line.trim_end());
     }
     text += &format!("\n{}\n", report.outcome.word());
+    let times: Vec<_> = runs
+        .iter()
+        .filter_map(|run| suite::measured_time(&run.results))
+        .collect();
+    if let Some(times) = suite::describe_times(&times) {
+        text += &screen::wrap_paragraph(&format!("Scope of this verdict: {times}."));
+    }
     for note in notes {
         text += &screen::wrap_paragraph(&note);
     }
-    text
+    let findings = report
+        .workloads
+        .iter()
+        .map(|one| (one.name.as_str(), one.findings.as_slice()));
+    text + &compare::format_warnings(&pages::merge_warnings(findings))
 }
 
 /// Formats one CSV row per workload, with the figures of its last run.

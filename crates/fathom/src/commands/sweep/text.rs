@@ -12,6 +12,9 @@ use crate::screen::wrap_paragraph;
 /// Formats the whole report. `first` may be any run: tool, machine and targets are the same in all.
 pub(super) fn format_report(report: &Report, first: &Results) -> String {
     let mut text = format_head(report, first);
+    if let Some(simulation) = report::words::simulation(&first.plan) {
+        text += &format!("{simulation}\n");
+    }
     text += &format_table(report);
     text += &format_heat_map(report);
     for curve in &report.curves {
@@ -167,6 +170,10 @@ fn format_advice(report: &Report, curve: &Curve) -> String {
         (setting != load).then(|| format!(" That is {} {setting}.", curve.parameter.name()))
     });
     text += &wrap_paragraph(&format!("{}{}", advice.sentence, setting.unwrap_or_default()));
+    // Bounds and knee of mixed rates describe no state of the device.
+    if curve.mixed_rates.is_some() {
+        return text;
+    }
     let axis = match curve.parameter {
         Parameter::Rate => Axis::Rate,
         Parameter::Targets => Axis::Targets,
@@ -214,15 +221,14 @@ fn format_usl(usl: &Scalability, unit: &str, knee: &Knee) -> String {
     const LAW: &str = "universal scalability law (USL)";
     let last = knee.points.last().map_or(0.0, |point| point.load);
     let most = knee.points.iter().map(|point| point.iops).fold(0.0, f64::max);
-    // A device that saturates has a corner, but the law has a curve, so the fit may fall although
-    // the rate does not.
+    let is_fitting = knee.fitting_law().is_some();
     let end = match (usl.peak_at, usl.roof_iops) {
-        (Some(peak), _) if peak < last && !knee.retrograde => {
+        (Some(peak), _) if !is_fitting => {
             return format!(
                 "{LAW}: does not fit: it predicts a fall beyond {peak} {unit}, but the rate does not fall up to {last}"
             );
         }
-        (None, Some(roof)) if roof < most => {
+        (None, Some(roof)) if !is_fitting => {
             let (roof, most) = (rate(roof), rate(most));
             return format!("{LAW}: does not fit: it predicts at most {roof} per second, but {most} were measured");
         }

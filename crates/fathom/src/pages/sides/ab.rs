@@ -23,9 +23,9 @@ pub fn ab(report: &Report, study: &Study) -> Page {
     let names = ["A".to_owned(), "B".to_owned()];
     let mut sections = vec![Section {
         title: "A against B".into(),
-        blocks: Block::chart(latencies("", &names, &[changes]))
+        blocks: Block::chart(latencies("", &names, &[changes], &[0, 1]))
             .into_iter()
-            .chain(pairs_of("", &names, &[changes], report.margin))
+            .chain(pairs_of("", &names, &[changes], &[0, 1], report.margin))
             .collect(),
         ..Section::default()
     }];
@@ -56,7 +56,10 @@ pub fn ab(report: &Report, study: &Study) -> Page {
         format!("{name}: {spec}{}", own.map_or(String::new(), |own| format!(" ({own})")))
     };
     let mut page = Page {
-        title: format!("{} against {}{place}", report.b, report.a),
+        title: report::html::page::mark_title(
+            heads.iter().find_map(|head| head.simulation),
+            &format!("{} against {}{place}", report.b, report.a),
+        ),
         about: [
             side(0, "A", &report.a),
             side(1, "B", &report.b),

@@ -1,28 +1,21 @@
 //! The points of a sweep: their table, their warnings, and the figures for programs.
 
-use model::finding::{Finding, Severity};
+use model::finding::Finding;
 use model::study::Study;
 use report::diagnosis::sentence;
 use report::html::page::{Block, Download, Lead, Section, Table};
 use report::numbers::{rough, time};
 use study::sweep::{Report, Row, format_settings, list_warnings};
 
+use crate::pages::group_warnings;
+
 /// Lists the warnings of the checks: each rule once, with the points that it concerns.
 pub(super) fn warnings(report: &Report, study: &Study) -> Vec<Finding> {
-    let mut found: Vec<(Finding, Vec<&Row>)> = Vec::new();
-    for row in &report.rows {
-        let findings = study
-            .runs
-            .get(row.order - 1)
-            .map_or(&[][..], |run| &run.results.findings);
-        for warning in findings.iter().filter(|finding| finding.severity >= Severity::Warning) {
-            match found.iter_mut().find(|(known, _)| known.rule == warning.rule) {
-                Some((_, points)) if points.contains(&row) => {}
-                Some((_, points)) => points.push(row),
-                None => found.push((warning.clone(), vec![row])),
-            }
-        }
-    }
+    let findings = |row: &Row| {
+        let run = study.runs.get(row.order - 1);
+        run.map_or(&[][..], |run| &run.results.findings)
+    };
+    let found = group_warnings(report.rows.iter().map(|row| (row, findings(row))));
     let at = |(mut warning, points): (Finding, Vec<&Row>)| {
         let first = format_settings(&points[0].settings);
         if points.len() > 1 {

@@ -25,21 +25,27 @@ const UNSTEADY_PERCENT: f64 = 10.0;
 pub(super) fn add_scope(verdict: &Verdict, summary: &Summary) -> Verdict {
     let mut verdict = verdict.clone();
     if let ([job], false) = (&summary.jobs[..], verdict.word.is_empty()) {
-        let region = match &summary.targets[..] {
-            [target] => format!(
-                " on {} of {}{}",
-                target.size,
-                target_location(target),
-                share_of_disk(target)
-            ),
-            _ => String::new(),
-        };
+        let region = describe_region(summary);
         let measured = duration_with_unit(job.measured_ns);
         let scope = format!("Scope of this verdict: {measured}{region}.");
         verdict.notes.push(scope);
         verdict.notes.extend(warnings(&summary.findings));
     }
     verdict
+}
+
+/// Describes the measured part of the only target: ` on 1 GiB of /mnt/data, 2 % of sda (50 GiB)`.
+/// Empty for several targets.
+pub fn describe_region(summary: &Summary) -> String {
+    match &summary.targets[..] {
+        [target] => format!(
+            " on {} of {}{}",
+            target.size,
+            target_location(target),
+            share_of_disk(target)
+        ),
+        _ => String::new(),
+    }
 }
 
 /// Why figures with a warning of these rules are unreliable; the first in this order counts.

@@ -10,10 +10,10 @@ mod resources;
 mod settings;
 mod time;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use model::diagnosis::{JobDiagnosis, LimitTable};
-use model::finding::Severity;
+use model::finding::{Finding, Severity};
 use model::observation::Observation;
 use model::results::{JobResults, Results};
 use model::{Direction, Nanos};
@@ -25,7 +25,9 @@ use crate::numbers::{count, duration, local_time, rate, rough, time as time_word
 use crate::summary::{Figures, JobSummary, LatencyFigures, Percentile, PercentileSupport, Summary};
 use crate::{diagnosis, words};
 
-pub use first_screen::{advise_judging, complete_advice, complete_sweep, requirement_from_result, run_command};
+pub use first_screen::{
+    advise_judging, complete_advice, complete_sweep, describe_region, requirement_from_result, run_command,
+};
 pub use latency::{nines, percentile_axis, percentile_curve};
 pub use next_step::KEEP_AND_REPEAT;
 pub use repetition::{add_options, name_of_repetition, repeat_command};
@@ -163,7 +165,7 @@ fn without_repetitions(summary: &Summary, results: &Results, context: &PageConte
 }
 
 /// Description of a run, for pages of several runs.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Head {
     /// Load and target.
     pub title: String,
@@ -171,8 +173,10 @@ pub struct Head {
     pub about: Vec<String>,
     /// The command line; empty if there was none.
     pub arguments: Vec<String>,
-    /// The rules of the checks that warned.
-    pub warnings: BTreeSet<String>,
+    /// The warnings of the checks.
+    pub warnings: Vec<Finding>,
+    /// The mark of simulated storage, if its target is simulated.
+    pub simulation: Option<&'static str>,
 }
 
 impl Head {
@@ -187,8 +191,9 @@ impl Head {
                 .findings
                 .iter()
                 .filter(|finding| finding.severity != Severity::Note)
-                .map(|finding| finding.rule.clone())
+                .cloned()
                 .collect(),
+            simulation: words::simulation(&results.plan),
         }
     }
 }

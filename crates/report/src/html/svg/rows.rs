@@ -5,8 +5,8 @@ use std::fmt::Write;
 
 use super::labels::{LABEL_LINE, row_count, top_labels};
 use super::scale::Span;
-use super::{HEIGHT, WIDE_LETTER, WIDTH, axis_ticks, marks, select_ticks, tone_class, vertical_values};
-use crate::html::chart::{Across, Chart, Series, X};
+use super::{COLOURS, HEIGHT, WIDE_LETTER, WIDTH, axis_ticks, marks, select_ticks, tone_class, vertical_values};
+use crate::html::chart::{Across, Chart, Look, Mark, Series, X};
 use crate::html::escape::text;
 
 /// Height of a row: the name above, the interval below.
@@ -20,7 +20,9 @@ pub(super) fn draw(chart: &Chart, series: &Series) -> String {
     let span = Span::from_numbers(&chart.y, vertical_values(chart, false).into_iter(), false);
     let width = WIDTH - 2.0 * SIDE;
     let across = |value: f64| span.place(value).map(|place| SIDE + place * width);
-    let placed = marks(chart, Across::Y).filter_map(|mark| Some((across(mark.at)?, mark)));
+    // On a logarithmic axis, a band from 0 begins at the edge.
+    let begin = |mark: &Mark| across(mark.at).unwrap_or(SIDE).max(SIDE);
+    let placed = marks(chart, Across::Y).map(|mark| (begin(mark), mark));
     let labels = top_labels(placed, WIDTH - SIDE);
     let above = ABOVE + LABEL_LINE * row_count(&labels).max(1) as f64;
     let bottom = above + ROW * series.x.len() as f64;
@@ -30,7 +32,8 @@ pub(super) fn draw(chart: &Chart, series: &Series) -> String {
         text(&chart.title)
     );
     for mark in marks(chart, Across::Y) {
-        if let (Some(from), Some(to)) = (across(mark.at), across(mark.to.unwrap_or(mark.at))) {
+        if let Some(to) = across(mark.to.unwrap_or(mark.at)) {
+            let from = begin(mark);
             let class = tone_class(mark.tone);
             let _ = writeln!(
                 out,
@@ -79,9 +82,11 @@ fn draw_row(out: &mut String, series: &Series, row: usize, top: f64, across: &im
     let at = |ends: &[Option<f64>]| ends.get(row).copied().flatten().and_then(across);
     let words = series.words.get(row).map_or("", String::as_str);
     let line = top + 0.7 * ROW;
+    let look = series.looks.get(row).copied().unwrap_or(Look::Series(0));
     let _ = write!(
         out,
-        "<g class=\"c-0\"><text class=\"name\" x=\"{SIDE}\" y=\"{:.1}\">{}</text><text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
+        "<g class=\"{}\"><text class=\"name\" x=\"{SIDE}\" y=\"{:.1}\">{}</text><text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
+        look_class(look),
         top + 15.0,
         text(&shorten_name(name, words)),
         WIDTH - SIDE,
@@ -104,9 +109,34 @@ fn draw_row(out: &mut String, series: &Series, row: usize, top: f64, across: &im
         out.push_str("\"/>");
     }
     if let Some(point) = at(&series.y) {
-        let _ = write!(out, "<path class=\"dots\" d=\"M{point:.1} {line}h0\"/>");
+        // The shape also shows the outcome, because a colour alone is not visible to everyone.
+        let _ = match look {
+            Look::Series(_) | Look::Met => write!(out, "<path class=\"dots\" d=\"M{point:.1} {line}h0\"/>"),
+            Look::Missed => write!(
+                out,
+                "<path class=\"shape\" d=\"M{:.1} {}l8 8m0 -8l-8 8\"/>",
+                point - 4.0,
+                line - 4.0
+            ),
+            Look::Undecided => write!(
+                out,
+                "<path class=\"shape\" d=\"M{:.1} {}h7v7h-7z\"/>",
+                point - 3.5,
+                line - 3.5
+            ),
+        };
     }
     out.push_str("</g>\n");
+}
+
+/// The class of a look in the style sheet.
+fn look_class(look: Look) -> String {
+    match look {
+        Look::Series(number) => format!("c-{}", number % COLOURS),
+        Look::Met => "c-good".into(),
+        Look::Missed => "c-bad".into(),
+        Look::Undecided => "c-unsure".into(),
+    }
 }
 
 /// Shortens a name that does not fit next to the text. Its end stays, because file names differ

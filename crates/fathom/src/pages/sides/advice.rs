@@ -1,0 +1,222 @@
+//! Warnings and next steps of a comparison of saved results.
+
+use std::collections::BTreeSet;
+
+use analysis::compare::{Figure, Judgement};
+use model::finding::Finding;
+use model::shell_word;
+use report::html::page::Lead;
+use report::html::run::{Head, repeat_command};
+
+use super::Sides;
+use crate::pages::merge_warnings;
+
+/// The rule of a device that also served other programs.
+const OTHER_LOAD: &str = "OTHER-LOAD";
+/// Options of `fathom run` that only write or silence reports: those with a value, and flags.
+const REPORT_OPTIONS: [&str; 6] = ["--save", "--report", "--log", "--output", "-o", "--out"];
+const REPORT_FLAGS: [&str; 2] = ["-q", "--quiet"];
+
+/// Merges the warnings of all results: each rule once, with the results that have it.
+pub fn warnings(files: &[String], heads: &[Head]) -> Vec<Finding> {
+    let results = files.iter().zip(heads);
+    merge_warnings(results.map(|(file, head)| (file.as_str(), head.warnings.as_slice())))
+}
+
+/// Advises what to do after a comparison.
+pub fn next(files: &[String], heads: &[Head], jobs: &[Sides<'_>]) -> Lead {
+    let changes = jobs.iter().flat_map(|job| &job.changes).flat_map(|to| to.iter());
+    let is_decided = changes
+        .filter(|change| matches!(change.figure, Figure::Iops))
+        .all(|change| change.word != Judgement::Undecided);
+    let purpose = match is_decided {
+        true => "Before you act on the difference",
+        false => "To decide what may be chance",
+    };
+    let cause = describe_cause(heads, jobs);
+    let (sentence, advice) = match ab_command(heads, jobs) {
+        Some(command) => (
+            format!(
+                "{cause}. {purpose}, alternate the two: that also shows the variation from run to run, which the \
+                 intervals do not include."
+            ),
+            vec![format!("`{command}`")],
+        ),
+        None => (
+            format!("{cause}. {purpose}, repeat the test: the intervals do not include the variation from run to run."),
+            repetitions(files, heads),
+        ),
+    };
+    Lead {
+        topic: "What next".into(),
+        sentence,
+        advice,
+    }
+}
+
+/// Describes what differs between the results apart from their figures.
+fn describe_cause(heads: &[Head], jobs: &[Sides<'_>]) -> String {
+    let differing: BTreeSet<&str> = jobs
+        .iter()
+        .flat_map(|job| job.differences)
+        .map(|one| one.name.as_str())
+        .collect();
+    let is_simulated = heads.iter().any(|head| head.simulation.is_some());
+    let cause = match differing.is_empty() {
+        // The settings of a simulated device are not among the compared facts.
+        true if is_simulated => "Same machine and load".to_owned(),
+        true => "Same machine and settings".to_owned(),
+        false => format!("Different: {}", Vec::from_iter(differing).join(", ")),
+    };
+    let is_disturbed = |head: &&Head| head.warnings.iter().any(|warning| warning.rule == OTHER_LOAD);
+    let which = match (heads.iter().filter(is_disturbed).count(), heads.len()) {
+        (0, _) => return cause,
+        (2, 2) => "both".to_owned(),
+        (count, all) if count == all => format!("all {all}"),
+        (count, all) => format!("{count} of {all}"),
+    };
+    format!("{cause}; other programs disturbed {which}: stop them first")
+}
+
+/// Builds the command that alternates the two best results; `None` if it cannot, or if both have
+/// the same load.
+fn ab_command(heads: &[Head], jobs: &[Sides<'_>]) -> Option<String> {
+    let [job] = jobs else { return None };
+    let (first, second) = match job.ranking {
+        [best, next, _, ..] => (best.index, next.index),
+        _ => (0, 1),
+    };
+    let side = |index: usize| ab_side(&heads.get(index)?.arguments);
+    let (a, b) = (side(first)?, side(second)?);
+    (a != b).then(|| format!("fathom ab {} {} --save ab.fathom", shell_word(&a), shell_word(&b)))
+}
+
+/// Converts a `fathom run` command to a side of `fathom ab`: a job file, or flags with the file
+/// last.
+fn ab_side(arguments: &[String]) -> Option<String> {
+    if arguments.get(1).is_none_or(|word| word != "run") {
+        return None;
+    }
+    let (mut flags, mut file) = (Vec::new(), None);
+    let mut words = arguments[2..].iter();
+    while let Some(word) = words.next() {
+        let name = word.split('=').next().unwrap_or_default();
+        if REPORT_OPTIONS.contains(&name) {
+            if !word.contains('=') {
+                words.next();
+            }
+        } else if word.ends_with(".toml") && !word.starts_with('-') {
+            file = Some(shell_word(word));
+        } else if !REPORT_FLAGS.contains(&name) {
+            flags.push(shell_word(word));
+        }
+    }
+    let words: Vec<_> = flags.into_iter().chain(file).collect();
+    (!words.is_empty()).then(|| words.join(" "))
+}
+
+/// Lists the commands that repeat the first results under neutral names, and compare them.
+fn repetitions(files: &[String], heads: &[Head]) -> Vec<String> {
+    let mut compared: Vec<String> = files.to_vec();
+    let mut advice: Vec<String> = Vec::new();
+    let mut known: Vec<Option<String>> = Vec::new();
+    for head in heads.iter().take(3).filter(|head| !head.arguments.is_empty()) {
+        let side = ab_side(&head.arguments);
+        // The same test needs one repetition only.
+        if side.is_some() && known.contains(&side) {
+            continue;
+        }
+        known.push(side);
+        let mut options = Vec::new();
+        if let Some("run" | "quick" | "verify") = head.arguments.get(1).map(String::as_str) {
+            let file = format!("repeat-{}.fathom", known.len());
+            options.push(("--save".to_owned(), file.clone()));
+            compared.push(file);
+            if head.arguments.iter().any(|word| word == "--report") {
+                options.push(("--report".to_owned(), format!("repeat-{}.html", known.len())));
+            }
+        }
+        advice.push(format!("`{}`", repeat_command(&head.arguments, &options)));
+    }
+    if compared.len() > files.len() {
+        let words: Vec<_> = compared.iter().map(|file| shell_word(file)).collect();
+        advice.push(format!("`fathom compare {}`", words.join(" ")));
+    }
+    advice
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::finding::Severity;
+
+    fn head(command: &str) -> Head {
+        Head {
+            arguments: command.split(' ').map(str::to_owned).collect(),
+            ..Head::default()
+        }
+    }
+
+    fn sides<'a>(names: &'a [String]) -> [Sides<'a>; 1] {
+        [Sides {
+            job: "job",
+            facts: &[],
+            differences: &[],
+            changes: Vec::new(),
+            ranking: &[],
+            sentences: names,
+        }]
+    }
+
+    /// The repetition has another name than a result: "monday" must not be recorded today.
+    #[test]
+    fn the_same_test_is_repeated_once_under_a_neutral_name() {
+        let files = ["monday.fathom".to_owned(), "tuesday.fathom".to_owned()];
+        let heads = files
+            .clone()
+            .map(|file| head(&format!("fathom run a.toml -q --save {file}")));
+        assert_eq!(
+            next(&files, &heads, &sides(&[])).advice,
+            [
+                "`fathom run a.toml -q --save repeat-1.fathom`",
+                "`fathom compare monday.fathom tuesday.fathom repeat-1.fathom`",
+            ]
+        );
+    }
+
+    #[test]
+    fn two_tests_are_alternated() {
+        let files = ["a.fathom".to_owned(), "b.fathom".to_owned()];
+        let heads = [
+            head("fathom run a.toml --save a.fathom -q --time 30s"),
+            head("fathom run --target /d/f --block 8k --report=b.html"),
+        ];
+        assert_eq!(
+            next(&files, &heads, &sides(&[])).advice,
+            ["`fathom ab '--time 30s a.toml' '--target /d/f --block 8k' --save ab.fathom`"]
+        );
+    }
+
+    #[test]
+    fn a_comparison_lists_the_warnings_of_its_results() {
+        let head = |rules: &[&str]| Head {
+            warnings: rules
+                .iter()
+                .map(|rule| Finding::new(rule, Severity::Warning, "the reason"))
+                .collect(),
+            ..Head::default()
+        };
+        let files = ["a".to_owned(), "b".to_owned()];
+        assert_eq!(warnings(&files, &[head(&[]), head(&[])]), []);
+        let heads = [head(&[OTHER_LOAD]), head(&[OTHER_LOAD, "D-CPU"])];
+        let found = warnings(&files, &heads);
+        assert_eq!(found.len(), 2);
+        assert_eq!(found[0].what, "the reason (a; likewise in b)");
+        assert_eq!(found[1].at.as_deref(), Some("b"));
+        assert!(
+            describe_cause(&heads, &[]).ends_with("settings; other programs disturbed both: stop them first"),
+            "{}",
+            describe_cause(&heads, &[])
+        );
+    }
+}

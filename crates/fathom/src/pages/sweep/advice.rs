@@ -1,0 +1,290 @@
+//! The first screen of the page of a sweep: verdict, recommendation and next step.
+
+use analysis::knee::{AdviceKind, Limit};
+use model::observation::Observation;
+use model::shell_word;
+use model::study::{Parameter, Study};
+use report::Summary;
+use report::html::page::{Lead, Tone, Verdict};
+use report::html::run::{repeat_command, requirement_from_result, run_command};
+use report::numbers::{rough, time};
+use study::sweep::{Curve, Report, format_settings};
+
+use super::{format_setting, rows_of};
+
+/// Share of the highest rate that counts as the highest: repetitions differ by as much.
+const FULL_RATE_SHARE: f64 = 0.98;
+
+/// Assesses the recommended load. Advises how to find the highest load within a latency limit.
+/// `None` if the sweep has a limit.
+pub(super) fn assess(report: &Report, study: &Study) -> Option<Lead> {
+    let arguments = &study.runs.first()?.results.plan.origin.arguments;
+    // Mixed rates must be measured again before a limit has a meaning.
+    let is_mixed = report.curves.iter().any(|curve| curve.mixed_rates.is_some());
+    if is_mixed
+        || report.limit.is_some()
+        || report.curves.is_empty()
+        || arguments.get(1).is_none_or(|word| word != "sweep")
+    {
+        return None;
+    }
+    let limit = [("--slo".to_owned(), "p99<=5ms".to_owned())];
+    let comparison = recommended_observation(report, study)
+        .and_then(|seen| super::super::compare_with_typical(&seen))
+        .unwrap_or_default();
+    let sentence = format!(
+        "Cannot be said without your limit. {comparison} Set the latency that your programs tolerate: \
+        this command finds the highest load that meets it."
+    );
+    Some(Lead {
+        topic: "Is it good?".into(),
+        sentence: sentence.replace("  ", " "),
+        advice: vec![format!(
+            "with your own limit instead of 5 ms: `{}`",
+            repeat_command(&show_again(arguments), &limit)
+        )],
+    })
+}
+
+/// Returns the command that shows the sweep again: from its file, or else by repeating it.
+fn show_again(arguments: &[String]) -> Vec<String> {
+    let saved = arguments.iter().position(|word| word == "--save");
+    match saved.and_then(|at| arguments.get(at + 1)) {
+        Some(file) => ["fathom", "sweep", "--from", file].map(str::to_owned).to_vec(),
+        None => arguments.to_vec(),
+    }
+}
+
+/// Advises the next command: higher loads if the last point was not the limit, else a longer test
+/// of the recommended load.
+pub(super) fn advise_next_step(report: &Report, study: &Study, summary: Option<&Summary>) -> Option<Lead> {
+    let ([curve], [_]) = (&report.curves[..], &report.varied[..]) else {
+        return None;
+    };
+    let arguments = &study.runs.first()?.results.plan.origin.arguments;
+    let is_sweep = arguments.get(1).is_some_and(|word| word == "sweep");
+    let last = curve.settings.iter().copied().fold(0.0, f64::max);
+    let advised = curve.knee.advice.load.and_then(|load| curve.setting_at(load));
+    let option = |name: &str, value: String| [(name.to_owned(), value)];
+    let (sentence, command) = match curve.knee.advice.kind {
+        AdviceKind::MixedRates if is_sweep => (
+            "Measure the sustained rate: this warm-up uses up the burst at every point.".to_owned(),
+            repeat_command(
+                arguments,
+                &option("--warm-up", curve.mixed_rates.as_ref()?.warm_up_option()),
+            ),
+        ),
+        AdviceKind::LimitMissed if is_sweep => {
+            let attainable = curve.knee.attainable_limit()?;
+            let figure = report.limit?.figure;
+            let value = time(attainable).replace(' ', "");
+            (
+                format!(
+                    "Use faster storage, or a limit that this storage can meet: {} or more.",
+                    time(attainable)
+                ),
+                repeat_command(&show_again(arguments), &option("--slo", format!("{figure}<={value}"))),
+            )
+        }
+        // A smaller load that reaches the same rate shows that the rate no longer rises.
+        AdviceKind::StillRising | AdviceKind::LimitNotReached | AdviceKind::AllDelivered
+            if is_sweep && advised.is_none_or(|advised| advised == last) =>
+        {
+            let higher = format!(
+                "{}={}..{}",
+                curve.parameter.name(),
+                format_setting(last),
+                format_setting(4.0 * last)
+            );
+            (
+                "Measure higher loads to find the limit.".to_owned(),
+                repeat_command(arguments, &option("--over", higher)),
+            )
+        }
+        _ => return confirm(curve, report, study, summary?),
+    };
+    Some(Lead {
+        topic: "What next".into(),
+        sentence,
+        advice: vec![format!("`{command}`")],
+    })
+}
+
+/// Advises a longer test of the recommended load, judged by the figures of its point.
+fn confirm(curve: &Curve, report: &Report, study: &Study, summary: &Summary) -> Option<Lead> {
+    let load = curve.knee.advice.load?;
+    let at = curve.knee.points.iter().position(|point| point.load == load)?;
+    let setting = format_setting(*curve.settings.get(at)?);
+    let parameter = match curve.parameter {
+        Parameter::Targets => return None,
+        other => other.name(),
+    };
+    let row = rows_of(curve, report).get(at).copied()?;
+    let required = match &report.limit {
+        Some(limit) => {
+            let rate = requirement_from_result(row.iops, []);
+            let clauses = format!("{},{}", rate.trim_matches('\''), format_clause(limit));
+            shell_word(&clauses).into_owned()
+        }
+        None => requirement_from_result(row.iops, row.p99_ns.map(|p99| ("p99".to_owned(), p99))),
+    };
+    let run = run_command(&study.runs.first()?.results, summary)?;
+    Some(Lead {
+        topic: "What next".into(),
+        sentence: format!("Confirm the recommended load, {parameter} {setting}, with a longer test, and judge it."),
+        advice: vec![
+            format!("`{run} --{parameter} {setting} --time 5m --save confirm.fathom`"),
+            format!("`fathom report confirm.fathom --require {required}`"),
+        ],
+    })
+}
+
+/// Formats a limit as a clause of a requirement.
+fn format_clause(limit: &Limit) -> String {
+    limit.to_string().replace(' ', "")
+}
+
+/// Finds the measurement at the recommended load of the only curve; `None` on simulated storage.
+fn recommended_observation(report: &Report, study: &Study) -> Option<Observation> {
+    let [curve] = &report.curves[..] else { return None };
+    let load = curve.knee.advice.load?;
+    let at = curve.knee.points.iter().position(|point| point.load == load)?;
+    let row = rows_of(curve, report).get(at).copied()?;
+    let results = &study.runs.get(row.order - 1)?.results;
+    let mut targets = results.hosts.iter().flat_map(|host| &host.environment.targets);
+    let is_real = targets.all(|target| target.kind != "simulated");
+    is_real.then(|| Observation::from_results(results, 0, 0))?
+}
+
+/// Judges whether the limit is met, and up to which load.
+pub(super) fn limit_verdict(report: &Report) -> Verdict {
+    let Some(limit) = &report.limit else {
+        return Verdict::default();
+    };
+    let outcomes: Vec<(&str, Tone)> = report.curves.iter().map(limit_outcome).collect();
+    let (word, tone) = match outcomes.split_first() {
+        None => ("", Tone::Plain),
+        Some((first, others)) if others.iter().all(|other| other == first) => *first,
+        Some(_) => ("MET IN PART", Tone::Unsure),
+    };
+    let sentence = match &report.curves[..] {
+        [only] if tone == Tone::Bad => only.knee.advice.sentence.clone(),
+        curves => {
+            let kept: Vec<String> = curves.iter().map(describe_met).collect();
+            format!("The limit {limit} is {}.", kept.join("; "))
+        }
+    };
+    Verdict {
+        word: word.into(),
+        headline: match tone {
+            Tone::Bad => format!("misses {limit}"),
+            _ => String::new(),
+        },
+        tone,
+        sentence,
+        ..Verdict::default()
+    }
+}
+
+/// Judges the limit on a curve, in a word.
+fn limit_outcome(curve: &Curve) -> (&'static str, Tone) {
+    let kept = curve.knee.kept.unwrap_or_default();
+    match kept.kept_at {
+        _ if curve.mixed_rates.is_some() => ("INCONCLUSIVE", Tone::Unsure),
+        Some(_) => ("MET", Tone::Good),
+        None if kept.unknown || curve.knee.advice.kind == AdviceKind::LimitUnknown => ("INCONCLUSIVE", Tone::Unsure),
+        None => ("NOT MET", Tone::Bad),
+    }
+}
+
+/// Describes up to which load a curve meets the limit.
+fn describe_met(curve: &Curve) -> String {
+    let of = match curve.fixed.is_empty() {
+        true => String::new(),
+        false => format!("{}: ", format_settings(&curve.fixed)),
+    };
+    let found = curve.knee.kept.and_then(|kept| Some((kept.kept_at?, kept.iops?)));
+    match found {
+        Some((load, iops)) => {
+            let setting = curve.setting_at(load).unwrap_or(load);
+            format!(
+                "{of}met up to {} {}, at about {} IOPS",
+                curve.parameter.name(),
+                format_setting(setting),
+                rough(iops)
+            )
+        }
+        None => format!("{of}met by no measured point"),
+    }
+}
+
+/// Describes the recommendation of a curve; `None` if the verdict already does.
+pub(super) fn lead(curve: &Curve, report: &Report) -> Option<Lead> {
+    if report.curves.len() == 1 && curve.knee.advice.kind == AdviceKind::LimitMissed {
+        return None;
+    }
+    Some(Lead {
+        advice: list_choices(curve, report),
+        topic: match curve.fixed.is_empty() {
+            true => "Result of the curve".into(),
+            false => format!("Result of the curve for {}", format_settings(&curve.fixed)),
+        },
+        sentence: split_advice(curve).0,
+    })
+}
+
+/// Splits the advice into the recommendation and the rest.
+pub(super) fn split_advice(curve: &Curve) -> (String, String) {
+    let sentence = &curve.knee.advice.sentence;
+    if curve.knee.advice.kind == AdviceKind::MixedRates {
+        return (sentence.clone(), String::new());
+    }
+    let ends = sentence.match_indices(". ").nth(1).map(|(at, _)| at + 1);
+    let (first, rest) = sentence.split_at(ends.unwrap_or(sentence.len()));
+    (first.to_owned(), rest.trim_start().to_owned())
+}
+
+/// Lists the loads to choose from: the one with the most rate for its latency, and the one with the
+/// most rate.
+fn list_choices(curve: &Curve, report: &Report) -> Vec<String> {
+    let knee = &curve.knee;
+    // A higher load with hardly more rate is not an alternative.
+    let most = knee.points.iter().map(|point| point.iops).fold(0.0, f64::max);
+    let fastest = knee
+        .points
+        .iter()
+        .find(|point| point.iops >= FULL_RATE_SHARE * most)
+        .map(|point| point.load);
+    let (Some(short), Some(fast)) = (knee.power, fastest) else {
+        return Vec::new();
+    };
+    let words = |name: &str, load: f64| {
+        let at = knee.points.iter().position(|point| point.load == load)?;
+        let (point, setting) = (&knee.points[at], curve.settings.get(at)?);
+        let row = rows_of(curve, report).get(at).and_then(|row| row.p99_ns);
+        let p99 = row.map_or_else(String::new, |p99| format!(", p99 {}", time(p99)));
+        let (parameter, value) = (curve.parameter.name(), format_setting(*setting));
+        Some(format!(
+            "{name}: {parameter} {value} with {} IOPS, mean {}{p99}",
+            rough(point.iops),
+            time(point.mean_ns)
+        ))
+    };
+    // With a limit, other loads miss it or reach no higher rate within it.
+    if report.limit.is_some() || short == fast || knee.advice.kind == AdviceKind::MixedRates {
+        let advised = knee.advice.load.and_then(|load| words("as advised", load));
+        return advised.into_iter().collect();
+    }
+    let advised = knee.advice.load.filter(|load| ![short, fast].contains(load));
+    advised
+        .and_then(|load| words("as advised", load))
+        .into_iter()
+        .chain(words("for short latency", short))
+        .chain(
+            knee.kneedle
+                .filter(|load| ![short, fast].contains(load) && Some(*load) != advised)
+                .and_then(|load| words("at the knee", load)),
+        )
+        .chain(words("for the highest rate", fast))
+        .collect()
+}
