@@ -20,7 +20,8 @@ pub const BUCKETS: usize = 4352;
 /// Values from here on are counted in [`Histogram::overflow`].
 const LIMIT: u64 = 1 << 40;
 
-/// How often each latency occurred. A copy is packed; counting a value unpacks it.
+// A copy is packed; counting a value unpacks it.
+/// How often each latency occurred.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "SavedHistogram", into = "SavedHistogram")]
 #[schemars(with = "SavedHistogram")]

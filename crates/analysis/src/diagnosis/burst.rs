@@ -84,6 +84,24 @@ pub(super) fn is_flat(level: &Segment) -> bool {
     level.variation() < MAX_FLAT_VARIATION || level.deviation.powi(2) < MAX_FLAT_DISPERSION * level.mean
 }
 
+/// Describes a step of the rate. As in charts and verdicts, times count from the start of the
+/// measured window.
+fn describe_fall(input: &Input<'_>, step: &StepDown) -> String {
+    let warm_up = input.observation.load.warm_up_ns.map_or(0.0, |time| time.as_secs());
+    let when = match step.at < warm_up {
+        true => format!(
+            "{:.0} s into the warm-up, so the measured window shows only the lower rate",
+            step.at
+        ),
+        false => format!("{:.0} s into the measured window", step.at - warm_up),
+    };
+    format!(
+        "the rate fell from {} to {} IOPS {when}",
+        three_digits(step.before.mean),
+        three_digits(step.after.mean),
+    )
+}
+
 fn detect(input: &Input<'_>) -> Option<Symptom> {
     let step = find_step_down(input)?;
     let bucket = (step.before.mean - step.after.mean) * step.at;
@@ -94,20 +112,7 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
         return None;
     }
     let refill_secs = bucket / step.after.mean.max(f64::MIN_POSITIVE);
-    let warm_up = input.observation.load.warm_up_ns.map_or(0.0, |time| time.as_secs());
-    // Charts and verdicts count from the start of the measured window.
-    let when = match step.at < warm_up {
-        true => format!(
-            "{:.0} s into the warm-up, so the measured window shows only the lower rate",
-            step.at
-        ),
-        false => format!("{:.0} s into the measured window", step.at - warm_up),
-    };
-    let fell = format!(
-        "the rate fell from {} to {} IOPS {when}",
-        three_digits(step.before.mean),
-        three_digits(step.after.mean),
-    );
+    let fell = describe_fall(input, &step);
     let sentence = match burst {
         Some(burst) => {
             let full = bucket_in_operations(input, burst);

@@ -38,8 +38,8 @@ pub struct FileTree {
     /// Seed of the sizes.
     #[serde(default)]
     pub seed: u64,
-    /// Sizes are drawn by whole percents, as Vdbench does. The generator is linear congruential, with
-    /// 48 bits, from the seed 0.
+    /// Sizes are drawn by whole percents, as Vdbench does. The generator is linear congruential,
+    /// with 48 bits, from the seed 0.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub draws_percents: bool,
     /// The tree outlives the run; absent: the run creates and removes it.

@@ -57,9 +57,7 @@ pub(super) fn build_page(request: &VerifyRequest, results: &Results, verified: &
     let expired = verified.promise.expired.iter();
     // The page lists the source with the limits.
     let expired = expired.filter_map(|note| note.split(": ").next());
-    shown
-        .notes
-        .extend(expired.map(|note| ::report::diagnosis::sentence(note)));
+    shown.notes.extend(expired.map(::report::diagnosis::sentence));
     if verified.verdict.outcome == Outcome::Pass && length.is_short() {
         shown.options = vec![("--time".into(), format!("{}s", length.full_secs))];
     }

@@ -17,6 +17,7 @@ mod status;
 mod together;
 mod trigger;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
@@ -217,6 +218,25 @@ impl Files<'_> {
         let outputs: Vec<_> = output.into_iter().chain(others.iter().copied()).collect();
         check_outputs(&outputs, self.inputs, plan).map_err(|line| format!("fio: {line}"))
     }
+
+    fn check_logs(self, plan: &Plan, logs: &BTreeSet<PathBuf>) -> Result<(), String> {
+        let logs: Vec<_> = logs.iter().map(|path| ("a log", &**path)).collect();
+        self.check(plan, &logs)
+    }
+
+    /// Refuses an input as the file of the trigger, which fio removes.
+    fn check_trigger(self, jobs: &Jobs) -> Result<(), String> {
+        let trigger = jobs.flags.trigger_file.as_deref().map(Path::new);
+        let trigger = trigger.map(|path| ("--trigger-file", path));
+        self.check(&Plan::default(), trigger.as_slice())
+    }
+}
+
+/// Ends the run with a message. The file of `--output` stays as it was.
+fn refuse(output: &mut Output, line: &str) -> u8 {
+    output.discard();
+    output.print_complaint(line);
+    FAILED
 }
 
 fn run(session: &Session, (jobs, started): (&Jobs, Instant), files: Files<'_>, output: &mut Output) -> u8 {
@@ -237,13 +257,8 @@ fn run(session: &Session, (jobs, started): (&Jobs, Instant), files: Files<'_>, o
     if jobs.flags.merge_blktrace_only {
         return 0;
     }
-    // fio removes the file of the trigger.
-    let trigger = jobs.flags.trigger_file.as_deref().map(Path::new);
-    let trigger = trigger.map(|path| ("--trigger-file", path));
-    if let Err(line) = files.check(&Plan::default(), trigger.as_slice()) {
-        output.discard();
-        output.print_complaint(&line);
-        return FAILED;
+    if let Err(line) = files.check_trigger(jobs) {
+        return refuse(output, &line);
     }
     let mut prepared = match prepare(session, jobs, banners.concat(), started) {
         Ok(prepared) => prepared,
@@ -253,14 +268,8 @@ fn run(session: &Session, (jobs, started): (&Jobs, Instant), files: Files<'_>, o
         }
     };
     let plan = &prepared.plan;
-    let checked = prepared.logs.paths(plan).and_then(|logs| {
-        let logs: Vec<_> = logs.iter().map(|path| ("a log", &**path)).collect();
-        files.check(plan, &logs)
-    });
-    if let Err(line) = checked {
-        output.discard();
-        output.print_complaint(&line);
-        return FAILED;
+    if let Err(line) = prepared.logs.paths(plan).and_then(|logs| files.check_logs(plan, &logs)) {
+        return refuse(output, &line);
     }
     if let Err(error) = output.open() {
         print_stderr(&[format!("fio: output file open error: {error}")]);

@@ -77,8 +77,8 @@ fn files_are_in_all_directories_or_end_at_a_total_size() {
     assert!((60..60 + last).contains(&limited.total_size().0), "{limited:?}");
 }
 
-/// The first draws of `Random(0).nextInt(100)`: 60, 48, 29, 47, 15, 53, 91, 61, 19, 54. Of the first
-/// 20, 8 are below 50, so a tree that Vdbench recorded has 896 KiB.
+/// The first draws of `Random(0).nextInt(100)`: 60, 48, 29, 47, 15, 53, 91, 61, 19, 54. Of the
+/// first 20, 8 are below 50, so a tree that Vdbench recorded has 896 KiB.
 #[test]
 fn sizes_by_percent_are_those_of_vdbench() {
     let share = |kib, percent| SizeShare::new(Bytes::kib(kib), percent);
