@@ -497,7 +497,7 @@ mod tests {
         check("preset = \"oltp\"", "write `[preset]`");
         check("[preset]\ntitel = \"x\"", "did you mean `title`?");
         check("[preset]\nversion = 0", "whole number above 0");
-        check("[preset]\ntitle = 3", "another kind of value");
+        check("[preset]\ntitle = 3", "has the wrong type");
         check("depth = 3", "belongs under `[[job]]`");
         check("[[job]]\ndepth = 3", "no target");
         // Every accepted option has an effect.

@@ -158,7 +158,7 @@ fn impossible_trees_are_refused_before_anything_is_created() {
         ],
     );
     let huge = split_words("run --target . --kind files --mix stat --tree sizes=1TiB");
-    finish(command(&huge).current_dir(folder.path())).expect(3, &["cannot create 1000 TiB at .: this would "]);
+    finish(command(&huge).current_dir(folder.path())).expect(3, &["cannot create 1000.00 TiB at .: this would "]);
     fathom(&["precondition", text(folder.path()), "--kind", "files", "--mix", "stat"])
         .expect(4, &["only block jobs can precondition"]);
     assert_eq!(names(folder.path()), ["file"]);

@@ -180,7 +180,7 @@ fn targets_are_listed_with_the_reasons() {
         "{device:#}"
     );
     assert_eq!(find(text(mounted.path()))["write"], "yes");
-    fathom(&["targets"]).expect(0, &["Disks and partitions", "must not be written", "File systems"]);
+    fathom(&["targets"]).expect(0, &["Disks and partitions", "writing is refused", "File systems"]);
 }
 
 /// True if a process holds a lock of a file. Does not request the lock.
@@ -262,7 +262,7 @@ fn the_file_of_a_loop_device_is_refused_without_its_path() {
     for refused in [by_number, without_sys] {
         refused.expect(
             3,
-            &["must not be written", &format!("the loop device /dev/{number} uses it")],
+            &["writing is refused", &format!("the loop device /dev/{number} uses it")],
         );
     }
 }

@@ -81,7 +81,7 @@ fn a_sweep_finds_the_knee_of_a_device_with_eight_servers() {
         "NOT MET",
         "class=\"verdict bad\"",
         "Use faster storage, or a limit",
-        "--slo &#39;p99&lt;=",
+        "--slo</span> &#39;p99&lt;=",
     ] {
         assert!(page.contains(part), "{part}");
     }

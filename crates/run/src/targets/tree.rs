@@ -179,8 +179,12 @@ pub(super) fn examine_tree(
             source,
         })?;
         let size = max_tree_size(plan, number, tree, allocation.block);
-        size_in(existing, Some(size), &path)?;
-        refuse_too_many_files(&path, tree, allocation.files)?;
+        let check = |(bytes, entries): (u64, u64)| {
+            size_in(existing, Some(size.saturating_sub(bytes)), &path)?;
+            refuse_too_many_files(&path, tree, entries, allocation.files)
+        };
+        // An earlier tree makes room for the new one.
+        check((0, 0)).or_else(|_| check(count_existing(&folder.join(KEPT_ROOT), tree)))?;
     }
     Ok(Examined {
         number,
@@ -204,9 +208,39 @@ fn creates_folder(tree: &FileTree) -> bool {
     tree.kept.is_some_and(|kept| kept != KeptTree::Existing)
 }
 
-/// Refuses a tree that would leave less than a fifth of the file system's inodes free.
-fn refuse_too_many_files(path: &str, tree: &FileTree, inodes: Option<(u64, u64)>) -> Result<(), TargetError> {
+/// Allocated bytes and number of the files of a tree that exist below a root.
+fn count_existing(root: &Path, tree: &FileTree) -> (u64, u64) {
+    /// More missing files in succession end the count: the rest of the tree is missing as well.
+    const MAX_MISSING: u64 = 10_000;
+    let (mut bytes, mut files, mut missing) = (0, 0, 0);
+    let mut name = String::new();
+    for file in 0..tree.file_count().min(u64::from(u32::MAX)) {
+        tree.write_file_path(file as u32, false, &mut name);
+        match fs::symlink_metadata(root.join(&name)) {
+            Ok(meta) => {
+                bytes += sys::file::allocated(&meta);
+                files += 1;
+                missing = 0;
+            }
+            Err(_) => missing += 1,
+        }
+        if missing > MAX_MISSING {
+            break;
+        }
+    }
+    (bytes, files)
+}
+
+/// Refuses a tree that would leave less than a fifth of the file system's inodes free. `replaced`
+/// files exist already.
+fn refuse_too_many_files(
+    path: &str,
+    tree: &FileTree,
+    replaced: u64,
+    inodes: Option<(u64, u64)>,
+) -> Result<(), TargetError> {
     let entries = tree.file_count().saturating_add(tree.directory_count());
+    let entries = entries.saturating_sub(replaced);
     match inodes {
         Some((total, available)) if entries > fillable_bytes(total, available) => Err(TargetError::Unsuitable {
             path: path.to_owned(),

@@ -13,10 +13,10 @@
 //! | 4096 … | eight bytes per key block: generation above two bits of state; checksum |
 //!
 //! The number of the map is part of the contents of all blocks. On a tree, its low half is the
-//! checksum of the tree's directory and shape: another tree has other files at the same key
-//! blocks. All numbers are little-endian. The eight bytes of a key block change atomically. So a kill leaves
-//! the old bytes or the new bytes, both with a valid checksum. Unwritten blocks have a checksum
-//! too, so zeros mean damage.
+//! checksum of the tree's directory and shape: another tree has other files at the same key blocks.
+//! All numbers are little-endian. The eight bytes of a key block change atomically. So a kill
+//! leaves the old bytes or the new bytes, both with a valid checksum. Unwritten blocks have a
+//! checksum too, so zeros mean damage.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
