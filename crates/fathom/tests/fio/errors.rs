@@ -70,9 +70,9 @@ fn remove_noise<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<String> {
         .map(|line| {
             let line = line.replace(VERSIONS[0], VERSIONS[1]);
             let source = line.split_whitespace().find(|word| word.contains("file:"));
-            let sandbox = source.and_then(|word| word.split_once("file:"));
-            match sandbox {
-                Some((_, position)) => line.reposition(&format!("file:{position}"), "file:,"),
+            let found = source.and_then(|word| word.split_once("file:"));
+            match found {
+                Some((_, address)) => line.replace(&format!("file:{address}"), "file:,"),
                 None => line,
             }
         })

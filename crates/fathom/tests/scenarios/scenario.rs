@@ -13,7 +13,7 @@ use model::results::Results;
 use model::{Bytes, Nanos};
 use run::RunContext;
 use run::targets::guard::Permissions;
-use study::confirm::{RepeatedPlan, add_repetitions};
+use study::confirm::{add_repetitions, repeated_steps};
 
 /// One scenario of the file.
 #[derive(Debug)]
@@ -76,13 +76,12 @@ impl Scenario {
     /// Runs the load and diagnoses it.
     pub fn diagnosis(&self, seed: u64) -> Diagnosis {
         let mut plan = self.plan(self.part("load"), seed);
-        let confirmed: Option<RepeatedPlan> = self.flag("confirm").then(|| add_repetitions(&plan));
-        if let Some(confirmed) = &confirmed {
-            plan = confirmed.plan.clone();
+        if self.flag("confirm") {
+            plan = add_repetitions(&plan).plan;
         }
+        let second = repeated_steps(&plan).first().map(|(_, second)| *second);
         let results = execute(plan);
         let mut observation = Observation::from_results(&results, 0, 0).unwrap();
-        let second = confirmed.and_then(|confirmed| confirmed.repetition_of(0));
         let deeper = second.map(|step| Observation::from_results(&results, step, 0).unwrap());
         let other = self.part("other-load");
         let other = (!other.is_empty()).then(|| {
