@@ -89,3 +89,16 @@ pub use tools::device_number;
 pub use trace_fs::TraceFs;
 #[cfg(target_os = "linux")]
 pub use zram::Zram;
+
+/// Copies a program that is run at once. Another process writes the copy: a child that starts at
+/// the same time would inherit a file that is open for writing, and such a file cannot run.
+///
+/// # Panics
+/// The program cannot be copied.
+pub fn copy_program(from: impl AsRef<std::path::Path>, to: impl AsRef<std::path::Path>) {
+    let copied = std::process::Command::new("cp")
+        .arg(from.as_ref())
+        .arg(to.as_ref())
+        .status();
+    assert!(copied.is_ok_and(|status| status.success()), "{}", to.as_ref().display());
+}

@@ -391,7 +391,7 @@ fn a_missing_permission_to_write_is_reported() {
         .fathom(&["run", "job.toml"])
         .expect(0, &["recorded as history:1"]);
     let program = workspace.path("fathom");
-    fs::copy(PROGRAM, &program).unwrap();
+    testbed::copy_program(PROGRAM, &program);
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
     fs::set_permissions(workspace.folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
     let as_nobody = |words: &[&str]| {

@@ -177,7 +177,7 @@ fn an_inaccessible_target_fails_no_promise() {
     fs::set_permissions(&locked, fs::Permissions::from_mode(0o555)).unwrap();
     fs::set_permissions(&closed, fs::Permissions::from_mode(0o000)).unwrap();
     let program = folder.path().join("fathom");
-    fs::copy(PROGRAM, &program).unwrap();
+    testbed::copy_program(PROGRAM, &program);
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
     let as_nobody = |words: &[&str]| {
         let mut command = Command::new(&program);

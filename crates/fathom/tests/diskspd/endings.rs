@@ -316,7 +316,7 @@ fn a_maximum_offset_beyond_the_file_is_reported() {
 fn a_missing_permission_to_open_is_reported() {
     let Some(folder) = need(Directory::fast()) else { return };
     let (program, secret) = (folder.path().join("diskspd"), folder.path().join("secret"));
-    fs::copy(PROGRAM, &program).unwrap();
+    testbed::copy_program(PROGRAM, &program);
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
     fs::write(&secret, vec![1; 65536]).unwrap();

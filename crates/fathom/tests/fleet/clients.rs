@@ -513,7 +513,7 @@ fn a_server_in_the_background_listens_when_the_call_returns() {
     let folder = folder.path();
     std::os::unix::fs::symlink(PROGRAM, folder.join("fio")).unwrap();
     fs::create_dir(folder.join("copy")).unwrap();
-    fs::copy(PROGRAM, folder.join("copy/fio")).unwrap();
+    testbed::copy_program(PROGRAM, folder.join("copy/fio"));
     for program in ["fio", "copy/fio"] {
         let run = |arguments: &[&str]| {
             let mut command = Command::new(folder.join(program));
