@@ -453,9 +453,9 @@ fn judge(files: &[String], job: &Sides<'_>) -> Verdict {
         )
     } else if all(Judgement::Worse) {
         (
-            format!("{} IS BEST", file_name(best)),
+            format!("{} WAS BEST", file_name(best)),
             page::Tone::Good,
-            format!("{best} is better than all others; the differences exceed {WITHIN_RUNS}."),
+            format!("{best} was better than all others in these runs; the differences exceed {WITHIN_RUNS}."),
         )
     } else if all(Judgement::Same) {
         (

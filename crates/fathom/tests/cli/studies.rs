@@ -423,9 +423,9 @@ fn assert_page_ranks_three(page: &Path) {
     let tested = "Settings and environment that all results share";
     for part in [
         "3 results compared</h1>",
-        "c.fathom IS BEST",
+        "c.fathom WAS BEST",
         "SIMULATION: no real storage",
-        "c.fathom is better than all others",
+        "c.fathom was better than all others",
         tested,
         "<th scope=\"row\">block size</th><td>4\u{a0}KiB</td>",
         "<th scope=\"row\">in flight</th><td>8</td>",
