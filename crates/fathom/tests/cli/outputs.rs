@@ -417,3 +417,24 @@ fn an_output_of_a_drop_in_replaces_no_input_and_no_target() {
     check("vdbench -f v.txt", "v.txt", 157, input);
     check("vdbench -f v.txt", "data", 157, target);
 }
+
+/// The user named the result of the first run only.
+#[test]
+fn the_result_of_a_later_run_replaces_only_results() {
+    let folder = need(Directory::fast()).expect("a folder can be made");
+    let at = |name: &str| folder.path().join(name);
+    let parameters = "sd=sd1,lun=data,size=1m\nwd=wd1,sd=sd1\nrd=default,wd=wd1,elapsed=2,interval=1,iorate=10\n\
+        rd=rd1\nrd=rd2\n";
+    fs::write(at("v.txt"), parameters).unwrap();
+    fs::write(at("r.2.json"), "mine").unwrap();
+    let run = || {
+        let mut command = command(&split_words("vdbench -f v.txt -o out"));
+        command.env("FATHOM_RESULT", "r.json");
+        finish(command.current_dir(folder.path()))
+    };
+    run().expect(157, &["cannot replace r.2.json: it exists and is not a saved result"]);
+    assert_eq!(fs::read_to_string(at("r.2.json")).unwrap(), "mine");
+    fs::copy(at("r.json"), at("r.2.json")).unwrap();
+    run().expect(0, &[]);
+    assert_ne!(fs::read(at("r.json")).unwrap(), fs::read(at("r.2.json")).unwrap());
+}

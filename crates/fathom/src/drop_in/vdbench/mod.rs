@@ -3,6 +3,7 @@
 mod failure;
 mod hosts;
 pub mod local_env;
+mod native_results;
 mod on_files;
 mod output;
 mod parse;
@@ -11,13 +12,12 @@ mod run_printer;
 mod validation;
 
 use std::fs::{self, File};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use ::run::{RunError, RunHooks};
-use archive::history::{EntryKind, Recording, Subject};
 use dialects::Diagnostic;
 use dialects::vdbench::{
     self, Command, Format, Lowered, Parameters, Run, RunRate, Transfer, VdbenchEnv, expand, format_plan, lower,
@@ -28,7 +28,7 @@ use model::plan::Plan;
 use model::results::Results;
 use report::formats::vdbench::{FlatFacts, Layout};
 
-use super::{check_outputs, lost_host_lines, print_findings, print_stderr, print_stdout};
+use super::{check_outputs, lost_host_lines, print_findings, print_stdout};
 use crate::permissions;
 use crate::session::Session;
 use failure::{Failure, failure_from_error};
@@ -602,33 +602,6 @@ impl<'a> Drive<'a> {
         Ok(())
     }
 
-    /// Saves the native result and records it in the history. Each needs its variable. The file of
-    /// the first run has the plain name, and the files of later runs have a number.
-    fn record_results(&mut self, results: &Results) -> Result<(), Failure> {
-        self.saved_results += 1;
-        let path = std::env::var_os("FATHOM_RESULT")
-            .map(PathBuf::from)
-            .map(|path| match self.saved_results {
-                1 => path,
-                number => add_number(&path, number),
-            });
-        if let Some(path) = &path {
-            archive::save(results, path).map_err(|error| format!("FATHOM_RESULT: {error}"))?;
-        }
-        let file = path.and_then(|path| fs::canonicalize(path).ok());
-        let recording = Recording {
-            subject: Subject::Run(results),
-            kind: EntryKind::Vdbench,
-            name: None,
-            verdict: None,
-            file: file.as_deref(),
-        };
-        if let Err(why) = crate::history::record_drop_in(&recording) {
-            print_stderr(&[format!("WARNING: this result is not in the history: {why}")]);
-        }
-        Ok(())
-    }
-
     /// Prints the runs without executing them.
     fn simulate(&mut self, runs: &[Run]) -> Result<(), Failure> {
         // The rate of a curve in a simulation.
@@ -659,15 +632,6 @@ impl<'a> Drive<'a> {
         self.output
             .print_line(&format!("{line}. Output directory: {folder} \n"));
         self.output.take_error().map_or(Ok(()), |what| Err(what.into()))
-    }
-}
-
-/// Adds a number to a file name: `result.json` becomes `result.2.json`.
-fn add_number(path: &Path, number: u32) -> PathBuf {
-    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-    match path.extension() {
-        Some(extension) => path.with_file_name(format!("{stem}.{number}.{}", extension.to_string_lossy())),
-        None => path.with_file_name(format!("{stem}.{number}")),
     }
 }
 
