@@ -6,15 +6,14 @@ use analysis::compare::{Figure, Judgement};
 use model::finding::Finding;
 use model::shell_word;
 use report::html::page::Lead;
-use report::html::run::{Head, repeat_command};
+use report::html::run::{Head, names_output, repeat_command};
 
 use super::Sides;
 use crate::pages::merge_warnings;
 
 /// The rule of a device that also served other programs.
 const OTHER_LOAD: &str = "OTHER-LOAD";
-/// Options of `fathom run` that only write or silence reports: those with a value, and flags.
-const REPORT_OPTIONS: [&str; 6] = ["--save", "--report", "--log", "--output", "-o", "--out"];
+/// Flags of `fathom run` that only silence its reports.
 const REPORT_FLAGS: [&str; 2] = ["-q", "--quiet"];
 
 /// Merges the warnings of all results: each rule once, with the results that have it.
@@ -101,7 +100,7 @@ fn ab_side(arguments: &[String]) -> Option<String> {
     let mut words = arguments[2..].iter();
     while let Some(word) = words.next() {
         let name = word.split('=').next().unwrap_or_default();
-        if REPORT_OPTIONS.contains(&name) {
+        if names_output(name) {
             if !word.contains('=') {
                 words.next();
             }

@@ -30,7 +30,7 @@ pub use first_screen::{
 };
 pub use latency::{nines, percentile_axis, percentile_curve};
 pub use next_step::KEEP_AND_REPEAT;
-pub use repetition::{add_options, name_of_repetition, repeat_command};
+pub use repetition::{add_options, name_of_repetition, names_output, repeat_command};
 pub use resources::{PlanePoint, plane};
 pub use settings::repeat_section;
 pub(crate) use time::columns;

@@ -9,6 +9,11 @@ const OUTPUT_FILES: [&str; 6] = ["--save", "--report", "--log", "--output", "--j
 /// The option whose value is a list of `FORMAT=FILE`.
 const OUTPUT_LIST: &str = "--out";
 
+/// True if the value of an option names a file, or several, to write.
+pub fn names_output(option: &str) -> bool {
+    option == OUTPUT_LIST || OUTPUT_FILES.contains(&option)
+}
+
 /// The names of the files that a repetition writes.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Name<'a> {
