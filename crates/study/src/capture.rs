@@ -183,7 +183,7 @@ impl CapturedLoad {
         self.reads.apply_totals(&counted.reads);
         self.writes.apply_totals(&counted.writes);
         (self.discards, self.flushes) = (counted.discards, counted.flushes);
-        (self.in_flight, self.busy) = (counted.in_flight, counted.busy);
+        (self.in_flight, self.busy, self.duration) = (counted.in_flight, counted.busy, counted.duration);
         self
     }
 }

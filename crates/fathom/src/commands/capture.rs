@@ -188,7 +188,7 @@ fn record_load(
             screen::note(&format!("note: without the more detailed trace events: {why}"));
         }
     }
-    let (start, then) = (Instant::now(), DeviceTimes::read());
+    let (then, start) = read_counters();
     let length = Duration::from_nanos(time.0);
     let mut shown = start;
     let mut print_progress = |operations: u64| {
@@ -202,20 +202,20 @@ fn record_load(
         }
     };
     let passed = || Nanos(start.elapsed().as_nanos() as u64);
-    let used = || DeviceTimes::read().since(&then, device);
+    let used = || {
+        let (now, at) = read_counters();
+        now.since(&then, device)
+            .map(|used| (used, Nanos(at.saturating_duration_since(start).as_nanos() as u64)))
+    };
+    let counted = || used().map(|(used, time)| CapturedLoad::from_counters(&used, time));
     let left = || length.saturating_sub(start.elapsed());
     let load = match trace {
         Err(why) => {
             while left() > Duration::ZERO && !session.process.is_interrupted() {
                 std::thread::sleep(POLL_INTERVAL.min(left()));
-                print_progress(used().map_or(0, |used| used.operations[0] + used.operations[1]));
+                print_progress(used().map_or(0, |(used, _)| used.operations[0] + used.operations[1]));
             }
-            return Ok((
-                used()
-                    .map(|used| CapturedLoad::from_counters(&used, passed()))
-                    .unwrap_or_default(),
-                Source::Counters(why),
-            ));
+            return Ok((counted().unwrap_or_default(), Source::Counters(why)));
         }
         Ok(mut trace) => {
             let mut recorder = LoadRecorder::default();
@@ -236,8 +236,7 @@ fn record_load(
         }
     };
     // A driver without trace events still has counters.
-    let counted = used().map(|used| CapturedLoad::from_counters(&used, load.0.duration));
-    let counted = counted.filter(|counted| counted.operations() > 0);
+    let counted = counted().filter(|counted| counted.operations() > 0);
     Ok(match counted {
         Some(counted) if load.0.operations() == 0 => {
             (counted, Source::Counters("the driver of this device emits none".into()))
@@ -245,6 +244,14 @@ fn record_load(
         counted if load.0.lost > 0 => (load.0.with_counter_totals(counted.as_ref()), load.1),
         _ => load,
     })
+}
+
+/// The counters and the moment that they describe: the middle of the reading, which a busy machine
+/// may interrupt.
+fn read_counters() -> (DeviceTimes, Instant) {
+    let before = Instant::now();
+    let counters = DeviceTimes::read();
+    (counters, before + before.elapsed() / 2)
 }
 
 /// Formats the comment block of the job file: the captured figures.

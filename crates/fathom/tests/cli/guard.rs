@@ -262,7 +262,7 @@ fn the_file_of_a_loop_device_is_refused_without_its_path() {
     for refused in [by_number, without_sys] {
         refused.expect(
             3,
-            &["writing is refused", &format!("the loop device /dev/{number} uses it")],
+            &["must not be written", &format!("the loop device /dev/{number} uses it")],
         );
     }
 }

@@ -71,28 +71,45 @@ fn wait_until_busy(device: &Path) {
 }
 
 /// Measures the kernel's lowest and highest rate in any two seconds of `run`. A busy machine does
-/// less than a load asks for, and then catches up.
+/// less than a load asks for, and then catches up. It may also interrupt a reading of the counter,
+/// which then describes any moment between `from` and `to`.
 fn rates_of_two_seconds<T>(device: &Path, run: impl FnOnce() -> T) -> (T, [f64; 2]) {
+    struct Reading {
+        from: Instant,
+        count: u64,
+        to: Instant,
+    }
     let is_over = AtomicBool::new(false);
-    let (ran, counts) = thread::scope(|scope| {
+    let (ran, readings) = thread::scope(|scope| {
         let sampler = scope.spawn(|| {
-            let mut counts = Vec::new();
+            let mut readings = Vec::new();
             while !is_over.load(Ordering::Relaxed) {
-                counts.push((Instant::now(), operations(device)));
+                readings.push(Reading {
+                    from: Instant::now(),
+                    count: operations(device),
+                    to: Instant::now(),
+                });
                 thread::sleep(Duration::from_millis(10));
             }
-            counts
+            readings
         });
         let ran = run();
         is_over.store(true, Ordering::Relaxed);
         (ran, sampler.join().unwrap())
     });
-    let rates = counts.iter().filter_map(|(from, before)| {
-        let (to, after) = counts.iter().find(|(to, _)| *to - *from >= Duration::from_secs(2))?;
-        Some((after - before) as f64 / (*to - *from).as_secs_f64())
+    let rates = readings.iter().filter_map(|first| {
+        let last = readings
+            .iter()
+            .find(|last| last.from - first.from >= Duration::from_secs(2))?;
+        let count = (last.count - first.count) as f64;
+        let shortest = last.from.saturating_duration_since(first.to);
+        Some([
+            count / (last.to - first.from).as_secs_f64(),
+            count / shortest.as_secs_f64(),
+        ])
     });
-    let range = rates.fold([f64::INFINITY, 0.0], |[low, high], rate| {
-        [rate.min(low), rate.max(high)]
+    let range = rates.fold([f64::INFINITY, 0.0], |[low, high], [least, most]| {
+        [least.min(low), most.max(high)]
     });
     (ran, range)
 }
