@@ -143,6 +143,12 @@ fn suggest_command(error: &mut clap::Error) {
     }
 }
 
+/// Names of one idea in several commands, and words that users try for it.
+const RELATED_OPTIONS: &[&[&str]] = &[
+    &["require", "requires", "slo", "objective", "limit", "sla"],
+    &["save", "out", "report", "output"],
+];
+
 /// Suggests this command's equivalent of an fio option, or a similarly spelt option. clap's own
 /// suggestion only shares some letters: `--trim` for `--runtime`.
 fn suggest_option(error: &mut clap::Error, arguments: &[String]) {
@@ -161,6 +167,10 @@ fn suggest_option(error: &mut clap::Error, arguments: &[String]) {
     let found = same
         .map(|option| option.name)
         .filter(|name| known.iter().any(|known| known == name))
+        .or_else(|| {
+            let related = RELATED_OPTIONS.iter().find(|names| names.contains(&word))?;
+            related.iter().copied().find(|name| known.iter().any(|known| known == name))
+        })
         .or_else(|| dialects::nearest(word, known.iter().map(String::as_str)));
     match found {
         Some(name) => error.insert(ContextKind::SuggestedArg, ContextValue::String(format!("--{name}"))),

@@ -592,6 +592,7 @@ fn options_of_fio_suggest_the_native_option() {
     }
     fathom(&["run", "--duration", "4"]).expect(4, &["a similar argument exists: '--time'"]);
     fathom(&["run", "--tim", "4"]).expect(4, &["a similar argument exists: '--time'"]);
+    fathom(&["sweep", "--require", "p99<=3ms"]).expect(4, &["a similar argument exists: '--slo'"]);
     // The command has no such option.
     let ran = fathom(&["quick", "--runtime", "4"]);
     ran.expect(4, &["unexpected argument '--runtime'"]);
