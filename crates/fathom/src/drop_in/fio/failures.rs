@@ -134,7 +134,7 @@ fn first_unusable(plan: &Plan, worker: &Worker) -> Option<Unusable> {
                 return None;
             }
             // Opening a pipe would block. Other file types are refused when targets are examined.
-            if sys::facts::kind_of(Path::new(&target.path)).is_ok_and(|kind| kind == FileKind::Other) {
+            if sys::facts::read_file_kind(Path::new(&target.path)).is_ok_and(|kind| kind == FileKind::Other) {
                 return None;
             }
             let opened = OpenOptions::new().read(true).write(writes).open(&target.path);

@@ -116,7 +116,7 @@ impl Choice {
         let work = plan.streams.iter().find_map(|stream| stream.files.as_ref());
         Setup {
             slots: batches.slots,
-            one_at_a_time: self.one_at_a_time,
+            depth_is_one: self.one_at_a_time,
             one_buffer: self.one_at_a_time && !needs_stable_buffers(plan),
             submit_batch: batches.submit as u32,
             complete_max: plan.batching.complete_max,
