@@ -120,7 +120,7 @@ impl Host {
 /// The first instant at or after `instant` that is in no pause.
 fn after_pauses(pauses: &[SimulatedPause], instant: Nanos) -> Nanos {
     pauses.iter().fold(instant, |at, pause| {
-        let end = pause.at_ns + pause.for_ns;
+        let end = pause.at_ns + pause.length_ns;
         if at >= pause.at_ns && at < end { end } else { at }
     })
 }

@@ -447,7 +447,8 @@ pub(crate) fn check_not_target<'a>(files: impl Iterator<Item = &'a Path>, target
         };
         refuse_block_device(path)?;
         let is = |target: &Target| {
-            Path::new(&target.path) == path || (identity.is_some() && read_identity(Path::new(&target.path)) == identity)
+            Path::new(&target.path) == path
+                || (identity.is_some() && read_identity(Path::new(&target.path)) == identity)
         };
         if targets.iter().any(is) {
             return fault(format!(

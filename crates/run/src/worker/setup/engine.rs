@@ -224,8 +224,8 @@ fn check_choice(plan: &Plan, choice: &EngineChoice, opened: &Opened) -> Result<(
         };
         let pattern = &stream.pattern;
         let sizes = [
-            pattern.shortest_of(Direction::Write),
-            pattern.longest_of(Direction::Write),
+            pattern.shortest_in(Direction::Write),
+            pattern.longest_in(Direction::Write),
         ];
         for size in sizes.map(|size| size.0) {
             if !size.is_power_of_two() || !(u64::from(low)..=u64::from(high)).contains(&size) {
