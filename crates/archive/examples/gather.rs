@@ -86,7 +86,7 @@ fn host(number: u32) -> String {
 fn share(common: &Plan, number: u32, hosts: &[String]) -> Result<Share, String> {
     let rank = Rank {
         number,
-        of: hosts.len() as u32,
+        rank_count: hosts.len() as u32,
         host: host(number),
     };
     Share::for_rank(common, &rank, hosts, Some("/"))

@@ -13,7 +13,9 @@ use jsonschema::Validator;
 use model::event::Event;
 use model::observation::Observation;
 use model::results::{Results, Tool};
-use model::study::{LeftOut, Parameter, Question, Role, Setting, Study, StudyKind, StudyRun, Varied};
+use model::study::{
+    DocumentKind, Parameter, Question, RunRole, Setting, SkippedPoint, Study, StudyRun, VariedParameter,
+};
 use report::{Summary, stream};
 use serde_json::Value;
 
@@ -178,11 +180,11 @@ fn sweep_study(results: Results) -> Study {
     };
     Study {
         format_version: 1,
-        kind: StudyKind::Study,
+        kind: DocumentKind::Study,
         tool: results.tool.clone(),
         name: "sweep".into(),
         question: Question::Sweep {
-            varied: vec![Varied {
+            varied: vec![VariedParameter {
                 parameter: Parameter::Depth,
                 values: vec![depth(1.0), depth(2.0)],
             }],
@@ -190,10 +192,10 @@ fn sweep_study(results: Results) -> Study {
         },
         runs: vec![StudyRun {
             settings: vec![depth(1.0)],
-            role: Role::Point,
+            role: RunRole::Measured,
             results,
         }],
-        left_out: vec![LeftOut {
+        skipped: vec![SkippedPoint {
             settings: vec![depth(2.0)],
             why: "the sweep was interrupted".into(),
         }],

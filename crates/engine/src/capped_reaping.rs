@@ -68,8 +68,8 @@ impl Engine for CappedReaping {
         self.engine.buffer(slot)
     }
 
-    fn exchange_file(&mut self, index: u16, with: File) -> Result<(), EngineError> {
-        self.engine.exchange_file(index, with)
+    fn exchange_file(&mut self, index: u16, replacement: File) -> Result<(), EngineError> {
+        self.engine.exchange_file(index, replacement)
     }
 
     fn describe(&self) -> EngineUsed {

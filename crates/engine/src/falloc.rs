@@ -56,8 +56,8 @@ impl SyncCalls for Falloc {
         self.buffers.get_mut(slot)
     }
 
-    fn exchange_file(&mut self, index: u16, with: File) -> Result<(), EngineError> {
-        self.files[usize::from(index)] = with;
+    fn exchange_file(&mut self, index: u16, replacement: File) -> Result<(), EngineError> {
+        self.files[usize::from(index)] = replacement;
         Ok(())
     }
 

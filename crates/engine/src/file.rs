@@ -243,7 +243,7 @@ impl File {
     /// Identity of the file or device, independent of the path used to open it; `None` for a
     /// placeholder.
     pub fn identity(&self) -> Option<Identity> {
-        self.handle.as_ref().and_then(sys::facts::identity_of_file)
+        self.handle.as_ref().and_then(sys::facts::open_file_identity)
     }
 
     /// The system's handle; `None` for a placeholder.

@@ -273,7 +273,7 @@ impl SyncCalls for Files {
         self.buffers.get_mut(slot)
     }
 
-    fn exchange_file(&mut self, _index: u16, _with: File) -> Result<(), EngineError> {
+    fn exchange_file(&mut self, _index: u16, _replacement: File) -> Result<(), EngineError> {
         Ok(())
     }
 

@@ -249,9 +249,9 @@ impl<Q: Queue> Engine for QueueEngine<Q> {
         self.buffers.free_buffer(slot)
     }
 
-    fn exchange_file(&mut self, index: u16, with: File) -> Result<(), EngineError> {
-        self.register_file(&with)?;
-        self.files[usize::from(index)] = with;
+    fn exchange_file(&mut self, index: u16, replacement: File) -> Result<(), EngineError> {
+        self.register_file(&replacement)?;
+        self.files[usize::from(index)] = replacement;
         Ok(())
     }
 
@@ -383,7 +383,7 @@ pub(crate) mod tests {
         Setup {
             choice: EngineChoice::new(kind),
             slots,
-            one_at_a_time: false,
+            depth_is_one: false,
             one_buffer: false,
             submit_batch: slots,
             complete_max: None,

@@ -102,7 +102,7 @@ pub trait Engine {
     ///
     /// # Errors
     /// [`EngineError`] if the engine cannot use the other file.
-    fn exchange_file(&mut self, index: u16, with: File) -> Result<(), EngineError>;
+    fn exchange_file(&mut self, index: u16, replacement: File) -> Result<(), EngineError>;
 
     /// Describes the engine in use, for the results.
     fn describe(&self) -> EngineUsed;
@@ -117,7 +117,7 @@ pub struct Setup {
     pub slots: u32,
     /// Operations run one at a time: the queue depth is one, and additional slots only allow
     /// several requests in a turn.
-    pub one_at_a_time: bool,
+    pub depth_is_one: bool,
     /// One buffer serves all slots. This works if operations run one at a time and no contents must
     /// be preserved.
     pub one_buffer: bool,
@@ -156,7 +156,7 @@ pub struct Setup {
 /// [`EngineError`] if the system lacks the engine, memory or a resource that it needs, with the
 /// reason.
 pub fn open(setup: Setup) -> Result<Box<dyn Engine>, EngineError> {
-    let (slots, bound) = (setup.slots, setup.complete_max.filter(|_| !setup.one_at_a_time));
+    let (slots, bound) = (setup.slots, setup.complete_max.filter(|_| !setup.depth_is_one));
     let engine = open_unbounded(setup)?;
     Ok(match bound {
         Some(max_completions) => Box::new(capped_reaping::CappedReaping::new(engine, max_completions, slots)),

@@ -282,8 +282,8 @@ impl Engine for Libaio {
         self.buffers.free_buffer(slot)
     }
 
-    fn exchange_file(&mut self, index: u16, with: File) -> Result<(), EngineError> {
-        self.files[usize::from(index)] = with;
+    fn exchange_file(&mut self, index: u16, replacement: File) -> Result<(), EngineError> {
+        self.files[usize::from(index)] = replacement;
         Ok(())
     }
 

@@ -132,11 +132,11 @@ impl SyncCalls for Mmap {
         self.buffers.get_mut(slot)
     }
 
-    fn exchange_file(&mut self, index: u16, with: File) -> Result<(), EngineError> {
+    fn exchange_file(&mut self, index: u16, replacement: File) -> Result<(), EngineError> {
         // Unmap the old file before closing it.
         self.maps[usize::from(index)] = None;
-        self.maps[usize::from(index)] = MappedFile::open(&with, self.huge_pages)?;
-        self.files[usize::from(index)] = with;
+        self.maps[usize::from(index)] = MappedFile::open(&replacement, self.huge_pages)?;
+        self.files[usize::from(index)] = replacement;
         Ok(())
     }
 

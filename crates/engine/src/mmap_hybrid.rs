@@ -21,8 +21,8 @@ pub(crate) struct MmapHybrid {
     /// Operations in flight in the inner engine.
     in_flight: u32,
     /// A copy was made since the inner engine was last polled.
-    copied_last: bool,
-    one_at_a_time: bool,
+    copied_since_poll: bool,
+    depth_is_one: bool,
 }
 
 /// True if some of the files are mapped and some are not.
@@ -36,16 +36,16 @@ impl MmapHybrid {
     /// indexes stay valid.
     pub(crate) fn open(
         setup: crate::Setup,
-        open: impl FnOnce(crate::Setup) -> Result<Box<dyn Engine>, EngineError>,
+        open_inner: impl FnOnce(crate::Setup) -> Result<Box<dyn Engine>, EngineError>,
     ) -> Result<MmapHybrid, EngineError> {
         let maps = map_files(&setup.files)?;
-        let one_at_a_time = setup.one_at_a_time;
+        let depth_is_one = setup.depth_is_one;
         Ok(MmapHybrid {
-            inner: open(setup)?,
+            inner: open_inner(setup)?,
             maps,
             in_flight: 0,
-            copied_last: false,
-            one_at_a_time,
+            copied_since_poll: false,
+            depth_is_one,
         })
     }
 
@@ -56,8 +56,8 @@ impl MmapHybrid {
 
     /// Executes one copy. If the inner engine has completions that waited longer, returns those
     /// first.
-    fn copy(&mut self, request: &Request, until: Nanos, batch: &mut Batch) -> Result<(), EngineError> {
-        if self.copied_last && self.in_flight > 0 {
+    fn copy_or_poll(&mut self, request: &Request, until: Nanos, batch: &mut Batch) -> Result<(), EngineError> {
+        if self.copied_since_poll && self.in_flight > 0 {
             self.turn_inner(&[], 0, until, batch)?;
             if !batch.done.is_empty() {
                 return Ok(());
@@ -80,7 +80,7 @@ impl MmapHybrid {
         let at = self.inner.now();
         batch.done.push(Completion::new(request.slot, result, at));
         (batch.submit_end, batch.reap_time, batch.submitted) = (at, at, 1);
-        self.copied_last = true;
+        self.copied_since_poll = true;
         Ok(())
     }
 
@@ -93,7 +93,7 @@ impl MmapHybrid {
     ) -> Result<(), EngineError> {
         self.inner.turn(requests, wait_nr, until, batch)?;
         self.in_flight = (self.in_flight + batch.submitted).saturating_sub(batch.done.len() as u32);
-        self.copied_last = false;
+        self.copied_since_poll = false;
         Ok(())
     }
 }
@@ -103,16 +103,16 @@ impl Engine for MmapHybrid {
     /// `wait_nr`.
     fn turn(&mut self, requests: &[Request], wait_nr: u32, until: Nanos, batch: &mut Batch) -> Result<(), EngineError> {
         match requests.first() {
-            Some(first) if self.uses_map(first) => self.copy(first, until, batch),
+            Some(first) if self.uses_map(first) => self.copy_or_poll(first, until, batch),
             _ => {
-                let inner_count = requests.iter().take_while(|request| !self.uses_map(request)).count();
+                let leading_requests = requests.iter().take_while(|request| !self.uses_map(request)).count();
                 // A copy waits behind these requests, so only poll.
-                let wait_nr = if inner_count < requests.len() && !self.one_at_a_time {
+                let wait_nr = if leading_requests < requests.len() && !self.depth_is_one {
                     0
                 } else {
                     wait_nr
                 };
-                self.turn_inner(&requests[..inner_count], wait_nr, until, batch)
+                self.turn_inner(&requests[..leading_requests], wait_nr, until, batch)
             }
         }
     }
@@ -121,12 +121,12 @@ impl Engine for MmapHybrid {
         self.inner.now()
     }
 
-    fn exchange_file(&mut self, index: u16, with: File) -> Result<(), EngineError> {
+    fn exchange_file(&mut self, index: u16, replacement: File) -> Result<(), EngineError> {
         // All files of a set are mapped, or none.
         if self.maps[usize::from(index)].is_some() {
-            self.maps[usize::from(index)] = map_files(std::slice::from_ref(&with))?.pop().flatten();
+            self.maps[usize::from(index)] = map_files(std::slice::from_ref(&replacement))?.pop().flatten();
         }
-        self.inner.exchange_file(index, with)
+        self.inner.exchange_file(index, replacement)
     }
 
     fn buffer(&mut self, slot: Slot) -> &mut [u8] {
@@ -156,7 +156,7 @@ mod tests {
 
     /// An engine with a fixed service time and slow polls.
     struct SlowEngine {
-        clock: Cell<Nanos>,
+        simulated_now: Cell<Nanos>,
         /// End time and slot of each operation.
         in_flight: Vec<(Nanos, Slot)>,
         service_time: Nanos,
@@ -174,10 +174,10 @@ mod tests {
             if wait_nr > 0
                 && let Some((end, _)) = self.in_flight.iter().max()
             {
-                self.clock.set(self.clock.get().max(*end));
+                self.simulated_now.set(self.simulated_now.get().max(*end));
             }
-            self.clock.set(self.clock.get() + POLL_INTERVAL);
-            let now = self.clock.get();
+            self.simulated_now.set(self.simulated_now.get() + POLL_INTERVAL);
+            let now = self.simulated_now.get();
             self.in_flight.retain(|(end, slot)| {
                 let (slot, ended) = (*slot, *end <= now);
                 if ended {
@@ -191,8 +191,8 @@ mod tests {
         }
 
         fn now(&self) -> Nanos {
-            self.clock.set(self.clock.get() + TICK);
-            self.clock.get()
+            self.simulated_now.set(self.simulated_now.get() + TICK);
+            self.simulated_now.get()
         }
 
         fn buffer(&mut self, _: Slot) -> &mut [u8] {
@@ -221,15 +221,15 @@ mod tests {
         let mapped = File::open(&path, how).unwrap();
         MmapHybrid {
             inner: Box::new(SlowEngine {
-                clock: Cell::new(Nanos(0)),
+                simulated_now: Cell::new(Nanos(0)),
                 in_flight: Vec::new(),
                 service_time,
                 buffer: vec![0; 4096],
             }),
             maps: map_files(&[mapped, File::nothing(8192)]).unwrap(),
             in_flight: 0,
-            copied_last: false,
-            one_at_a_time: false,
+            copied_since_poll: false,
+            depth_is_one: false,
         }
     }
 

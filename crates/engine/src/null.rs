@@ -14,7 +14,7 @@ use crate::{Engine, File, Setup};
 pub(crate) struct Null {
     buffers: Buffers,
     /// Each operation has its own stamps, as in a synchronous engine.
-    one_at_a_time: bool,
+    depth_is_one: bool,
     submit_batch: u32,
     clock: Clock,
     sleep: PreciseSleep,
@@ -24,7 +24,7 @@ impl Null {
     pub(crate) fn open(setup: Setup) -> Result<Null, EngineError> {
         Ok(Null {
             buffers: Buffers::new(&setup)?,
-            one_at_a_time: setup.one_at_a_time,
+            depth_is_one: setup.depth_is_one,
             submit_batch: setup.submit_batch,
             clock: setup.clock,
             sleep: PreciseSleep::new(setup.spin),
@@ -60,7 +60,7 @@ impl Engine for Null {
             self.clock.now()
         };
         batch.submitted = requests.len() as u32;
-        if self.one_at_a_time && !requests.is_empty() {
+        if self.depth_is_one && !requests.is_empty() {
             return self.one_by_one(requests, until, batch);
         }
         if requests.is_empty() && wait_nr > 0 {

@@ -231,8 +231,8 @@ impl Engine for Offload {
         }
     }
 
-    fn exchange_file(&mut self, index: u16, with: File) -> Result<(), EngineError> {
-        self.files[usize::from(index)] = Arc::new(with);
+    fn exchange_file(&mut self, index: u16, replacement: File) -> Result<(), EngineError> {
+        self.files[usize::from(index)] = Arc::new(replacement);
         Ok(())
     }
 

@@ -53,7 +53,7 @@ impl Simulated {
         let Some(worker) = setup.simulated else {
             return Err(not_simulated());
         };
-        let joined = worker.join(setup.seed);
+        let joined = worker.register(setup.seed);
         Ok(Simulated {
             host: Host {
                 now: joined.now,
@@ -120,7 +120,7 @@ impl Host {
 /// The first instant at or after `instant` that is in no pause.
 fn after_pauses(pauses: &[SimulatedPause], instant: Nanos) -> Nanos {
     pauses.iter().fold(instant, |at, pause| {
-        let end = pause.at_ns + pause.for_ns;
+        let end = pause.at_ns + pause.length_ns;
         if at >= pause.at_ns && at < end { end } else { at }
     })
 }
@@ -166,9 +166,9 @@ impl Engine for Simulated {
         self.host.buffers.free_buffer(slot)
     }
 
-    fn exchange_file(&mut self, index: u16, with: File) -> Result<(), EngineError> {
+    fn exchange_file(&mut self, index: u16, replacement: File) -> Result<(), EngineError> {
         if let Some(place) = self.host.devices.get_mut(usize::from(index)) {
-            *place = with.simulated_device();
+            *place = replacement.simulated_device();
         }
         Ok(())
     }

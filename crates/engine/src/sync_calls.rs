@@ -35,7 +35,7 @@ pub(crate) trait SyncCalls {
     ///
     /// # Errors
     /// [`EngineError`] if the new file cannot be used.
-    fn exchange_file(&mut self, index: u16, with: File) -> Result<(), EngineError>;
+    fn exchange_file(&mut self, index: u16, replacement: File) -> Result<(), EngineError>;
 
     /// The engine in use, for the results.
     fn describe(&self) -> EngineUsed;
@@ -115,8 +115,8 @@ impl<C: SyncCalls> Engine for SyncEngine<C> {
         self.calls.buffer(slot)
     }
 
-    fn exchange_file(&mut self, index: u16, with: File) -> Result<(), EngineError> {
-        self.calls.exchange_file(index, with)
+    fn exchange_file(&mut self, index: u16, replacement: File) -> Result<(), EngineError> {
+        self.calls.exchange_file(index, replacement)
     }
 
     fn describe(&self) -> EngineUsed {

@@ -489,14 +489,14 @@ impl Engine for IoUring {
         self.buffers.free_buffer(slot)
     }
 
-    fn exchange_file(&mut self, index: u16, with: File) -> Result<(), EngineError> {
+    fn exchange_file(&mut self, index: u16, replacement: File) -> Result<(), EngineError> {
         debug_assert!(
             self.read_template.flags & FLAG_FIXED_FILE == 0,
             "a replaceable file must not be registered"
         );
-        self.file_numbers[usize::from(index)] = with.descriptor();
-        self.has_extra_fields |= with.priority() != 0;
-        self.files[usize::from(index)] = with;
+        self.file_numbers[usize::from(index)] = replacement.descriptor();
+        self.has_extra_fields |= replacement.priority() != 0;
+        self.files[usize::from(index)] = replacement;
         Ok(())
     }
 

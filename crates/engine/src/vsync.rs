@@ -109,8 +109,8 @@ impl Engine for Vsync {
         self.buffers.get_mut(slot)
     }
 
-    fn exchange_file(&mut self, index: u16, with: File) -> Result<(), EngineError> {
-        self.files[usize::from(index)] = with;
+    fn exchange_file(&mut self, index: u16, replacement: File) -> Result<(), EngineError> {
+        self.files[usize::from(index)] = replacement;
         Ok(())
     }
 

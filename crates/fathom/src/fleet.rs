@@ -178,7 +178,7 @@ pub fn run_as_agent(comm: &dyn Comm, place: &LocalHost<'_>) -> Exit {
 pub fn expand_names_for_one_host(document: &mut Document) -> Result<(), Faults> {
     let rank = Rank {
         number: 0,
-        of: 1,
+        rank_count: 1,
         host: probe::host(&System::live()).name,
     };
     for job in &mut document.jobs {

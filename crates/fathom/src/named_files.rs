@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command, ValueHint};
 use engine::Identity;
-use engine::sys::facts::identity_of;
+use engine::sys::facts::read_identity;
 
 use crate::fault::{Fault, Faults};
 use crate::history;
@@ -88,7 +88,7 @@ fn list_files(arg: &Arg, matches: &ArgMatches) -> Vec<NamedFile> {
 /// True if two paths name the same regular file, or will once it is created. Two hard links are one
 /// file.
 pub fn is_same_file(one: &Path, other: &Path) -> bool {
-    let is_hard_link = || match (identity_of(one), identity_of(other)) {
+    let is_hard_link = || match (read_identity(one), read_identity(other)) {
         (Some(one @ Identity::File { .. }), Some(other)) => one == other,
         _ => false,
     };

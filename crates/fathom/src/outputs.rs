@@ -9,7 +9,7 @@ use archive::serve::{AuthGuard, LiveServer, MAX_CONNECTIONS};
 use clap::ValueHint;
 use engine::Identity;
 use engine::sys::descriptors::free_descriptors;
-use engine::sys::facts::identity_of;
+use engine::sys::facts::read_identity;
 use model::event::Event;
 use model::finding::Severity;
 use model::plan::{Plan, Target};
@@ -440,14 +440,15 @@ fn note_errors(results: &Results) {
 /// Refuses reports that would overwrite a target or a disk.
 pub(crate) fn check_not_target<'a>(files: impl Iterator<Item = &'a Path>, targets: &[Target]) -> Result<(), Faults> {
     for path in files {
-        let identity = identity_of(path);
+        let identity = read_identity(path);
         let fault = |what: String| {
             let fault = Fault::new(what).help("write the report to another file");
             Err(Faults::one(fault, Exit::Refused))
         };
         refuse_block_device(path)?;
         let is = |target: &Target| {
-            Path::new(&target.path) == path || (identity.is_some() && identity_of(Path::new(&target.path)) == identity)
+            Path::new(&target.path) == path
+                || (identity.is_some() && read_identity(Path::new(&target.path)) == identity)
         };
         if targets.iter().any(is) {
             return fault(format!(
@@ -481,7 +482,7 @@ pub(crate) fn check_writable<'a>(files: impl Iterator<Item = &'a Path>) -> Resul
 
 /// Refuses a report to a block device, whose data it would destroy.
 pub(crate) fn refuse_block_device(path: &Path) -> Result<(), Faults> {
-    match identity_of(path) {
+    match read_identity(path) {
         Some(Identity::BlockDevice(_)) => {
             let what = format!("cannot write a report to {}: it is a block device", path.display());
             let fault = Fault::new(what).help("write the report to another file");

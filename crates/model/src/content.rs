@@ -54,8 +54,8 @@ pub enum Content {
         #[serde(default)]
         working_set: u64,
         /// All streams with this flag have the same working set (fio `dedupe_global`).
-        #[serde(default)]
-        shared: bool,
+        #[serde(rename = "shared", default)]
+        shared_working_set: bool,
         /// A part of every buffer is constant.
         #[serde(default)]
         constant: Option<ConstantPart>,
@@ -120,9 +120,9 @@ pub struct WideRandom {
 impl WideRandom {
     /// Seeds all lanes from one number.
     pub fn new(seed: u64) -> WideRandom {
-        let mut seeds = SplitMix64::seed_from_u64(seed);
+        let mut seed_generator = SplitMix64::seed_from_u64(seed);
         WideRandom {
-            lanes: std::array::from_fn(|_| std::array::from_fn(|_| seeds.next_u64())),
+            lanes: std::array::from_fn(|_| std::array::from_fn(|_| seed_generator.next_u64())),
         }
     }
 
@@ -179,7 +179,7 @@ pub fn source(content: &Content, file: &[u8], fill_random: RandomFill) -> Arc<[u
 }
 
 /// The seed of a working set that streams share.
-const SHARED_SET: u64 = 0xded0_b5e7_0000_0001;
+const SHARED_SET_SEED: u64 = 0xded0_b5e7_0000_0001;
 
 /// Fills the write buffers of one worker.
 #[derive(Clone, Debug)]
@@ -189,9 +189,9 @@ pub struct Filler {
     fill_random: RandomFill,
     seed: u64,
     /// Buffers created so far, each from its own seed (duplicated contents only).
-    made: u64,
+    buffers_created: u64,
     /// Constant contents are written before each write, not only once.
-    each_time: bool,
+    refill_each_write: bool,
     source: Arc<[u8]>,
     /// Source offsets are rounded down to this (the sector, for direct I/O).
     source_step: u64,
@@ -206,8 +206,8 @@ impl Filler {
             random: WideRandom::new(seed ^ 0x05ee_d0fb_0ffe_4500),
             fill_random,
             seed,
-            made: 0,
-            each_time: false,
+            buffers_created: 0,
+            refill_each_write: false,
             source,
             source_step: source_step.max(1),
         }
@@ -218,7 +218,7 @@ impl Filler {
         match &self.content {
             Content::Zeros => buffer.fill(0),
             Content::Counting => {
-                const COUNT: [u8; 256] = {
+                const BYTE_RAMP: [u8; 256] = {
                     let (mut count, mut byte) = ([0; 256], 0);
                     while byte < 256 {
                         count[byte] = byte as u8;
@@ -228,7 +228,7 @@ impl Filler {
                 };
                 buffer
                     .chunks_mut(256)
-                    .for_each(|chunk| chunk.copy_from_slice(&COUNT[..chunk.len()]));
+                    .for_each(|chunk| chunk.copy_from_slice(&BYTE_RAMP[..chunk.len()]));
             }
             Content::Pattern { bytes } => repeat(bytes, buffer),
             _ => (self.fill_random)(&mut self.random, buffer),
@@ -237,8 +237,8 @@ impl Filler {
 
     /// Writes constant contents before each write from now on, because the buffers have other users
     /// too.
-    pub fn prepare_each_time(&mut self) {
-        self.each_time = true;
+    pub fn enable_refill(&mut self) {
+        self.refill_each_write = true;
     }
 
     /// Fills a buffer for a write at `offset`. [`Filler::prepare`] has already written constant
@@ -248,7 +248,7 @@ impl Filler {
         match &self.content {
             Content::Fresh => (self.fill_random)(&mut self.random, buffer),
             Content::Once | Content::Zeros | Content::Counting | Content::Pattern { .. } => {
-                if self.each_time {
+                if self.refill_each_write {
                     self.prepare(buffer);
                 }
             }
@@ -265,20 +265,23 @@ impl Filler {
             Content::Duplicated {
                 percent,
                 working_set,
-                shared,
+                shared_working_set: shared,
                 constant,
             } => {
-                let may_repeat = self.made > 0 || *shared;
+                let may_repeat = self.buffers_created > 0 || *shared;
                 let repeats = may_repeat && draws.half(Purpose::Content) % 100 < u32::from(*percent);
                 let (seed, number) = match (repeats, *working_set) {
                     (false, _) => {
-                        self.made += 1;
-                        (self.seed, self.made)
+                        self.buffers_created += 1;
+                        (self.seed, self.buffers_created)
                     }
-                    (true, 0) => (self.seed, self.made),
+                    (true, 0) => (self.seed, self.buffers_created),
                     // The fixed seed gives all streams the same set.
-                    (true, set) if *shared => (SHARED_SET, 1 + draws.word(Purpose::Content) % set),
-                    (true, set) => (self.seed, 1 + draws.word(Purpose::Content) % set.min(self.made)),
+                    (true, set) if *shared => (SHARED_SET_SEED, 1 + draws.word(Purpose::Content) % set),
+                    (true, set) => (
+                        self.seed,
+                        1 + draws.word(Purpose::Content) % set.min(self.buffers_created),
+                    ),
                 };
                 let mut random = WideRandom::new(seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
                 (self.fill_random)(&mut random, buffer);
@@ -395,7 +398,7 @@ mod tests {
             .collect()
     }
 
-    fn ones(bytes: &[u8]) -> f64 {
+    fn one_bit_share(bytes: &[u8]) -> f64 {
         bytes.iter().map(|b| f64::from(b.count_ones())).sum::<f64>() / (bytes.len() * 8) as f64
     }
 
@@ -403,7 +406,7 @@ mod tests {
     fn fresh_data_is_random_and_never_repeats() {
         let blocks = filled(Content::Fresh, 4096, 100);
         let all: Vec<u8> = blocks.concat();
-        assert!((ones(&all) - 0.5).abs() < 0.002, "{}", ones(&all));
+        assert!((one_bit_share(&all) - 0.5).abs() < 0.002, "{}", one_bit_share(&all));
         let sectors: std::collections::HashSet<&[u8]> = all.chunks(512).collect();
         assert_eq!(sectors.len(), 800);
     }
@@ -451,7 +454,7 @@ mod tests {
                 Content::Duplicated {
                     percent: 50,
                     working_set,
-                    shared: false,
+                    shared_working_set: false,
                     constant: None,
                 },
                 64,
@@ -472,7 +475,7 @@ mod tests {
         let content = Content::Duplicated {
             percent: 50,
             working_set: 20,
-            shared: false,
+            shared_working_set: false,
             constant: Some(part),
         };
         let blocks = filled(content, 128, 2000);
@@ -491,7 +494,7 @@ mod tests {
             let content = Content::Duplicated {
                 percent: 50,
                 working_set: 8,
-                shared,
+                shared_working_set: shared,
                 constant: None,
             };
             let mut draws = DrawsForm::Native { seed }.start();

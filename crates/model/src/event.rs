@@ -185,7 +185,7 @@ pub struct RankNow {
     /// Its number.
     pub rank: u32,
     /// The number of processes.
-    pub of: u32,
+    pub rank_count: u32,
     /// Name of its host.
     pub host: String,
     /// Its state.

@@ -29,7 +29,8 @@ pub struct Rank {
     /// Its number, from 0.
     pub number: u32,
     /// The number of ranks.
-    pub of: u32,
+    #[serde(rename = "of")]
+    pub rank_count: u32,
     /// Name of its host.
     pub host: String,
 }
@@ -154,8 +155,8 @@ impl Share {
                 for worker in &mut job.workers {
                     worker.draws = worker.draws.for_rank(rank.number);
                     if let (true, Depth::Shared { operations }) = (job.divide.depth, &mut worker.depth) {
-                        *operations =
-                            part(*operations, sharers).ok_or_else(|| too_few(&job.name, *operations, sharers))?;
+                        *operations = divide_evenly(*operations, sharers)
+                            .ok_or_else(|| too_few(&job.name, *operations, sharers))?;
                     }
                 }
                 step.jobs.push(job);
@@ -216,7 +217,7 @@ fn remove_unused_targets(plan: &Plan, mine: &mut Plan) {
 /// The position of a rank among those that share a job, and their number.
 fn sharers(named: &[String], rank: &Rank, hosts: &[String]) -> (u32, u32) {
     if named.is_empty() {
-        return (rank.number, rank.of);
+        return (rank.number, rank.rank_count);
     }
     let has_it = |number: &u32| is_for(named, *number, &hosts[*number as usize]);
     let all: Vec<u32> = (0..hosts.len() as u32).filter(has_it).collect();
@@ -258,21 +259,21 @@ fn check_hosts_exist(job: &Job, hosts: &[String]) -> Result<(), String> {
     ))
 }
 
-fn too_few(job: &str, depth: u32, (_, of): (u32, u32)) -> String {
-    format!("job `{job}`: cannot divide a queue depth of {depth} among {of} ranks; use at least {of}")
+fn too_few(job: &str, depth: u32, (_, count): (u32, u32)) -> String {
+    format!("job `{job}`: cannot divide a queue depth of {depth} among {count} ranks; use at least {count}")
 }
 
 /// A part of a number, so that all parts sum to it; `None` if it would be 0.
-fn part(whole: u32, (number, of): (u32, u32)) -> Option<u32> {
-    let part = whole / of.max(1) + u32::from(number < whole % of.max(1));
+fn divide_evenly(whole: u32, (index, count): (u32, u32)) -> Option<u32> {
+    let part = whole / count.max(1) + u32::from(index < whole % count.max(1));
     (part > 0).then_some(part)
 }
 
 fn divide(stream: &mut Stream, what: Divide, sharers: (u32, u32)) -> Result<(), String> {
     if what.depth {
-        stream.depth = part(stream.depth, sharers).ok_or_else(|| {
-            let (depth, of) = (stream.depth, sharers.1);
-            format!("cannot divide a queue depth of {depth} among {of} ranks; use at least {of}")
+        stream.depth = divide_evenly(stream.depth, sharers).ok_or_else(|| {
+            let (depth, count) = (stream.depth, sharers.1);
+            format!("cannot divide a queue depth of {depth} among {count} ranks; use at least {count}")
         })?;
     }
     if what.rate {
@@ -297,25 +298,25 @@ fn divide(stream: &mut Stream, what: Divide, sharers: (u32, u32)) -> Result<(), 
 
 /// Divides a rate by stretching its period. The ranks start staggered, so that their sum is as even
 /// as a single schedule.
-fn divide_rate(rate: &mut Rate, (number, of): (u32, u32)) {
+fn divide_rate(rate: &mut Rate, (index, count): (u32, u32)) {
     let gap = rate.per_ns.0 / rate.amount.max(1);
-    rate.per_ns = Nanos(rate.per_ns.0.saturating_mul(u64::from(of)));
-    rate.phase_ns += Nanos(gap.saturating_mul(u64::from(number)));
+    rate.per_ns = Nanos(rate.per_ns.0.saturating_mul(u64::from(count)));
+    rate.phase_ns += Nanos(gap.saturating_mul(u64::from(index)));
 }
 
-fn part_of_region(region: &Region, (number, of): (u32, u32)) -> Result<Region, String> {
-    let (number, of) = (u64::from(number), u64::from(of.max(1)));
+fn part_of_region(region: &Region, (index, count): (u32, u32)) -> Result<Region, String> {
+    let (index, count) = (u64::from(index), u64::from(count.max(1)));
     match &region.length {
-        Some(length) if length.percent == 0.0 => part_of_bytes(region, *length, number, of),
-        Some(length) => Ok(part_of_percents(region, *length, number, of)),
+        Some(length) if length.percent == 0.0 => part_of_bytes(region, *length, index, count),
+        Some(length) => Ok(part_of_percents(region, *length, index, count)),
         None if region.base.bytes.0 == 0 => {
             let rest = Extent {
                 percent: 100.0 - region.base.percent,
                 ..region.base
             };
-            let part = part_of_percents(region, rest, number, of);
+            let part = part_of_percents(region, rest, index, count);
             // The last rank gets the remainder.
-            let length = part.length.filter(|_| number + 1 < of);
+            let length = part.length.filter(|_| index + 1 < count);
             Ok(Region { length, ..part })
         }
         None => {
@@ -326,24 +327,24 @@ fn part_of_region(region: &Region, (number, of): (u32, u32)) -> Result<Region, S
 }
 
 /// The parts are adjacent: every byte belongs to one part.
-fn part_of_bytes(region: &Region, length: Extent, number: u64, of: u64) -> Result<Region, String> {
+fn part_of_bytes(region: &Region, length: Extent, index: u64, count: u64) -> Result<Region, String> {
     let whole = length.resolve(0);
-    let unit = match whole / of {
+    let unit = match whole / count {
         0..MIN_PART => {
-            let least = Bytes(MIN_PART * of);
+            let part_min = Bytes(MIN_PART * count);
             return Err(format!(
-                "cannot divide a region of {} among {of} ranks; use at least {least}",
+                "cannot divide a region of {} among {count} ranks; use at least {part_min}",
                 Bytes(whole)
             ));
         }
         MIN_PART..PART_ALIGNMENT => MIN_PART,
         _ => PART_ALIGNMENT,
     };
-    let edge = |part: u64| match part == of {
+    let edge = |part: u64| match part == count {
         true => whole,
-        false => (u128::from(whole) * u128::from(part) / u128::from(of)) as u64 / unit * unit,
+        false => (u128::from(whole) * u128::from(part) / u128::from(count)) as u64 / unit * unit,
     };
-    let (from, to) = (edge(number), edge(number + 1));
+    let (from, to) = (edge(index), edge(index + 1));
     Ok(Region {
         base: Extent {
             bytes: Bytes(region.base.bytes.0 + from),
@@ -354,15 +355,15 @@ fn part_of_bytes(region: &Region, length: Extent, number: u64, of: u64) -> Resul
 }
 
 /// Divides by percent, because only each host knows the size of its target.
-fn part_of_percents(region: &Region, length: Extent, number: u64, of: u64) -> Region {
+fn part_of_percents(region: &Region, length: Extent, index: u64, count: u64) -> Region {
     let align = region.base.align.max(PART_ALIGNMENT);
     let times = |extent: Extent, by: u64| Extent {
-        bytes: Bytes(extent.bytes.0 / of * by + extent.bytes.0 % of * by / of),
-        percent: extent.percent * by as f64 / of as f64,
+        bytes: Bytes(extent.bytes.0 / count * by + extent.bytes.0 % count * by / count),
+        percent: extent.percent * by as f64 / count as f64,
         align,
         round_up: false,
     };
-    let before = times(length, number);
+    let before = times(length, index);
     Region {
         base: Extent {
             bytes: Bytes(region.base.bytes.0 + before.bytes.0),
@@ -599,11 +600,11 @@ fn add_targets_to_devices(mine: &mut [HostDeviceUse], theirs: Vec<HostDeviceUse>
 /// Adds the counters of a machine.
 fn add_machine_counters(into: &mut StepResults, mut from: StepResults, machine: u32) -> Counted {
     let devices = from.devices.iter_mut().chain(&mut from.devices_measured);
-    devices.for_each(|one| one.host = machine);
-    from.cores.iter_mut().for_each(|one| one.host = machine);
-    from.volumes.iter_mut().for_each(|one| one.host = machine);
-    from.network_mounts.iter_mut().for_each(|one| one.host = machine);
-    from.samples.iter_mut().for_each(|one| one.host = machine);
+    devices.for_each(|device| device.host = machine);
+    from.cores.iter_mut().for_each(|core| core.host = machine);
+    from.volumes.iter_mut().for_each(|volume| volume.host = machine);
+    from.network_mounts.iter_mut().for_each(|mount| mount.host = machine);
+    from.samples.iter_mut().for_each(|sample| sample.host = machine);
     let mut places = Counted {
         devices: into.devices.len()..0,
         devices_measured: into.devices_measured.len()..0,

@@ -48,7 +48,11 @@ impl Clone for Histogram {
 
 impl PartialEq for Histogram {
     fn eq(&self, other: &Self) -> bool {
-        let figures = |of: &Histogram| (of.n, of.min, of.max, of.sum, of.sum_squares);
+        let figures = |histogram: &Histogram| {
+            (
+                histogram.n, histogram.min, histogram.max, histogram.sum, histogram.sum_squares,
+            )
+        };
         figures(self) == figures(other) && self.buckets().eq(other.buckets())
     }
 }
@@ -63,7 +67,7 @@ impl Default for Histogram {
 
 /// The bucket of a value. All values from 2^40 on share one, after the last.
 #[inline(always)]
-pub fn bucket_of(value: u64) -> usize {
+pub fn bucket_index(value: u64) -> usize {
     if value >= LIMIT {
         BUCKETS
     } else {
@@ -154,7 +158,7 @@ impl Histogram {
     /// Counts a value beyond the last bucket, or in a histogram without counters.
     #[cold]
     fn record_rare(&mut self, value: u64, times: u64) {
-        self.unpack()[bucket_of(value)] += times;
+        self.unpack()[bucket_index(value)] += times;
         self.n += times;
         self.min = self.min.min(value);
         self.max = self.max.max(value);
@@ -225,7 +229,7 @@ impl Histogram {
     fn used(&self) -> std::ops::Range<usize> {
         match self.counts.is_empty() || self.n == 0 {
             true => 0..0,
-            false => bucket_of(self.min)..bucket_of(self.max) + 1,
+            false => bucket_index(self.min)..bucket_index(self.max) + 1,
         }
     }
 
@@ -359,7 +363,7 @@ impl Histogram {
 
     /// The value of rank ⌈fraction × n⌉: `fraction` of the values do not exceed it.
     pub fn quantile(&self, fraction: f64) -> u64 {
-        self.value_of_rank(rank_of(fraction, self.n))
+        self.value_of_rank(quantile_rank(fraction, self.n))
     }
 
     /// Non-empty buckets with their counts, ascending; the last may be [`BUCKETS`] for the
@@ -380,14 +384,14 @@ impl Histogram {
 
     /// The number of values in buckets up to and including that of `value`.
     pub fn count_up_to(&self, value: u64) -> u64 {
-        let last = bucket_of(value);
+        let last = bucket_index(value);
         let up_to = self.buckets().take_while(|(bucket, _)| *bucket <= last);
         up_to.map(|(_, count)| count).sum()
     }
 }
 
 /// The rank of a quantile among `n` values: ⌈fraction × n⌉, limited to 1 to n.
-pub fn rank_of(fraction: f64, n: u64) -> u64 {
+pub fn quantile_rank(fraction: f64, n: u64) -> u64 {
     // The margin prevents rounding from turning 0.99 × 100 into rank 100.
     let exact = fraction * n as f64;
     let rounded = exact.round();
@@ -466,7 +470,7 @@ impl TryFrom<SavedHistogram> for Histogram {
         // Loops run from the bucket of the minimum to that of the maximum.
         if let (Some((first, _)), Some((last, _))) = (used.first(), used.last()) {
             let (min, max) = (saved.min_ns, saved.max_ns);
-            if (bucket_of(min), bucket_of(max)) != (*first, *last) || min > max {
+            if (bucket_index(min), bucket_index(max)) != (*first, *last) || min > max {
                 return Err(format!(
                     "the histogram has min_ns = {min} and max_ns = {max}, which its buckets {first} to {last} exclude"
                 ));
@@ -513,13 +517,13 @@ mod tests {
     #[test]
     fn buckets_tile_the_range_without_gaps() {
         for bucket in 0..BUCKETS {
-            assert_eq!(bucket_of(bucket_low(bucket)), bucket);
-            assert_eq!(bucket_of(bucket_high(bucket)), bucket);
+            assert_eq!(bucket_index(bucket_low(bucket)), bucket);
+            assert_eq!(bucket_index(bucket_high(bucket)), bucket);
             assert_eq!(bucket_high(bucket) + 1, bucket_low(bucket + 1));
         }
         assert_eq!(bucket_low(BUCKETS), LIMIT);
-        assert_eq!(bucket_of(LIMIT), BUCKETS);
-        assert_eq!(bucket_of(u64::MAX), BUCKETS);
+        assert_eq!(bucket_index(LIMIT), BUCKETS);
+        assert_eq!(bucket_index(u64::MAX), BUCKETS);
     }
 
     #[test]
@@ -532,12 +536,12 @@ mod tests {
 
     #[test]
     fn rank_of_round_fractions_is_exact() {
-        assert_eq!(rank_of(0.99, 100), 99);
-        assert_eq!(rank_of(0.07, 100), 7);
-        assert_eq!(rank_of(0.999, 1_000_000), 999_000);
-        assert_eq!(rank_of(0.5, 3), 2);
-        assert_eq!(rank_of(0.0, 10), 1);
-        assert_eq!(rank_of(1.0, 10), 10);
+        assert_eq!(quantile_rank(0.99, 100), 99);
+        assert_eq!(quantile_rank(0.07, 100), 7);
+        assert_eq!(quantile_rank(0.999, 1_000_000), 999_000);
+        assert_eq!(quantile_rank(0.5, 3), 2);
+        assert_eq!(quantile_rank(0.0, 10), 1);
+        assert_eq!(quantile_rank(1.0, 10), 10);
     }
 
     #[test]
@@ -575,9 +579,9 @@ mod tests {
             prop_assert_eq!(histogram.min(), list[0]);
             prop_assert_eq!(histogram.max(), list[list.len() - 1]);
             prop_assert_eq!(histogram.sum(), list.iter().map(|v| u128::from(*v)).sum::<u128>());
-            let exact = list[rank_of(fraction, n) as usize - 1];
+            let exact = list[quantile_rank(fraction, n) as usize - 1];
             let shown = histogram.quantile(fraction);
-            prop_assert_eq!(bucket_of(exact), histogram.bucket_of_rank(rank_of(fraction, n)).unwrap());
+            prop_assert_eq!(bucket_index(exact), histogram.bucket_of_rank(quantile_rank(fraction, n)).unwrap());
             if exact < LIMIT {
                 prop_assert!(shown.abs_diff(exact) as f64 <= 0.004 * exact as f64 + 0.5);
             }

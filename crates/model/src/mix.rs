@@ -48,7 +48,8 @@ pub enum MixRule {
     Independent,
     /// After the position, as `(draw mod 100) + 1 ≤ share`; in mixed patterns all operations of a
     /// sequential run have the type of the first (DiskSpd).
-    AfterPlace,
+    #[serde(rename = "after_place")]
+    AfterPosition,
     /// Before the position, and only when the current direction has reached its count of
     /// operations, which each change of direction recomputes (fio).
     Redrawn,
@@ -127,8 +128,8 @@ impl Mix {
             }
             Mix::Drawn {
                 write_percent,
-                rule: MixRule::AfterPlace,
-            } => (Kind::AfterPlace, write_percent),
+                rule: MixRule::AfterPosition,
+            } => (Kind::AfterPosition, write_percent),
             Mix::Drawn {
                 write_percent,
                 rule: MixRule::Redrawn,
@@ -153,7 +154,7 @@ impl Mix {
 enum Kind {
     Only(Direction),
     Threshold(u64),
-    AfterPlace,
+    AfterPosition,
     Redrawn,
     Exact,
     TrimThenWrite,
@@ -204,7 +205,7 @@ impl MixCursor {
 
     /// The direction of the next operation, or `None` if it is decided after the position.
     #[inline(always)]
-    pub fn before_place(&mut self, draws: &mut Draws) -> Option<Direction> {
+    pub fn draw_before_position(&mut self, draws: &mut Draws) -> Option<Direction> {
         match self.kind {
             Kind::Only(direction) => Some(direction),
             Kind::Threshold(threshold) => Some(if draws.word(Purpose::Mix) < threshold {
@@ -212,7 +213,7 @@ impl MixCursor {
             } else {
                 Direction::Read
             }),
-            Kind::AfterPlace => None,
+            Kind::AfterPosition => None,
             _ => Some(self.stateful(draws)),
         }
     }
@@ -259,14 +260,14 @@ impl MixCursor {
                 }
                 self.issued[self.present as usize] += 1;
             }
-            Kind::Only(_) | Kind::Threshold(_) | Kind::AfterPlace => {}
+            Kind::Only(_) | Kind::Threshold(_) | Kind::AfterPosition => {}
         }
         self.present
     }
 
     /// The direction of an operation whose position is known.
     #[inline]
-    pub fn after_place(&mut self, draws: &mut Draws, continues: bool) -> Direction {
+    pub fn draw_after_position(&mut self, draws: &mut Draws, continues: bool) -> Direction {
         if !continues {
             self.draw_type(draws);
         }
@@ -294,7 +295,7 @@ impl MixCursor {
             }
             // The pair did not start, so a trim is due again.
             Kind::TrimThenWrite => self.present = Direction::Write,
-            Kind::Only(_) | Kind::Threshold(_) | Kind::AfterPlace | Kind::Redrawn => {}
+            Kind::Only(_) | Kind::Threshold(_) | Kind::AfterPosition | Kind::Redrawn => {}
         }
     }
 
@@ -313,7 +314,7 @@ impl MixCursor {
 
     /// True if the direction is decided after the position.
     pub fn decides_late(&self) -> bool {
-        matches!(self.kind, Kind::AfterPlace)
+        matches!(self.kind, Kind::AfterPosition)
     }
 }
 
@@ -322,17 +323,17 @@ mod tests {
     use super::*;
     use crate::draws::DrawsForm;
 
-    fn writes_of(mix: Mix, operations: u32) -> u32 {
+    fn count_writes(mix: Mix, operations: u32) -> u32 {
         let mut draws = DrawsForm::Native { seed: 9 }.start();
         let mut cursor = mix.start();
         (0..operations)
-            .filter(|_| cursor.before_place(&mut draws) == Some(Direction::Write))
+            .filter(|_| cursor.draw_before_position(&mut draws) == Some(Direction::Write))
             .count() as u32
     }
 
     #[test]
     fn a_drawn_mix_is_close_to_its_share() {
-        let writes = writes_of(Mix::drawn(30.0, MixRule::Independent), 100_000);
+        let writes = count_writes(Mix::drawn(30.0, MixRule::Independent), 100_000);
         assert!((29_400..30_600).contains(&writes), "{writes}");
     }
 
@@ -343,7 +344,9 @@ mod tests {
             let mut cursor = Mix::Exact { write_percent: percent }.start();
             let mut writes = 0.0;
             for operation in 1..=10_000 {
-                writes += f64::from(u8::from(cursor.before_place(&mut draws) == Some(Direction::Write)));
+                writes += f64::from(u8::from(
+                    cursor.draw_before_position(&mut draws) == Some(Direction::Write),
+                ));
                 let owed = f64::from(operation) * percent / 100.0;
                 assert!(
                     (owed - writes).abs() <= 1.0,
@@ -355,7 +358,7 @@ mod tests {
 
     #[test]
     fn the_ends_of_the_scale_need_no_draws() {
-        assert_eq!(writes_of(Mix::drawn(0.0, MixRule::Redrawn), 50), 0);
-        assert_eq!(writes_of(Mix::drawn(100.0, MixRule::Independent), 50), 50);
+        assert_eq!(count_writes(Mix::drawn(0.0, MixRule::Redrawn), 50), 0);
+        assert_eq!(count_writes(Mix::drawn(100.0, MixRule::Independent), 50), 50);
     }
 }

@@ -104,7 +104,9 @@ impl NetworkMount {
         if !is_same || self.covers_ns < before.covers_ns {
             return None;
         }
-        let bytes = |of: fn(&NetworkBytes) -> Bytes| Some(Bytes(of(&self.bytes).0.checked_sub(of(&before.bytes).0)?));
+        let bytes = |counter: fn(&NetworkBytes) -> Bytes| {
+            Some(Bytes(counter(&self.bytes).0.checked_sub(counter(&before.bytes).0)?))
+        };
         let mut operations = Vec::new();
         for after in &self.operations {
             let before = before.operations.iter().find(|before| before.name == after.name);
@@ -134,8 +136,8 @@ impl NetworkMount {
 
     /// The operations, sorted by total time, the longest first.
     pub fn by_time(&self) -> Vec<&RpcCounts> {
-        let mut operations: Vec<&RpcCounts> = self.operations.iter().filter(|one| one.calls > 0).collect();
-        operations.sort_by_key(|one| std::cmp::Reverse((one.execute_ns, one.calls)));
+        let mut operations: Vec<&RpcCounts> = self.operations.iter().filter(|operation| operation.calls > 0).collect();
+        operations.sort_by_key(|operation| std::cmp::Reverse((operation.execute_ns, operation.calls)));
         operations
     }
 

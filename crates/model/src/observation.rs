@@ -13,7 +13,7 @@ use crate::environment::CoreUse;
 use crate::histogram::Histogram;
 use crate::mix::Mix;
 use crate::plan::{Job, Pacing, Plan, RateUnit, StoragePath, Stream};
-use crate::results::{DirectionResults, JobResults, Results, StepResults, sum_of};
+use crate::results::{DirectionResults, JobResults, Results, StepResults, sum_directions};
 use crate::seconds::{HostSample, IntervalFacts};
 use crate::units::{Bytes, Nanos};
 
@@ -309,7 +309,7 @@ impl Observation {
         }
         let directions = job_results.directions();
         let flows = directions.map(|of| of.as_ref().and_then(|of| flow(of, measured)));
-        let total = sum_of(directions);
+        let total = sum_directions(directions);
         let usage = job_results.usage();
         let busiest = job_results.workers.iter().map(|worker| worker.usage.cpu().0).max();
         Some(Observation {
@@ -397,7 +397,7 @@ impl Load {
             targets,
             workers: Some(job.workers.len() as u32),
             depth: Some(job.depth()),
-            block: common_value(streams().map(block_of)).flatten(),
+            block: common_value(streams().map(fixed_block_size)).flatten(),
             read_percent: common_value(streams().map(|stream| read_percent(&stream.mix))).flatten(),
             random: common_value(streams().map(is_random)),
             closed_loop: Some(streams().all(|stream| stream.pacing == Pacing::Unpaced && stream.think.is_none())),
@@ -416,7 +416,7 @@ fn common_value<T: PartialEq>(mut values: impl Iterator<Item = T>) -> Option<T> 
     values.all(|value| value == first).then_some(first)
 }
 
-fn block_of(stream: &Stream) -> Option<Bytes> {
+fn fixed_block_size(stream: &Stream) -> Option<Bytes> {
     // Operations on files have the lengths of the files, or none.
     if stream.files.is_some() {
         return None;
@@ -446,14 +446,14 @@ fn is_random(stream: &Stream) -> bool {
 /// The target rate of a job over all its workers; absent if a stream has none.
 pub fn rate_iops(job: &Job) -> Option<f64> {
     let streams = job.workers.iter().flat_map(|worker| &worker.streams);
-    streams.map(rate_of).sum()
+    streams.map(target_rate).sum()
 }
 
 /// The target rate of a stream; absent if it has none.
-pub fn rate_of(stream: &Stream) -> Option<f64> {
+pub fn target_rate(stream: &Stream) -> Option<f64> {
     let operations = |rate: &crate::plan::Rate| match rate.unit {
         RateUnit::Operations => Some(rate.per_second()),
-        RateUnit::Bytes => block_of(stream).map(|block| rate.per_second() / block.0 as f64),
+        RateUnit::Bytes => fixed_block_size(stream).map(|block| rate.per_second() / block.0 as f64),
     };
     match &stream.pacing {
         Pacing::Unpaced => None,
@@ -510,7 +510,7 @@ fn seconds(step: &StepResults, job: &JobResults) -> Vec<Second> {
 
 /// Bytes that a job moved in an interval, from its finest series.
 fn moved(job: &JobResults, within: &IntervalFacts) -> u64 {
-    let whole_job = job.series.iter().filter(|series| series.of.is_none());
+    let whole_job = job.series.iter().filter(|series| series.source.is_none());
     let Some(series) = whole_job.min_by_key(|series| series.length_ns) else {
         return 0;
     };
@@ -537,7 +537,7 @@ fn device(step: &StepResults) -> Option<DeviceView> {
 
 fn series(job: &JobResults) -> Vec<SeriesPoint> {
     const FINEST_GRID: Nanos = Nanos(100_000_000);
-    let whole = job.series.iter().filter(|series| series.of.is_none());
+    let whole = job.series.iter().filter(|series| series.source.is_none());
     let Some(series) = whole
         .filter(|series| series.length_ns >= FINEST_GRID)
         .min_by_key(|series| series.length_ns)
@@ -548,17 +548,19 @@ fn series(job: &JobResults) -> Vec<SeriesPoint> {
     let count = points.iter().map(|points| points.len()).max().unwrap_or(0);
     let measured = job.measured();
     let point = |number: usize| {
-        let at = |of: &Vec<crate::results::Point>| of.get(number).cloned().unwrap_or_default();
-        let of = points.map(at);
-        let operations = [of[0].operations, of[1].operations, of[2].operations];
+        let point_at = |list: &Vec<crate::results::Point>| list.get(number).cloned().unwrap_or_default();
+        let directions = points.map(point_at);
+        let operations = [
+            directions[0].operations, directions[1].operations, directions[2].operations,
+        ];
         let all: u64 = operations.iter().sum();
-        let latency: u64 = of.iter().map(|point| point.latency_ns).sum();
+        let latency: u64 = directions.iter().map(|point| point.latency_ns).sum();
         let start = Nanos(series.length_ns.0 * number as u64);
         SeriesPoint {
             start_ns: start,
             length_ns: series.length_ns.min(measured.since(start)),
             operations,
-            bytes: [of[0].bytes, of[1].bytes, of[2].bytes],
+            bytes: [directions[0].bytes, directions[1].bytes, directions[2].bytes],
             mean_ns: (all > 0).then(|| latency as f64 / all as f64),
             p99_ns: None,
         }

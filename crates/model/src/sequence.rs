@@ -86,7 +86,7 @@ pub struct Sequence {
     cursors: Vec<Cursor>,
     cursor_of: PerDirection<u8>,
     sizes: PerDirection<BlockSizes>,
-    sizes_by_place: bool,
+    sizes_by_seq_rand: bool,
     /// True if all positions are sequential.
     walks: bool,
     /// End of the area, from the start of the target.
@@ -112,7 +112,7 @@ impl Sequence {
             cursors: Vec::new(),
             cursor_of: PerDirection::default(),
             sizes: PerDirection::all(BlockSizes::default()),
-            sizes_by_place: false,
+            sizes_by_seq_rand: false,
             walks: false,
             end: 0,
             last: Operation::NONE,
@@ -169,7 +169,7 @@ impl Sequence {
             cursors,
             cursor_of: pattern.access_of,
             sizes: pattern.sizes.clone(),
-            sizes_by_place: pattern.sizes_by_place,
+            sizes_by_seq_rand: pattern.sizes_by_seq_rand,
             walks: pattern
                 .access
                 .iter()
@@ -270,7 +270,7 @@ impl Sequence {
     /// schedule decides it; otherwise the mix does.
     #[inline(always)]
     pub fn next(&mut self, draws: &mut Draws, slot: u32, scheduled: Option<Direction>) -> Option<Operation> {
-        let mut early = scheduled.or_else(|| self.mix.before_place(draws));
+        let mut early = scheduled.or_else(|| self.mix.draw_before_position(draws));
         if self.begins_with_write {
             (self.begins_with_write, early) = (false, Some(Direction::Write));
         }
@@ -290,9 +290,9 @@ impl Sequence {
         };
         let direction = match early {
             Some(direction) => direction,
-            None => self.mix.after_place(draws, position.continues),
+            None => self.mix.draw_after_position(draws, position.continues),
         };
-        let length = match self.sizes_by_place {
+        let length = match self.sizes_by_seq_rand {
             false => self.sizes[direction].draw(draws, direction, self.end - position.offset),
             true => {
                 let walks = position.continues || self.walks;
@@ -359,7 +359,7 @@ fn fixed(mix: &MixCursor, pattern: &Pattern, one_generator: bool) -> Option<(u32
         return None;
     };
     let same_sizes = pattern.sizes.write == pattern.sizes.read && pattern.sizes.trim == pattern.sizes.read;
-    (same_sizes && !pattern.sizes_by_place).then_some((size.0 as u32, choice))
+    (same_sizes && !pattern.sizes_by_seq_rand).then_some((size.0 as u32, choice))
 }
 
 /// The length for the position: that of sequential or random positions, or the other if it does not
@@ -402,7 +402,7 @@ fn area_of_each(mix: Mix, pattern: &Pattern, base: u64, length: u64) -> PerDirec
     let any_may_follow = matches!(
         mix,
         Mix::Drawn {
-            rule: MixRule::AfterPlace,
+            rule: MixRule::AfterPosition,
             ..
         }
     );
@@ -410,9 +410,9 @@ fn area_of_each(mix: Mix, pattern: &Pattern, base: u64, length: u64) -> PerDirec
         let block = if pattern.whole_blocks && any_may_follow {
             pattern.longest(&mix).0
         } else if pattern.whole_blocks {
-            pattern.longest_of(direction).0
+            pattern.longest_in(direction).0
         } else {
-            pattern.shortest_of(direction).0
+            pattern.shortest_in(direction).0
         };
         let alignment = pattern.alignment[direction].0;
         Area {
@@ -420,7 +420,7 @@ fn area_of_each(mix: Mix, pattern: &Pattern, base: u64, length: u64) -> PerDirec
             length,
             block,
             alignment: if alignment == 0 {
-                pattern.shortest_of(direction).0
+                pattern.shortest_in(direction).0
             } else {
                 alignment
             },

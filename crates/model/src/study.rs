@@ -13,7 +13,7 @@ pub struct Study {
     /// See [`FORMAT_VERSION`](crate::results::FORMAT_VERSION).
     pub format_version: u32,
     /// Always `study`; a saved run has `run`.
-    pub kind: StudyKind,
+    pub kind: DocumentKind,
     /// The program that made it.
     pub tool: Tool,
     /// Its name.
@@ -23,8 +23,8 @@ pub struct Study {
     /// The runs in order.
     pub runs: Vec<StudyRun>,
     /// Planned points that did not run, with the reason.
-    #[serde(default)]
-    pub left_out: Vec<LeftOut>,
+    #[serde(rename = "left_out", default)]
+    pub skipped: Vec<SkippedPoint>,
     /// It was cut short by the user or the system.
     #[serde(default)]
     pub interrupted: bool,
@@ -33,7 +33,7 @@ pub struct Study {
 /// The kind of a saved file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum StudyKind {
+pub enum DocumentKind {
     /// Several runs.
     Study,
 }
@@ -46,7 +46,7 @@ pub enum Question {
     Sweep {
         /// The varied parameters. The first that is a depth or a rate becomes the axis of the
         /// curves.
-        varied: Vec<Varied>,
+        varied: Vec<VariedParameter>,
         /// The latency limit, such as `p99<=3ms`.
         #[serde(default)]
         limit: Option<String>,
@@ -62,13 +62,13 @@ pub enum Question {
     /// a second attempt has twice the depth.
     Suite {
         /// The requirement of each workload.
-        workloads: Vec<RequiredOf>,
+        workloads: Vec<WorkloadRequirement>,
     },
 }
 
 /// The requirement of a workload.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct RequiredOf {
+pub struct WorkloadRequirement {
     /// Its name.
     pub workload: String,
     /// The requirement, as written.
@@ -77,7 +77,7 @@ pub struct RequiredOf {
 
 /// A parameter that was varied.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Varied {
+pub struct VariedParameter {
     /// Which.
     pub parameter: Parameter,
     /// Its values, as planned.
@@ -153,7 +153,7 @@ pub struct StudyRun {
     pub settings: Vec<Setting>,
     /// Its role.
     #[serde(default)]
-    pub role: Role,
+    pub role: RunRole,
     /// Its results.
     pub results: Results,
 }
@@ -161,10 +161,11 @@ pub struct StudyRun {
 /// The role of a run in a study.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Role {
+pub enum RunRole {
     /// A point of the table.
     #[default]
-    Point,
+    #[serde(rename = "point")]
+    Measured,
     /// The first point, repeated at the end to detect drift.
     Repeat,
     /// The run had too few operations; a longer one followed.
@@ -179,7 +180,7 @@ pub enum Role {
 
 /// A planned point that did not run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct LeftOut {
+pub struct SkippedPoint {
     /// Its settings.
     pub settings: Vec<Setting>,
     /// Why it was not run.

@@ -594,7 +594,7 @@ fn flushes(results: &JobResults) -> Option<FlushFigures> {
 
 /// Uses the finest series of the whole job, without an incomplete last interval.
 fn iops_confidence(results: &JobResults) -> Option<f64> {
-    let whole = results.series.iter().filter(|series| series.of.is_none());
+    let whole = results.series.iter().filter(|series| series.source.is_none());
     let series = whole.min_by_key(|series| series.length_ns)?;
     let intervals = (results.measured().0 / series.length_ns.0.max(1)) as usize;
     let mut counts = vec![0.0; intervals];

@@ -162,8 +162,8 @@ impl FileClaims {
     fn count_in_parent(&self, number: u32, is_directory: bool, added: bool) -> Result<(), FileState> {
         let parent = match (self.tree.changes_directories, is_directory) {
             (false, _) => None,
-            (true, false) => self.tree.directory_of(number),
-            (true, true) => self.tree.parent_of(u64::from(number)),
+            (true, false) => self.tree.file_directory(number),
+            (true, true) => self.tree.parent_directory(u64::from(number)),
         };
         parent.map_or(Ok(()), |parent| self.directories[parent as usize].count_entry(added))
     }

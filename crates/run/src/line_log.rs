@@ -220,7 +220,7 @@ fn open(path: &Path, targets: &[Option<Identity>], appends: bool) -> io::Result<
         false => options.write(true),
     };
     let file = sys::file::open_to_write(&mut options, path)?;
-    let identity = sys::facts::identity_of_file(&file);
+    let identity = sys::facts::open_file_identity(&file);
     if identity.is_some() && targets.contains(&identity) {
         return Err(io::Error::other("it is a target of the test"));
     }

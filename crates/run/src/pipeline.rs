@@ -404,7 +404,7 @@ fn probe_devices_again(targets: &mut [TargetFacts]) {
     }
     for device in targets.iter_mut().flat_map(|target| &mut target.devices) {
         if device.health.is_some() {
-            device.health_after = probe::health_of(&system, &device.name);
+            device.health_after = probe::read_health(&system, &device.name);
         }
     }
 }

@@ -133,7 +133,7 @@ fn describe_other_use(inventory: &Inventory, disk: &BlockDevice, devices_of_file
     devices.into_iter().find_map(|device| {
         let path = device.path();
         let identity = Identity::BlockDevice(device.number);
-        let mut mounts = inventory.mounts_of(device);
+        let mut mounts = inventory.mounts_on(device);
         let elsewhere = mounts.find(|mount| mount.at == "/" || !devices_of_files.contains(&&*device.name));
         if let Some(mount) = elsewhere {
             return Some(format!("{path} is mounted at {}", mount.at));
@@ -141,8 +141,8 @@ fn describe_other_use(inventory: &Inventory, disk: &BlockDevice, devices_of_file
         if inventory.swaps_on(identity).next().is_some() {
             return Some(format!("{path} is swap space"));
         }
-        let machine = inventory.machines_with(identity).next();
-        machine.map(|_| format!("a virtual machine uses {path}"))
+        let guest = inventory.guests_using(identity).next();
+        guest.map(|_| format!("a virtual machine uses {path}"))
     })
 }
 

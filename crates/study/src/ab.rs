@@ -5,7 +5,7 @@ use analysis::compare::{self, InterleavedComparison, Judgement};
 use model::Nanos;
 use model::observation::Observation;
 use model::results::{FORMAT_VERSION, Results};
-use model::study::{LeftOut, Question, Role, Setting, Study, StudyKind, StudyRun};
+use model::study::{DocumentKind, Question, RunRole, Setting, SkippedPoint, Study, StudyRun};
 use serde::Serialize;
 
 /// Default and minimum number of pairs; with fewer, p = 0.05 is unreachable.
@@ -78,16 +78,25 @@ pub fn study_run(run: PairedRun, results: Results) -> StudyRun {
         && Observation::from_results(&results, 0, 0).is_some();
     StudyRun {
         settings: settings(run),
-        role: if is_complete { Role::Point } else { Role::CutShort },
+        role: if is_complete {
+            RunRole::Measured
+        } else {
+            RunRole::CutShort
+        },
         results,
     }
 }
 
 /// The study of `a` against `b`; `None` if nothing was measured.
-pub fn study((a, b): (&str, &str), runs: Vec<StudyRun>, left_out: Vec<LeftOut>, interrupted: bool) -> Option<Study> {
+pub fn study(
+    (a, b): (&str, &str),
+    runs: Vec<StudyRun>,
+    left_out: Vec<SkippedPoint>,
+    interrupted: bool,
+) -> Option<Study> {
     Some(Study {
         format_version: FORMAT_VERSION,
-        kind: StudyKind::Study,
+        kind: DocumentKind::Study,
         tool: runs.first()?.results.tool.clone(),
         name: "ab".into(),
         question: Question::Ab {
@@ -95,7 +104,7 @@ pub fn study((a, b): (&str, &str), runs: Vec<StudyRun>, left_out: Vec<LeftOut>, 
             b: b.into(),
         },
         runs,
-        left_out,
+        skipped: left_out,
         interrupted,
     })
 }
@@ -180,7 +189,7 @@ impl Report {
             let run = study
                 .runs
                 .iter()
-                .find(|run| run.role == Role::Point && run.settings == wanted)?;
+                .find(|run| run.role == RunRole::Measured && run.settings == wanted)?;
             Observation::from_results(&run.results, 0, 0)
         };
         let max_pair = study.runs.len() as u32;

@@ -71,7 +71,7 @@ pub(super) fn with_series(workload: &Workload, time: Nanos, operations: &[u64]) 
     let point = |operations: &u64| Point::new(*operations, operations * 4096);
     job.series = vec![Series {
         length_ns: Nanos::millis(100),
-        of: None,
+        source: None,
         points: PerDirection::from_reads(operations.iter().map(point).collect()),
     }];
     results

@@ -90,7 +90,7 @@ fn possible_bytes(plan: &Stream, direction: Direction, found: &DirectionResults)
 
 fn find_series_faults(job: &JobView<'_>, faults: &mut Vec<String>) {
     let totals = job.results.directions();
-    for series in job.results.series.iter().filter(|series| series.of.is_none()) {
+    for series in job.results.series.iter().filter(|series| series.source.is_none()) {
         for (direction, points) in series.points.iter() {
             let counted: u64 = points.iter().map(|point| point.operations).sum();
             let operations = totals[direction].as_ref().map_or(0, |total| total.operations);

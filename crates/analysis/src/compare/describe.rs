@@ -110,7 +110,7 @@ pub(super) fn mix(mix: &Mix) -> String {
         Mix::Drawn { write_percent, rule } => {
             let rule = match rule {
                 MixRule::Independent => "drawn before the position",
-                MixRule::AfterPlace => "drawn after the position",
+                MixRule::AfterPosition => "drawn after the position",
                 MixRule::Redrawn => "redrawn when a share is reached",
             };
             format!("{write_percent} % writes, {rule}")

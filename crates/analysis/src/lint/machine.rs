@@ -1,7 +1,7 @@
 //! Rules about the machine: processors, power saving, other programs, health.
 
 use model::finding::Severity;
-use model::observation::{rate_iops, rate_of};
+use model::observation::{rate_iops, target_rate};
 use model::plan::{Step, TargetId, ThreadPlacement};
 use model::{Bytes, Direction, Nanos};
 
@@ -225,8 +225,11 @@ fn demand(test: &super::Test<'_>, step: &Step, device: &str, direction: Directio
             Direction::Read | Direction::Trim => 100.0 - stream.mix.write_share(),
         };
         let part = share / 100.0 * on_device as f64 / targets.len() as f64;
-        demand.iops = demand.iops.zip(rate_of(stream)).map(|(sum, rate)| sum + rate * part);
-        demand.longest = demand.longest.max(stream.pattern.longest_of(direction));
+        demand.iops = demand
+            .iops
+            .zip(target_rate(stream))
+            .map(|(sum, rate)| sum + rate * part);
+        demand.longest = demand.longest.max(stream.pattern.longest_in(direction));
     }
     demand
 }

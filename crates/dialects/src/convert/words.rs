@@ -7,7 +7,7 @@ use model::content::{ConstantPart, Content};
 use model::mix::Mix;
 use model::plan::{
     Control, ControlGroup, Divide, ErrorPolicy, FileLock, FileWork, Flow, FlushKind, MapFlush, Mapping, Pacing,
-    Priority, PriorityClass, PriorityRule, Replay, StoragePath, Stream, SyncRule, Think, TraceSkip, Tracked,
+    Priority, PriorityClass, PriorityRule, Replay, StoragePath, Stream, SyncRule, Think, TraceSkip, TrackedMetric,
 };
 use model::{Direction, PerDirection};
 
@@ -252,7 +252,7 @@ pub(super) fn content(content: &Content) -> String {
         Content::Duplicated {
             percent,
             working_set,
-            shared,
+            shared_working_set: shared,
             constant,
         } => {
             let of = match (working_set, shared) {
@@ -566,11 +566,11 @@ pub(super) fn errors(policy: &ErrorPolicy) -> String {
     }
 }
 
-fn tracked(of: Tracked) -> &'static str {
+fn tracked(of: TrackedMetric) -> &'static str {
     match of {
-        Tracked::Iops => "iops",
-        Tracked::Throughput => "bw",
-        Tracked::Latency => "lat",
+        TrackedMetric::Iops => "iops",
+        TrackedMetric::Throughput => "bw",
+        TrackedMetric::Latency => "lat",
     }
 }
 
@@ -579,14 +579,14 @@ pub(super) fn control(control: &Control) -> String {
         Control::Precision(rule) => {
             format!(
                 "{} to {} % after {}",
-                tracked(rule.of),
+                tracked(rule.metric),
                 rule.percent,
                 time(rule.at_least_ns)
             )
         }
         Control::SteadyState(rule) => format!(
             "{}{} within {}{} over {} in intervals of {}{}",
-            tracked(rule.of),
+            tracked(rule.metric),
             if rule.slope { "_slope" } else { "" },
             rule.limit,
             if rule.percent { " %" } else { "" },
@@ -610,8 +610,8 @@ pub(super) fn control(control: &Control) -> String {
         ),
         Control::MinimumRate(rule) => format!(
             "{} {} of {} over {}",
-            rule.least,
-            tracked(rule.of),
+            rule.min_per_sec,
+            tracked(rule.metric),
             rule.direction.map_or("all", Direction::word),
             time(rule.cycle_ns)
         ),

@@ -460,7 +460,7 @@ fn stream(span: &TimeSpan, target: &Target, relative: u32, windows: bool) -> Str
             base: Extent::bytes(base),
             length: (target.end > 0).then(|| Extent::bytes(target.end.saturating_sub(base))),
         },
-        mix: Mix::drawn(f64::from(target.write_percent), MixRule::AfterPlace),
+        mix: Mix::drawn(f64::from(target.write_percent), MixRule::AfterPosition),
         pattern: Pattern {
             alignment: PerDirection::all(Bytes(target.step())),
             ..Pattern::simple(access(target, relative), Bytes(u64::from(target.block)))

@@ -40,14 +40,14 @@ pub(super) fn set_simulated(device: &mut SimulatedDevice, key: &str, text: &str)
             let [size, slower] = split_words(text, "a write buffer is written as `SIZE FACTOR`, such as `8GiB 5`")?;
             device.write_buffer = Some(SimulatedWriteBuffer {
                 size: values::size(size)?,
-                slower: number(slower)?,
+                slowdown: number(slower)?,
             });
         }
         "collection" => {
             let shape = "collection is written as `INTERVAL FIRST-PAUSE GROWTH-FACTOR`, such as `2s 20ms 1.1`";
             let [every, first, growth] = split_words(text, shape)?;
             device.collection = Some(SimulatedCollection {
-                every_ns: values::time(every)?,
+                interval_ns: values::time(every)?,
                 first_ns: values::time(first)?,
                 growth: number(growth)?,
             });
@@ -57,9 +57,9 @@ pub(super) fn set_simulated(device: &mut SimulatedDevice, key: &str, text: &str)
             let shape = "a neighbour is written as `EVERY LENGTH FACTOR`, such as `10s 2s 4`";
             let [every, length, slower] = split_words(text, shape)?;
             device.neighbour = Some(SimulatedNeighbour {
-                every_ns: values::time(every)?,
-                for_ns: values::time(length)?,
-                slower: number(slower)?,
+                interval_ns: values::time(every)?,
+                length_ns: values::time(length)?,
+                slowdown: number(slower)?,
             });
         }
         other => return Err(format!("a simulated device has no `{other}`")),
@@ -265,23 +265,23 @@ pub(crate) fn disturbance_options(device: &SimulatedDevice) -> Vec<(&'static str
         };
         options.push(("cache", format!("{holds} {}ns", time_ns.0)));
     }
-    if let Some(SimulatedWriteBuffer { size, slower }) = device.write_buffer {
+    if let Some(SimulatedWriteBuffer { size, slowdown: slower }) = device.write_buffer {
         options.push(("write-buffer", format!("{} {slower}", size.0)));
     }
     if let Some(is) = device.collection {
-        let (every, first) = (is.every_ns.0, is.first_ns.0);
+        let (every, first) = (is.interval_ns.0, is.first_ns.0);
         options.push(("collection", format!("{every}ns {first}ns {}", is.growth)));
     }
     if device.drift_per_second != 0.0 {
         options.push(("drift", device.drift_per_second.to_string()));
     }
     if let Some(is) = device.neighbour {
-        let (every, length) = (is.every_ns.0, is.for_ns.0);
-        options.push(("neighbour", format!("{every}ns {length}ns {}", is.slower)));
+        let (every, length) = (is.interval_ns.0, is.length_ns.0);
+        options.push(("neighbour", format!("{every}ns {length}ns {}", is.slowdown)));
     }
     options.extend(device.faults.iter().map(|fault| ("fault", format_fault(fault))));
     for pause in &device.host_pauses {
-        options.push(("host-pause", format!("{}ns {}ns", pause.at_ns.0, pause.for_ns.0)));
+        options.push(("host-pause", format!("{}ns {}ns", pause.at_ns.0, pause.length_ns.0)));
     }
     options
 }

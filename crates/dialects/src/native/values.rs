@@ -258,7 +258,7 @@ pub(super) fn content(text: &str) -> Result<Content, String> {
         "duplicated" => Ok(Content::Duplicated {
             percent: share()?,
             working_set: 0,
-            shared: false,
+            shared_working_set: false,
             constant: None,
         }),
         other => Err(format!(

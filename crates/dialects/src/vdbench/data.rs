@@ -108,7 +108,7 @@ pub(super) fn content(compratio: f64, dedup: Option<Dedup>, transfers: u64) -> O
     Some(Content::Duplicated {
         percent: (100.0 * part).round().min(99.0) as u8,
         working_set: sets.round().max(1.0) as u64,
-        shared: dedup.across,
+        shared_working_set: dedup.across,
         constant: (percent > 0).then(|| ConstantPart {
             percent,
             ..ConstantPart::default()

@@ -248,7 +248,7 @@ impl Fsd {
     /// The files that a run uses, if not all.
     pub fn working_set(&self, seed: u64) -> Option<WorkingSet> {
         let bytes = self.working_set?;
-        Some(WorkingSet::of_size(&self.tree(), bytes, seed))
+        Some(WorkingSet::with_size(&self.tree(), bytes, seed))
     }
 }
 

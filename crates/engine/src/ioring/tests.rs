@@ -129,7 +129,8 @@ impl EmulatedRing {
             Operation::Cancel { user_data } => {
                 let found = self.started.iter().find(|started| started.user_data == user_data);
                 // SAFETY: the structure is that of an operation of this file.
-                let reached = found.is_some_and(|one| unsafe { CancelIoEx(one.file, &*one.overlapped) } != 0);
+                let reached =
+                    found.is_some_and(|operation| unsafe { CancelIoEx(operation.file, &*operation.overlapped) } != 0);
                 CANCELLED.set(CANCELLED.get() + u32::from(reached));
                 let code = if reached { 0 } else { result_of_error(ERROR_NOT_FOUND) };
                 self.end(entry.user_data, code, 0);
@@ -404,7 +405,12 @@ fn submit_and_wait(engine: &mut QueueEngine<Ring>, requests: &[Request]) -> Vec<
         .unwrap();
     assert_eq!(batch.submitted as usize, requests.len());
     assert!(batch.submit_start <= batch.submit_end && batch.submit_end <= batch.reap_time);
-    ended.extend(batch.done.iter().map(|one| (one.slot.0, one.result)));
+    ended.extend(
+        batch
+            .done
+            .iter()
+            .map(|completion| (completion.slot.0, completion.result)),
+    );
     assert_eq!(ended.len(), requests.len());
     ended
 }

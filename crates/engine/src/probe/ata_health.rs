@@ -135,7 +135,7 @@ fn entries(block: &[u8; BLOCK]) -> impl Iterator<Item = &[u8]> {
 }
 
 fn attributes(block: &[u8; BLOCK]) -> Vec<Attribute> {
-    let of = |entry: &[u8]| {
+    let parse_attribute = |entry: &[u8]| {
         let mut raw = [0; 8];
         raw[..6].copy_from_slice(&entry[5..11]);
         Attribute {
@@ -145,7 +145,7 @@ fn attributes(block: &[u8; BLOCK]) -> Vec<Attribute> {
             raw: u64::from_le_bytes(raw),
         }
     };
-    entries(block).map(of).collect()
+    entries(block).map(parse_attribute).collect()
 }
 
 fn health(
@@ -158,7 +158,12 @@ fn health(
         return None;
     }
     let attributes = data.map(attributes).unwrap_or_default();
-    let raw = |number: u8| attributes.iter().find(|one| one.number == number).map(|one| one.raw);
+    let raw = |number: u8| {
+        attributes
+            .iter()
+            .find(|attribute| attribute.number == number)
+            .map(|attribute| attribute.raw)
+    };
     let mut complaints = Vec::new();
     if fails == Some(true) {
         complaints.push("it predicts its own failure".to_owned());
@@ -244,8 +249,8 @@ fn celsius(raw: u64) -> Option<i32> {
 
 /// Used life in percent. The normalized value counts down from 100 to 1.
 fn used(attributes: &[Attribute]) -> Option<u32> {
-    let of = |number: &u8| attributes.iter().find(|one| one.number == *number);
-    let left = LIFE_LEFT.iter().find_map(of)?.value;
+    let find_attribute = |number: &u8| attributes.iter().find(|attribute| attribute.number == *number);
+    let left = LIFE_LEFT.iter().find_map(find_attribute)?.value;
     (1..=100).contains(&left).then(|| 100 - u32::from(left))
 }
 

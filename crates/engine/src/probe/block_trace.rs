@@ -56,8 +56,12 @@ impl BlockTrace {
         let filter = match (&device.partition_of, merged) {
             (Some(disk), true) => {
                 let number = block_device(system, disk).map_or(device.number, |disk| disk.number);
-                let of = |file: &str| system.read_value::<u64>(&format!("/sys/class/block/{}/{file}", device.name));
-                let (start, size) = (of("start").unwrap_or(0), of("size").unwrap_or(u64::MAX / 2));
+                let read_device_value =
+                    |file: &str| system.read_value::<u64>(&format!("/sys/class/block/{}/{file}", device.name));
+                let (start, size) = (
+                    read_device_value("start").unwrap_or(0),
+                    read_device_value("size").unwrap_or(u64::MAX / 2),
+                );
                 format!(
                     "dev == {} && sector >= {start} && sector < {}",
                     kernel_number(number),

@@ -154,7 +154,7 @@ fn is_numbered(name: &str, word: &str) -> bool {
 }
 
 /// The kernel's name of a block device.
-pub(super) fn name_of(system: &System, number: DeviceNumber) -> Option<String> {
+pub(super) fn kernel_name(system: &System, number: DeviceNumber) -> Option<String> {
     let link = system.link(&format!("/sys/dev/block/{number}"));
     if let Some(name) = link.as_deref().and_then(last_part) {
         return Some(name);
@@ -172,14 +172,14 @@ fn last_part(path: &Path) -> Option<String> {
 
 pub(super) fn block_device(system: &System, name: &str) -> Option<BlockDevice> {
     let folder = format!("/sys/class/block/{name}");
-    let at = |file: &str| format!("{folder}/{file}");
+    let attribute_path = |file: &str| format!("{folder}/{file}");
     // The paths of a multipath NVMe namespace are hidden: they have no device node.
-    if system.flag(&at("hidden")) {
+    if system.flag(&attribute_path("hidden")) {
         return None;
     }
-    let number = system.read_value(&at("dev"))?;
-    let partition_of = if system.has(&at("partition")) {
-        parent_of(system, &folder)
+    let number = system.read_value(&attribute_path("dev"))?;
+    let partition_of = if system.has(&attribute_path("partition")) {
+        find_parent_disk(system, &folder)
     } else {
         None
     };
@@ -188,54 +188,59 @@ pub(super) fn block_device(system: &System, name: &str) -> Option<BlockDevice> {
     } else {
         let names = system.names(&folder).into_iter();
         names
-            .filter(|part| part.starts_with(name) && system.has(&at(&format!("{part}/partition"))))
+            .filter(|part| part.starts_with(name) && system.has(&attribute_path(&format!("{part}/partition"))))
             .collect()
     };
     Some(BlockDevice {
         name: name.to_owned(),
         number,
-        size: system.read_value::<u64>(&at("size")).unwrap_or(0).saturating_mul(512),
-        kind: kind_of(system, name, partition_of.is_some()),
+        size: system
+            .read_value::<u64>(&attribute_path("size"))
+            .unwrap_or(0)
+            .saturating_mul(512),
+        kind: detect_kind(system, name, partition_of.is_some()),
         partition_of,
         partitions,
-        made_of: system.names(&at("slaves")),
-        part_of: system.names(&at("holders")),
-        read_only: system.flag(&at("ro")),
-        removable: system.flag(&at("removable")),
-        is_bcache_member: system.has(&at("bcache")) && !name.starts_with("bcache"),
+        made_of: system.names(&attribute_path("slaves")),
+        part_of: system.names(&attribute_path("holders")),
+        read_only: system.flag(&attribute_path("ro")),
+        removable: system.flag(&attribute_path("removable")),
+        is_bcache_member: system.has(&attribute_path("bcache")) && !name.starts_with("bcache"),
     })
 }
 
 /// The disk of a partition: the partition's link in `/sys/class/block` leads to a subfolder of its
 /// disk.
-fn parent_of(system: &System, folder: &str) -> Option<String> {
+fn find_parent_disk(system: &System, folder: &str) -> Option<String> {
     last_part(system.link(folder)?.parent()?)
 }
 
-fn kind_of(system: &System, name: &str, is_partition: bool) -> BlockKind {
-    let at = |file: &str| format!("/sys/class/block/{name}/{file}");
+fn detect_kind(system: &System, name: &str, is_partition: bool) -> BlockKind {
+    let attribute_path = |file: &str| format!("/sys/class/block/{name}/{file}");
     if is_partition {
         return BlockKind::Partition;
     }
-    if let Some(mapping) = system.read_trimmed(&at("dm/name")) {
+    if let Some(mapping) = system.read_trimmed(&attribute_path("dm/name")) {
         return BlockKind::Mapping {
             name: mapping,
-            uuid: system.read_trimmed(&at("dm/uuid")).unwrap_or_default(),
+            uuid: system.read_trimmed(&attribute_path("dm/uuid")).unwrap_or_default(),
         };
     }
-    if system.has(&at("md")) {
+    if system.has(&attribute_path("md")) {
         return BlockKind::Raid {
-            level: system.read_trimmed(&at("md/level")).unwrap_or_default(),
+            level: system.read_trimmed(&attribute_path("md/level")).unwrap_or_default(),
         };
     }
     let numbered = |word: &str| is_numbered(name, word);
     if numbered("loop") {
-        let backing = system.read_trimmed(&at("loop/backing_file")).map(|path| Backing {
-            identity: system
-                .loop_backing(&format!("/dev/{name}"))
-                .or_else(|| system.identity(&path)),
-            path,
-        });
+        let backing = system
+            .read_trimmed(&attribute_path("loop/backing_file"))
+            .map(|path| Backing {
+                identity: system
+                    .loop_backing(&format!("/dev/{name}"))
+                    .or_else(|| system.identity(&path)),
+                path,
+            });
         return BlockKind::Loop { backing };
     }
     if numbered("bcache") {
@@ -251,7 +256,7 @@ fn kind_of(system: &System, name: &str, is_partition: bool) -> BlockKind {
 pub(super) fn facts(system: &System, device: &BlockDevice) -> Device {
     // A partition has no queue of its own.
     let disk = device.partition_of.as_deref().unwrap_or(&device.name);
-    let at = |file: &str| format!("/sys/class/block/{disk}/{file}");
+    let attribute_path = |file: &str| format!("/sys/class/block/{disk}/{file}");
     let model = model(system, disk);
     let queue = |file: &str| format!("/sys/class/block/{disk}/queue/{file}");
     let bytes = |file: &str| Bytes(system.read_value(&queue(file)).unwrap_or(0));
@@ -277,15 +282,15 @@ pub(super) fn facts(system: &System, device: &BlockDevice) -> Device {
             .and_then(|text| scheduler_in_use(&text)),
         queue_requests: system.read_value(&queue("nr_requests")),
         // Single-queue drivers without blk-mq have no such folder.
-        hardware_queues: Some(system.names(&at("mq")).len() as u32).filter(|count| *count > 0),
+        hardware_queues: Some(system.names(&attribute_path("mq")).len() as u32).filter(|count| *count > 0),
         largest_request: system
             .read_value::<u64>(&queue("max_sectors_kb"))
             .map(|kib| Bytes(kib.saturating_mul(1024))),
         write_cache: system.read_trimmed(&queue("write_cache")),
         polled: system.flag(&queue("io_poll")),
-        numa_node: numa_node(system, &at("device")),
-        link_bytes_per_sec: pcie_bandwidth(system, &at("device/device"))
-            .or_else(|| sata_sas_bandwidth(system, &at("device"))),
+        numa_node: numa_node(system, &attribute_path("device")),
+        link_bytes_per_sec: pcie_bandwidth(system, &attribute_path("device/device"))
+            .or_else(|| sata_sas_bandwidth(system, &attribute_path("device"))),
         kind: kind_name(&device.kind).into(),
         read_only: device.read_only,
         detail,
@@ -417,7 +422,7 @@ mod tests {
 
     #[test]
     fn the_link_of_an_nvme_device() {
-        let of = |speed: &str, width: &str| {
+        let link_speed = |speed: &str, width: &str| {
             let (_root, system) = tree(&[
                 ("sys/class/block/nvme0n1/dev", "259:0\n"),
                 ("sys/class/block/nvme0n1/device/device/current_link_speed", speed),
@@ -425,17 +430,17 @@ mod tests {
             ]);
             facts(&system, &block_device(&system, "nvme0n1").unwrap()).link_bytes_per_sec
         };
-        assert_eq!(of("8.0 GT/s PCIe\n", "4\n"), Some(3_938_461_538));
-        assert_eq!(of("5.0 GT/s PCIe\n", "2\n"), Some(1_000_000_000));
-        assert_eq!(of("Unknown\n", "4\n"), None);
-        assert_eq!(of("16.0 GT/s PCIe\n", "0\n"), None);
+        assert_eq!(link_speed("8.0 GT/s PCIe\n", "4\n"), Some(3_938_461_538));
+        assert_eq!(link_speed("5.0 GT/s PCIe\n", "2\n"), Some(1_000_000_000));
+        assert_eq!(link_speed("Unknown\n", "4\n"), None);
+        assert_eq!(link_speed("16.0 GT/s PCIe\n", "0\n"), None);
     }
 
     #[cfg(unix)]
     #[test]
     fn the_links_of_sata_and_sas_disks() {
         use std::os::unix::fs::symlink;
-        let of = |folder: &str, files: &[(&str, &str)]| {
+        let link_speed = |folder: &str, files: &[(&str, &str)]| {
             let (root, system) = tree(&[&[("sys/class/block/sda/dev", "8:0\n")], files].concat());
             std::fs::create_dir_all(root.path().join(folder)).unwrap();
             symlink(root.path().join(folder), root.path().join("sys/class/block/sda/device")).unwrap();
@@ -448,9 +453,9 @@ mod tests {
                 ("sys/class/ata_link/link2/sata_spd", "1.5 Gbps\n"),
             ]
         };
-        assert_eq!(of(sata, &link("6.0 Gbps\n")), Some(600_000_000));
-        assert_eq!(of(sata, &link("3.0 Gbps\n")), Some(300_000_000));
-        assert_eq!(of(sata, &link("<unknown>\n")), None);
+        assert_eq!(link_speed(sata, &link("6.0 Gbps\n")), Some(600_000_000));
+        assert_eq!(link_speed(sata, &link("3.0 Gbps\n")), Some(300_000_000));
+        assert_eq!(link_speed(sata, &link("<unknown>\n")), None);
         let host = "sys/devices/pci0000:00/0000:3b:00.0/host0";
         let sas = format!("{host}/port-0:0/expander-0:0/port-0:0:3/end_device-0:0:3/target0:0:3/0:0:3:0");
         let near = format!("{host}/port-0:0/expander-0:0/port-0:0:3/phy-0:0:3/uevent");
@@ -463,9 +468,9 @@ mod tests {
                 ("sys/class/sas_phy/phy-0:1/negotiated_linkrate", "3.0 Gbit\n"),
             ]
         };
-        assert_eq!(of(&sas, &rate("12.0 Gbit\n")), Some(1_200_000_000));
-        assert_eq!(of(&sas, &rate("22.5 Gbit\n")), Some(2_400_000_000));
-        assert_eq!(of(&sas, &rate("Unknown\n")), None);
-        assert_eq!(of("sys/devices/virtual/x", &[]), None);
+        assert_eq!(link_speed(&sas, &rate("12.0 Gbit\n")), Some(1_200_000_000));
+        assert_eq!(link_speed(&sas, &rate("22.5 Gbit\n")), Some(2_400_000_000));
+        assert_eq!(link_speed(&sas, &rate("Unknown\n")), None);
+        assert_eq!(link_speed("sys/devices/virtual/x", &[]), None);
     }
 }

@@ -79,9 +79,9 @@ impl DeviceTimes {
 /// Weighted time is the sum of request times.
 fn windows_disk_use(now: &DiskCounters, then: &DiskCounters, name: &str) -> DeviceUse {
     let nanos = |now: u64, then: u64| Nanos(now.saturating_sub(then).saturating_mul(100));
-    let [reads, writes] = [0, 1].map(|of: usize| u64::from(now.count[of].wrapping_sub(then.count[of])));
-    let [read, written] = [0, 1].map(|of: usize| now.bytes[of].saturating_sub(then.bytes[of]));
-    let [reading, writing] = [0, 1].map(|of: usize| nanos(now.time[of], then.time[of]));
+    let [reads, writes] = [0, 1].map(|index: usize| u64::from(now.count[index].wrapping_sub(then.count[index])));
+    let [read, written] = [0, 1].map(|index: usize| now.bytes[index].saturating_sub(then.bytes[index]));
+    let [reading, writing] = [0, 1].map(|index: usize| nanos(now.time[index], then.time[index]));
     let (length, idle) = (nanos(now.at, then.at), nanos(now.idle, then.idle));
     DeviceUse {
         name: name.to_owned(),
@@ -204,14 +204,14 @@ mod tests {
             splits: 0,
             at: 200,
         };
-        let of = |counters| DeviceTimes {
+        let device_times = |counters| DeviceTimes {
             disks: HashMap::from([("PhysicalDrive0".to_owned(), counters)]),
             ..DeviceTimes::default()
         };
-        let used = of(now).since(&of(then), "PhysicalDrive0").unwrap();
+        let used = device_times(now).since(&device_times(then), "PhysicalDrive0").unwrap();
         assert_eq!((used.operations, used.bytes), ([2, 0, 0], [8192, 0, 0]));
         assert_eq!((used.busy_ns, used.weighted_ns), (Nanos(7000), Nanos(3000)));
-        assert_eq!(of(now).since(&DeviceTimes::default(), "PhysicalDrive0"), None);
+        assert_eq!(device_times(now).since(&DeviceTimes::default(), "PhysicalDrive0"), None);
     }
 
     #[test]

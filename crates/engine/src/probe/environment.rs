@@ -137,11 +137,11 @@ fn thermal(system: &System) -> Option<u64> {
 pub(super) fn deepest_idle(system: &System) -> Option<IdleState> {
     const FOLDER: &str = "/sys/devices/system/cpu/cpu0/cpuidle";
     let states = system.names(FOLDER).into_iter().filter_map(|state| {
-        let at = |file: &str| format!("{FOLDER}/{state}/{file}");
+        let attribute_path = |file: &str| format!("{FOLDER}/{state}/{file}");
         let latency: u64 = system
-            .read_value(&at("latency"))
-            .filter(|_| !system.flag(&at("disable")))?;
-        let name = system.read_trimmed(&at("name"))?;
+            .read_value(&attribute_path("latency"))
+            .filter(|_| !system.flag(&attribute_path("disable")))?;
+        let name = system.read_trimmed(&attribute_path("name"))?;
         Some(IdleState {
             name,
             exit_ns: Nanos::micros(latency),

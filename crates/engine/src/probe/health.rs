@@ -10,7 +10,7 @@ use super::blocks::{BlockDevice, BlockKind, block_device};
 use super::{ata_health, nvme_health};
 
 /// Health of a device, by its kernel name; `None` if nothing reports it.
-pub fn health_of(system: &System, name: &str) -> Option<Health> {
+pub fn read_health(system: &System, name: &str) -> Option<Health> {
     health(system, &block_device(system, name)?)
 }
 
@@ -46,20 +46,25 @@ pub(super) fn health(system: &System, device: &BlockDevice) -> Option<Health> {
 
 /// Linux software RAID (`Documentation/admin-guide/md.rst`).
 fn raid(system: &System, name: &str) -> Vec<String> {
-    let at = |file: &str| format!("/sys/class/block/{name}/md/{file}");
+    let attribute_path = |file: &str| format!("/sys/class/block/{name}/md/{file}");
     let mut complaints = Vec::new();
-    let missing = system.read_value::<u32>(&at("degraded")).filter(|missing| *missing > 0);
+    let missing = system
+        .read_value::<u32>(&attribute_path("degraded"))
+        .filter(|missing| *missing > 0);
     if let Some(missing) = missing {
-        let members = system.read_value::<u32>(&at("raid_disks")).unwrap_or(0);
+        let members = system.read_value::<u32>(&attribute_path("raid_disks")).unwrap_or(0);
         complaints.push(format!("{missing} of {members} members are missing"));
     }
     let busy = system
-        .read_trimmed(&at("sync_action"))
+        .read_trimmed(&attribute_path("sync_action"))
         .filter(|action| action != "idle" && action != "frozen");
     if let Some(action) = busy {
         complaints.push(format!("it is performing `{action}`"));
     }
-    if let Some(state) = system.read_trimmed(&at("array_state")).filter(|state| is_bad(state)) {
+    if let Some(state) = system
+        .read_trimmed(&attribute_path("array_state"))
+        .filter(|state| is_bad(state))
+    {
         complaints.push(format!("its state is `{state}`"));
     }
     complaints
@@ -111,14 +116,14 @@ mod tests {
     use super::super::system::tree;
     use super::*;
 
-    fn health_of(files: &[(&str, &str)], name: &str) -> Option<Health> {
+    fn health_in_tree(files: &[(&str, &str)], name: &str) -> Option<Health> {
         let (_root, system) = tree(files);
         health(&system, &block_device(&system, name).expect("it is there"))
     }
 
     #[test]
     fn a_rebuilding_array_is_reported() {
-        let found = health_of(
+        let found = health_in_tree(
             &[
                 ("sys/class/block/md0/dev", "9:0\n"),
                 ("sys/class/block/md0/md/level", "raid1\n"),
@@ -143,24 +148,30 @@ mod tests {
             ("sys/class/block/nvme0n1/device/state", "live\n"),
         ];
         assert_eq!(
-            health_of(&nvme, "nvme0n1").map(|health| health.complaints),
+            health_in_tree(&nvme, "nvme0n1").map(|health| health.complaints),
             Some(Vec::new())
         );
         let disk = [
             ("sys/class/block/sda/dev", "8:0\n"),
             ("sys/class/block/sda/device/state", "offline\n"),
         ];
-        assert_eq!(health_of(&disk, "sda").map(|health| health.complaints.len()), Some(1));
+        assert_eq!(
+            health_in_tree(&disk, "sda").map(|health| health.complaints.len()),
+            Some(1)
+        );
         let warm = [
             ("sys/class/block/nvme0n1/dev", "259:0\n"),
             ("sys/class/block/nvme0n1/device/state", "live\n"),
             ("sys/class/block/nvme0n1/device/hwmon1/temp1_input", "71850\n"),
         ];
-        assert_eq!(health_of(&warm, "nvme0n1").and_then(|health| health.celsius), Some(71));
+        assert_eq!(
+            health_in_tree(&warm, "nvme0n1").and_then(|health| health.celsius),
+            Some(71)
+        );
     }
 
     #[test]
     fn a_silent_device_has_no_health() {
-        assert_eq!(health_of(&[("sys/class/block/loop0/dev", "7:0\n")], "loop0"), None);
+        assert_eq!(health_in_tree(&[("sys/class/block/loop0/dev", "7:0\n")], "loop0"), None);
     }
 }

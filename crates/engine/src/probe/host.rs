@@ -148,17 +148,17 @@ fn topology(system: &System, online: &[u32], nodes: &[u32]) -> Vec<LogicalCpu> {
     classes.sort_unstable();
     classes.dedup();
     let place = |(cpu, capacity): (u32, u32)| {
-        let of = |what: &str| -> Option<u32> {
+        let read_topology = |what: &str| -> Option<u32> {
             let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/{what}");
             system.read_trimmed(&path)?.parse().ok()
         };
-        let socket = of("physical_package_id").unwrap_or(0);
+        let socket = read_topology("physical_package_id").unwrap_or(0);
         // A CPU whose core is unknown counts as a core of its own.
-        let core = (socket, of("core_id").unwrap_or(cpu));
+        let core = (socket, read_topology("core_id").unwrap_or(cpu));
         LogicalCpu {
             cpu,
-            core: index_of(&mut cores, core),
-            socket: index_of(&mut sockets, socket),
+            core: find_or_push(&mut cores, core),
+            socket: find_or_push(&mut sockets, socket),
             node: nodes
                 .iter()
                 .find(|(_, cpus)| cpus.contains(&cpu))
@@ -170,7 +170,7 @@ fn topology(system: &System, online: &[u32], nodes: &[u32]) -> Vec<LogicalCpu> {
 }
 
 /// Returns the index of an item in `known`, which a new item is appended to.
-fn index_of<T: PartialEq>(known: &mut Vec<T>, item: T) -> u32 {
+fn find_or_push<T: PartialEq>(known: &mut Vec<T>, item: T) -> u32 {
     let number = known.iter().position(|other| *other == item).unwrap_or(known.len());
     if number == known.len() {
         known.push(item);

@@ -1,7 +1,7 @@
 //! Block devices and their users at one moment.
 
 use super::blocks::{BlockDevice, block_devices, is_hidden};
-use super::machines::{OpenFile, Process, machine_files};
+use super::guests::{OpenFile, Process, guest_files};
 use super::mounts::{Mount, mounts};
 use super::swaps::{Swap, swaps};
 use super::{BlockKind, System};
@@ -17,19 +17,19 @@ pub struct Inventory {
     /// Swap space in use.
     pub swaps: Vec<Swap>,
     /// Files and devices that virtual machines have open.
-    pub machine_files: Vec<OpenFile>,
+    pub guest_files: Vec<OpenFile>,
     /// Virtual machines whose open files are not accessible.
-    pub hidden_machines: Vec<Process>,
+    pub inaccessible_guests: Vec<Process>,
     /// Imported ZFS pools.
     pub zfs_pools: Vec<String>,
     /// The inventory is complete, so a device that is not listed is hidden.
-    pub lists_all: bool,
+    pub is_complete: bool,
     /// The system shows no devices but the loop devices here, so their other uses are unknown.
-    pub hides_devices: bool,
+    pub shows_only_loop_devices: bool,
     /// Uses that no device, mount or swap space above reveals.
     pub uses: Vec<Use>,
     /// For each mounted btrfs, the names of its devices; the mount itself names only one.
-    btrfs: Vec<Vec<String>>,
+    btrfs_members: Vec<Vec<String>>,
 }
 
 /// A use of a device that the other fields of an inventory do not show, for example on Windows.
@@ -45,11 +45,11 @@ pub struct Use {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UseKind {
     /// It is part of this group.
-    PartOf(String),
+    MemberOf(String),
     /// The running system uses it: `runs from` or `is started from`.
     System(&'static str),
     /// The device may be in use: this fact is unknown.
-    Doubt(String),
+    MayBeInUse(String),
 }
 
 impl Inventory {
@@ -59,19 +59,19 @@ impl Inventory {
         if let Some(storage) = system.storage() {
             return storage.inventory();
         }
-        let (machine_files, hidden_machines) = machine_files(system);
-        let spanned = system.names("/sys/fs/btrfs").into_iter();
+        let (guest_files, inaccessible_guests) = guest_files(system);
+        let btrfs_ids = system.names("/sys/fs/btrfs").into_iter();
         Inventory {
             devices: block_devices(system),
             mounts: mounts(system),
             swaps: swaps(system),
-            machine_files,
-            hidden_machines,
+            guest_files,
+            inaccessible_guests,
             zfs_pools: zfs_pools(system),
-            lists_all: false,
-            hides_devices: is_hidden(system),
+            is_complete: false,
+            shows_only_loop_devices: is_hidden(system),
             uses: Vec::new(),
-            btrfs: spanned
+            btrfs_members: btrfs_ids
                 .map(|id| system.names(&format!("/sys/fs/btrfs/{id}/devices")))
                 .filter(|names| !names.is_empty())
                 .collect(),
@@ -89,9 +89,9 @@ impl Inventory {
     }
 
     /// Mounts of the file system on a device, including one that spans several devices.
-    pub fn mounts_of<'a>(&'a self, device: &'a BlockDevice) -> impl Iterator<Item = &'a Mount> {
+    pub fn mounts_on<'a>(&'a self, device: &'a BlockDevice) -> impl Iterator<Item = &'a Mount> {
         let partners: Vec<DeviceNumber> = self
-            .btrfs
+            .btrfs_members
             .iter()
             .filter(|names| names.contains(&device.name))
             .flatten()
@@ -99,8 +99,8 @@ impl Inventory {
             .map(|partner| partner.number)
             .chain([device.number])
             .collect();
-        let on_it = move |mount: &&Mount| mount.device.is_some_and(|number| partners.contains(&number));
-        self.mounts.iter().filter(on_it)
+        let is_on_device = move |mount: &&Mount| mount.device.is_some_and(|number| partners.contains(&number));
+        self.mounts.iter().filter(is_on_device)
     }
 
     /// Swap space on a device or file.
@@ -109,27 +109,27 @@ impl Inventory {
     }
 
     /// Other uses of a device; `None` for those that may affect any device.
-    pub fn uses_of(&self, device: Option<DeviceNumber>) -> impl Iterator<Item = &UseKind> {
+    pub fn other_uses(&self, device: Option<DeviceNumber>) -> impl Iterator<Item = &UseKind> {
         self.uses
             .iter()
-            .filter(move |one| one.device == device)
-            .map(|one| &one.kind)
+            .filter(move |usage| usage.device == device)
+            .map(|usage| &usage.kind)
     }
 
     /// Loop devices backed by a device or file.
     pub fn loops_over(&self, identity: Identity) -> impl Iterator<Item = &BlockDevice> {
-        let shows = move |device: &&BlockDevice| {
+        let is_backed_by_it = move |device: &&BlockDevice| {
             device
                 .backing()
                 .is_some_and(|backing| backing.identity == Some(identity))
         };
-        self.devices.iter().filter(shows)
+        self.devices.iter().filter(is_backed_by_it)
     }
 
     /// Virtual machines that have a device or file open.
-    pub fn machines_with(&self, identity: Identity) -> impl Iterator<Item = &Process> {
+    pub fn guests_using(&self, identity: Identity) -> impl Iterator<Item = &Process> {
         let open_file = self
-            .machine_files
+            .guest_files
             .iter()
             .filter(move |open_file| open_file.identity == identity);
         open_file.map(|open_file| &open_file.process)

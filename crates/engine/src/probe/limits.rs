@@ -72,7 +72,7 @@ impl DeviceLimitReader {
 pub(super) fn own_groups(system: &System, controller: &str) -> Vec<String> {
     let mounts = own_mounts(system);
     let groups = system.read_text("/proc/self/cgroup").unwrap_or_default();
-    let of = |line: &str| -> Option<Vec<String>> {
+    let control_group = |line: &str| -> Option<Vec<String>> {
         let mut parts = line.splitn(3, ':').skip(1);
         let (controllers, group) = (parts.next()?, parts.next()?);
         let has = |list: &str| list.split(',').any(|name| name == controller);
@@ -85,7 +85,7 @@ pub(super) fn own_groups(system: &System, controller: &str) -> Vec<String> {
         };
         mount.map(|mount| folders(mount, group))
     };
-    groups.lines().filter_map(of).flatten().collect()
+    groups.lines().filter_map(control_group).flatten().collect()
 }
 
 /// The folders of a group and its ancestors, innermost first.
@@ -139,18 +139,18 @@ fn read_io_max(system: &System, folder: &str, limits: &mut Limits) {
 }
 
 fn read_version_1(system: &System, controller: &str, folder: &str, limits: &mut Limits) {
-    let at = |file: &str| format!("{folder}/{file}");
+    let file_path = |file: &str| format!("{folder}/{file}");
     match controller {
         "cpu" => {
             let (quota, period) = (
-                system.read_value(&at("cpu.cfs_quota_us")),
-                system.read_value(&at("cpu.cfs_period_us")),
+                system.read_value(&file_path("cpu.cfs_quota_us")),
+                system.read_value(&file_path("cpu.cfs_period_us")),
             );
             limit_cpus(limits, quota, period);
         }
         "memory" => {
             // Without a limit the file contains the largest multiple of the page size.
-            if let Some(bytes) = system.read_value(&at("memory.limit_in_bytes"))
+            if let Some(bytes) = system.read_value(&file_path("memory.limit_in_bytes"))
                 && bytes < i64::MAX as u64 - (1 << 20)
             {
                 set_min(&mut limits.memory, Bytes(bytes));
@@ -164,7 +164,7 @@ fn read_version_1(system: &System, controller: &str, folder: &str, limits: &mut 
                 ("write_bps_device", 3),
             ] {
                 let text = system
-                    .read_text(&at(&format!("blkio.throttle.{file}")))
+                    .read_text(&file_path(&format!("blkio.throttle.{file}")))
                     .unwrap_or_default();
                 for (number, value) in text.lines().filter_map(|line| line.split_once(' ')) {
                     let Ok(value) = value.trim().parse() else { continue };

@@ -62,7 +62,7 @@ fn mount(system: &System, line: &str) -> Option<Mount> {
     let mut words = second.split(' ');
     let (kind, source) = (words.next()?.to_owned(), unescape(words.next()?));
     Some(Mount {
-        device: device_of(system, number, &source),
+        device: find_mount_device(system, number, &source),
         number,
         root,
         at,
@@ -75,7 +75,7 @@ fn mount(system: &System, line: &str) -> Option<Mount> {
 
 /// The device of a mount. Btrfs, ZFS and network file systems have a number with major 0, which
 /// belongs to no device.
-fn device_of(system: &System, number: DeviceNumber, source: &str) -> Option<DeviceNumber> {
+fn find_mount_device(system: &System, number: DeviceNumber, source: &str) -> Option<DeviceNumber> {
     if number.major != 0 {
         return Some(number);
     }

@@ -166,8 +166,8 @@ mod tests {
             mount
                 .operations
                 .iter()
-                .find(|one| one.name == name)
-                .map_or(0, |one| one.calls)
+                .find(|operation| operation.name == name)
+                .map_or(0, |operation| operation.calls)
         };
         assert_eq!((a.bytes.written_direct, calls(a, "WRITE")), (Bytes(200 << 16), 200));
         assert_eq!((a.bytes.read, a.bytes.read_direct), (Bytes(4_096_000), Bytes(0)));

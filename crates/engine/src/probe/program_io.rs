@@ -82,7 +82,10 @@ mod tests {
             (format!("proc/{process}/io"), text)
         };
         let comm = |(process, name, _): &(u32, &str, u64)| (format!("proc/{process}/comm"), format!("{name}\n"));
-        let files: Vec<(String, String)> = programs.iter().flat_map(|one| [io(one), comm(one)]).collect();
+        let files: Vec<(String, String)> = programs
+            .iter()
+            .flat_map(|program| [io(program), comm(program)])
+            .collect();
         let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (&**path, &**text)).collect();
         let (_root, system) = tree(&files);
         ProgramIo::read(&system)

@@ -55,11 +55,11 @@ pub(crate) fn virtual_kind(name: &str, model: Option<&str>) -> Option<&'static s
 /// before 6.0 do not expose that page. There the flag of a disk on an ATA or SAS port decides: the
 /// kernel sets it from the same page. `model`: the disk's model, if known.
 pub(super) fn is_rotational(system: &System, name: &str, model: Option<&str>) -> bool {
-    let at = |file: &str| format!("/sys/class/block/{name}/{file}");
-    if !system.flag(&at("queue/rotational")) {
+    let attribute_path = |file: &str| format!("/sys/class/block/{name}/{file}");
+    if !system.flag(&attribute_path("queue/rotational")) {
         return false;
     }
-    let members = system.names(&at("slaves"));
+    let members = system.names(&attribute_path("slaves"));
     if !members.is_empty() {
         let disk_of = |member: &String| match super::blocks::block_device(system, member)?.partition_of {
             Some(disk) => Some(disk),
@@ -73,12 +73,12 @@ pub(super) fn is_rotational(system: &System, name: &str, model: Option<&str>) ->
     if virtual_kind(name, model).is_some() {
         return false;
     }
-    match system.read_bytes(&at("device/vpd_pgb1")) {
+    match system.read_bytes(&attribute_path("device/vpd_pgb1")) {
         Some(page) => page.get(4..6).is_some_and(|rate| {
             let rpm = u16::from_be_bytes([rate[0], rate[1]]);
             (MIN_RPM..u16::MAX).contains(&rpm)
         }),
-        None => is_on_disk_port(system, &at("device")),
+        None => is_on_disk_port(system, &attribute_path("device")),
     }
 }
 

@@ -79,7 +79,7 @@ impl System {
     /// Identity of the file or device at a path, following links.
     pub fn identity(&self, path: &str) -> Option<Identity> {
         match &self.recorded {
-            None => sys::facts::identity_of(&self.path(path)),
+            None => sys::facts::read_identity(&self.path(path)),
             Some(recorded) => recorded.get(path).copied(),
         }
     }
@@ -95,7 +95,7 @@ impl System {
     /// even if its path is in another mount namespace or was deleted.
     pub(crate) fn identity_behind(&self, link: &str) -> Option<Identity> {
         match &self.recorded {
-            None => sys::facts::identity_of(&self.path(link)),
+            None => sys::facts::read_identity(&self.path(link)),
             Some(recorded) => recorded.get(self.link(link)?.to_str()?).copied(),
         }
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 use model::Bytes;
 use model::environment::{Device, FileSystem, TargetFacts};
 
-use super::blocks::{block_device, facts, name_of};
+use super::blocks::{block_device, facts, kernel_name};
 use super::mounts::{Mount, own_mounts};
 use super::{BlockKind, System};
 use crate::file::{File, FileKind};
@@ -32,7 +32,7 @@ pub fn target(system: &System, file: &File, prepared: &str) -> TargetFacts {
             let mounts = own_mounts(system);
             if let Some((file_system, devices)) = sys::native_facts::file_system(&resolved) {
                 (facts.file_system, facts.devices) = (Some(file_system), devices);
-            } else if let Some(mount) = mount_of(&mounts, &resolved, number) {
+            } else if let Some(mount) = find_mount(&mounts, &resolved, number) {
                 facts.devices = device_chain(system, &device_numbers(system, mount, &mounts));
                 facts.file_system = Some(describe(mount, &resolved));
             }
@@ -69,16 +69,16 @@ pub fn file_system(system: &System, path: &Path) -> Option<FileSystem> {
     {
         return Some(file_system);
     }
-    let number = match sys::facts::identity_of(&resolved)? {
+    let number = match sys::facts::read_identity(&resolved)? {
         Identity::File { device, .. } => device,
         Identity::BlockDevice(_) | Identity::CharacterDevice(_) => return None,
     };
     let mounts = own_mounts(system);
-    mount_of(&mounts, &resolved, number).map(|mount| describe(mount, &resolved))
+    find_mount(&mounts, &resolved, number).map(|mount| describe(mount, &resolved))
 }
 
 fn describe(mount: &Mount, path: &Path) -> FileSystem {
-    let (size, available) = sys::facts::space_of(path).unwrap_or((0, 0));
+    let (size, available) = sys::facts::read_space(path).unwrap_or((0, 0));
     let mut options = mount.options.clone();
     for option in mount.super_options.split(',') {
         if !options.split(',').any(|known| known == option) {
@@ -98,9 +98,10 @@ fn describe(mount: &Mount, path: &Path) -> FileSystem {
 /// The mount of a path: the longest mount point that is a prefix of it. Of equals the latest, which
 /// hides the others. Mounts with the file's device number take precedence, because the list also
 /// contains hidden mounts.
-fn mount_of<'a>(mounts: &'a [Mount], path: &Path, number: DeviceNumber) -> Option<&'a Mount> {
-    let longest = |of: &mut dyn Iterator<Item = &'a Mount>| {
-        of.filter(|mount| path.starts_with(&mount.at))
+fn find_mount<'a>(mounts: &'a [Mount], path: &Path, number: DeviceNumber) -> Option<&'a Mount> {
+    let longest = |candidates: &mut dyn Iterator<Item = &'a Mount>| {
+        candidates
+            .filter(|mount| path.starts_with(&mount.at))
             .max_by_key(|mount| mount.at.len())
     };
     let mut own = mounts.iter().filter(|mount| mount.number == number);
@@ -111,14 +112,16 @@ fn mount_of<'a>(mounts: &'a [Mount], path: &Path, number: DeviceNumber) -> Optio
 fn device_numbers(system: &System, mount: &Mount, mounts: &[Mount]) -> Vec<DeviceNumber> {
     if mount.kind == "btrfs"
         && let Some(number) = mount.device
-        && let Some(name) = name_of(system, number)
+        && let Some(name) = kernel_name(system, number)
     {
         let spanned = system.names("/sys/fs/btrfs").into_iter();
         let all = spanned
             .map(|id| system.names(&format!("/sys/fs/btrfs/{id}/devices")))
             .find(|names| names.contains(&name));
-        let of_name = |name: &String| system.read_value(&format!("/sys/class/block/{name}/dev"));
-        return all.map_or(vec![number], |names| names.iter().filter_map(of_name).collect());
+        let read_device_number = |name: &String| system.read_value(&format!("/sys/class/block/{name}/dev"));
+        return all.map_or(vec![number], |names| {
+            names.iter().filter_map(read_device_number).collect()
+        });
     }
     if mount.kind == "overlay" {
         let upper = mount
@@ -130,7 +133,7 @@ fn device_numbers(system: &System, mount: &Mount, mounts: &[Mount]) -> Vec<Devic
                 Identity::File { device, .. } => device,
                 Identity::BlockDevice(_) | Identity::CharacterDevice(_) => return None,
             };
-            mount_of(mounts, Path::new(path), device)
+            find_mount(mounts, Path::new(path), device)
         });
         return beneath.and_then(|mount| mount.device).into_iter().collect();
     }
@@ -143,7 +146,10 @@ pub fn device_chain(system: &System, numbers: &[DeviceNumber]) -> Vec<Device> {
         return numbers.iter().flat_map(|number| storage.chain(*number)).collect();
     }
     let mut chain: Vec<Device> = Vec::new();
-    let mut names: Vec<String> = numbers.iter().filter_map(|number| name_of(system, *number)).collect();
+    let mut names: Vec<String> = numbers
+        .iter()
+        .filter_map(|number| kernel_name(system, *number))
+        .collect();
     let mut next = 0;
     while next < names.len().min(MAX_DEVICES) {
         let name = names[next].clone();
@@ -174,12 +180,12 @@ pub fn devices_under(system: &System, path: &Path) -> Option<Vec<Device>> {
         return Some(devices);
     }
     let resolved = std::fs::canonicalize(path).ok()?;
-    Some(match sys::facts::identity_of(&resolved)? {
+    Some(match sys::facts::read_identity(&resolved)? {
         Identity::BlockDevice(number) => device_chain(system, &[number]),
         Identity::CharacterDevice(_) => Vec::new(),
         Identity::File { device, .. } => {
             let mounts = own_mounts(system);
-            let mount = mount_of(&mounts, &resolved, device);
+            let mount = find_mount(&mounts, &resolved, device);
             mount.map_or(Vec::new(), |mount| {
                 device_chain(system, &device_numbers(system, mount, &mounts))
             })
@@ -192,12 +198,15 @@ fn devices_under_backing(system: &System, path: &str, identity: Option<Identity>
         Some(Identity::BlockDevice(number)) => vec![number],
         Some(Identity::File { device, .. }) => {
             let mounts = own_mounts(system);
-            let mount = mount_of(&mounts, Path::new(path), device);
+            let mount = find_mount(&mounts, Path::new(path), device);
             mount.map_or(Vec::new(), |mount| device_numbers(system, mount, &mounts))
         }
         Some(Identity::CharacterDevice(_)) | None => Vec::new(),
     };
-    numbers.iter().filter_map(|number| name_of(system, *number)).collect()
+    numbers
+        .iter()
+        .filter_map(|number| kernel_name(system, *number))
+        .collect()
 }
 
 #[cfg(test)]
@@ -226,7 +235,7 @@ mod tests {
             // A btrfs subvolume has its own device number.
             ("/data/file", (0, 99), Some("0:40")),
         ] {
-            let found = mount_of(&mounts, Path::new(path), DeviceNumber::from(number));
+            let found = find_mount(&mounts, Path::new(path), DeviceNumber::from(number));
             assert_eq!(
                 found.map(|mount| mount.number.to_string()).as_deref(),
                 expected,

@@ -162,7 +162,7 @@ impl State {
         // A stall extends the operations that it interrupts.
         for stall in &plan.stalls {
             if stall.at_ns > start && stall.at_ns < end {
-                end += stall.for_ns;
+                end += stall.length_ns;
             }
         }
         self.servers.push(Reverse(end));

@@ -20,7 +20,7 @@ pub(super) struct Disturbances {
 impl Disturbances {
     pub(super) fn new(device: &SimulatedDevice, draws: &mut Draws) -> Disturbances {
         let first =
-            |config: &SimulatedCollection| SimulatedPause::new(jittered(config.every_ns, draws), config.first_ns);
+            |config: &SimulatedCollection| SimulatedPause::new(jittered(config.interval_ns, draws), config.first_ns);
         let collection = device.collection.as_ref().map(first).map(|pause| (pause, false));
         let neighbour_load = device
             .neighbour
@@ -53,10 +53,10 @@ impl Disturbances {
                 if end > at {
                     return end;
                 }
-                pause.for_ns = Nanos((pause.for_ns.0 as f64 * config.growth.max(0.0)) as u64);
+                pause.length_ns = Nanos((pause.length_ns.0 as f64 * config.growth.max(0.0)) as u64);
                 *has_writes = false;
             }
-            pause.at_ns += jittered(config.every_ns, draws);
+            pause.at_ns += jittered(config.interval_ns, draws);
         }
         at
     }
@@ -68,14 +68,14 @@ impl Disturbances {
             && writes
             && self.written > buffer.size.0
         {
-            slowdown *= buffer.slower;
+            slowdown *= buffer.slowdown;
         }
         if let (Some(config), Some(neighbour_load)) = (&device.neighbour, &mut self.neighbour_load) {
-            while at >= neighbour_load.at_ns + neighbour_load.for_ns {
-                *neighbour_load = next_neighbour_load(config, neighbour_load.at_ns + neighbour_load.for_ns, draws);
+            while at >= neighbour_load.at_ns + neighbour_load.length_ns {
+                *neighbour_load = next_neighbour_load(config, neighbour_load.at_ns + neighbour_load.length_ns, draws);
             }
             if at >= neighbour_load.at_ns {
-                slowdown *= config.slower;
+                slowdown *= config.slowdown;
             }
         }
         slowdown.max(0.0)
@@ -88,8 +88,8 @@ fn jittered(time: Nanos, draws: &mut Draws) -> Nanos {
 }
 
 fn next_neighbour_load(config: &SimulatedNeighbour, after: Nanos, draws: &mut Draws) -> SimulatedPause {
-    let gap = -libm::log(1.0 - draws.unit(Purpose::Delay)) * config.every_ns.0 as f64;
-    SimulatedPause::new(after + Nanos(gap as u64), jittered(config.for_ns, draws))
+    let gap = -libm::log(1.0 - draws.unit(Purpose::Delay)) * config.interval_ns.0 as f64;
+    SimulatedPause::new(after + Nanos(gap as u64), jittered(config.length_ns, draws))
 }
 
 #[cfg(test)]
@@ -109,7 +109,7 @@ mod tests {
         let device = SimulatedDevice {
             write_buffer: Some(SimulatedWriteBuffer {
                 size: Bytes(8192),
-                slower: 4.0,
+                slowdown: 4.0,
             }),
             ..SimulatedDevice::default()
         };
@@ -128,7 +128,7 @@ mod tests {
     fn collections_follow_writes_and_delay_all_operations() {
         let device = SimulatedDevice {
             collection: Some(SimulatedCollection {
-                every_ns: Nanos::secs(1),
+                interval_ns: Nanos::secs(1),
                 first_ns: Nanos::millis(100),
                 growth: 2.0,
             }),
@@ -164,9 +164,9 @@ mod tests {
     fn neighbour_load_is_temporary_and_age_is_permanent() {
         let device = SimulatedDevice {
             neighbour: Some(SimulatedNeighbour {
-                every_ns: Nanos::secs(5),
-                for_ns: Nanos::secs(1),
-                slower: 3.0,
+                interval_ns: Nanos::secs(5),
+                length_ns: Nanos::secs(1),
+                slowdown: 3.0,
             }),
             ..SimulatedDevice::default()
         };

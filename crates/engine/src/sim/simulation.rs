@@ -46,7 +46,7 @@ struct Worker {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Status {
     /// It uses no simulated device, or is not set up yet.
-    Absent,
+    NotRegistered,
     /// It is set up and waits for the start of its job.
     Ready,
     Running,
@@ -64,7 +64,7 @@ pub struct SimulatedWorker {
 }
 
 /// Facts about its devices that a worker needs.
-pub(super) struct DeviceSetup {
+pub(super) struct DeviceFacts {
     pub(super) now: Nanos,
     pub(super) host_pauses: Vec<SimulatedPause>,
     pub(super) inline: bool,
@@ -109,7 +109,7 @@ impl Simulation {
         let clock = state.step_start;
         let worker = || Worker {
             clock,
-            status: Status::Absent,
+            status: Status::NotRegistered,
             wake: Arc::default(),
         };
         state.workers = std::iter::repeat_with(worker).take(workers).collect();
@@ -189,13 +189,13 @@ impl SimulatedWorker {
     }
 
     /// Registers the worker with its devices.
-    pub(super) fn join(&self, seed: u64) -> DeviceSetup {
+    pub(super) fn register(&self, seed: u64) -> DeviceFacts {
         let mut state = self.simulation.lock();
         let worker = &mut state.workers[self.number as usize];
-        if worker.status == Status::Absent {
+        if worker.status == Status::NotRegistered {
             worker.status = Status::Ready;
         }
-        let mut setup = DeviceSetup {
+        let mut setup = DeviceFacts {
             now: worker.clock,
             host_pauses: Vec::new(),
             inline: false,
@@ -279,7 +279,7 @@ mod tests {
         let workers: Vec<_> = (0..count).map(|number| simulation.worker(number, vec![0])).collect();
         // The system decides in which order threads are set up.
         for worker in workers.iter().rev() {
-            worker.join(u64::from(worker.number));
+            worker.register(u64::from(worker.number));
         }
         simulation.start(0..count as usize);
         (simulation, workers)
@@ -330,24 +330,24 @@ mod tests {
         let (simulation, workers) = started(2);
         simulation.resume([]);
         let first = workers[0].clone();
-        let thread = std::thread::spawn(move || {
+        let handle = std::thread::spawn(move || {
             let mut turn = first.turn();
             turn.advance(Nanos(0));
             panic!("intended by the test");
         });
-        assert!(thread.join().is_err());
+        assert!(handle.join().is_err());
         let second = workers[1].clone();
-        let thread = std::thread::spawn(move || {
+        let handle = std::thread::spawn(move || {
             let mut turn = second.turn();
             turn.advance(Nanos(5));
             turn.clock()
         });
         simulation.resume([0]);
-        assert_eq!(thread.join().unwrap(), Nanos(5));
+        assert_eq!(handle.join().unwrap(), Nanos(5));
         // A step after it begins when this one has ended.
         simulation.begin_step(1);
         let worker = simulation.worker(0, vec![0]);
-        assert_eq!(worker.join(1).now, Nanos(5));
+        assert_eq!(worker.register(1).now, Nanos(5));
         assert_eq!(simulation.start(0..1), Nanos(5));
     }
 

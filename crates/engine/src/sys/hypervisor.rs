@@ -13,7 +13,7 @@ const SIGNATURES: [(&str, &str); 8] = [
 ];
 
 /// The name of a hypervisor, by the 12 bytes of its signature; `None` for one that is not known.
-fn name_of(signature: [u8; 12]) -> Option<&'static str> {
+fn hypervisor_name(signature: [u8; 12]) -> Option<&'static str> {
     let text = String::from_utf8_lossy(&signature);
     let known = SIGNATURES.iter().find(|(known, _)| text.starts_with(known));
     known.map(|(_, name)| *name)
@@ -23,7 +23,7 @@ fn name_of(signature: [u8; 12]) -> Option<&'static str> {
 /// their own signature then follows.
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "only x86 has these leaves"))]
 fn name_of_all(signatures: &[[u8; 12]]) -> Option<&'static str> {
-    let names = || signatures.iter().filter_map(|signature| name_of(*signature));
+    let names = || signatures.iter().filter_map(|signature| hypervisor_name(*signature));
     names().find(|name| *name != "Hyper-V").or_else(|| names().next())
 }
 

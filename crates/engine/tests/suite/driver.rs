@@ -60,7 +60,7 @@ pub fn setup(kind: EngineKind, files: Vec<File>, slots: u32) -> Setup {
     Setup {
         choice: EngineChoice::new(kind),
         slots,
-        one_at_a_time: kind.is_synchronous(),
+        depth_is_one: kind.is_synchronous(),
         one_buffer: false,
         submit_batch: slots.min(32),
         complete_max: None,
@@ -128,7 +128,7 @@ impl Job {
         }
     }
 
-    pub fn of_length(self, length: u32) -> Job {
+    pub fn with_length(self, length: u32) -> Job {
         Job { length, ..self }
     }
 
@@ -162,7 +162,7 @@ pub struct Rig {
     pub engine: Box<dyn Engine>,
     pub batch: Batch,
     busy: Vec<Option<Request>>,
-    one_at_a_time: bool,
+    depth_is_one: bool,
     submit_batch: usize,
     name: String,
     last_reaped: Nanos,
@@ -173,7 +173,7 @@ pub struct Rig {
 impl Rig {
     pub fn open(setup: Setup) -> Result<Rig, EngineError> {
         let (slots, submit_batch, kind) = (setup.slots, setup.submit_batch as usize, setup.choice.kind);
-        let one_at_a_time = setup.one_at_a_time;
+        let depth_is_one = setup.depth_is_one;
         let _watched = watch(&format!("opening {}", kind.name()));
         let mut engine = engine::open(setup)?;
         let name = format!("{} at depth {slots}", kind.name());
@@ -187,7 +187,7 @@ impl Rig {
             engine,
             batch: Batch::new(slots),
             busy: vec![None; slots as usize],
-            one_at_a_time,
+            depth_is_one,
             submit_batch,
             name,
             dice: 0x9e37_79b9_7f4a_7c15 ^ u64::from(slots),
@@ -256,7 +256,7 @@ impl Rig {
             ended.push((request, *completion));
         }
 
-        if self.one_at_a_time {
+        if self.depth_is_one {
             assert_eq!(ended.len(), submitted, "{name}: nothing may stay in flight");
             let stopped = submitted < requests.len();
             for (index, (_, completion)) in ended.iter().enumerate() {

@@ -95,13 +95,13 @@ fn data_written_by_others_is_read() {
 fn engines_that_transfer_nothing_have_the_same_guarantees() {
     for kind in [EngineKind::Null, EngineKind::Simulated] {
         for depth in DEPTHS {
-            for one_at_a_time in [false, true] {
+            for depth_is_one in [false, true] {
                 let file = match kind {
                     EngineKind::Simulated => File::simulated(0, SIZE),
                     _ => File::nothing(SIZE),
                 };
                 let mut setup = setup(kind, vec![file], depth);
-                setup.one_at_a_time = one_at_a_time && kind == EngineKind::Null;
+                setup.depth_is_one = depth_is_one && kind == EngineKind::Null;
                 let mut rig = Rig::open(setup).unwrap();
                 let mut jobs = all_blocks(Job::read);
                 jobs.extend(all_blocks(Job::write));
@@ -456,7 +456,7 @@ fn operations_one_at_a_time_stop_at_the_deadline() {
     };
     for kind in engines().filter(|kind| kind.is_synchronous() || *kind == EngineKind::Null) {
         let mut setup = setup(kind, vec![file_for(kind, &target)], 32);
-        setup.one_at_a_time = true;
+        setup.depth_is_one = true;
         let mut rig = Rig::open(setup).unwrap();
         let requests: Vec<_> = (0..32)
             .map(|slot| Job::read(u64::from(slot) * u64::from(BLOCK)).in_slot(slot))

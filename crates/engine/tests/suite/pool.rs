@@ -22,20 +22,20 @@ fn a_pool_has_the_guarantees_of_every_engine() {
         // The pool uses synchronous calls, regardless of the engine.
         let file = open(&path, EngineKind::Psync, false, Access::ReadWrite);
         let mut pooled = setup(kind, vec![file], 8);
-        pooled.one_at_a_time = false;
+        pooled.depth_is_one = false;
         pooled.choice = EngineChoice {
             offload: true,
             ..pooled.choice
         };
         let mut rig = Rig::open(pooled).unwrap();
-        let of_block = |job: &Job| (job.offset / u64::from(BLOCK) + 1) as u8;
+        let block_content = |job: &Job| (job.offset / u64::from(BLOCK) + 1) as u8;
         let writes: Vec<Job> = (0..BLOCKS).map(|block| Job::write(block * u64::from(BLOCK))).collect();
-        rig.run_successfully(&writes, |job, buffer| buffer.fill(of_block(job)));
+        rig.run_successfully(&writes, |job, buffer| buffer.fill(block_content(job)));
         assert_eq!(rig.one(Job::flush(Action::Flush)), 0);
         let reads: Vec<Job> = (0..BLOCKS).map(|block| Job::read(block * u64::from(BLOCK))).collect();
         for done in rig.run_successfully(&reads, |_, _| ()) {
             assert!(
-                done.data.iter().all(|byte| *byte == of_block(&done.job)),
+                done.data.iter().all(|byte| *byte == block_content(&done.job)),
                 "{kind:?} {:?}",
                 done.job
             );

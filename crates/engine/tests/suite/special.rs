@@ -19,7 +19,7 @@ const EEXIST: i64 = 17;
 const EINVAL: i64 = 22;
 
 /// Executes one operation.
-fn result_of(rig: &mut Rig, request: Request) -> i64 {
+fn execute(rig: &mut Rig, request: Request) -> i64 {
     let ended = rig.turn(&[request], 1, Nanos::NEVER);
     assert_eq!(ended.len(), 1);
     ended[0].1.result
@@ -27,15 +27,15 @@ fn result_of(rig: &mut Rig, request: Request) -> i64 {
 
 /// The results of the operation at the start of a name, and of one after it.
 fn on_name(rig: &mut Rig) -> i64 {
-    let result = result_of(rig, Job::read(0).in_slot(0));
+    let result = execute(rig, Job::read(0).in_slot(0));
     // Operations on the rest of the file do nothing and cannot fail.
-    assert_eq!(result_of(rig, Job::read(4096).in_slot(0)), 4096);
+    assert_eq!(execute(rig, Job::read(4096).in_slot(0)), 4096);
     // Neither can a flush.
-    assert_eq!(result_of(rig, Job::flush(Action::Flush).in_slot(0)), 0);
+    assert_eq!(execute(rig, Job::flush(Action::Flush).in_slot(0)), 0);
     result
 }
 
-fn of_name(kind: EngineKind, path: &Path) -> Rig {
+fn open_by_name(kind: EngineKind, path: &Path) -> Rig {
     Rig::new(kind, vec![File::named(path, 8192)], 1)
 }
 
@@ -43,17 +43,17 @@ fn of_name(kind: EngineKind, path: &Path) -> Rig {
 fn files_are_created_looked_up_and_removed_by_name() {
     let folder = Directory::new().unwrap();
     let path = folder.path().join("file");
-    assert_eq!(on_name(&mut of_name(EngineKind::FileStat, &path)), -ENOENT);
-    assert_eq!(on_name(&mut of_name(EngineKind::FileDelete, &path)), -ENOENT);
-    assert_eq!(on_name(&mut of_name(EngineKind::FileCreate, &path)), 4096);
+    assert_eq!(on_name(&mut open_by_name(EngineKind::FileStat, &path)), -ENOENT);
+    assert_eq!(on_name(&mut open_by_name(EngineKind::FileDelete, &path)), -ENOENT);
+    assert_eq!(on_name(&mut open_by_name(EngineKind::FileCreate, &path)), 4096);
     let meta = fs::metadata(&path).unwrap();
     assert_eq!((meta.len(), meta.permissions().mode() & 0o777), (0, 0o600));
     // An existing file stays unchanged.
     fs::write(&path, "kept").unwrap();
-    assert_eq!(on_name(&mut of_name(EngineKind::FileCreate, &path)), 4096);
+    assert_eq!(on_name(&mut open_by_name(EngineKind::FileCreate, &path)), 4096);
     assert_eq!(fs::read(&path).unwrap(), b"kept");
-    assert_eq!(on_name(&mut of_name(EngineKind::FileStat, &path)), 4096);
-    assert_eq!(on_name(&mut of_name(EngineKind::FileDelete, &path)), 4096);
+    assert_eq!(on_name(&mut open_by_name(EngineKind::FileStat, &path)), 4096);
+    assert_eq!(on_name(&mut open_by_name(EngineKind::FileDelete, &path)), 4096);
     assert!(!path.exists());
 }
 
@@ -61,16 +61,16 @@ fn files_are_created_looked_up_and_removed_by_name() {
 fn directories_are_created_looked_up_and_removed_by_name() {
     let folder = Directory::new().unwrap();
     let path = folder.path().join("inner");
-    assert_eq!(on_name(&mut of_name(EngineKind::DirectoryStat, &path)), -ENOENT);
-    assert_eq!(on_name(&mut of_name(EngineKind::DirectoryCreate, &path)), 4096);
+    assert_eq!(on_name(&mut open_by_name(EngineKind::DirectoryStat, &path)), -ENOENT);
+    assert_eq!(on_name(&mut open_by_name(EngineKind::DirectoryCreate, &path)), 4096);
     assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o700);
-    assert_eq!(on_name(&mut of_name(EngineKind::DirectoryCreate, &path)), -EEXIST);
-    assert_eq!(on_name(&mut of_name(EngineKind::DirectoryStat, &path)), 4096);
+    assert_eq!(on_name(&mut open_by_name(EngineKind::DirectoryCreate, &path)), -EEXIST);
+    assert_eq!(on_name(&mut open_by_name(EngineKind::DirectoryStat, &path)), 4096);
     // A directory that is not empty is not removed.
     fs::write(path.join("file"), "").unwrap();
-    assert!(on_name(&mut of_name(EngineKind::DirectoryDelete, &path)) < 0);
+    assert!(on_name(&mut open_by_name(EngineKind::DirectoryDelete, &path)) < 0);
     fs::remove_file(path.join("file")).unwrap();
-    assert_eq!(on_name(&mut of_name(EngineKind::DirectoryDelete, &path)), 4096);
+    assert_eq!(on_name(&mut open_by_name(EngineKind::DirectoryDelete, &path)), 4096);
     assert!(!path.exists());
 }
 
@@ -100,10 +100,10 @@ fn a_created_file_stays_open_only_until_the_next_operation() {
             .filter(|entry| fs::read_link(entry.path()).is_ok_and(|to| to == path))
             .count()
     };
-    let mut rig = of_name(EngineKind::FileCreate, &path);
-    assert_eq!(result_of(&mut rig, Job::write(0).in_slot(0)), 4096);
+    let mut rig = open_by_name(EngineKind::FileCreate, &path);
+    assert_eq!(execute(&mut rig, Job::write(0).in_slot(0)), 4096);
     assert_eq!(open(), 1);
-    assert_eq!(result_of(&mut rig, Job::write(4096).in_slot(0)), 4096);
+    assert_eq!(execute(&mut rig, Job::write(4096).in_slot(0)), 4096);
     assert_eq!(open(), 0);
 }
 
@@ -123,7 +123,7 @@ fn writes_extend_a_file_and_other_operations_fail() {
         (Job::trim(0, 4096), -EINVAL, 4096),
         (Job::flush(Action::Flush), -EINVAL, 4096),
     ] {
-        assert_eq!(result_of(&mut rig, job.in_slot(0)), result, "{job:?}");
+        assert_eq!(execute(&mut rig, job.in_slot(0)), result, "{job:?}");
         assert_eq!(fs::metadata(&path).unwrap().len(), size, "{job:?}");
     }
     assert_eq!(fs::read(&path).unwrap(), vec![0; 4096], "no data is written");
@@ -205,7 +205,7 @@ fn a_processor_spins_for_the_given_time() {
     let mut rig = cpu(CpuWork::Spin { time_ns: time });
     for _ in 0..5 {
         let before = clock().now();
-        assert_eq!(result_of(&mut rig, Job::flush(Action::Flush).in_slot(0)), 0);
+        assert_eq!(execute(&mut rig, Job::flush(Action::Flush).in_slot(0)), 0);
         let took = clock().now().since(before);
         assert!(took >= time, "{took}");
     }
@@ -235,7 +235,7 @@ fn a_processor_that_sorts_rests_in_between() {
     assert!(rested.0 >= 50 * took.0, "{rested} after {took}");
     let mut busy = cpu(sort(100));
     for _ in 0..3 {
-        assert_eq!(result_of(&mut busy, request), 0);
+        assert_eq!(execute(&mut busy, request), 0);
     }
 }
 
@@ -259,7 +259,7 @@ fn running(program: Program) -> Rig {
     open_without_buffers(setup)
 }
 
-fn text_of(path: &Path) -> String {
+fn read_text(path: &Path) -> String {
     fs::read_to_string(path).unwrap()
 }
 
@@ -273,13 +273,13 @@ fn a_program_runs_with_its_arguments_and_its_output_is_stored() {
     ));
     let look = Job::flush(Action::Flush).in_slot(0);
     let patience = Instant::now() + Duration::from_secs(20);
-    while !folder.path().join("err").exists() || text_of(&folder.path().join("err")).is_empty() {
-        assert_eq!(result_of(&mut rig, look), 0);
+    while !folder.path().join("err").exists() || read_text(&folder.path().join("err")).is_empty() {
+        assert_eq!(execute(&mut rig, look), 0);
         assert!(Instant::now() < patience);
     }
     drop(rig);
-    assert_eq!(text_of(&folder.path().join("out")), "one\n");
-    assert_eq!(text_of(&folder.path().join("err")), "two\n");
+    assert_eq!(read_text(&folder.path().join("out")), "one\n");
+    assert_eq!(read_text(&folder.path().join("err")), "two\n");
 }
 
 #[test]
@@ -298,12 +298,12 @@ fn a_program_is_terminated_and_then_killed() {
         let mut asked = program("sh", &["-c", script], folder.path());
         asked.ends_after_ns = Nanos::secs(3600);
         let mut rig = running(asked);
-        assert_eq!(result_of(&mut rig, look), 0);
-        while text_of(&out).is_empty() {
+        assert_eq!(execute(&mut rig, look), 0);
+        while read_text(&out).is_empty() {
             std::thread::sleep(Duration::from_millis(1));
         }
         drop(rig);
-        assert_eq!(text_of(&out), said, "{script}");
+        assert_eq!(read_text(&out), said, "{script}");
         let left = fs::metadata(&out).unwrap().len();
         std::thread::sleep(Duration::from_millis(50));
         assert_eq!(fs::metadata(&out).unwrap().len(), left);
@@ -314,7 +314,7 @@ fn a_program_is_terminated_and_then_killed() {
 fn a_missing_program_is_an_error() {
     let folder = Directory::new().unwrap();
     let mut rig = running(program("/nowhere/program", &[], folder.path()));
-    assert_eq!(result_of(&mut rig, Job::flush(Action::Flush).in_slot(0)), -ENOENT);
+    assert_eq!(execute(&mut rig, Job::flush(Action::Flush).in_slot(0)), -ENOENT);
 }
 
 #[test]

@@ -82,8 +82,13 @@ fn the_end_of_a_file_yields_fewer_bytes_and_then_none() {
     fs::write(&path, patterned(0, 10_000, 3)).unwrap();
     for kind in real_engines().filter(|kind| *kind != EngineKind::Mmap) {
         let mut rig = Rig::new(kind, vec![open(&path, kind, false, Access::Read)], 4);
-        let at = |offset: u64| Job::read(offset);
-        for (job, result) in [(at(0), 4096), (at(8192), 1808), (at(12_288), 0), (at(1 << 40), 0)] {
+        let read_at = |offset: u64| Job::read(offset);
+        for (job, result) in [
+            (read_at(0), 4096),
+            (read_at(8192), 1808),
+            (read_at(12_288), 0),
+            (read_at(1 << 40), 0),
+        ] {
             assert_eq!(rig.one(job), result, "{}: {job:?}", kind.name());
         }
     }

@@ -7,7 +7,7 @@ use archive::history::EntryKind;
 use clap::{ValueHint, value_parser};
 use dialects::native::{self, Document};
 use model::plan::Plan;
-use model::study::{LeftOut, StudyRun};
+use model::study::{SkippedPoint, StudyRun};
 use report::numbers::duration;
 use report::words;
 use study::ab::{self, PairedRun, Report, Side};
@@ -191,7 +191,7 @@ pub(super) fn show(
     write_reports(outputs, &report, study)
 }
 
-type RunsAndLeftOut = (Vec<StudyRun>, Vec<LeftOut>);
+type RunsAndLeftOut = (Vec<StudyRun>, Vec<SkippedPoint>);
 
 /// Parses the names of two hosts.
 fn parse_two_hosts(list: &str) -> Result<(String, String), Faults> {
@@ -216,7 +216,8 @@ fn run_alternately(
     hosts: &mut [Option<Fleet>; 2],
     mut screen: Screen,
 ) -> Result<RunsAndLeftOut, Faults> {
-    let (mut shared_files, mut runs, mut left_out): (SharedFiles, Vec<StudyRun>, Vec<LeftOut>) = Default::default();
+    let (mut shared_files, mut runs, mut left_out): (SharedFiles, Vec<StudyRun>, Vec<SkippedPoint>) =
+        Default::default();
     let on_hosts = hosts.iter().all(Option::is_some);
     for (number, turn) in turns.iter().enumerate() {
         let side = match turn.side {
@@ -245,7 +246,7 @@ fn run_alternately(
             Ok(results) => runs.push(ab::study_run(*turn, results)),
             Err(faults) if runs.is_empty() => return Err(faults),
             Err(_) if session.process.is_interrupted() => break,
-            Err(faults) => left_out.push(LeftOut {
+            Err(faults) => left_out.push(SkippedPoint {
                 settings: ab::settings(*turn),
                 why: faults.first(),
             }),
@@ -397,7 +398,7 @@ fn format_text(report: &Report, study: &model::study::Study) -> String {
     for sentence in &report.sentences {
         text += &wrap_paragraph(&sentence.text);
     }
-    for left in &study.left_out {
+    for left in &study.skipped {
         text += &wrap_paragraph(&format!(
             "{}: {}.",
             study::sweep::format_settings(&left.settings),

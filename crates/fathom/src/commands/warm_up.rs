@@ -11,7 +11,7 @@ use dialects::Location;
 use dialects::native::{self, Document, JobSpec};
 use engine::Identity;
 use engine::probe::{self, System};
-use engine::sys::facts::identity_of;
+use engine::sys::facts::read_identity;
 use model::environment::TargetFacts;
 use model::event::EndReason;
 use model::plan::{Plan, Prepare, TargetKind};
@@ -305,7 +305,7 @@ fn open_store() -> Option<DocumentStore> {
 /// Identifies a file or device independently of its path. A device is identified by its serial
 /// number, or else by its major and minor numbers.
 fn identify(path: &Path) -> Option<String> {
-    match identity_of(path)? {
+    match read_identity(path)? {
         Identity::BlockDevice(number) => {
             let system = System::live();
             let numbers = || match probe::sequence(&system, number) {

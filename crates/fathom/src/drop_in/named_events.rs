@@ -49,7 +49,7 @@ impl NamedEvent {
             }
             file.lock_shared()?;
             // The last owner might have removed the file in between.
-            if facts::identity_of_file(&file) == facts::identity_of(&path) {
+            if facts::open_file_identity(&file) == facts::read_identity(&path) {
                 let file = Arc::new(file);
                 return Ok(NamedEvent { path, file });
             }

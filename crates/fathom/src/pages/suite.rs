@@ -5,7 +5,7 @@ use analysis::verdict::{ClauseVerdict, Outcome, Verdict};
 use model::Nanos;
 use model::finding::{Finding, Severity};
 use model::observation::Observation;
-use model::study::{RequiredOf, Study, StudyRun};
+use model::study::{Study, StudyRun, WorkloadRequirement};
 use report::Summary;
 use report::html::chart::{Across, Axis, Chart, Form, Look, Mark, Series, Tone, time_unit};
 use report::html::page::{self, Block, Clause, Lead, Page, Section, Table};
@@ -26,7 +26,7 @@ const REQUESTED_RATE: &str = "the requested rate";
 
 /// A workload with the results of its last attempt.
 struct JudgedWorkload<'a> {
-    of: &'a RequiredOf,
+    of: &'a WorkloadRequirement,
     run: Option<&'a StudyRun>,
     verdict: Option<Verdict>,
 }
@@ -52,7 +52,7 @@ impl JudgedWorkload<'_> {
 }
 
 /// Builds the page of a suite. Judges the measurements by the requirements again.
-pub fn page(study: &Study, required: &[RequiredOf]) -> Page {
+pub fn page(study: &Study, required: &[WorkloadRequirement]) -> Page {
     let workloads: Vec<JudgedWorkload<'_>> = required.iter().map(|of| judge_workload(study, of)).collect();
     let overall = worst(workloads.iter().map(JudgedWorkload::outcome));
     let first = study.runs.first().map(|run| &run.results);
@@ -77,7 +77,7 @@ pub fn page(study: &Study, required: &[RequiredOf]) -> Page {
     }
 }
 
-fn judge_workload<'a>(study: &'a Study, of: &'a RequiredOf) -> JudgedWorkload<'a> {
+fn judge_workload<'a>(study: &'a Study, of: &'a WorkloadRequirement) -> JudgedWorkload<'a> {
     let is = |run: &&StudyRun| {
         run.settings
             .iter()

@@ -7,7 +7,7 @@ mod points;
 use analysis::knee::{LimitedFigure, Scalability};
 use model::observation::Observation;
 use model::results::Results;
-use model::study::{Parameter, Role, Setting, Study};
+use model::study::{Parameter, RunRole, Setting, Study};
 use report::Summary;
 use report::html::chart::{Across, Axis, Chart, Form, Heat, Mark, Series, Tick, Tone, X, time_unit};
 use report::html::page::{self, Block, Page, Section, Table};
@@ -382,7 +382,7 @@ fn device_chart(number: usize, curve: &Curve, study: &Study, of: &str) -> Option
     let mut points: Vec<(f64, f64, f64)> = study
         .runs
         .iter()
-        .filter(|run| run.role == Role::Point && is_here(&run.settings))
+        .filter(|run| run.role == RunRole::Measured && is_here(&run.settings))
         .filter_map(|run| {
             let setting = run
                 .settings

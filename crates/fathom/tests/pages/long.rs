@@ -36,7 +36,7 @@ fn long_run(seconds: u64, jobs: usize) -> Results {
     };
     found.series = vec![Series {
         length_ns: Nanos::secs(1),
-        of: None,
+        source: None,
         points: PerDirection::new(rates(700), rates(300), Vec::new()),
     }];
     let interval = |second: u64| {

@@ -270,15 +270,15 @@ mod tests {
                 20_000,
             );
             let mut last = vec![None; 20_000];
-            let mut least = usize::MAX;
+            let mut distance_min = usize::MAX;
             for (number, region) in regions.iter().enumerate() {
                 for block in region {
                     if let Some(before) = last[*block as usize].replace(number) {
-                        least = least.min(number - before);
+                        distance_min = distance_min.min(number - before);
                     }
                 }
             }
-            assert_eq!(least, apart);
+            assert_eq!(distance_min, apart);
         }
     }
 

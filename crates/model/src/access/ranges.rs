@@ -114,7 +114,7 @@ impl Ranges {
         }
     }
 
-    fn shares_of(&self, direction: Direction) -> &[RangeShare] {
+    fn effective_shares(&self, direction: Direction) -> &[RangeShare] {
         let direct = &self.shares[direction];
         let lists = std::iter::once(direct).chain(self.shares.iter().map(|(_, list)| list));
         lists.into_iter().find(|list| !list.is_empty()).unwrap_or(direct)
@@ -127,7 +127,7 @@ impl Ranges {
         let mut effective: Vec<EffectiveRange> = Vec::new();
         let mut carry = 0.0;
         let mut covered = 0.0;
-        for share in self.shares_of(direction) {
+        for share in self.effective_shares(direction) {
             let from = covered;
             covered += share.span;
             if share.operations_percent <= 0.0 {
@@ -198,7 +198,7 @@ impl Ranges {
     fn effective_bytes(&self, area: &Area, direction: Direction) -> Vec<EffectiveRange> {
         let mut effective = Vec::new();
         let mut start = 0u64;
-        for share in self.shares_of(direction) {
+        for share in self.effective_shares(direction) {
             if start >= area.length {
                 break;
             }

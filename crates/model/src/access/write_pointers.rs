@@ -191,7 +191,7 @@ impl WritePointersCursor {
     }
 
     /// The zone of an offset, and the offset within it; `None` behind the last zone.
-    fn zone_of(&self, offset: u64) -> Option<(usize, u64)> {
+    fn locate_zone(&self, offset: u64) -> Option<(usize, u64)> {
         let zone = (offset / self.parameters.zone.0) as usize;
         self.zones
             .contains(&zone)
@@ -200,7 +200,7 @@ impl WritePointersCursor {
 
     fn place_write(&mut self, offset: u64) -> Option<u64> {
         let block = self.areas.write.block;
-        let (mut zone, within) = self.zone_of(offset)?;
+        let (mut zone, within) = self.locate_zone(offset)?;
         let capacity = self.parameters.capacity.0;
         let is_full = |written: u64| written + block > capacity;
         if self.within.is_some() {
@@ -262,7 +262,7 @@ impl WritePointersCursor {
 
     fn place_read(&self, offset: u64, direction: Direction) -> Option<u64> {
         let block = self.areas[direction].block;
-        let (zone, within) = self.zone_of(offset)?;
+        let (zone, within) = self.locate_zone(offset)?;
         if self.parameters.read_beyond {
             return Some(offset);
         }

@@ -14,12 +14,8 @@ impl Tausworthe {
     pub fn new(seed: u32) -> Tausworthe {
         // The components must be larger than 1, 7 and 15; smaller seeds are raised past those
         // values.
-        let raised = |value: u32, least: u32| {
-            if value < least {
-                value.wrapping_add(least)
-            } else {
-                value
-            }
+        let raised = |value: u32, min: u32| {
+            if value < min { value.wrapping_add(min) } else { value }
         };
         let step = |value: u32| value.wrapping_mul(69069) ^ seed;
         let a = raised(step(53), 1);

@@ -22,7 +22,7 @@ fn plan(targets: &[&str], jobs: Vec<Job>) -> Plan {
 fn share(plan: &Plan, number: u32) -> Result<Share, String> {
     let rank = Rank {
         number,
-        of: HOSTS.len() as u32,
+        rank_count: HOSTS.len() as u32,
         host: HOSTS[number as usize].into(),
     };
     Share::for_rank(plan, &rank, &hosts(), Some("/home"))
@@ -53,11 +53,11 @@ const ALL: Divide = Divide {
     region: true,
 };
 
-fn for_hosts(named: &[&str], of: Workload) -> Job {
+fn for_hosts(named: &[&str], load: Workload) -> Job {
     Job {
         hosts: named.iter().map(|name| (*name).into()).collect(),
         divide: ALL,
-        ..of.job(0)
+        ..load.job(0)
     }
 }
 
@@ -73,21 +73,21 @@ fn and_for_all(job: Job) -> Plan {
 
 #[test]
 fn a_depth_is_divided_among_the_hosts_of_a_job_in_any_notation() {
-    let with = |named: &[&str], depth: u32| {
+    let job_with = |named: &[&str], depth: u32| {
         let job = for_hosts(named, Workload { depth, ..workload() });
         and_for_all(job)
     };
-    assert_eq!(depths(&with(&[], 10)), [3, 3, 2, 2]);
-    assert_eq!(depths(&with(&["0", "2"], 9)), [5, 0, 4, 0]);
+    assert_eq!(depths(&job_with(&[], 10)), [3, 3, 2, 2]);
+    assert_eq!(depths(&job_with(&["0", "2"], 9)), [5, 0, 4, 0]);
     assert_eq!(
-        depths(&with(&["db2", "db3"], 8)),
+        depths(&job_with(&["db2", "db3"], 8)),
         [0, 0, 4, 4],
         "named hosts get the whole depth"
     );
     // Two ranks are on db1, and a rank may be named by its number as well.
-    assert_eq!(depths(&with(&["db1", "3"], 9)), [3, 3, 0, 3]);
+    assert_eq!(depths(&job_with(&["db1", "3"], 9)), [3, 3, 0, 3]);
     assert_eq!(
-        depths(&with(&["db2", "2"], 9)),
+        depths(&job_with(&["db2", "2"], 9)),
         [0, 0, 9, 0],
         "a rank that is named twice counts once"
     );
@@ -162,7 +162,7 @@ fn the_parts_of_a_region_cover_it_without_overlap() {
 #[test]
 fn indivisible_settings_are_refused() {
     let refused = |job: Job| share(&plan(&["/a"], vec![job]), 3).unwrap_err();
-    let divided = |divide: Divide, of: Workload| Job { divide, ..of.job(0) };
+    let divided = |divide: Divide, load: Workload| Job { divide, ..load.job(0) };
     let depth = Divide {
         depth: true,
         ..Divide::default()
@@ -233,7 +233,7 @@ fn each_rank_gets_its_own_jobs_and_targets() {
     };
     let rank_3 = Rank {
         number: 3,
-        of: 4,
+        rank_count: 4,
         host: "db3".into(),
     };
     let idle = share(&alone, 3).unwrap().refuse_idle(&rank_3);

@@ -94,7 +94,7 @@ fn read_number(rest: &mut &[u8]) -> Option<u64> {
 mod tests {
     use proptest::prelude::*;
 
-    use crate::histogram::{Histogram, bucket_of};
+    use crate::histogram::{Histogram, bucket_index};
 
     /// Latencies of all magnitudes, including some beyond the last bucket, with the number of
     /// occurrences.
@@ -119,7 +119,7 @@ mod tests {
             prop_assert_eq!((packed.n(), packed.sum()), (histogram.n(), histogram.sum()));
             for value in [0, at, at >> 20, at >> 40, histogram.min(), histogram.max()] {
                 prop_assert_eq!(packed.count_up_to(value), histogram.count_up_to(value));
-                prop_assert_eq!(packed.count_in(bucket_of(value)), histogram.count_in(bucket_of(value)));
+                prop_assert_eq!(packed.count_in(bucket_index(value)), histogram.count_in(bucket_index(value)));
                 prop_assert_eq!(packed.value_of_rank(value), histogram.value_of_rank(value));
             }
             let mut unpacked = packed;

@@ -23,7 +23,7 @@ pub enum Control {
 /// The figure that a rule tracks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Tracked {
+pub enum TrackedMetric {
     /// Operations per second.
     Iops,
     /// Bytes per second.
@@ -36,7 +36,8 @@ pub enum Tracked {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Precision {
     /// Which figure.
-    pub of: Tracked,
+    #[serde(rename = "of")]
+    pub metric: TrackedMetric,
     /// Half-width of the interval as a percentage of the mean.
     pub percent: f64,
     /// Minimum time before the rule ends the job.
@@ -47,7 +48,8 @@ pub struct Precision {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SteadyState {
     /// Which figure.
-    pub of: Tracked,
+    #[serde(rename = "of")]
+    pub metric: TrackedMetric,
     /// The limit applies to the slope of a least-squares line instead of the largest deviation from
     /// the mean.
     pub slope: bool,
@@ -80,12 +82,14 @@ pub struct LatencyTarget {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MinimumRate {
     /// Which figure; latency has no minimum rate.
-    pub of: Tracked,
+    #[serde(rename = "of")]
+    pub metric: TrackedMetric,
     /// The direction; absent: all together.
     #[serde(default)]
     pub direction: Option<Direction>,
     /// The minimum per second of each worker.
-    pub least: f64,
+    #[serde(rename = "least")]
+    pub min_per_sec: f64,
     /// Time over which it is averaged.
     pub cycle_ns: Nanos,
 }

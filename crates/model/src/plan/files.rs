@@ -200,13 +200,13 @@ impl FileTree {
     }
 
     /// The number of the directory of a file; `None` for the root.
-    pub fn directory_of(&self, file: u32) -> Option<u64> {
+    pub fn file_directory(&self, file: u32) -> Option<u64> {
         let place = u64::from(file / self.files_per_directory.max(1));
         (self.depth > 0).then(|| self.directory_count() - self.file_directory_count() + place)
     }
 
     /// The level of a directory, and its number on that level.
-    fn place_of(&self, directory: u64) -> (u32, u64) {
+    fn level_and_number(&self, directory: u64) -> (u32, u64) {
         let (mut level, mut number) = (1, directory);
         while number >= self.directories_at(level) {
             number -= self.directories_at(level);
@@ -216,15 +216,15 @@ impl FileTree {
     }
 
     /// The number of the directory that a directory is in; `None` for the root.
-    pub fn parent_of(&self, directory: u64) -> Option<u64> {
-        let (level, number) = self.place_of(directory);
+    pub fn parent_directory(&self, directory: u64) -> Option<u64> {
+        let (level, number) = self.level_and_number(directory);
         let above: u64 = (1..level - 1).map(|level| self.directories_at(level)).sum();
         (level > 1).then(|| above + number / u64::from(self.width))
     }
 
     /// Writes the path of the directory of a file, below the root.
     pub fn write_directory_path(&self, file: u32, path: &mut String) {
-        match self.directory_of(file) {
+        match self.file_directory(file) {
             Some(directory) => self.write_numbered_directory_path(directory, path),
             None => ".".clone_into(path),
         }
@@ -233,7 +233,7 @@ impl FileTree {
     /// Writes the path of a directory, by its number. Directories are numbered level by level.
     pub fn write_numbered_directory_path(&self, directory: u64, path: &mut String) {
         path.clear();
-        let (level, number) = self.place_of(directory);
+        let (level, number) = self.level_and_number(directory);
         for above in (0..level).rev() {
             push(path, 'd', number / self.directories_at(above));
         }
@@ -537,7 +537,7 @@ pub struct WorkingSet {
 
 impl WorkingSet {
     /// Selects files of these bytes in total, rounded up.
-    pub fn of_size(tree: &FileTree, bytes: u64, seed: u64) -> WorkingSet {
+    pub fn with_size(tree: &FileTree, bytes: u64, seed: u64) -> WorkingSet {
         let order = Bijection::new(tree.file_count(), seed);
         let files = tree.count_up_to(bytes, |number| order.image(u64::from(number)) as u32);
         WorkingSet { files, seed }

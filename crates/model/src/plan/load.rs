@@ -98,7 +98,7 @@ pub struct RateSpan {
 impl RateCourse {
     /// True if the mean of its spans is the rate of the stream.
     pub fn is_valid(&self) -> bool {
-        let sum = |of: fn(&RateSpan) -> f64| self.spans.iter().map(of).sum::<f64>();
+        let sum = |value: fn(&RateSpan) -> f64| self.spans.iter().map(value).sum::<f64>();
         let (length, area) = (
             sum(|span| span.length_ns.0 as f64),
             sum(|span| span.length_ns.0 as f64 * span.percent),

@@ -32,7 +32,7 @@ use crate::mix::Mix;
 use crate::units::Bytes;
 
 pub use check::{PlanError, PlanFault};
-pub use control::{Control, LatencyTarget, MinimumRate, Precision, SteadyState, Tracked};
+pub use control::{Control, LatencyTarget, MinimumRate, Precision, SteadyState, TrackedMetric};
 pub use engine::{CpuWork, ENGINES, Effect, EngineChoice, EngineInfo, EngineKind, LookupCall, Program, System};
 pub use files::{
     Existence, FileGroup, FileOperation, FileOperationKind, FileSession, FileTree, FileWork, KeptTree,
@@ -354,8 +354,8 @@ pub struct Pattern {
     pub whole_blocks: bool,
     /// Operations that continue a run have the lengths of reads, and operations at random positions
     /// those of writes, regardless of their direction (fio `bs_is_seq_rand`).
-    #[serde(default)]
-    pub sizes_by_place: bool,
+    #[serde(rename = "sizes_by_place", default)]
+    pub sizes_by_seq_rand: bool,
 }
 
 fn yes() -> bool {
@@ -378,14 +378,14 @@ impl Pattern {
             sizes: PerDirection::all(BlockSizes::Fixed { size }),
             alignment: PerDirection::default(),
             whole_blocks: true,
-            sizes_by_place: false,
+            sizes_by_seq_rand: false,
         }
     }
 
     /// The longest operation of any direction that `mix` can issue.
     pub fn longest(&self, mix: &Mix) -> Bytes {
         mix.directions()
-            .map(|direction| self.longest_of(direction))
+            .map(|direction| self.longest_in(direction))
             .max()
             .unwrap_or_default()
     }
@@ -393,22 +393,22 @@ impl Pattern {
     /// The shortest operation of any direction that `mix` can issue.
     pub fn shortest(&self, mix: &Mix) -> Bytes {
         mix.directions()
-            .map(|direction| self.shortest_of(direction))
+            .map(|direction| self.shortest_in(direction))
             .min()
             .unwrap_or_default()
     }
 
     /// The longest operation of a direction.
-    pub fn longest_of(&self, direction: Direction) -> Bytes {
-        match self.sizes_by_place {
+    pub fn longest_in(&self, direction: Direction) -> Bytes {
+        match self.sizes_by_seq_rand {
             true => self.sizes.read.max().max(self.sizes.write.max()),
             false => self.sizes[direction].max(),
         }
     }
 
     /// The shortest operation of a direction.
-    pub fn shortest_of(&self, direction: Direction) -> Bytes {
-        match self.sizes_by_place {
+    pub fn shortest_in(&self, direction: Direction) -> Bytes {
+        match self.sizes_by_seq_rand {
             true => self.sizes.read.min().min(self.sizes.write.min()),
             false => self.sizes[direction].min(),
         }
@@ -656,7 +656,9 @@ impl Plan {
 impl Job {
     /// True if a worker moves data, or simulates that.
     pub fn moves_data(&self) -> bool {
-        self.workers.iter().any(|one| !one.engine.kind.transfers_no_data())
+        self.workers
+            .iter()
+            .any(|worker| !worker.engine.kind.transfers_no_data())
     }
 
     /// True if it measures until its rate is steady.

@@ -129,13 +129,14 @@ pub struct SimulatedPause {
     /// When it begins, on the simulated clock.
     pub at_ns: Nanos,
     /// How long it lasts.
-    pub for_ns: Nanos,
+    #[serde(rename = "for_ns")]
+    pub length_ns: Nanos,
 }
 
 impl SimulatedPause {
     /// A pause of this length from this time on.
-    pub fn new(at_ns: Nanos, for_ns: Nanos) -> SimulatedPause {
-        SimulatedPause { at_ns, for_ns }
+    pub fn new(at_ns: Nanos, length_ns: Nanos) -> SimulatedPause {
+        SimulatedPause { at_ns, length_ns }
     }
 }
 
@@ -244,14 +245,16 @@ pub struct SimulatedWriteBuffer {
     /// Its size.
     pub size: Bytes,
     /// By what factor.
-    pub slower: f64,
+    #[serde(rename = "slower")]
+    pub slowdown: f64,
 }
 
 /// Pauses after writes, each longer than the one before.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SimulatedCollection {
     /// Mean distance between two pauses; each is random between 0.5 and 1.5 of it.
-    pub every_ns: Nanos,
+    #[serde(rename = "every_ns")]
+    pub interval_ns: Nanos,
     /// Length of the first.
     pub first_ns: Nanos,
     /// The factor from one to the next.
@@ -262,9 +265,12 @@ pub struct SimulatedCollection {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SimulatedNeighbour {
     /// Mean time between two visits; exponentially distributed.
-    pub every_ns: Nanos,
+    #[serde(rename = "every_ns")]
+    pub interval_ns: Nanos,
     /// Mean length of a visit, uniformly distributed between 0.5 and 1.5 of it.
-    pub for_ns: Nanos,
+    #[serde(rename = "for_ns")]
+    pub length_ns: Nanos,
     /// Factor by which service takes longer during a visit.
-    pub slower: f64,
+    #[serde(rename = "slower")]
+    pub slowdown: f64,
 }

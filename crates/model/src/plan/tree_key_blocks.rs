@@ -16,23 +16,23 @@ pub struct TreeKeyBlocks {
 
 impl TreeKeyBlocks {
     /// Files may have different sizes, and a start for each would take too much memory.
-    const STRIDE: u32 = 64;
+    const START_INTERVAL: u32 = 64;
 
     /// The key blocks of `length` bytes of all files.
     pub fn new(tree: &FileTree, length: u64) -> TreeKeyBlocks {
-        let mut blocks = TreeKeyBlocks {
+        let mut key_blocks = TreeKeyBlocks {
             tree: tree.clone(),
             length: length.max(1),
             starts: Vec::new(),
             count: 0,
         };
-        for file in 0..blocks.file_count() {
-            if file.is_multiple_of(Self::STRIDE) {
-                blocks.starts.push(blocks.count);
+        for file in 0..key_blocks.file_count() {
+            if file.is_multiple_of(Self::START_INTERVAL) {
+                key_blocks.starts.push(key_blocks.count);
             }
-            blocks.count = blocks.count.saturating_add(blocks.count_in(file));
+            key_blocks.count = key_blocks.count.saturating_add(key_blocks.count_in(file));
         }
-        blocks
+        key_blocks
     }
 
     /// The tree.
@@ -61,10 +61,10 @@ impl TreeKeyBlocks {
     }
 
     /// The key blocks of a file.
-    pub fn of_file(&self, file: u32) -> Range<u64> {
-        let before = file / Self::STRIDE * Self::STRIDE..file;
-        let start = self.starts[(file / Self::STRIDE) as usize];
-        let start = before.fold(start, |start, other| start + self.count_in(other));
+    pub fn file_blocks(&self, file: u32) -> Range<u64> {
+        let earlier_files = file / Self::START_INTERVAL * Self::START_INTERVAL..file;
+        let start = self.starts[(file / Self::START_INTERVAL) as usize];
+        let start = earlier_files.fold(start, |start, other| start + self.count_in(other));
         start..start + self.count_in(file)
     }
 }
@@ -77,21 +77,21 @@ mod tests {
 
     #[test]
     fn each_file_begins_where_the_previous_one_ends() {
-        let share = |size: u64| SizeShare {
+        let size_share = |size: u64| SizeShare {
             size: Bytes(size),
             percent: 50.0,
         };
         let tree = FileTree {
             files_per_directory: 200,
             sizes: BlockSizes::Split {
-                entries: vec![share(1), share(9000)],
+                entries: vec![size_share(1), size_share(9000)],
             },
             ..FileTree::default()
         };
         let blocks = TreeKeyBlocks::new(&tree, 4096);
         let mut end = 0;
         for file in 0..200 {
-            let range = blocks.of_file(file);
+            let range = blocks.file_blocks(file);
             assert_eq!(range.start, end, "file {file}");
             assert_eq!(range.end - range.start, if tree.file_size(file) == 1 { 1 } else { 3 });
             end = range.end;

@@ -40,8 +40,8 @@ pub struct Series {
     /// Length of an interval.
     pub length_ns: Nanos,
     /// Worker and stream it belongs to; absent for the whole job.
-    #[serde(default)]
-    pub of: Option<(u32, u32)>,
+    #[serde(rename = "of", default)]
+    pub source: Option<(u32, u32)>,
     /// One entry per interval since the start of the measured window, zero if empty. The last
     /// interval may be shorter.
     pub points: PerDirection<Vec<Point>>,
@@ -72,8 +72,12 @@ pub struct Point {
 
 impl Series {
     /// A series of a stream of a worker, or of the whole job.
-    pub fn new(length_ns: Nanos, of: Option<(u32, u32)>, points: PerDirection<Vec<Point>>) -> Series {
-        Series { length_ns, of, points }
+    pub fn new(length_ns: Nanos, source: Option<(u32, u32)>, points: PerDirection<Vec<Point>>) -> Series {
+        Series {
+            length_ns,
+            source,
+            points,
+        }
     }
 }
 
@@ -118,7 +122,7 @@ pub struct RankSeries {
 impl RankSeries {
     /// The series of a rank's own results; `None` if it recorded no intervals.
     pub fn from_job(rank: u32, job: &JobResults) -> Option<RankSeries> {
-        let series = job.series.iter().find(|series| series.of.is_none())?;
+        let series = job.series.iter().find(|series| series.source.is_none())?;
         let directions = || series.points.iter().map(|(_, points)| points);
         let length = directions().map(Vec::len).max().unwrap_or_default();
         let mut operations = vec![0; length];

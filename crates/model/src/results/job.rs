@@ -106,7 +106,7 @@ impl JobResults {
 
     /// All directions together; empty for a job without operations.
     pub fn total(&self) -> Cow<'_, DirectionResults> {
-        sum_of(self.directions())
+        sum_directions(self.directions())
     }
 
     /// Operations completed, all directions together.
@@ -142,7 +142,7 @@ impl JobResults {
 }
 
 /// Sums all directions; a single one is returned unchanged.
-pub(crate) fn sum_of(directions: PerDirection<Option<Cow<'_, DirectionResults>>>) -> Cow<'_, DirectionResults> {
+pub(crate) fn sum_directions(directions: PerDirection<Option<Cow<'_, DirectionResults>>>) -> Cow<'_, DirectionResults> {
     let PerDirection { read, write, trim } = directions;
     let sum = [read, write, trim].into_iter().flatten().reduce(|mut sum, results| {
         sum.to_mut().merge(&results);
@@ -219,10 +219,10 @@ impl JobResults {
         self.log_waits += other.log_waits;
         self.control.extend(other.control);
         for series in other.series {
-            match series.of {
+            match series.source {
                 Some((worker, stream)) => {
                     self.series.push(Series {
-                        of: Some((worker + worker_shift, stream)),
+                        source: Some((worker + worker_shift, stream)),
                         ..series
                     });
                 }
@@ -277,7 +277,7 @@ impl JobResults {
         let same = self
             .series
             .iter_mut()
-            .find(|mine| mine.of.is_none() && mine.length_ns == other.length_ns);
+            .find(|mine| mine.source.is_none() && mine.length_ns == other.length_ns);
         let Some(mine) = same else {
             self.series.push(other);
             return;

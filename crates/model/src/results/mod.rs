@@ -30,7 +30,7 @@ pub use equivalent::{Equivalent, EquivalentForm};
 pub use failure::{FailedOperation, Failure, TooSlow};
 pub use host::{CpuIdleness, HostResults, Idleness};
 pub use interval::{IntervalHistogram, PhaseInterval, Point, RankSeries, Series};
-pub(crate) use job::sum_of;
+pub(crate) use job::sum_directions;
 pub use job::{ControlOutcome, InFlight, JobResults};
 pub use moved::DeviceTraffic;
 pub use step::{HostCoreUse, HostDeviceUse, HostNetworkMount, HostVolumeUse, StepResults};

@@ -204,24 +204,24 @@ mod tests {
     #[test]
     fn negative_coefficients_are_fixed_at_zero() {
         let equations = |truth: [f64; 3]| -> Vec<Equation<3>> {
-            let at = |x: f64| [1.0, x, x * x];
-            let of = |x: f64| at(x).iter().zip(truth).map(|(factor, c)| factor * c).sum();
+            let factors_at = |x: f64| [1.0, x, x * x];
+            let value_at = |x: f64| factors_at(x).iter().zip(truth).map(|(factor, c)| factor * c).sum();
             let equation = |x: f64| Equation {
-                factors: at(x),
-                value: of(x),
+                factors: factors_at(x),
+                value: value_at(x),
                 weight: 1.0,
             };
             [1.0, 2.0, 5.0, 40.0, 300.0].map(equation).to_vec()
         };
-        let near = |fit: LinearFit<3>, truth: [f64; 3]| {
+        let assert_near = |fit: LinearFit<3>, truth: [f64; 3]| {
             let close = |(a, b): (&f64, f64)| (a - b).abs() <= 1e-6 * b.abs().max(1.0);
             assert!(fit.coefficients.iter().zip(truth).all(close), "{fit:?}");
         };
-        near(
+        assert_near(
             non_negative_least_squares(&equations([3.0, 0.5, 0.01])).unwrap(),
             [3.0, 0.5, 0.01],
         );
-        near(
+        assert_near(
             least_squares(&equations([3.0, 0.5, -0.001])).unwrap(),
             [3.0, 0.5, -0.001],
         );

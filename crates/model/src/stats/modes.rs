@@ -39,12 +39,12 @@ pub fn find_two_modes(histogram: &Histogram) -> Option<TwoModes> {
     if histogram.n() < MIN_VALUES {
         return None;
     }
-    let first = bin_of(histogram.min().max(1) as f64);
-    let last = bin_of(histogram.max().max(1) as f64);
+    let first = bin_index(histogram.min().max(1) as f64);
+    let last = bin_index(histogram.max().max(1) as f64);
     let mut counts = vec![0.0; last - first + 1];
     for (bucket, count) in histogram.buckets() {
         let middle = (bucket_low(bucket) as f64 + bucket_high(bucket) as f64) / 2.0;
-        let bin = bin_of(middle.max(1.0)).clamp(first, last);
+        let bin = bin_index(middle.max(1.0)).clamp(first, last);
         counts[bin - first] += count as f64;
     }
     let smooth = smoothed(&counts);
@@ -57,9 +57,9 @@ pub fn find_two_modes(histogram: &Histogram) -> Option<TwoModes> {
     let above = counts[valley..].iter().sum::<f64>() / histogram.n() as f64;
     let enough = (MIN_SHARE..=1.0 - MIN_SHARE).contains(&above);
     enough.then(|| TwoModes {
-        low: value_of(first + main.min(bin)),
-        high: value_of(first + main.max(bin)),
-        valley: value_of(first + valley),
+        low: bin_value(first + main.min(bin)),
+        high: bin_value(first + main.max(bin)),
+        valley: bin_value(first + valley),
         share_above: above,
     })
 }
@@ -74,19 +74,19 @@ fn valley_between(smooth: &[f64], low_peak: usize, high_peak: usize) -> Option<u
 }
 
 fn smoothed(counts: &[f64]) -> Vec<f64> {
-    let at = |bin: usize| counts.get(bin).copied().unwrap_or(0.0);
+    let bin_count = |bin: usize| counts.get(bin).copied().unwrap_or(0.0);
     let one = |bin: usize| {
-        let before = bin.checked_sub(1).map_or(0.0, at);
-        (before + 2.0 * at(bin) + at(bin + 1)) / 4.0
+        let before = bin.checked_sub(1).map_or(0.0, bin_count);
+        (before + 2.0 * bin_count(bin) + bin_count(bin + 1)) / 4.0
     };
     (0..counts.len()).map(one).collect()
 }
 
-fn bin_of(value: f64) -> usize {
+fn bin_index(value: f64) -> usize {
     (value.log2() * BINS) as usize
 }
 
-fn value_of(bin: usize) -> f64 {
+fn bin_value(bin: usize) -> f64 {
     ((bin as f64 + 0.5) / BINS).exp2()
 }
 

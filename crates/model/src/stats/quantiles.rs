@@ -188,27 +188,28 @@ mod tests {
 
     #[test]
     fn quantiles_match_published_tables() {
-        let near = |value: f64, expected: f64| assert!((value - expected).abs() < 2e-6, "{value} for {expected}");
-        near(normal_quantile(0.975), 1.959_964);
-        near(normal_quantile(0.5), 0.0);
-        near(normal_quantile(0.001), -3.090_232);
-        near(normal_quantile(0.999_999), 4.753_424);
-        near(student_quantile(0.975, 1), 12.706_205);
-        near(student_quantile(0.975, 4), 2.776_445);
-        near(student_quantile(0.95, 19), 1.729_133);
-        near(student_quantile(0.975, 39), 2.022_691);
-        near(student_quantile(0.025, 19), -2.093_024);
-        near(student_quantile(0.975, 1_000_000), 1.959_966);
-        near(two_sided_student(2.776_445, 4), 0.05);
-        near(two_sided_student(-12.706_205, 1), 0.05);
-        near(two_sided_student(0.0, 7), 1.0);
-        near(two_sided_student(f64::INFINITY, 7), 0.0);
-        near(upper_tail_of_normal(1.959_964), 0.025);
-        near(upper_tail_of_normal(-1.959_964), 0.975);
+        let assert_near =
+            |value: f64, expected: f64| assert!((value - expected).abs() < 2e-6, "{value} for {expected}");
+        assert_near(normal_quantile(0.975), 1.959_964);
+        assert_near(normal_quantile(0.5), 0.0);
+        assert_near(normal_quantile(0.001), -3.090_232);
+        assert_near(normal_quantile(0.999_999), 4.753_424);
+        assert_near(student_quantile(0.975, 1), 12.706_205);
+        assert_near(student_quantile(0.975, 4), 2.776_445);
+        assert_near(student_quantile(0.95, 19), 1.729_133);
+        assert_near(student_quantile(0.975, 39), 2.022_691);
+        assert_near(student_quantile(0.025, 19), -2.093_024);
+        assert_near(student_quantile(0.975, 1_000_000), 1.959_966);
+        assert_near(two_sided_student(2.776_445, 4), 0.05);
+        assert_near(two_sided_student(-12.706_205, 1), 0.05);
+        assert_near(two_sided_student(0.0, 7), 1.0);
+        assert_near(two_sided_student(f64::INFINITY, 7), 0.0);
+        assert_near(upper_tail_of_normal(1.959_964), 0.025);
+        assert_near(upper_tail_of_normal(-1.959_964), 0.975);
         // Distribution functions invert quantiles, on both sides.
-        near(student_cdf(student_quantile(0.025, 19), 19), 0.025);
-        near(student_cdf(2.093_024, 19), 0.975);
-        near(student_cdf(f64::NEG_INFINITY, 9), 0.0);
-        near(normal_cdf(-1.959_964), 0.025);
+        assert_near(student_cdf(student_quantile(0.025, 19), 19), 0.025);
+        assert_near(student_cdf(2.093_024, 19), 0.975);
+        assert_near(student_cdf(f64::NEG_INFINITY, 9), 0.0);
+        assert_near(normal_cdf(-1.959_964), 0.025);
     }
 }

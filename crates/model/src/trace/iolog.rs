@@ -18,7 +18,7 @@ pub const LONGEST_LINE: usize = 4096;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Version {
     /// The first line was not read yet.
-    Unknown,
+    NotYetRead,
     Two,
     Three,
 }
@@ -67,11 +67,11 @@ impl Reader {
     ) -> Result<usize, TraceError> {
         let mut used = 0;
         while used < bytes.len() {
-            let rest = &bytes[used..];
-            let (line, length) = match rest.iter().position(|byte| *byte == b'\n') {
-                Some(end) => (&rest[..end], end + 1),
-                None if ended => (rest, rest.len()),
-                None if rest.len() > LONGEST_LINE => return Err(self.too_long()),
+            let remaining = &bytes[used..];
+            let (line, length) = match remaining.iter().position(|byte| *byte == b'\n') {
+                Some(end) => (&remaining[..end], end + 1),
+                None if ended => (remaining, remaining.len()),
+                None if remaining.len() > LONGEST_LINE => return Err(self.too_long()),
                 None => break,
             };
             if line.len() > LONGEST_LINE {
@@ -80,13 +80,13 @@ impl Reader {
             used += length;
             self.line += 1;
             let line = String::from_utf8_lossy(line);
-            if self.version == Version::Unknown {
-                self.version = version_of(&line)?;
+            if self.version == Version::NotYetRead {
+                self.version = parse_version(&line)?;
             } else {
                 self.read_line(&line, entries, remarks)?;
             }
         }
-        if ended && self.version == Version::Unknown {
+        if ended && self.version == Version::NotYetRead {
             return Err(TraceError::Empty);
         }
         Ok(used)
@@ -103,13 +103,13 @@ impl Reader {
         let mut fields = line.split_ascii_whitespace();
         let three = self.version == Version::Three;
         let time = match three {
-            true => fields.next().and_then(number),
+            true => fields.next().and_then(parse_number),
             false => Some(0),
         };
         let (name, action) = (fields.next(), fields.next());
         let numbers = (fields.next(), fields.next());
         let range = match numbers {
-            (Some(offset), Some(length)) => number(offset).zip(number(length)).map(Some),
+            (Some(offset), Some(length)) => parse_number(offset).zip(parse_number(length)).map(Some),
             (None, None) => Some(None),
             // As in fio, anything that is not a number ends the line.
             (Some(other), _) if !other.starts_with(|first: char| first.is_ascii_digit()) => Some(None),
@@ -216,7 +216,7 @@ impl Reader {
     }
 }
 
-fn version_of(line: &str) -> Result<Version, TraceError> {
+fn parse_version(line: &str) -> Result<Version, TraceError> {
     if line.starts_with(VERSION_3) {
         Ok(Version::Three)
     } else if line.starts_with(VERSION_2) {
@@ -226,7 +226,7 @@ fn version_of(line: &str) -> Result<Version, TraceError> {
     }
 }
 
-fn number(text: &str) -> Option<u64> {
+fn parse_number(text: &str) -> Option<u64> {
     text.parse().ok()
 }
 
@@ -249,14 +249,14 @@ pub fn append_line(text: &mut Vec<u8>, time_us: u64, file: &str, action: Action,
 /// Appends a number, several times faster than the formatting of the standard library.
 pub fn append_number(text: &mut Vec<u8>, mut number: u64) {
     let mut digits = [0; 20];
-    let mut first = digits.len();
+    let mut first_digit = digits.len();
     loop {
-        first -= 1;
-        digits[first] = b'0' + (number % 10) as u8;
+        first_digit -= 1;
+        digits[first_digit] = b'0' + (number % 10) as u8;
         number /= 10;
         if number == 0 {
             break;
         }
     }
-    text.extend_from_slice(&digits[first..]);
+    text.extend_from_slice(&digits[first_digit..]);
 }

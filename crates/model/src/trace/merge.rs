@@ -44,7 +44,7 @@ impl From<io::Error> for MergeError {
 /// # Errors
 /// Errors of reading and writing; of kind `Interrupted` once `stop` is set.
 pub fn merge(inputs: &[MergeInput<'_>], out: &mut dyn Write, stop: &AtomicBool) -> Result<(), MergeError> {
-    let of_input = |index: usize| {
+    let input_error = |index: usize| {
         move |error| MergeError {
             input: Some(index),
             error,
@@ -52,7 +52,7 @@ pub fn merge(inputs: &[MergeInput<'_>], out: &mut dyn Write, stop: &AtomicBool) 
     };
     let mut sources = Vec::new();
     for (index, input) in inputs.iter().enumerate() {
-        sources.push(Source::new(input).map_err(of_input(index))?);
+        sources.push(Source::new(input).map_err(input_error(index))?);
     }
     let earliest = |sources: &[Source<'_>]| {
         let heads = sources.iter().enumerate();
@@ -67,7 +67,7 @@ pub fn merge(inputs: &[MergeInput<'_>], out: &mut dyn Write, stop: &AtomicBool) 
         if let Some((_, record)) = source.head.take() {
             out.write_all(&record)?;
         }
-        source.advance().map_err(of_input(index))?;
+        source.advance().map_err(input_error(index))?;
     }
     Ok(())
 }

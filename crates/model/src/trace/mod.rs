@@ -195,7 +195,7 @@ impl Reader {
             align: u64::from(replay.align),
             skip: replay.skip,
             line: 0,
-            version: iolog::Version::Unknown,
+            version: iolog::Version::NotYetRead,
             depth: blktrace::Depth::default(),
             names: Names {
                 numbers: numbers.collect(),

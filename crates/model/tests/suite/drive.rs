@@ -388,7 +388,7 @@ impl<'plan> LiveStream<'plan> {
 }
 
 /// A pattern with one access for all directions.
-pub fn pattern_of(access: model::access::Access, block: u64, alignment: u64) -> Pattern {
+pub fn build_pattern(access: model::access::Access, block: u64, alignment: u64) -> Pattern {
     Pattern {
         alignment: PerDirection::all(model::Bytes(alignment)),
         ..Pattern::simple(access, model::Bytes(block))

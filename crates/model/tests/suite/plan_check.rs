@@ -7,7 +7,7 @@ use model::mix::{Mix, MixRule};
 use model::plan::{
     Control, Dependency, Depth, FileService, Grid, GridScope, Job, LatencyTarget, Pacing, Plan, Precision, Rate,
     SimulatedDevice, SimulatedService, SteadyState, Stop, Stream, StreamTarget, TargetId, TargetKind, Think,
-    ThinkCount, Tracked, Workload,
+    ThinkCount, TrackedMetric, Workload,
 };
 use model::{Bytes, Nanos, PerDirection, testing};
 
@@ -302,7 +302,7 @@ fn rules_need_limits_that_can_be_met() {
     for percent in [0.0, 100.0, -1.0, f64::NAN] {
         check_job(
             control(Control::Precision(Precision {
-                of: Tracked::Iops,
+                metric: TrackedMetric::Iops,
                 percent,
                 at_least_ns: Nanos(0),
             })),
@@ -311,7 +311,7 @@ fn rules_need_limits_that_can_be_met() {
     }
     let steady = |window: u64, limit| {
         Control::SteadyState(SteadyState {
-            of: Tracked::Iops,
+            metric: TrackedMetric::Iops,
             slope: true,
             limit,
             percent: true,

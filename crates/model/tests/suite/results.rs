@@ -97,7 +97,7 @@ fn host(name: &str, operations: &[Done]) -> Results {
     job.series = vec![
         series.clone(),
         Series {
-            of: Some((1, 0)),
+            source: Some((1, 0)),
             ..series
         },
     ];
@@ -167,7 +167,7 @@ fn operations() -> impl Strategy<Value = Vec<Done>> {
 fn job_series(job: &JobResults) -> &Series {
     job.series
         .iter()
-        .find(|series| series.of.is_none())
+        .find(|series| series.source.is_none())
         .expect("there is one")
 }
 
@@ -254,7 +254,7 @@ fn each_worker_and_device_still_belongs_to_its_host() {
         assert_eq!(devices.iter().map(|device| device.host).collect::<Vec<_>>(), [0, 1, 2]);
     }
     // Series of single workers are kept side by side, under the workers' new numbers.
-    let of: Vec<_> = job(&three).series.iter().filter_map(|series| series.of).collect();
+    let of: Vec<_> = job(&three).series.iter().filter_map(|series| series.source).collect();
     assert_eq!(of, [(1, 0), (3, 0), (5, 0)]);
     let names: Vec<_> = three.hosts.iter().map(|host| &*host.environment.host.name).collect();
     assert_eq!(names, ["a", "b", "c"]);
@@ -275,7 +275,7 @@ fn ranks_of_one_machine_share_its_devices() {
 
 #[test]
 fn sums_of_a_thousand_ranks_are_exact() {
-    let of_rank = |rank: u64| -> Vec<Done> {
+    let operations_on_rank = |rank: u64| -> Vec<Done> {
         let one = |number: u64| Done {
             worker: (number % 2) as usize,
             direction: Direction::ALL[(rank + number) as usize % 3],
@@ -285,8 +285,8 @@ fn sums_of_a_thousand_ranks_are_exact() {
         };
         (0..5 + rank % 3).map(one).collect()
     };
-    let all: Vec<Done> = (0..1000).flat_map(of_rank).collect();
-    let sum = gathered((0..1000).map(|rank| host(&format!("h{}", rank % 400), &of_rank(rank))));
+    let all: Vec<Done> = (0..1000).flat_map(operations_on_rank).collect();
+    let sum = gathered((0..1000).map(|rank| host(&format!("h{}", rank % 400), &operations_on_rank(rank))));
     let together = host("all", &all);
     assert_eq!(job(&sum).directions(), job(&together).directions());
     assert_eq!(points(job(&sum)), points(job(&together)));
@@ -370,12 +370,15 @@ fn a_machine_whose_first_rank_was_lost_is_counted_with_its_next() {
 #[test]
 fn the_reason_that_ended_a_job_on_one_host_applies_to_all() {
     let check = |one: Option<EndReason>, other: Option<EndReason>, expected: Option<EndReason>| {
-        let of = |ended: &Option<EndReason>| {
+        let results_ended = |ended: &Option<EndReason>| {
             let mut results = host("a", &[]);
             results.steps[0].jobs[0].ended = ended.clone();
             results
         };
-        for sum in [merged(of(&one), of(&other)), merged(of(&other), of(&one))] {
+        for sum in [
+            merged(results_ended(&one), results_ended(&other)),
+            merged(results_ended(&other), results_ended(&one)),
+        ] {
             assert_eq!(job(&sum).ended, expected, "{one:?} and {other:?}");
         }
     };

@@ -85,7 +85,7 @@ fn any_mix() -> impl Strategy<Value = Mix> {
         }),
         (percent.clone(), 0usize..3).prop_map(|(percent, rule)| Mix::drawn(
             f64::from(percent),
-            [MixRule::Independent, MixRule::AfterPlace, MixRule::Redrawn][rule]
+            [MixRule::Independent, MixRule::AfterPosition, MixRule::Redrawn][rule]
         )),
         percent.prop_map(|percent| Mix::Exact {
             write_percent: f64::from(percent)
@@ -280,7 +280,7 @@ fn drawn_mixes_and_splits_have_their_shares() {
         }),
         ..Pattern::simple(Access::Random { placement }, Bytes::kib(4))
     };
-    for rule in [MixRule::Independent, MixRule::AfterPlace] {
+    for rule in [MixRule::Independent, MixRule::AfterPosition] {
         for write_percent in [1.0, 30.0, 75.0] {
             let mix = Mix::Drawn { write_percent, rule };
             let form = DrawsForm::Native { seed: 17 };

@@ -75,7 +75,7 @@ fn finest_series(job: &JobResults) -> Option<&Series> {
     let full_length = job.histograms.iter().map(|interval| interval.length_ns).max();
     let full_length = full_length.unwrap_or_default();
     let single_interval = full_length >= job.measured();
-    let whole = job.series.iter().filter(|series| series.of.is_none());
+    let whole = job.series.iter().filter(|series| series.source.is_none());
     let fitting = whole.filter(|series| single_interval || series.length_ns <= full_length);
     fitting.min_by_key(|series| series.length_ns)
 }

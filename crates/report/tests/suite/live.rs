@@ -105,7 +105,7 @@ fn rank(number: u32, of: u32, state: RankState, iops: f64) -> Event {
     };
     Event::Rank(Box::new(RankNow {
         rank: number,
-        of,
+        rank_count: of,
         host: format!("db{}", number / 2 + 1),
         state,
         figures: (iops > 0.0).then_some(figures),

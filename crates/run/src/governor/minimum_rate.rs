@@ -35,14 +35,14 @@ impl RateFloor {
         if interval.start_ns < GRACE {
             return Action::Continue;
         }
-        self.sum += figure_in(interval, self.rule.of, self.rule.direction) * interval.length_ns.as_secs();
+        self.sum += figure_in(interval, self.rule.metric, self.rule.direction) * interval.length_ns.as_secs();
         self.length += interval.length_ns;
         if self.length < self.rule.cycle_ns {
             return Action::Continue;
         }
         let average = self.sum / self.length.as_secs();
         (self.sum, self.length) = (0.0, Nanos(0));
-        let minimum = self.rule.least * f64::from(self.workers);
+        let minimum = self.rule.min_per_sec * f64::from(self.workers);
         if average >= minimum {
             return Action::Continue;
         }
@@ -55,13 +55,13 @@ impl RateFloor {
 
     fn figure_name(&self) -> String {
         match self.rule.direction {
-            None => tracked_name(self.rule.of).to_owned(),
-            Some(direction) => format!("{} of {}s", tracked_name(self.rule.of), direction.word()),
+            None => tracked_name(self.rule.metric).to_owned(),
+            Some(direction) => format!("{} of {}s", tracked_name(self.rule.metric), direction.word()),
         }
     }
 
     pub(crate) fn outcome(&self) -> ControlOutcome {
-        let minimum = self.rule.least * f64::from(self.workers);
+        let minimum = self.rule.min_per_sec * f64::from(self.workers);
         let detail = match self.missed {
             Some(average) => format!("fell to {average:.0}"),
             None => "kept".into(),

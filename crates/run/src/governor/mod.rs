@@ -7,7 +7,7 @@ mod precision;
 mod steady_state;
 
 use model::event::{EndReason, Interval, Phase};
-use model::plan::{Control, Job, Tracked};
+use model::plan::{Control, Job, TrackedMetric};
 use model::results::ControlOutcome;
 use model::{Direction, Nanos};
 
@@ -127,12 +127,12 @@ impl Governor {
 }
 
 /// The figure that a rule tracks, over one interval.
-fn figure(interval: &Interval, tracked: Tracked) -> f64 {
+fn figure(interval: &Interval, tracked: TrackedMetric) -> f64 {
     figure_in(interval, tracked, None)
 }
 
 /// The figure of one direction, if `only` names one. Latency always covers all directions.
-fn figure_in(interval: &Interval, tracked: Tracked, only: Option<Direction>) -> f64 {
+fn figure_in(interval: &Interval, tracked: TrackedMetric, only: Option<Direction>) -> f64 {
     let seconds = interval.length_ns.as_secs();
     if seconds <= 0.0 {
         return 0.0;
@@ -143,17 +143,17 @@ fn figure_in(interval: &Interval, tracked: Tracked, only: Option<Direction>) -> 
         wanted.map(|(_, counts)| value(counts)).sum::<u64>() as f64
     };
     match tracked {
-        Tracked::Iops => sum(|counts| counts.operations) / seconds,
-        Tracked::Throughput => sum(|counts| counts.bytes.0) / seconds,
-        Tracked::Latency => interval.latency_of_all().mean(),
+        TrackedMetric::Iops => sum(|counts| counts.operations) / seconds,
+        TrackedMetric::Throughput => sum(|counts| counts.bytes.0) / seconds,
+        TrackedMetric::Latency => interval.latency_of_all().mean(),
     }
 }
 
-fn tracked_name(tracked: Tracked) -> &'static str {
+fn tracked_name(tracked: TrackedMetric) -> &'static str {
     match tracked {
-        Tracked::Iops => "IOPS",
-        Tracked::Throughput => "bytes per second",
-        Tracked::Latency => "mean latency in ns",
+        TrackedMetric::Iops => "IOPS",
+        TrackedMetric::Throughput => "bytes per second",
+        TrackedMetric::Latency => "mean latency in ns",
     }
 }
 
@@ -192,7 +192,7 @@ mod tests {
     #[test]
     fn precision_ends_a_job_once_the_interval_is_narrow() {
         let rule = Precision {
-            of: Tracked::Iops,
+            metric: TrackedMetric::Iops,
             percent: 2.0,
             at_least_ns: Nanos::secs(15),
         };
@@ -214,8 +214,8 @@ mod tests {
     fn intervals_after_the_end_change_no_outcome() {
         let floor = MinimumRate {
             direction: None,
-            of: Tracked::Iops,
-            least: 1000.0,
+            metric: TrackedMetric::Iops,
+            min_per_sec: 1000.0,
             cycle_ns: Nanos::secs(1),
         };
         let search = LatencyTarget {
@@ -246,7 +246,7 @@ mod tests {
     #[test]
     fn steady_state_is_judged_over_a_full_window() {
         let rule = SteadyState {
-            of: Tracked::Iops,
+            metric: TrackedMetric::Iops,
             slope: true,
             limit: 1.0,
             percent: true,
@@ -266,7 +266,7 @@ mod tests {
     #[test]
     fn an_idle_device_is_neither_steady_nor_precise() {
         let rule = SteadyState {
-            of: Tracked::Iops,
+            metric: TrackedMetric::Iops,
             slope: false,
             limit: 5.0,
             percent: true,
@@ -276,7 +276,7 @@ mod tests {
         };
         let mut steady = SteadyRule::new(rule);
         let mut precision = PrecisionRule::new(Precision {
-            of: Tracked::Iops,
+            metric: TrackedMetric::Iops,
             percent: 5.0,
             at_least_ns: Nanos(0),
         });
@@ -366,8 +366,8 @@ mod tests {
     fn a_job_below_its_minimum_rate_ends_after_two_seconds() {
         let rule = MinimumRate {
             direction: None,
-            of: Tracked::Iops,
-            least: 1000.0,
+            metric: TrackedMetric::Iops,
+            min_per_sec: 1000.0,
             cycle_ns: Nanos::secs(1),
         };
         let mut floor = RateFloor::new(rule, 2);

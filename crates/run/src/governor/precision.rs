@@ -24,7 +24,7 @@ impl PrecisionRule {
     }
 
     pub(crate) fn on_interval(&mut self, interval: &Interval) -> Action {
-        self.series.push(figure(interval, self.rule.of));
+        self.series.push(figure(interval, self.rule.metric));
         let Some(means) = batch_means(&self.series, 0.95) else {
             return Action::Continue;
         };
@@ -34,7 +34,10 @@ impl PrecisionRule {
         let old_enough = interval.start_ns + interval.length_ns >= self.rule.at_least_ns;
         // Zero operations have no precision.
         if old_enough && means.mean > 0.0 && percent <= self.rule.percent {
-            return Action::End(format!("{} are known to ±{percent:.2} %", tracked_name(self.rule.of)));
+            return Action::End(format!(
+                "{} are known to ±{percent:.2} %",
+                tracked_name(self.rule.metric)
+            ));
         }
         Action::Continue
     }
@@ -42,12 +45,12 @@ impl PrecisionRule {
     pub(crate) fn outcome(&self) -> ControlOutcome {
         let attained = self.reached.is_some_and(|percent| percent <= self.rule.percent);
         let detail = match self.reached {
-            Some(percent) => format!("{} ± {percent:.2} % at 95 % confidence", tracked_name(self.rule.of)),
+            Some(percent) => format!("{} ± {percent:.2} % at 95 % confidence", tracked_name(self.rule.metric)),
             None => "too short for a confidence interval".into(),
         };
         let rule = format!(
             "until {} are known to ±{} %",
-            tracked_name(self.rule.of),
+            tracked_name(self.rule.metric),
             self.rule.percent
         );
         ControlOutcome {

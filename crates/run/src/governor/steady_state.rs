@@ -38,7 +38,7 @@ impl SteadyRule {
         if self.window.len() == self.capacity {
             self.window.pop_front();
         }
-        self.window.push_back(figure(interval, self.rule.of));
+        self.window.push_back(figure(interval, self.rule.metric));
         if self.window.len() < self.capacity {
             return Action::Continue;
         }
@@ -58,7 +58,7 @@ impl SteadyRule {
         // A target without operations is not in steady state.
         if average > 0.0 && criterion < self.rule.limit {
             self.attained = true;
-            return Action::End(format!("steady state of {}", tracked_name(self.rule.of)));
+            return Action::End(format!("steady state of {}", tracked_name(self.rule.metric)));
         }
         Action::Continue
     }
@@ -68,7 +68,7 @@ impl SteadyRule {
         let kind = if self.rule.slope { "slope" } else { "largest deviation" };
         let rule = format!(
             "until the {kind} of {} is below {}{unit}",
-            tracked_name(self.rule.of),
+            tracked_name(self.rule.metric),
             self.rule.limit
         );
         let detail = match self.last {

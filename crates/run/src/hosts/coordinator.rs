@@ -205,7 +205,7 @@ impl Coordinator {
     fn rank(&self, number: u32) -> Rank {
         Rank {
             number,
-            of: self.ranks(),
+            rank_count: self.ranks(),
             host: self.host_name(number + self.first_process()),
         }
     }

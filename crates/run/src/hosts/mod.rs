@@ -144,7 +144,7 @@ pub fn recover(mut entries: Vec<JournalEntry>) -> Result<Results, String> {
             first.run, other.run
         ));
     }
-    let (common, rank_count) = (first.common.clone(), first.rank.of);
+    let (common, rank_count) = (first.common.clone(), first.rank.rank_count);
     let shares: Vec<Share> = entries
         .iter()
         .map(|one| Share {

@@ -84,7 +84,7 @@ pub(super) fn examine_one(plan: &Plan, number: usize, target: &Target) -> Result
         directions,
         mark: MarkState::Unmarked,
     };
-    let kind = match sys::facts::kind_of(&path) {
+    let kind = match sys::facts::read_file_kind(&path) {
         Ok(kind) => kind,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             let action = match is_created_before(plan, number) {
@@ -168,7 +168,7 @@ pub(super) fn identify(path: &Path, name: &str) -> Result<PathFacts, TargetError
         source,
     };
     let facts = |kind, size, mark| PathFacts { kind, size, mark };
-    let kind = sys::facts::kind_of(path).map_err(examine_error)?;
+    let kind = sys::facts::read_file_kind(path).map_err(examine_error)?;
     if !matches!(kind, FileKind::Regular | FileKind::BlockDevice) {
         return Ok(facts(kind, 0, MarkState::Unmarked));
     }

@@ -140,7 +140,7 @@ pub(super) fn fill(
         "cannot open"
     };
     let file = file.map_err(|error| file_error(what, verb, &error, 0))?;
-    let identity = sys::facts::identity_of_file(&file);
+    let identity = sys::facts::open_file_identity(&file);
     if let ExpectedFile::Existing(Some(expected)) = what.expected
         && identity != Some(expected)
     {
@@ -174,7 +174,7 @@ fn fill_opened(
     {
         return Ok((clock.now().since(start), Filled::Declared));
     }
-    write_all(what, sys::facts::identity_of_file(file), clock, interrupt, watcher)?;
+    write_all(what, sys::facts::open_file_identity(file), clock, interrupt, watcher)?;
     file.set_len(what.size)
         .map_err(|error| failed("cannot set the size of", &error, what.size))?;
     if what.flush {
@@ -346,7 +346,7 @@ fn start_engine(what: &Fill<'_>, file: File, clock: Clock) -> Result<Box<dyn Eng
     let setup = |kind: EngineKind, files: Vec<File>| Setup {
         choice: EngineChoice::new(kind),
         slots: DEPTH,
-        one_at_a_time,
+        depth_is_one: one_at_a_time,
         one_buffer: false,
         submit_batch: DEPTH,
         complete_max: None,

@@ -42,7 +42,7 @@ pub(super) fn examine_name(
         path: target.path.clone(),
         source,
     };
-    let (kind, size) = match sys::facts::kind_of(&path) {
+    let (kind, size) = match sys::facts::read_file_kind(&path) {
         Ok(FileKind::Directory) => (Some(FileKind::Directory), 0),
         Ok(_) => identify(&path, &target.path).map(|seen| (Some(seen.kind), seen.size))?,
         Err(error) if error.kind() == ErrorKind::NotFound => (None, 0),

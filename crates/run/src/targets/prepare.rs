@@ -352,7 +352,7 @@ impl Preparation<'_> {
             ready.created_files.retain(|(path, _)| *path != examined.path);
             ready
                 .created_files
-                .push((examined.path.clone(), sys::facts::identity_of(&examined.path)));
+                .push((examined.path.clone(), sys::facts::read_identity(&examined.path)));
         }
         let how = match filled {
             fill::Filled::Written => how,

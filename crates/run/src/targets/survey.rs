@@ -56,7 +56,7 @@ fn path_facts(system: &System, path: &str) -> TargetFacts {
 /// The facts of a file or block device, which is opened for reading. Other kinds are not opened: a
 /// pipe would wait for its other end, and opening a terminal or a tape has side effects.
 pub fn storage_facts(system: &System, path: &Path) -> Option<TargetFacts> {
-    let kind = sys::facts::kind_of(path).ok()?;
+    let kind = sys::facts::read_file_kind(path).ok()?;
     if !matches!(kind, FileKind::Regular | FileKind::BlockDevice) {
         return None;
     }

@@ -77,14 +77,14 @@ impl TempFile {
                 None
             },
             _write_lock: WriteLock::for_locked(&lock),
-            folder: sys::file::Folder::of_file(path).ok(),
+            folder: sys::file::Folder::open_parent(path).ok(),
             lock,
         })
     }
 
     /// Its identity.
     pub(super) fn identity(&self) -> Option<Identity> {
-        sys::facts::identity_of_file(&self.lock)
+        sys::facts::open_file_identity(&self.lock)
     }
 
     /// Takes over a file that a run of this command has created and left. The file is locked,
@@ -105,7 +105,7 @@ impl TempFile {
                 None
             },
             _write_lock: WriteLock::for_locked(&lock),
-            folder: sys::file::Folder::of_file(path).ok(),
+            folder: sys::file::Folder::open_parent(path).ok(),
             lock,
         })
     }
@@ -130,7 +130,7 @@ pub(super) fn open_leftover(path: &Path) -> Option<TempFile> {
         keep: false,
         note: note_of(&lock),
         _write_lock: None,
-        folder: sys::file::Folder::of_file(path).ok(),
+        folder: sys::file::Folder::open_parent(path).ok(),
         lock,
     })
 }
@@ -339,7 +339,7 @@ mod tests {
             if name_is_taken {
                 fs::write(&path, b"precious").unwrap();
             }
-            let error = sys::file::Folder::of_file(&path).unwrap().remove(
+            let error = sys::file::Folder::open_parent(&path).unwrap().remove(
                 path.file_name().unwrap(),
                 sys::file::file_stamp(&moved.lock).unwrap().id,
             );

@@ -155,7 +155,7 @@ pub(super) fn examine_tree(
     let path = target.path.clone();
     let is_formatted = tree.kept != Some(KeptTree::Existing);
     let parent = parent_folder(&folder);
-    match sys::facts::kind_of(&folder) {
+    match sys::facts::read_file_kind(&folder) {
         Ok(FileKind::Directory) => {}
         // A format creates its directory.
         Err(error) if error.kind() == std::io::ErrorKind::NotFound && creates_folder(tree) && parent.is_dir() => {}

@@ -33,7 +33,7 @@ impl WriteLock {
     /// # Errors
     /// [`io::ErrorKind::WouldBlock`] if another process has locked it.
     pub(super) fn take(file: &fs::File, sharing: Sharing) -> io::Result<Option<WriteLock>> {
-        let Some(identity) = sys::facts::identity_of_file(file) else {
+        let Some(identity) = sys::facts::open_file_identity(file) else {
             return Ok(None);
         };
         let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
@@ -50,7 +50,7 @@ impl WriteLock {
 
     /// Notes that this process has locked a file.
     pub(super) fn for_locked(file: &fs::File) -> Option<WriteLock> {
-        let identity = sys::facts::identity_of_file(file)?;
+        let identity = sys::facts::open_file_identity(file)?;
         HELD.lock().unwrap_or_else(PoisonError::into_inner).push(identity);
         Some(WriteLock(identity))
     }

@@ -523,7 +523,7 @@ impl KeyMapFile {
         let mut file = File::options().read(true).write(true).open(path)?;
         let found = KeyMapFile::read_header(&mut file)?;
         for number in files {
-            found.forget_in(&mut file, blocks.of_file(*number), |_, _| true)?;
+            found.forget_in(&mut file, blocks.file_blocks(*number), |_, _| true)?;
         }
         file.sync_data()
     }

@@ -7,7 +7,7 @@
 //! nothing.
 
 use model::Nanos;
-use model::histogram::{BUCKETS, bucket_of};
+use model::histogram::{BUCKETS, bucket_index};
 use model::plan::Windows;
 use model::results::{Window, WindowLatency};
 
@@ -211,7 +211,7 @@ impl OpenWindows {
             return;
         }
         let (least, most) = merge_extremes(extremes[IMMEDIATE], extremes[COMPLETION]);
-        for bucket in bucket_of(least)..=bucket_of(most) {
+        for bucket in bucket_index(least)..=bucket_index(most) {
             let counted = cell.immediate.count_in(bucket) + cell.completion.count_in(bucket);
             let grown = counted - std::mem::replace(&mut seen.counts[bucket], counted);
             for series in &mut self.series {

@@ -424,10 +424,10 @@ fn the_devices_below_a_volume_are_listed() {
         r"\\.\PhysicalDrive2"
     );
     assert_eq!(
-        machine.volume_of(r"C:\mnt\data\f.dat"),
+        machine.find_volume(r"C:\mnt\data\f.dat"),
         Some(3),
         "the longest mount point counts"
     );
-    assert_eq!(machine.volume_of(r"c:\other"), Some(1));
-    assert_eq!(machine.volume_of(r"\\server\share\f"), None);
+    assert_eq!(machine.find_volume(r"c:\other"), Some(1));
+    assert_eq!(machine.find_volume(r"\\server\share\f"), None);
 }

@@ -122,7 +122,7 @@ fn fleet() -> Results {
     let share = |number: usize| {
         let rank = Rank {
             number: number as u32,
-            of: 4,
+            rank_count: 4,
             host: hosts[number].into(),
         };
         let mut share = Share::for_rank(&common, &rank, &hosts.map(str::to_owned), None).expect("it can be shared");

@@ -172,18 +172,18 @@ fn busy_plan() -> Plan {
         }),
         write_buffer: Some(SimulatedWriteBuffer {
             size: Bytes::mib(4),
-            slower: 1.5,
+            slowdown: 1.5,
         }),
         collection: Some(SimulatedCollection {
-            every_ns: Nanos::millis(200),
+            interval_ns: Nanos::millis(200),
             first_ns: Nanos::millis(5),
             growth: 1.2,
         }),
         drift_per_second: 0.05,
         neighbour: Some(SimulatedNeighbour {
-            every_ns: Nanos::millis(150),
-            for_ns: Nanos::millis(50),
-            slower: 2.0,
+            interval_ns: Nanos::millis(150),
+            length_ns: Nanos::millis(50),
+            slowdown: 2.0,
         }),
         ..device()
     };
@@ -344,7 +344,7 @@ fn a_step_of_one_worker_and_one_of_several_measure_the_same_device() {
     let written = SimulatedDevice {
         write_buffer: Some(SimulatedWriteBuffer {
             size: Bytes::mib(16),
-            slower: 4.0,
+            slowdown: 4.0,
         }),
         ..device()
     };

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::support::{device, plan, run_job, stream, try_run, worker};
 use model::fleet::{Gathering, Share};
-use model::histogram::bucket_of;
+use model::histogram::bucket_index;
 use model::mix::{Mix, MixRule};
 use model::operation_log::LoggedOperation;
 use model::plan::{EngineKind, LatencyPoints, Plan, SimulatedDevice, SimulatedService, Stop, TargetKind, Windows};
@@ -73,7 +73,7 @@ fn expected(operations: &[LoggedOperation], worker: u32, length: Nanos, histogra
         latency(&mut window.completion, operation.completion());
         latency(&mut window.total, operation.total);
         if histograms {
-            let bucket = bucket_of(operation.completion().0) as u32;
+            let bucket = bucket_index(operation.completion().0) as u32;
             match window.buckets.iter_mut().find(|(found, _)| *found == bucket) {
                 Some((_, count)) => *count += 1,
                 None => window.buckets.push((bucket, 1)),

@@ -4,7 +4,7 @@ use analysis::knee::{Advice, AdviceKind};
 use analysis::{LevelChange, level_changes};
 use model::Nanos;
 use model::observation::Observation;
-use model::study::{Role, StudyRun};
+use model::study::{RunRole, StudyRun};
 use serde::Serialize;
 
 use crate::numbers::format_number;
@@ -36,7 +36,7 @@ pub struct MixedRates {
 
 /// A run of the curve, in the order of measurement.
 struct MeasuredRun {
-    role: Role,
+    role: RunRole,
     mean_iops: f64,
     /// Seconds of load before the measured window.
     warm_up_secs: f64,
@@ -85,7 +85,7 @@ fn mixed_rates(runs: &[MeasuredRun]) -> Option<MixedRates> {
     levels.sort_by(f64::total_cmp);
     let sustained_iops = levels[levels.len() / 2];
     let is_sustained = |run: &&MeasuredRun| (run.last_rate() / sustained_iops - 1.0).abs() <= SAME_LEVEL;
-    let is_point = |run: &&MeasuredRun| run.role == Role::Point;
+    let is_point = |run: &&MeasuredRun| run.role == RunRole::Measured;
     let later = &runs[first_fall..];
     let fallen = later.iter().filter(is_sustained).filter(is_point).count();
     let exceeds = |run: &MeasuredRun| run.mean_iops > BURST_FACTOR * sustained_iops;
@@ -147,7 +147,7 @@ mod tests {
 
     fn run(mean_iops: f64, fall: Option<(f64, f64, f64)>) -> MeasuredRun {
         MeasuredRun {
-            role: Role::Point,
+            role: RunRole::Measured,
             mean_iops,
             warm_up_secs: 5.0,
             fall: fall.map(|(at_secs, from, to)| LevelChange { at_secs, from, to }),

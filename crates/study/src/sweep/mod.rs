@@ -22,7 +22,9 @@ use model::Nanos;
 use model::draws::{Draws, DrawsForm, Purpose};
 use model::observation::Observation;
 use model::results::{FORMAT_VERSION, Results, Tool};
-use model::study::{LeftOut, Parameter, Question, Role, Setting, Study, StudyKind, StudyRun, Varied};
+use model::study::{
+    DocumentKind, Parameter, Question, RunRole, Setting, SkippedPoint, Study, StudyRun, VariedParameter,
+};
 
 /// Default length of the measured window of a point.
 pub const POINT_TIME: Nanos = Nanos::secs(20);
@@ -41,7 +43,7 @@ const MIN_GROWTH: f64 = 0.05;
 #[derive(Clone, Debug, PartialEq)]
 pub struct SweepSettings {
     /// The varied parameters.
-    pub varied: Vec<Varied>,
+    pub varied: Vec<VariedParameter>,
     /// The limit on a latency.
     pub limit: Option<Limit>,
     /// Length of the measured window of each point.
@@ -67,7 +69,7 @@ pub struct NextRun {
     /// The settings to apply.
     pub settings: Vec<Setting>,
     /// The role of the run.
-    pub role: Role,
+    pub role: RunRole,
     /// Length of its measured window.
     pub time: Nanos,
     /// Its number, from 1.
@@ -99,7 +101,7 @@ pub struct Sweep {
     pending: Vec<NextRun>,
     stage: Stage,
     runs: Vec<StudyRun>,
-    left_out: Vec<LeftOut>,
+    left_out: Vec<SkippedPoint>,
     draws: Draws,
 }
 
@@ -115,7 +117,7 @@ impl Sweep {
             draws,
             settings,
         };
-        sweep.add(combinations(&sweep.settings.varied), Role::Point);
+        sweep.add(combinations(&sweep.settings.varied), RunRole::Measured);
         sweep
     }
 
@@ -124,7 +126,7 @@ impl Sweep {
         loop {
             while let Some(next) = (!self.pending.is_empty()).then(|| self.pending.remove(0)) {
                 match self.skip_reason(&next) {
-                    Some(why) => self.left_out.push(LeftOut {
+                    Some(why) => self.left_out.push(SkippedPoint {
                         settings: next.settings,
                         why,
                     }),
@@ -139,7 +141,7 @@ impl Sweep {
                     } else {
                         Vec::new()
                     };
-                    self.add(added, Role::Point);
+                    self.add(added, RunRole::Measured);
                 }
                 Stage::Refined => {
                     if !(self.settings.refine && self.repeat_contradicted()) {
@@ -169,28 +171,28 @@ impl Sweep {
                     && rules::same_curve(varied, &curve.template, &run.settings)
             };
             let mut runs: Vec<&mut StudyRun> = self.runs.iter_mut().filter(|run| is_repeated(run)).collect();
-            if runs.iter().any(|run| run.role == Role::Contradicted) {
+            if runs.iter().any(|run| run.role == RunRole::Contradicted) {
                 continue;
             }
-            if let Some(run) = runs.iter_mut().find(|run| run.role == Role::Point) {
-                run.role = Role::Contradicted;
+            if let Some(run) = runs.iter_mut().find(|run| run.role == RunRole::Measured) {
+                run.role = RunRole::Contradicted;
                 repeated.push(run.settings.clone());
             }
         }
         let has_any = !repeated.is_empty();
-        self.add(repeated, Role::Point);
+        self.add(repeated, RunRole::Measured);
         has_any
     }
 
     /// Repeats the first point with its final number of slots.
     fn repeat_first(&mut self) {
-        let points = || self.runs.iter().filter(|run| run.role == Role::Point);
+        let points = || self.runs.iter().filter(|run| run.role == RunRole::Measured);
         let Some(first) = points().next().filter(|_| self.settings.refine && points().count() > 2) else {
             return;
         };
         let depth = Observation::from_results(&first.results, 0, 0).and_then(|found| found.load.depth);
         let settings = first.settings.clone();
-        self.add(vec![settings], Role::Repeat);
+        self.add(vec![settings], RunRole::Repeat);
         if let Some(repeat) = self.pending.last_mut() {
             repeat.slots = repeat.slots.and(depth.map(|depth| depth as u32));
         }
@@ -203,21 +205,21 @@ impl Sweep {
         let is_complete = !results.interrupted && is_complete(&results);
         let mut role = match (is_complete, &found) {
             (true, Some(_)) => next.role,
-            _ => Role::CutShort,
+            _ => RunRole::CutShort,
         };
-        if let (Some(found), Role::Point) = (&found, role)
+        if let (Some(found), RunRole::Measured) = (&found, role)
             && let Some(with_more_slots) = self.with_more_slots(&next, found)
         {
-            role = Role::TooFewSlots;
+            role = RunRole::TooFewSlots;
             self.pending.insert(0, with_more_slots);
         }
-        if let (Some(least), Some(found), Role::Point) = (self.settings.min_operations, &found, role) {
+        if let (Some(least), Some(found), RunRole::Measured) = (self.settings.min_operations, &found, role) {
             let operations = found.total.operations.unwrap_or(0);
             if operations < least && !next.is_extended && operations > 0 {
                 let needed = next.time.as_secs() * least as f64 / operations as f64;
                 let time = extended_time(next.time, needed);
                 if time > next.time {
-                    role = Role::TooShort;
+                    role = RunRole::TooShort;
                     let extended = NextRun {
                         time,
                         is_extended: true,
@@ -274,7 +276,7 @@ impl Sweep {
 
     /// Records that a run failed.
     pub fn record_failure(&mut self, next: NextRun, why: String) {
-        self.left_out.push(LeftOut {
+        self.left_out.push(SkippedPoint {
             settings: next.settings,
             why,
         });
@@ -283,26 +285,26 @@ impl Sweep {
     /// All results; `None` if nothing was measured.
     pub fn finish(self, name: &str, interrupted: bool) -> Option<Study> {
         let tool: Tool = self.runs.first()?.results.tool.clone();
-        let unmeasured = self.pending.into_iter().map(|next| LeftOut {
+        let unmeasured = self.pending.into_iter().map(|next| SkippedPoint {
             settings: next.settings,
             why: "the sweep was interrupted".into(),
         });
         Some(Study {
             format_version: FORMAT_VERSION,
-            kind: StudyKind::Study,
+            kind: DocumentKind::Study,
             tool,
             name: name.into(),
             question: Question::Sweep {
                 varied: self.settings.varied,
                 limit: self.settings.limit.map(|limit| limit.to_string()),
             },
-            left_out: self.left_out.into_iter().chain(unmeasured).collect(),
+            skipped: self.left_out.into_iter().chain(unmeasured).collect(),
             runs: self.runs,
             interrupted,
         })
     }
 
-    fn add(&mut self, cells: Vec<Vec<Setting>>, role: Role) {
+    fn add(&mut self, cells: Vec<Vec<Setting>>, role: RunRole) {
         let mut added: Vec<NextRun> = cells
             .into_iter()
             .map(|settings| NextRun {
@@ -373,7 +375,9 @@ impl Sweep {
         let mut curve: Vec<(f64, Observation)> = self
             .runs
             .iter()
-            .filter(|run| run.role == Role::Point && rules::same_curve(&self.settings.varied, &run.settings, settings))
+            .filter(|run| {
+                run.role == RunRole::Measured && rules::same_curve(&self.settings.varied, &run.settings, settings)
+            })
             .filter_map(|run| {
                 let load = rules::load_value(&self.settings.varied, &run.settings)?;
                 Some((load, Observation::from_results(&run.results, 0, 0)?))
@@ -385,12 +389,12 @@ impl Sweep {
 
     fn was_contradicted(&self, settings: &[Setting]) -> bool {
         let mut runs = self.runs.iter();
-        runs.any(|run| run.role == Role::Contradicted && run.settings == settings)
+        runs.any(|run| run.role == RunRole::Contradicted && run.settings == settings)
     }
 
     fn skip_reason(&self, next: &NextRun) -> Option<String> {
         if !self.settings.stop_early
-            || next.role != Role::Point
+            || next.role != RunRole::Measured
             || next.is_extended
             || next.iops_with_fewer_slots.is_some()
             || self.was_contradicted(&next.settings)
@@ -443,7 +447,7 @@ fn extended_time(planned: Nanos, seconds: f64) -> Nanos {
 }
 
 /// Every combination of the values.
-fn combinations(varied: &[Varied]) -> Vec<Vec<Setting>> {
+fn combinations(varied: &[VariedParameter]) -> Vec<Vec<Setting>> {
     varied.iter().fold(vec![Vec::new()], |cells, varied| {
         let extend = |cell: &Vec<Setting>, value: &Setting| {
             let mut cell = cell.clone();

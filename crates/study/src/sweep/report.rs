@@ -4,7 +4,7 @@ use analysis::knee::{self, Axis, Knee, Limit, LimitedFigure, Point};
 use model::finding::Severity;
 use model::observation::Observation;
 use model::stats::{batch_means, quantile_interval};
-use model::study::{LeftOut, Parameter, Question, Role, Setting, Study, StudyRun, Varied};
+use model::study::{Parameter, Question, RunRole, Setting, SkippedPoint, Study, StudyRun, VariedParameter};
 use serde::Serialize;
 
 use super::burst::{MixedRates, find_mixed_rates};
@@ -25,7 +25,7 @@ pub struct Report {
     /// A curve for each combination of the other parameters; empty if no parameter is a load.
     pub curves: Vec<Curve>,
     /// Planned points that were not measured, with the reason, in the order of the settings.
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<SkippedPoint>,
     /// Weaknesses of the figures, in sentences.
     pub notes: Vec<String>,
     /// The sweep was cut short.
@@ -130,15 +130,21 @@ impl Report {
             return None;
         };
         let limit = limit.or_else(|| planned_limit.as_ref()?.parse().ok());
-        let points = || study.runs.iter().enumerate().filter(|(_, run)| run.role == Role::Point);
+        let points = || {
+            study
+                .runs
+                .iter()
+                .enumerate()
+                .filter(|(_, run)| run.role == RunRole::Measured)
+        };
         let mut rows: Vec<Row> = points().filter_map(|(index, run)| row(index, run)).collect();
         rows.sort_by(|a, b| compare_settings(varied, &a.settings, &b.settings));
-        let mut left_out = study.left_out.clone();
+        let mut left_out = study.skipped.clone();
         left_out.sort_by(|a, b| compare_settings(varied, &a.settings, &b.settings));
         let mut curves = curves(varied, &study.runs, limit.as_ref());
         for curve in curves.iter_mut().filter(|curve| curve.parameter != Parameter::Rate) {
             let is_own = |run: &&StudyRun| {
-                matches!(run.role, Role::Point | Role::Repeat)
+                matches!(run.role, RunRole::Measured | RunRole::Repeat)
                     && rules::same_curve(varied, &curve.template, &run.settings)
             };
             if let Some(mixed) = find_mixed_rates(study.runs.iter().filter(is_own)) {
@@ -171,7 +177,7 @@ impl Report {
 }
 
 /// Sorts by curve, then by load.
-fn compare_settings(varied: &[Varied], a: &[Setting], b: &[Setting]) -> std::cmp::Ordering {
+fn compare_settings(varied: &[VariedParameter], a: &[Setting], b: &[Setting]) -> std::cmp::Ordering {
     let axis = rules::load_axis(varied).map(|(index, _)| index);
     let others = (0..varied.len()).filter(|index| Some(*index) != axis);
     let number =
@@ -246,11 +252,11 @@ fn reached_rate(run: &StudyRun) -> bool {
 }
 
 /// The curves of a sweep, in the order in which their first points were measured.
-pub(super) fn curves(varied: &[Varied], runs: &[StudyRun], limit: Option<&Limit>) -> Vec<Curve> {
+pub(super) fn curves(varied: &[VariedParameter], runs: &[StudyRun], limit: Option<&Limit>) -> Vec<Curve> {
     let Some((axis, parameter)) = rules::load_axis(varied) else {
         return Vec::new();
     };
-    let points: Vec<&StudyRun> = runs.iter().filter(|run| run.role == Role::Point).collect();
+    let points: Vec<&StudyRun> = runs.iter().filter(|run| run.role == RunRole::Measured).collect();
     // If every point reached the rate of the job, the depth has no effect and no knee.
     if parameter != Parameter::Rate && !points.is_empty() && points.iter().all(|run| reached_rate(run)) {
         return Vec::new();
@@ -336,10 +342,10 @@ fn limited_ns_high(limit: &Limit, found: &Observation) -> Option<f64> {
 const MIN_DRIFT: f64 = 0.05;
 
 fn find_drift(runs: &[StudyRun]) -> Option<String> {
-    let repeat = runs.iter().find(|run| run.role == Role::Repeat)?;
+    let repeat = runs.iter().find(|run| run.role == RunRole::Repeat)?;
     let first = runs
         .iter()
-        .find(|run| run.role == Role::Point && run.settings == repeat.settings)?;
+        .find(|run| run.role == RunRole::Measured && run.settings == repeat.settings)?;
     let (a, b) = (
         Observation::from_results(&first.results, 0, 0)?,
         Observation::from_results(&repeat.results, 0, 0)?,
@@ -368,7 +374,7 @@ fn list_contradicted(runs: &[StudyRun], limit: Option<&Limit>) -> Vec<String> {
     let sentence = |first: &StudyRun| {
         let repeated = runs
             .iter()
-            .find(|run| run.role == Role::Point && run.settings == first.settings)?;
+            .find(|run| run.role == RunRole::Measured && run.settings == first.settings)?;
         Some(format!(
             "{} missed {} although a higher load met it, so it was measured again: {} at first, then {}. The table \
              shows the second measurement.",
@@ -378,12 +384,12 @@ fn list_contradicted(runs: &[StudyRun], limit: Option<&Limit>) -> Vec<String> {
             figure(repeated)?
         ))
     };
-    let contradicted = runs.iter().filter(|run| run.role == Role::Contradicted);
+    let contradicted = runs.iter().filter(|run| run.role == RunRole::Contradicted);
     contradicted.filter_map(sentence).collect()
 }
 
 fn list_cut_short(runs: &[StudyRun]) -> Vec<String> {
-    let cut = runs.iter().filter(|run| run.role == Role::CutShort);
+    let cut = runs.iter().filter(|run| run.role == RunRole::CutShort);
     cut.map(|run| {
         let interrupted = if run.results.interrupted {
             "was interrupted"

@@ -6,7 +6,7 @@ use analysis::knee::{Limit, LimitedFigure};
 use model::event::EndReason;
 use model::observation::Observation;
 use model::results::Results;
-use model::study::{Parameter, Setting, Varied};
+use model::study::{Parameter, Setting, VariedParameter};
 
 /// A rate is flat if it grows by less than this factor between neighbouring points.
 const MIN_RATE_GROWTH: f64 = 1.02;
@@ -18,18 +18,18 @@ const LIMIT_FACTOR: f64 = 4.0;
 const DELIVERED_SHARE: f64 = 0.95;
 
 /// The first parameter that is a load, with its index.
-pub(super) fn load_axis(varied: &[Varied]) -> Option<(usize, Parameter)> {
+pub(super) fn load_axis(varied: &[VariedParameter]) -> Option<(usize, Parameter)> {
     let parameters = varied.iter().map(|varied| varied.parameter);
     parameters.enumerate().find(|(_, parameter)| parameter.is_load())
 }
 
 /// The value of the load parameter.
-pub(super) fn load_value(varied: &[Varied], settings: &[Setting]) -> Option<f64> {
+pub(super) fn load_value(varied: &[VariedParameter], settings: &[Setting]) -> Option<f64> {
     settings.get(load_axis(varied)?.0)?.number
 }
 
 /// True if two points differ at most in their load.
-pub(super) fn same_curve(varied: &[Varied], a: &[Setting], b: &[Setting]) -> bool {
+pub(super) fn same_curve(varied: &[VariedParameter], a: &[Setting], b: &[Setting]) -> bool {
     let axis = load_axis(varied).map(|(index, _)| index);
     let others = a.iter().zip(b).enumerate().filter(|(index, _)| Some(*index) != axis);
     others.fold(true, |same, (_, (a, b))| same && a == b)

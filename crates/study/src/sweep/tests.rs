@@ -47,7 +47,7 @@ fn run_results(depth: u32, iops: f64, time: Nanos) -> Results {
         }],
         series: vec![Series {
             length_ns: Nanos::secs(1),
-            of: None,
+            source: None,
             points: PerDirection::from_reads(vec![per_second; seconds as usize]),
         }],
         ended: Some(EndReason::Time),
@@ -116,7 +116,10 @@ fn a_sweep_finds_the_knee_and_encloses_it() {
     );
     assert_eq!(curve.setting_at(8.0), Some(8.0));
     let repeat = study.runs.last().unwrap();
-    assert_eq!((repeat.role, repeat.settings[0].number), (Role::Repeat, Some(order[0])));
+    assert_eq!(
+        (repeat.role, repeat.settings[0].number),
+        (RunRole::Repeat, Some(order[0]))
+    );
     assert!(report.notes.is_empty(), "{:?}", report.notes);
     assert!(report.rows.windows(2).all(|two| two[0].in_flight < two[1].in_flight));
 }
@@ -230,8 +233,8 @@ fn points_that_only_queue_are_skipped_with_the_reason() {
             2.0,
             100.0,
         );
-        left_out += study.left_out.len();
-        for left in &study.left_out {
+        left_out += study.skipped.len();
+        for left in &study.skipped {
             assert!(left.why.contains("the rate stopped rising"), "{}", left.why);
             assert!(
                 left.settings[0].number.unwrap() > 8.0,
@@ -269,9 +272,9 @@ fn a_latency_far_beyond_the_limit_ends_the_rise() {
 fn slow_points_are_extended_until_they_have_enough_operations() {
     // 100 operations per second: 20 s have 2,000; 10,000 take 100 s.
     let (study, _) = run_sweep(settings(&["depth=1,2,4"]), 1.0, 10_000.0);
-    let short = study.runs.iter().filter(|run| run.role == Role::TooShort).count();
+    let short = study.runs.iter().filter(|run| run.role == RunRole::TooShort).count();
     assert!((1..=3).contains(&short), "{short}");
-    let points = study.runs.iter().filter(|run| run.role == Role::Point);
+    let points = study.runs.iter().filter(|run| run.role == RunRole::Measured);
     for run in points {
         let operations = Observation::from_results(&run.results, 0, 0)
             .unwrap()
@@ -289,7 +292,7 @@ fn slow_points_are_extended_until_they_have_enough_operations() {
         10_000.0,
     );
     assert!(
-        study.runs.iter().all(|run| run.role != Role::TooShort),
+        study.runs.iter().all(|run| run.role != RunRole::TooShort),
         "a length set by the user is kept"
     );
 }
@@ -336,7 +339,7 @@ fn an_interrupted_sweep_keeps_its_results() {
     let report = Report::from_study(&study, None).unwrap();
     assert_eq!((report.rows.len(), report.interrupted), (2, true));
     assert_eq!(report.notes.len(), 1, "{:?}", report.notes);
-    assert!(!study.left_out.is_empty());
+    assert!(!study.skipped.is_empty());
     assert_eq!(Sweep::new(settings(&["depth=1"])).finish("sweep", true), None);
 }
 

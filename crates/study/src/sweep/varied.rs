@@ -1,7 +1,7 @@
 //! Parses varied parameters: `depth=1..512`, `block=4k,64k`, `read=0..100+25`.
 
 use model::Bytes;
-use model::study::{Parameter, Setting, Varied};
+use model::study::{Parameter, Setting, VariedParameter};
 
 /// Upper limit of the values of one parameter.
 const MAX_VALUES: usize = 200;
@@ -20,7 +20,7 @@ const ALIASES: [(&str, Parameter); 5] = [
 ///
 /// # Errors
 /// A sentence with the mistake and the correct form.
-pub fn parse_varied(text: &str) -> Result<Varied, String> {
+pub fn parse_varied(text: &str) -> Result<VariedParameter, String> {
     let (name, values) = text
         .split_once('=')
         .ok_or_else(|| format!("`{text}` has no values; write for example depth=1..512 or block=4k,64k"))?;
@@ -56,7 +56,7 @@ pub fn parse_varied(text: &str) -> Result<Varied, String> {
             numbers.len()
         ));
     }
-    Ok(Varied {
+    Ok(VariedParameter {
         parameter,
         values: numbers.into_iter().map(|value| setting(parameter, value)).collect(),
     })

@@ -96,9 +96,9 @@ fn credits(rate: u64, burst: u64, bucket: u64) -> SimulatedDevice {
 fn neighbour(device: SimulatedDevice, every: u64, length: u64, slower: f64) -> SimulatedDevice {
     SimulatedDevice {
         neighbour: Some(SimulatedNeighbour {
-            every_ns: Nanos::millis(every),
-            for_ns: Nanos::millis(length),
-            slower,
+            interval_ns: Nanos::millis(every),
+            length_ns: Nanos::millis(length),
+            slowdown: slower,
         }),
         ..device
     }
@@ -173,7 +173,7 @@ pub fn all() -> Vec<Case> {
             ..mean("write buffer that holds", 500.0, |_, _| SimulatedDevice {
                 write_buffer: Some(SimulatedWriteBuffer {
                     size: Bytes::gib(4),
-                    slower: 5.0,
+                    slowdown: 5.0,
                 }),
                 ..lognormal(300, 0.4, 16)
             })
@@ -241,7 +241,7 @@ pub fn all() -> Vec<Case> {
                 |_, _| SimulatedDevice {
                     write_buffer: Some(SimulatedWriteBuffer {
                         size: Bytes(200_000 * 4096),
-                        slower: 5.0,
+                        slowdown: 5.0,
                     }),
                     ..constant(1000, 2)
                 },

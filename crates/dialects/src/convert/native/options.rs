@@ -534,7 +534,7 @@ pub(super) fn simulated_device_options(device: &SimulatedDevice) -> Options {
     options.extend(
         stalls
             .iter()
-            .map(|stall| ("stall", format!("{} {}", time(stall.at_ns), time(stall.for_ns)))),
+            .map(|stall| ("stall", format!("{} {}", time(stall.at_ns), time(stall.length_ns)))),
     );
     options.push(("submit-cost", time(*submit_cost_ns)));
     options.push(("inline", inline.to_string()));

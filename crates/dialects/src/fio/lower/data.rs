@@ -40,7 +40,7 @@ pub(in crate::fio) fn content(options: &JobOptions, disk: &dyn Disk, complaints:
         return Content::Duplicated {
             percent: data.dedupe_percentage.clamp(0, 100) as u8,
             working_set,
-            shared: data.dedupe_global && working_set > 0,
+            shared_working_set: data.dedupe_global && working_set > 0,
             constant: (compress > 0).then_some(part),
         };
     }

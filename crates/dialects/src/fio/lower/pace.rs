@@ -1,7 +1,7 @@
 //! Lowers rates, pauses and control rules.
 
 use model::plan::{
-    CatchUp, Control, LatencyTarget, MinimumRate, Pacing, Process, Rate, SteadyState, Think, ThinkCount, Tracked,
+    CatchUp, Control, LatencyTarget, MinimumRate, Pacing, Process, Rate, SteadyState, Think, ThinkCount, TrackedMetric,
 };
 use model::{Direction, Nanos, PerDirection};
 
@@ -101,15 +101,15 @@ fn latency_target(options: &JobOptions) -> Option<Control> {
 fn steady_state(options: &JobOptions) -> Option<Control> {
     let pace = &options.pace;
     let (tracked, slope) = match pace.steadystate {
-        Criterion::Iops => (Tracked::Iops, false),
-        Criterion::IopsSlope => (Tracked::Iops, true),
-        Criterion::Bw => (Tracked::Throughput, false),
-        Criterion::BwSlope => (Tracked::Throughput, true),
-        Criterion::Lat => (Tracked::Latency, false),
-        Criterion::LatSlope => (Tracked::Latency, true),
+        Criterion::Iops => (TrackedMetric::Iops, false),
+        Criterion::IopsSlope => (TrackedMetric::Iops, true),
+        Criterion::Bw => (TrackedMetric::Throughput, false),
+        Criterion::BwSlope => (TrackedMetric::Throughput, true),
+        Criterion::Lat => (TrackedMetric::Latency, false),
+        Criterion::LatSlope => (TrackedMetric::Latency, true),
     };
     let rule = SteadyState {
-        of: tracked,
+        metric: tracked,
         slope,
         limit: pace.steadystate_limit,
         percent: pace.steadystate_percent,
@@ -129,18 +129,18 @@ fn minimum_rates(options: &JobOptions) -> impl Iterator<Item = Control> {
         .into_iter()
         .filter(move |direction| mix.includes(*direction))
         .flat_map(move |direction| {
-            let rule = |tracked: Tracked, least: u64| {
+            let rule = |tracked: TrackedMetric, least: u64| {
                 let rule = MinimumRate {
-                    of: tracked,
+                    metric: tracked,
                     direction: Some(direction),
-                    least: least as f64,
+                    min_per_sec: least as f64,
                     cycle_ns,
                 };
                 (least > 0).then_some(Control::MinimumRate(rule))
             };
             let rules = [
-                rule(Tracked::Throughput, bytes[direction]),
-                rule(Tracked::Iops, operations[direction]),
+                rule(TrackedMetric::Throughput, bytes[direction]),
+                rule(TrackedMetric::Iops, operations[direction]),
             ];
             rules.into_iter().flatten()
         })

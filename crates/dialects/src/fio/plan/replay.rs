@@ -240,7 +240,7 @@ impl SurveyedTrace {
             },
             alignment: PerDirection::default(),
             whole_blocks: false,
-            sizes_by_place: false,
+            sizes_by_seq_rand: false,
         }
     }
 

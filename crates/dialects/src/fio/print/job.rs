@@ -1,7 +1,7 @@
 //! Prints start, end, dependencies, control rules and logs of jobs.
 
 use model::mix::Mix;
-use model::plan::{Control, Stop, Tracked, Windows};
+use model::plan::{Control, Stop, TrackedMetric, Windows};
 use model::{Direction, Nanos};
 
 use super::{Section, bare, files, list, micros, on, positive, size, time};
@@ -178,11 +178,11 @@ pub(in crate::fio) fn log_hist_msec(section: &Section<'_>) -> Option<String> {
     window_ms(windows(section, true))
 }
 
-fn tracked(of: Tracked) -> &'static str {
+fn tracked(of: TrackedMetric) -> &'static str {
     match of {
-        Tracked::Iops => "iops",
-        Tracked::Throughput => "bw",
-        Tracked::Latency => "lat",
+        TrackedMetric::Iops => "iops",
+        TrackedMetric::Throughput => "bw",
+        TrackedMetric::Latency => "lat",
     }
 }
 
@@ -199,7 +199,7 @@ pub(in crate::fio) fn steadystate(section: &Section<'_>) -> Option<String> {
     steady_state_value(section, |rule| {
         let slope = if rule.slope { "_slope" } else { "" };
         let unit = if rule.percent { "%" } else { "" };
-        Some(format!("{}{slope}:{}{unit}", tracked(rule.of), rule.limit))
+        Some(format!("{}{slope}:{}{unit}", tracked(rule.metric), rule.limit))
     })
 }
 
@@ -248,13 +248,13 @@ pub(in crate::fio) fn latency_run(section: &Section<'_>) -> Option<String> {
 }
 
 /// The minimum rate of each direction.
-fn minimum_rates(section: &Section<'_>, of: Tracked) -> Option<String> {
+fn minimum_rates(section: &Section<'_>, of: TrackedMetric) -> Option<String> {
     let mut least = [const { String::new() }; 3];
     for rule in &section.job().control {
         if let Control::MinimumRate(rule) = rule
-            && rule.of == of
+            && rule.metric == of
         {
-            least[rule.direction.map_or(0, |direction| direction as usize)] = rule.least.round().to_string();
+            least[rule.direction.map_or(0, |direction| direction as usize)] = rule.min_per_sec.round().to_string();
         }
     }
     let list = least.join(",");
@@ -262,11 +262,11 @@ fn minimum_rates(section: &Section<'_>, of: Tracked) -> Option<String> {
 }
 
 pub(in crate::fio) fn rate_min(section: &Section<'_>) -> Option<String> {
-    minimum_rates(section, Tracked::Throughput)
+    minimum_rates(section, TrackedMetric::Throughput)
 }
 
 pub(in crate::fio) fn rate_iops_min(section: &Section<'_>) -> Option<String> {
-    minimum_rates(section, Tracked::Iops)
+    minimum_rates(section, TrackedMetric::Iops)
 }
 
 pub(in crate::fio) fn rate_cycle(section: &Section<'_>) -> Option<String> {

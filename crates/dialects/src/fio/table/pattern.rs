@@ -174,7 +174,7 @@ pub const ROWS: &[Row] = rows! {
         .effects(&[("--bsrange=4k-64k --bs_unaligned", "stream.pattern.sizes.read.unaligned=true")]),
     boolean(tier2(160), field!(pattern.bs_is_seq_rand)).default("0").example("1")
         .help("Use the read size for sequential operations, the write size for random ones.")
-        .plan_field(field_of_plan!(Flag: stream.pattern.sizes_by_place))
+        .plan_field(field_of_plan!(Flag: stream.pattern.sizes_by_seq_rand))
         .effects(&[
             (
                 "--rw=write --bs=4k,64k --bs_is_seq_rand=1",

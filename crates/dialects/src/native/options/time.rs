@@ -1,7 +1,7 @@
 //! Options for the start and end of a job.
 
 use model::Nanos;
-use model::plan::{Control, LatencyTarget, Precision, SteadyState, Tracked};
+use model::plan::{Control, LatencyTarget, Precision, SteadyState, TrackedMetric};
 
 use super::{Group, NativeOption, ROW};
 use crate::assign;
@@ -107,7 +107,7 @@ pub(super) const UNTIL_PRECISION: NativeOption = NativeOption {
             return Err("must be above 0".into());
         }
         let rule = Precision {
-            of: Tracked::Iops,
+            metric: TrackedMetric::Iops,
             percent,
             at_least_ns: Nanos::secs(10),
         };
@@ -127,7 +127,7 @@ pub(super) const UNTIL_STEADY: NativeOption = NativeOption {
     other_tools: "fio steadystate=iops_slope",
     set: |job, text| {
         job.control.push(Control::SteadyState(SteadyState {
-            of: Tracked::Iops,
+            metric: TrackedMetric::Iops,
             slope: true,
             limit: values::percent(text)?,
             percent: true,

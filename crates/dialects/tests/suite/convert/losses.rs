@@ -8,7 +8,7 @@ use model::mix::Mix;
 use model::plan::{
     AtEndOfJob, BypassIo, CatchUp, Control, Dialect, FileRangeFlags, FileService, LatencyTarget, MapFlush, Mapping,
     MemoryNodes, MinimumRate, Pacing, Plan, Precision, Prepare, Priority, PriorityClass, Process, Rate, SteadyState,
-    Stop, Stream, StreamTarget, Target, TargetId, Think, ThinkCount, Tracked, Verify, VerifyMethod, Worker,
+    Stop, Stream, StreamTarget, Target, TargetId, Think, ThinkCount, TrackedMetric, Verify, VerifyMethod, Worker,
     WriteThrough,
 };
 use model::{Bytes, Direction, Nanos, PerDirection};
@@ -101,7 +101,7 @@ const CHANGES: &[Change] = &[
     }),
     ("precision", |plan| {
         let rule = Precision {
-            of: Tracked::Iops,
+            metric: TrackedMetric::Iops,
             percent: 2.0,
             at_least_ns: Nanos::secs(10),
         };
@@ -109,7 +109,7 @@ const CHANGES: &[Change] = &[
     }),
     ("steady state", |plan| {
         let rule = SteadyState {
-            of: Tracked::Throughput,
+            metric: TrackedMetric::Throughput,
             slope: false,
             limit: 5.0,
             percent: false,
@@ -130,9 +130,9 @@ const CHANGES: &[Change] = &[
     }),
     ("minimum rate", |plan| {
         let rule = MinimumRate {
-            of: Tracked::Iops,
+            metric: TrackedMetric::Iops,
             direction: Some(Direction::Write),
-            least: 5.0,
+            min_per_sec: 5.0,
             cycle_ns: Nanos::secs(2),
         };
         plan.steps[0].jobs[0].control.push(Control::MinimumRate(rule));
@@ -292,7 +292,7 @@ const CHANGES: &[Change] = &[
         stream(plan).content = Content::Duplicated {
             percent: 40,
             working_set: 100,
-            shared: false,
+            shared_working_set: false,
             constant: None,
         }
     }),

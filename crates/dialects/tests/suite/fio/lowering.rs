@@ -147,7 +147,7 @@ fn offsets_and_lengths_respect_their_options() {
     };
     assert_eq!(sizes("--bsrange=1k-4k --bs_unaligned"), range);
     let by_place = stream("--rw=randread --percentage_random=50 --bs=64k,4k --bs_is_seq_rand=1").pattern;
-    assert!(by_place.sizes_by_place);
+    assert!(by_place.sizes_by_seq_rand);
     assert_eq!(by_place.sizes.read, BlockSizes::Fixed { size: Bytes::kib(64) });
     assert_eq!(by_place.sizes.write, BlockSizes::Fixed { size: Bytes::kib(4) });
 }

@@ -140,7 +140,7 @@ pub struct DiskProperties {
 
 /// Facts about a disk that may explain results.
 pub fn facts(properties: &DiskProperties) -> Device {
-    let of = |bytes: &Option<Vec<u8>>, at: usize| Fields(bytes.as_deref()?).u32(at);
+    let read_u32 = |bytes: &Option<Vec<u8>>, at: usize| Fields(bytes.as_deref()?).u32(at);
     let descriptor = properties.descriptor.as_deref().map(Fields);
     let text = |at: usize| {
         let descriptor = descriptor?;
@@ -155,8 +155,10 @@ pub fn facts(properties: &DiskProperties) -> Device {
         (_, Some(product)) => Some(product),
         (maker, None) => maker,
     };
-    let geometry = sectors_of(properties.geometry.as_deref());
-    let logical = of(&properties.alignment, 16).filter(|size| *size > 0).or(geometry);
+    let geometry = parse_sector_size(properties.geometry.as_deref());
+    let logical = read_u32(&properties.alignment, 16)
+        .filter(|size| *size > 0)
+        .or(geometry);
     let bus = descriptor.and_then(|answer| answer.u32(28)).and_then(bus);
     let details = [
         bus.map(str::to_owned),
@@ -170,11 +172,11 @@ pub fn facts(properties: &DiskProperties) -> Device {
     Device {
         size: Bytes(properties.length.as_deref().and_then(length).unwrap_or(0)),
         logical_sector: Bytes(u64::from(logical.unwrap_or(0))),
-        physical_sector: Bytes(u64::from(of(&properties.alignment, 20).or(logical).unwrap_or(0))),
+        physical_sector: Bytes(u64::from(read_u32(&properties.alignment, 20).or(logical).unwrap_or(0))),
         rotational: seeks && virtual_kind.is_none(),
         virtual_kind: virtual_kind.map(str::to_owned),
         model,
-        largest_request: of(&properties.adapter, 8)
+        largest_request: read_u32(&properties.adapter, 8)
             .filter(|size| *size > 0)
             .map(|size| Bytes(u64::from(size))),
         write_cache: write_cache(properties.write_cache.as_deref()).map(str::to_owned),
@@ -185,7 +187,7 @@ pub fn facts(properties: &DiskProperties) -> Device {
 }
 
 /// Parses the sector size of `DISK_GEOMETRY`.
-fn sectors_of(bytes: Option<&[u8]>) -> Option<u32> {
+fn parse_sector_size(bytes: Option<&[u8]>) -> Option<u32> {
     Fields(bytes?).u32(20).filter(|size| *size > 0)
 }
 
@@ -193,7 +195,9 @@ fn sectors_of(bytes: Option<&[u8]>) -> Option<u32> {
 /// `DISK_GEOMETRY`).
 pub fn sector(alignment: Option<&[u8]>, geometry: Option<&[u8]>) -> Option<u32> {
     let reported = alignment.and_then(|bytes| Fields(bytes).u32(16));
-    reported.filter(|size| *size > 0).or_else(|| sectors_of(geometry))
+    reported
+        .filter(|size| *size > 0)
+        .or_else(|| parse_sector_size(geometry))
 }
 
 /// Parses `STORAGE_WRITE_CACHE_PROPERTY`. Returns Linux's name of the cache mode.

@@ -53,14 +53,14 @@ pub fn topology(bytes: &[u8]) -> Vec<LogicalCpu> {
     const NODE: u32 = 1;
     const PACKAGE: u32 = 3;
     let records = records(bytes);
-    let of = |kind: u32| {
+    let records_of_kind = |kind: u32| {
         records
             .iter()
             .filter(move |(of, _)| *of == kind)
             .map(|(_, record)| *record)
     };
     let mut cpus: Vec<LogicalCpu> = Vec::new();
-    for (core, record) in of(CORE).enumerate() {
+    for (core, record) in records_of_kind(CORE).enumerate() {
         let count = u16_at(record, 22).unwrap_or(0);
         cpus.extend(processors(record, 24, count).into_iter().map(|cpu| LogicalCpu {
             cpu,
@@ -69,12 +69,12 @@ pub fn topology(bytes: &[u8]) -> Vec<LogicalCpu> {
             ..LogicalCpu::default()
         }));
     }
-    for (socket, record) in of(PACKAGE).enumerate() {
+    for (socket, record) in records_of_kind(PACKAGE).enumerate() {
         let members = processors(record, 24, u16_at(record, 22).unwrap_or(0));
         let inside = cpus.iter_mut().filter(|cpu| members.contains(&cpu.cpu));
         inside.for_each(|cpu| cpu.socket = socket as u32);
     }
-    for record in of(NODE) {
+    for record in records_of_kind(NODE) {
         // Before Windows Server 2022 a node has one group and no group count.
         let count = u16_at(record, 22).unwrap_or(0).max(1);
         let members = processors(record, 24, count);
@@ -111,14 +111,14 @@ mod tests {
     use super::*;
 
     /// A record of a processor core (0) or package (3): flags, class, and masks with their groups.
-    fn of_cores(kind: u32, class: u8, masks: &[(u64, u16)]) -> Vec<u8> {
+    fn cores_record(kind: u32, class: u8, masks: &[(u64, u16)]) -> Vec<u8> {
         let mut body = vec![0u8; 24];
         body[1] = class;
         body[22..24].copy_from_slice(&(masks.len() as u16).to_le_bytes());
         with_masks(kind, body, masks)
     }
 
-    fn of_node(number: u32, masks: &[(u64, u16)], counted: bool) -> Vec<u8> {
+    fn node_record(number: u32, masks: &[(u64, u16)], counted: bool) -> Vec<u8> {
         let mut body = vec![0u8; 24];
         body[..4].copy_from_slice(&number.to_le_bytes());
         let count = if counted { masks.len() as u16 } else { 0 };
@@ -139,13 +139,13 @@ mod tests {
     #[test]
     fn two_groups_with_threads_and_two_classes() {
         let records = [
-            of_cores(0, 1, &[(0b11, 0)]),
-            of_cores(0, 0, &[(0b100, 0)]),
-            of_cores(0, 0, &[(0b1, 1)]),
-            of_cores(3, 0, &[(0b111, 0)]),
-            of_cores(3, 0, &[(0b1, 1)]),
-            of_node(0, &[(0b111, 0)], true),
-            of_node(7, &[(0b1, 1)], false),
+            cores_record(0, 1, &[(0b11, 0)]),
+            cores_record(0, 0, &[(0b100, 0)]),
+            cores_record(0, 0, &[(0b1, 1)]),
+            cores_record(3, 0, &[(0b111, 0)]),
+            cores_record(3, 0, &[(0b1, 1)]),
+            node_record(0, &[(0b111, 0)], true),
+            node_record(7, &[(0b1, 1)], false),
             // Records that are not needed, such as caches, are skipped.
             with_masks(2, vec![0; 40], &[]),
         ]
@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn a_truncated_record_is_ignored() {
-        let record = of_cores(0, 0, &[(0b1, 0)]);
+        let record = cores_record(0, 0, &[(0b1, 0)]);
         assert_eq!(topology(&record[..30]), []);
         assert_eq!(topology(&[]), []);
         assert_eq!(topology(&[0; 64]), [], "a record of length 0 must not loop for ever");

@@ -206,9 +206,9 @@ impl Volume {
     }
 
     fn is_on_disk(&self, disk: u32) -> bool {
-        let on = |extents: &Vec<Extent>| extents.iter().any(|extent| extent.disk == disk);
+        let touches_disk = |extents: &Vec<Extent>| extents.iter().any(|extent| extent.disk == disk);
         match (&self.extents, self.partition) {
-            (Some(extents), _) => on(extents),
+            (Some(extents), _) => touches_disk(extents),
             (None, Some(id)) => id.disk == disk,
             (None, None) => false,
         }
@@ -217,7 +217,7 @@ impl Volume {
 
 impl Storage {
     /// The partition that a volume occupies, if a known disk lists it.
-    fn partition_of(&self, volume: &Volume) -> Option<PartitionId> {
+    fn known_partition(&self, volume: &Volume) -> Option<PartitionId> {
         let known = |id: &PartitionId| {
             let disk = self.disks.iter().find(|disk| disk.number == id.disk);
             let layout = disk.and_then(|disk| disk.layout.as_ref());
@@ -229,7 +229,7 @@ impl Storage {
     /// The number of a volume.
     fn device_number(&self, index: usize) -> DeviceNumber {
         let volume = &self.volumes[index];
-        match (self.partition_of(volume), volume.partition) {
+        match (self.known_partition(volume), volume.partition) {
             (Some(id), _) => DeviceNumber::new(id.disk, id.partition),
             // A disk without a partition table may contain a file system.
             (None, Some(id)) if id.partition == 0 && self.disk(id.disk).is_some() => DeviceNumber::new(id.disk, 0),
@@ -251,7 +251,7 @@ impl Storage {
     }
 
     /// The volume of a path: the one whose mount point is its longest prefix.
-    pub fn volume_of(&self, path: &str) -> Option<usize> {
+    pub fn find_volume(&self, path: &str) -> Option<usize> {
         let path = path
             .strip_prefix(r"\\?\")
             .filter(|rest| !rest.starts_with("Volume{"))
@@ -274,7 +274,7 @@ impl Storage {
     /// Lists the block devices and their uses.
     pub fn inventory(&self) -> Inventory {
         let mut inventory = Inventory::default();
-        inventory.lists_all = true;
+        inventory.is_complete = true;
         for disk in &self.disks {
             self.add_disk(disk, &mut inventory);
         }
@@ -290,7 +290,7 @@ impl Storage {
         self.add_system_use(&mut inventory);
         let doubts = self.doubts.iter().map(|doubt| Use {
             device: None,
-            kind: UseKind::Doubt(doubt.clone()),
+            kind: UseKind::MayBeInUse(doubt.clone()),
         });
         inventory.uses.extend(doubts);
         inventory.devices.sort_by_key(|device| device.number);
@@ -326,7 +326,7 @@ impl Storage {
                 ..BlockDevice::default()
             });
         }
-        let of_disk = |kind: UseKind| Use {
+        let disk_use = |kind: UseKind| Use {
             device: Some(disk.number()),
             kind,
         };
@@ -336,9 +336,11 @@ impl Storage {
             .collect();
         parts.extend((disk.clustered == Some(true)).then_some("a failover cluster"));
         parts.dedup();
-        let parts = parts.into_iter().map(|what| of_disk(UseKind::PartOf(what.to_owned())));
+        let parts = parts
+            .into_iter()
+            .map(|what| disk_use(UseKind::MemberOf(what.to_owned())));
         inventory.uses.extend(parts);
-        let mut doubt = |what: &str| inventory.uses.push(of_disk(UseKind::Doubt(what.to_owned())));
+        let mut doubt = |what: &str| inventory.uses.push(disk_use(UseKind::MayBeInUse(what.to_owned())));
         match disk.offline {
             Some(true) => doubt(
                 "it is offline: a virtual machine or another cluster node may be using it, and \
@@ -363,7 +365,7 @@ impl Storage {
         let mut doubt = |what: String| {
             inventory.uses.push(Use {
                 device: Some(number),
-                kind: UseKind::Doubt(what),
+                kind: UseKind::MayBeInUse(what),
             });
         };
         let at = match (&volume.mounted_at, &volume.contents) {
@@ -400,12 +402,12 @@ impl Storage {
         for extent in volume.extents.iter().flatten() {
             let Some(disk) = self.disk(extent.disk) else { continue };
             let entries = disk.layout.iter().flat_map(|layout| &layout.partitions);
-            let within = |entry: &&PartitionEntry| {
+            let contains_extent = |entry: &&PartitionEntry| {
                 entry.number > 0
                     && entry.start <= extent.start
                     && extent.start < entry.start.saturating_add(entry.length)
             };
-            let partition = entries.into_iter().find(within).map(|entry| {
+            let partition = entries.into_iter().find(contains_extent).map(|entry| {
                 partition_name(PartitionId {
                     disk: disk.number,
                     partition: entry.number,
@@ -421,7 +423,7 @@ impl Storage {
             let mount_point = volume.mounted_at.iter().flatten().next().unwrap_or(&volume.name);
             inventory.uses.push(Use {
                 device: None,
-                kind: UseKind::Doubt(format!("the disk of volume {mount_point} is unknown")),
+                kind: UseKind::MayBeInUse(format!("the disk of volume {mount_point} is unknown")),
             });
         }
         for device in &mut inventory.devices {
@@ -450,12 +452,12 @@ impl Storage {
         let Some(paths) = &self.page_files else {
             inventory.uses.push(Use {
                 device: None,
-                kind: UseKind::Doubt("Windows did not report where its page files are".into()),
+                kind: UseKind::MayBeInUse("Windows did not report where its page files are".into()),
             });
             return;
         };
         for path in paths {
-            let device = self.volume_of(path).map(|index| self.device_number(index));
+            let device = self.find_volume(path).map(|index| self.device_number(index));
             inventory.swaps.push(Swap {
                 path: path.clone(),
                 identity: device.map(Identity::BlockDevice),
@@ -463,7 +465,7 @@ impl Storage {
             if device.is_none() {
                 inventory.uses.push(Use {
                     device: None,
-                    kind: UseKind::Doubt(format!("the disk of page file {path} is unknown")),
+                    kind: UseKind::MayBeInUse(format!("the disk of page file {path} is unknown")),
                 });
             }
         }
@@ -480,7 +482,7 @@ impl Storage {
         let Some(index) = index else {
             inventory.uses.push(Use {
                 device: None,
-                kind: UseKind::Doubt("Windows did not report which disk it runs from".into()),
+                kind: UseKind::MayBeInUse("Windows did not report which disk it runs from".into()),
             });
             return;
         };

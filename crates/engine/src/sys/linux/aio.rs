@@ -155,14 +155,14 @@ impl Context {
         let pointer = time
             .as_ref()
             .map_or(std::ptr::null(), |time| time as *const libc::timespec);
-        let least = min_events as libc::c_long;
+        let min_nr = min_events as libc::c_long;
         // SAFETY: the kernel writes at most `events.len()` events into the live slice and reads the
         // live time.
         let count = unsafe {
             libc::syscall(
                 libc::SYS_io_getevents,
                 self.id,
-                least,
+                min_nr,
                 events.len(),
                 events.as_mut_ptr(),
                 pointer,

@@ -16,12 +16,12 @@ use crate::file::FileKind;
 use crate::identity::{DeviceNumber, Identity};
 
 /// Identity of the file or device at a path; `None` if it does not exist or is not accessible.
-pub fn identity_of(path: &Path) -> Option<Identity> {
+pub fn read_identity(path: &Path) -> Option<Identity> {
     fs::metadata(path).ok().map(|meta| identity(&meta))
 }
 
 /// Identity of an open file.
-pub fn identity_of_file(file: &fs::File) -> Option<Identity> {
+pub fn open_file_identity(file: &fs::File) -> Option<Identity> {
     file.metadata().ok().map(|meta| identity(&meta))
 }
 
@@ -43,7 +43,7 @@ fn identity(meta: &fs::Metadata) -> Identity {
 ///
 /// # Errors
 /// The system's error, such as that the path does not exist.
-pub fn kind_of(path: &Path) -> io::Result<FileKind> {
+pub fn read_file_kind(path: &Path) -> io::Result<FileKind> {
     let kind = fs::metadata(path)?.file_type();
     Ok(match () {
         () if kind.is_file() => FileKind::Regular,
@@ -90,7 +90,7 @@ pub fn names_a_device(_: &Path) -> bool {
 }
 
 /// Size of the file system at a path, and bytes available to unprivileged programs.
-pub fn space_of(path: &Path) -> Option<(u64, u64)> {
+pub fn read_space(path: &Path) -> Option<(u64, u64)> {
     let stat = rustix::fs::statvfs(path).ok()?;
     Some((
         stat.f_blocks.saturating_mul(stat.f_frsize),
@@ -303,14 +303,14 @@ mod tests {
         let file = file_with(&[], 1, &path);
         fs::hard_link(&path, &hard).unwrap();
         std::os::unix::fs::symlink(&path, &soft).unwrap();
-        let expected = identity_of_file(&file);
+        let expected = open_file_identity(&file);
         assert!(expected.is_some());
-        assert_eq!(identity_of(&hard), expected);
-        assert_eq!(identity_of(&soft), expected);
+        assert_eq!(read_identity(&hard), expected);
+        assert_eq!(read_identity(&soft), expected);
         assert_eq!(
-            identity_of(Path::new("/dev/null")),
+            read_identity(Path::new("/dev/null")),
             Some(Identity::CharacterDevice(DeviceNumber::new(1, 3)))
         );
-        assert_eq!(identity_of(&folder.path().join("missing")), None);
+        assert_eq!(read_identity(&folder.path().join("missing")), None);
     }
 }

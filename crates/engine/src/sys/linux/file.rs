@@ -267,7 +267,7 @@ pub fn declare_valid(_file: &fs::File, _length: u64) -> io::Result<()> {
 
 /// Bytes transferred, or a negative error number.
 #[inline(always)]
-fn result_of(result: rustix::io::Result<usize>) -> i64 {
+fn to_raw_result(result: rustix::io::Result<usize>) -> i64 {
     match result {
         Ok(bytes) => bytes as i64,
         Err(error) => -i64::from(error.raw_os_error()),
@@ -275,31 +275,31 @@ fn result_of(result: rustix::io::Result<usize>) -> i64 {
 }
 
 fn unit_result(result: rustix::io::Result<()>) -> i64 {
-    result_of(result.map(|()| 0))
+    to_raw_result(result.map(|()| 0))
 }
 
 /// Reads at a position. Returns bytes transferred, or a negative error number.
 #[inline(always)]
 pub(crate) fn read_at(file: &fs::File, buffer: &mut [u8], offset: u64) -> i64 {
-    result_of(pread(file, buffer, offset))
+    to_raw_result(pread(file, buffer, offset))
 }
 
 /// Writes at a position. Returns bytes transferred, or a negative error number.
 #[inline(always)]
 pub(crate) fn write_at(file: &fs::File, buffer: &[u8], offset: u64) -> i64 {
-    result_of(pwrite(file, buffer, offset))
+    to_raw_result(pwrite(file, buffer, offset))
 }
 
 /// `preadv2` with `RWF_*` flags.
 pub(crate) fn read_at_with_flags(file: &fs::File, buffer: &mut [u8], offset: u64, flags: u32) -> i64 {
     let flags = ReadWriteFlags::from_bits_retain(flags);
-    result_of(preadv2(file, &mut [io::IoSliceMut::new(buffer)], offset, flags))
+    to_raw_result(preadv2(file, &mut [io::IoSliceMut::new(buffer)], offset, flags))
 }
 
 /// `pwritev2` with `RWF_*` flags.
 pub(crate) fn write_at_with_flags(file: &fs::File, buffer: &[u8], offset: u64, flags: u32) -> i64 {
     let flags = ReadWriteFlags::from_bits_retain(flags);
-    result_of(pwritev2(file, &[io::IoSlice::new(buffer)], offset, flags))
+    to_raw_result(pwritev2(file, &[io::IoSlice::new(buffer)], offset, flags))
 }
 
 /// Allocates a range; `keep_size` leaves the file size unchanged. Returns the length or a negative
@@ -307,7 +307,7 @@ pub(crate) fn write_at_with_flags(file: &fs::File, buffer: &[u8], offset: u64, f
 pub(crate) fn allocate_range(file: &fs::File, offset: u64, length: u64, keep_size: bool) -> i64 {
     let mut flags = FallocateFlags::empty();
     flags.set(FallocateFlags::KEEP_SIZE, keep_size);
-    result_of(fallocate(file, flags, offset, length).map(|()| length as usize))
+    to_raw_result(fallocate(file, flags, offset, length).map(|()| length as usize))
 }
 
 /// Flushes data and metadata. Returns 0 or a negative error number.
@@ -351,7 +351,7 @@ pub fn flush_file_system(file: &fs::File) -> io::Result<()> {
 pub(crate) fn trim(file: &fs::File, kind: FileKind, offset: u64, length: u64) -> i64 {
     if kind != FileKind::BlockDevice {
         let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
-        return result_of(fallocate(file, flags, offset, length).map(|()| length as usize));
+        return to_raw_result(fallocate(file, flags, offset, length).map(|()| length as usize));
     }
     let result = discard(file, offset, length);
     if result != -i64::from(libc::EBUSY) {
@@ -514,7 +514,7 @@ impl Folder {
     ///
     /// # Errors
     /// The system's error.
-    pub fn of_file(path: &Path) -> io::Result<Folder> {
+    pub fn open_parent(path: &Path) -> io::Result<Folder> {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         Ok(Folder(rustix::fs::open(

@@ -45,18 +45,18 @@ impl Parts<'_> {
         let (fd, count) = (file.as_raw_fd(), self.0.len() as libc::c_int);
         // SAFETY: the caller of `add` promises that the buffers are valid and untouched until this
         // returns.
-        result_of(unsafe { libc::preadv(fd, self.0.as_ptr(), count, offset as i64) })
+        to_raw_result(unsafe { libc::preadv(fd, self.0.as_ptr(), count, offset as i64) })
     }
 
     /// Writes all buffers. Returns bytes, or a negative error number.
     pub(crate) fn write_at(self, file: &fs::File, offset: u64) -> i64 {
         let (fd, count) = (file.as_raw_fd(), self.0.len() as libc::c_int);
         // SAFETY: as above; the call only reads the buffers.
-        result_of(unsafe { libc::pwritev(fd, self.0.as_ptr(), count, offset as i64) })
+        to_raw_result(unsafe { libc::pwritev(fd, self.0.as_ptr(), count, offset as i64) })
     }
 }
 
-fn result_of(result: isize) -> i64 {
+fn to_raw_result(result: isize) -> i64 {
     match result {
         ..0 => -i64::from(io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)),
         bytes => bytes as i64,

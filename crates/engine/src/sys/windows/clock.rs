@@ -30,7 +30,7 @@ pub fn monotonic() -> Nanos {
     let mut ticks = 0i64;
     // SAFETY: the call writes one live number; it cannot fail since Windows XP.
     unsafe { QueryPerformanceCounter(&mut ticks) };
-    Nanos(nanos_of(ticks as u64, frequency()))
+    Nanos(ticks_to_nanos(ticks as u64, frequency()))
 }
 
 /// Ticks per second, fixed at boot.
@@ -47,7 +47,7 @@ fn frequency() -> u64 {
 
 /// Converts whole seconds and the rest separately, to avoid overflow and rounding.
 #[inline]
-fn nanos_of(ticks: u64, frequency: u64) -> u64 {
+fn ticks_to_nanos(ticks: u64, frequency: u64) -> u64 {
     const SECOND: u64 = 1_000_000_000;
     if frequency == 10_000_000 {
         // The frequency of nearly every machine; a multiplication is cheaper than two divisions.
@@ -82,7 +82,7 @@ mod tests {
             (3_579_545 * 86_400 * 3650, 3_579_545, 86_400 * 3650 * 1_000_000_000),
             (5, 1_000_000_000, 5),
         ] {
-            assert_eq!(nanos_of(ticks, frequency), nanos, "{ticks} at {frequency}");
+            assert_eq!(ticks_to_nanos(ticks, frequency), nanos, "{ticks} at {frequency}");
         }
     }
 }

@@ -48,7 +48,7 @@ pub(crate) fn is_node() -> Option<bool> {
 }
 
 /// The shared volume of a path and its owner node; `None` if there is none or it is unknown.
-pub(crate) fn volume_of(path: &Path) -> Option<ClusterVolume> {
+pub(crate) fn find_shared_volume(path: &Path) -> Option<ClusterVolume> {
     if is_node() != Some(true) {
         return None;
     }

@@ -16,12 +16,12 @@ use crate::identity::Identity;
 use crate::probe::windows::ioctl_structs;
 
 /// Identity of the file or device at a path; `None` if it does not exist or has no identity.
-pub fn identity_of(path: &Path) -> Option<Identity> {
+pub fn read_identity(path: &Path) -> Option<Identity> {
     device_types::identity(&open_for_query(path).ok()?)
 }
 
 /// Identity of an open file, disk or volume.
-pub fn identity_of_file(file: &fs::File) -> Option<Identity> {
+pub fn open_file_identity(file: &fs::File) -> Option<Identity> {
     device_types::identity(file)
 }
 
@@ -34,7 +34,7 @@ pub fn loop_backing(_: &Path) -> Option<Identity> {
 ///
 /// # Errors
 /// The system's error, such as that the path does not exist.
-pub fn kind_of(path: &Path) -> io::Result<FileKind> {
+pub fn read_file_kind(path: &Path) -> io::Result<FileKind> {
     device_types::identify(&open_for_query(path)?).map(|(kind, ..)| kind)
 }
 
@@ -53,7 +53,7 @@ pub fn names_a_device(path: &Path) -> bool {
 }
 
 /// Size of the volume of a path, and bytes available there.
-pub fn space_of(path: &Path) -> Option<(u64, u64)> {
+pub fn read_space(path: &Path) -> Option<(u64, u64)> {
     let (mut available, mut size) = (0u64, 0u64);
     // SAFETY: the path ends with a zero, and the call writes two live words; the third may be left
     // out.

@@ -74,11 +74,11 @@ fn flags_and_attributes(options: &OpenOptions) -> (u32, u32) {
         (options.overlapped, FILE_FLAG_OVERLAPPED),
     ];
     let attributes = [(options.hint.temporary, FILE_ATTRIBUTE_TEMPORARY)];
-    let of = |wanted: &[(bool, u32)]| {
+    let combine_set = |wanted: &[(bool, u32)]| {
         let set = wanted.iter().filter(|(set, _)| *set);
         set.fold(0, |all, (_, one)| all | one)
     };
-    (of(&flags), of(&attributes))
+    (combine_set(&flags), combine_set(&attributes))
 }
 
 /// Opens a file or disk to inspect it.
@@ -222,7 +222,7 @@ pub fn declare_valid(file: &fs::File, length: u64) -> io::Result<()> {
     prepare::declare_valid(file, length)
 }
 
-fn result_of(result: io::Result<usize>) -> i64 {
+fn to_raw_result(result: io::Result<usize>) -> i64 {
     match result {
         Ok(bytes) => bytes as i64,
         Err(error) => -i64::from(error.raw_os_error().unwrap_or(IO_ERROR)),
@@ -232,13 +232,13 @@ fn result_of(result: io::Result<usize>) -> i64 {
 /// Reads at a position. Returns bytes transferred, or a negative error number.
 #[inline(always)]
 pub(crate) fn read_at(file: &fs::File, buffer: &mut [u8], offset: u64) -> i64 {
-    result_of(file.seek_read(buffer, offset))
+    to_raw_result(file.seek_read(buffer, offset))
 }
 
 /// Writes at a position. Returns bytes transferred, or a negative error number.
 #[inline(always)]
 pub(crate) fn write_at(file: &fs::File, buffer: &[u8], offset: u64) -> i64 {
-    result_of(file.seek_write(buffer, offset))
+    to_raw_result(file.seek_write(buffer, offset))
 }
 
 /// Same as [`read_at`]: Windows has no polled calls.
@@ -258,12 +258,12 @@ pub(crate) fn allocate_range(_file: &fs::File, _offset: u64, _length: u64, _keep
 
 /// Flushes data and metadata. Returns 0 or a negative error number.
 pub(crate) fn flush(file: &fs::File) -> i64 {
-    result_of(file.sync_all().map(|()| 0))
+    to_raw_result(file.sync_all().map(|()| 0))
 }
 
 /// Flushes data. Returns 0 or a negative error number.
 pub(crate) fn flush_data(file: &fs::File) -> i64 {
-    result_of(file.sync_data().map(|()| 0))
+    to_raw_result(file.sync_data().map(|()| 0))
 }
 
 /// Not supported.
@@ -422,7 +422,7 @@ impl Folder {
     ///
     /// # Errors
     /// None.
-    pub fn of_file(path: &Path) -> io::Result<Folder> {
+    pub fn open_parent(path: &Path) -> io::Result<Folder> {
         Ok(Folder(path.parent().unwrap_or(Path::new("")).to_owned()))
     }
 

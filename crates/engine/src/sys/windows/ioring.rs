@@ -238,7 +238,7 @@ impl Ring {
             *file = null_mut();
             completed.push(Completed {
                 slot: Slot(completion.UserData as u32),
-                result: result_of(&completion),
+                result: to_raw_result(&completion),
                 at,
             });
         }
@@ -264,7 +264,7 @@ fn buffer_ref(start: *mut u8) -> IORING_BUFFER_REF {
 }
 
 /// Bytes, or a negative error number.
-fn result_of(completion: &IORING_CQE) -> i64 {
+fn to_raw_result(completion: &IORING_CQE) -> i64 {
     match check(completion.ResultCode) {
         Ok(()) => completion.Information as i64,
         Err(error) => error_result(error),
@@ -274,13 +274,13 @@ fn result_of(completion: &IORING_CQE) -> i64 {
 fn check(result: Hresult) -> Result<(), u32> {
     match result {
         0.. => Ok(()),
-        _ => Err(error_of(result)),
+        _ => Err(hresult_to_error(result)),
     }
 }
 
 /// The error number in an HRESULT: a Win32 error or an NT status in its HRESULT encoding. Any other
 /// value is returned unchanged.
-fn error_of(result: Hresult) -> u32 {
+fn hresult_to_error(result: Hresult) -> u32 {
     const FACILITY_WIN32: u32 = 0x8007;
     const FACILITY_NT_BIT: u32 = 0x1000_0000;
     let word = result as u32;
@@ -298,7 +298,7 @@ fn error_of(result: Hresult) -> u32 {
 fn is_timeout(result: Hresult) -> bool {
     const IO_TIMEOUT: u32 = ERROR_SEM_TIMEOUT;
     matches!(
-        error_of(result),
+        hresult_to_error(result),
         WAIT_TIMED_OUT | WAIT_TIMEOUT | ERROR_TIMEOUT | IO_TIMEOUT
     )
 }
@@ -457,9 +457,9 @@ mod tests {
             ResultCode: code as Hresult,
             Information: bytes,
         };
-        assert_eq!(result_of(&completion(0, 4096)), 4096);
-        assert_eq!(result_of(&completion(0xd000_0011, 0)), 0);
-        assert_eq!(result_of(&completion(0x8007_0005, 0)), -5);
+        assert_eq!(to_raw_result(&completion(0, 4096)), 4096);
+        assert_eq!(to_raw_result(&completion(0xd000_0011, 0)), 0);
+        assert_eq!(to_raw_result(&completion(0x8007_0005, 0)), -5);
     }
 
     #[test]

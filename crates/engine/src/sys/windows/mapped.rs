@@ -107,7 +107,7 @@ impl FileMap {
                 self.line_flush = Some(CacheLineFlush { token, flush, free });
                 Ok(())
             }
-            status => Err(io::Error::from_raw_os_error(error_of(status) as i32)),
+            status => Err(io::Error::from_raw_os_error(status_to_error(status) as i32)),
         }
     }
 
@@ -180,13 +180,13 @@ impl FileMap {
         };
         match status {
             0.. => 0,
-            status => -i64::from(error_of(status)),
+            status => -i64::from(status_to_error(status)),
         }
     }
 }
 
 /// The error number for a status of the kernel.
-fn error_of(status: i32) -> u32 {
+fn status_to_error(status: i32) -> u32 {
     // SAFETY: the call takes and returns numbers.
     unsafe { RtlNtStatusToDosError(status) }
 }

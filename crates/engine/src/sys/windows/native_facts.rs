@@ -61,7 +61,7 @@ pub fn file_system(path: &Path) -> Option<(FileSystem, Vec<Device>)> {
         .volumes
         .iter()
         .position(|volume| info.volume.as_ref() == Some(&volume.name));
-    let (size, available) = facts::space_of(Path::new(&info.mount_point)).unwrap_or((0, 0));
+    let (size, available) = facts::read_space(Path::new(&info.mount_point)).unwrap_or((0, 0));
     let mut options = vec![if info.read_only { "ro" } else { "rw" }];
     options.extend(info.remote.then_some("remote"));
     let file_system = FileSystem {
@@ -87,5 +87,5 @@ pub fn resolve_links(path: &Path) -> io::Result<PathBuf> {
 
 /// The cluster volume of a path.
 pub fn cluster_volume(path: &Path) -> Option<ClusterVolume> {
-    cluster::volume_of(path)
+    cluster::find_shared_volume(path)
 }

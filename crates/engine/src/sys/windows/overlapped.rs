@@ -124,8 +124,8 @@ impl Operations {
     }
 
     /// The slot of a structure.
-    pub(crate) fn slot_of(&self, operation: *const OVERLAPPED) -> Slot {
-        slot_of(self.base_address(), operation)
+    pub(crate) fn slot_at(&self, operation: *const OVERLAPPED) -> Slot {
+        slot_at(self.base_address(), operation)
     }
 
     /// Address of the first structure.
@@ -139,7 +139,7 @@ impl Operations {
 }
 
 /// The slot of a structure in the array that begins at `base_address`.
-pub(crate) fn slot_of(base_address: usize, operation: *const OVERLAPPED) -> Slot {
+pub(crate) fn slot_at(base_address: usize, operation: *const OVERLAPPED) -> Slot {
     Slot(((operation as usize - base_address) / size_of::<OVERLAPPED>()) as u32)
 }
 

@@ -54,8 +54,8 @@ impl Port {
 
     fn to_completed(&self, entry: &OVERLAPPED_ENTRY, at: Nanos) -> Completed {
         Completed {
-            slot: self.operations.slot_of(entry.lpOverlapped),
-            result: result_of(entry),
+            slot: self.operations.slot_at(entry.lpOverlapped),
+            result: to_raw_result(entry),
             at,
         }
     }
@@ -80,7 +80,7 @@ impl Port {
 }
 
 /// Bytes, or a negative error number.
-fn result_of(entry: &OVERLAPPED_ENTRY) -> i64 {
+fn to_raw_result(entry: &OVERLAPPED_ENTRY) -> i64 {
     // SAFETY: the entry names a structure of ours, whose operation has completed: the system no
     // longer uses it.
     let status = unsafe { (*entry.lpOverlapped).Internal };

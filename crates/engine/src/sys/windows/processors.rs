@@ -50,7 +50,7 @@ pub(crate) fn times() -> Vec<CoreUse> {
     };
     // SAFETY: the call takes nothing.
     let groups = unsafe { GetActiveProcessorGroupCount() };
-    let of_group = |group: u16| {
+    let query_group = |group: u16| {
         let mut words = vec![0u64; ROOM];
         let mut length = 0u32;
         // SAFETY: the question is one word of two bytes, the group; the call writes at most the
@@ -62,7 +62,7 @@ pub(crate) fn times() -> Vec<CoreUse> {
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         processors::times(&bytes[..(length as usize).min(bytes.len())], u32::from(group))
     };
-    (0..groups).flat_map(of_group).collect()
+    (0..groups).flat_map(query_group).collect()
 }
 
 #[cfg(test)]

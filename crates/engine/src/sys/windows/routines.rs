@@ -13,7 +13,7 @@ use windows_sys::Win32::Storage::FileSystem::{ReadFileEx, WriteFileEx};
 use windows_sys::Win32::System::IO::OVERLAPPED;
 use windows_sys::Win32::System::Threading::SleepEx;
 
-use super::overlapped::{Completed, Operations, Queue, Transfer, error_result, last_error, slot_of};
+use super::overlapped::{Completed, Operations, Queue, Transfer, error_result, last_error, slot_at};
 use crate::clock::Clock;
 
 /// The operations of one thread. Their routine records each completion and its time.
@@ -41,7 +41,7 @@ unsafe extern "system" fn on_completion(error: u32, bytes: u32, operation: *mut 
     let state = unsafe { &mut *((*operation).hEvent as *mut RoutineState) };
     let at = state.clock.now();
     state.completed.push(Completed {
-        slot: slot_of(state.operations, operation),
+        slot: slot_at(state.operations, operation),
         result: match error {
             0 => i64::from(bytes),
             error => error_result(error),

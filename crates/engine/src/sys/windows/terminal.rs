@@ -27,13 +27,13 @@ pub fn is_in_foreground() -> bool {
 /// Saves the modes of the console on stderr before a change. If a second Ctrl-C ends the process,
 /// they are restored and `restore_sequence` is written.
 pub fn save_state(restore_sequence: &'static [u8]) {
-    if mode_of(console_output()).is_none() {
+    if console_mode(console_output()).is_none() {
         return;
     }
     SAVED.get_or_init(|| {
         let handles = [console_output(), console_input()].into_iter();
         let modes = handles
-            .filter_map(|handle| Some((handle as usize, mode_of(handle)?)))
+            .filter_map(|handle| Some((handle as usize, console_mode(handle)?)))
             .collect();
         SavedConsole {
             modes,
@@ -98,7 +98,7 @@ fn console_input() -> HANDLE {
 }
 
 /// The mode of a console; `None` for anything else.
-fn mode_of(handle: HANDLE) -> Option<u32> {
+fn console_mode(handle: HANDLE) -> Option<u32> {
     let mut mode = 0;
     let valid = !handle.is_null() && handle != INVALID_HANDLE_VALUE;
     // SAFETY: the handle may be that of anything that is open; the call writes one live number.

@@ -29,7 +29,7 @@ use super::library;
 const PER_GROUP: u32 = usize::BITS;
 
 /// Numbers of the processors in a mask of a group.
-fn cpus_of(group: u16, mask: usize) -> impl Iterator<Item = u32> {
+fn cpus_in_mask(group: u16, mask: usize) -> impl Iterator<Item = u32> {
     let first = u32::from(group) * PER_GROUP;
     (0..PER_GROUP)
         .filter(move |cpu| mask & 1 << cpu != 0)
@@ -44,14 +44,14 @@ pub fn usable_cpus() -> Vec<u32> {
     let ok = unsafe { GetProcessAffinityMask(GetCurrentProcess(), &mut process, &mut system) } != 0;
     // Both masks are zero if the process has threads in several groups.
     if ok && process != system {
-        return cpus_of(first_group(), process).collect();
+        return cpus_in_mask(first_group(), process).collect();
     }
     let groups = active_masks();
     match groups.is_empty() {
-        true => cpus_of(0, process).collect(),
+        true => cpus_in_mask(0, process).collect(),
         false => (0..)
             .zip(groups)
-            .flat_map(|(group, mask)| cpus_of(group, mask))
+            .flat_map(|(group, mask)| cpus_in_mask(group, mask))
             .collect(),
     }
 }
@@ -89,7 +89,7 @@ fn active_masks() -> Vec<usize> {
 }
 
 /// A mask for each group that contains some of these CPUs, ordered by group.
-fn masks_of(cpus: &[u32]) -> Vec<(u16, usize)> {
+fn group_masks(cpus: &[u32]) -> Vec<(u16, usize)> {
     let mut masks = BTreeMap::new();
     for cpu in cpus {
         *masks.entry((cpu / PER_GROUP) as u16).or_insert(0) |= 1usize << (cpu % PER_GROUP);
@@ -97,7 +97,7 @@ fn masks_of(cpus: &[u32]) -> Vec<(u16, usize)> {
     masks.into_iter().collect()
 }
 
-fn affinity_of((group, mask): (u16, usize)) -> GROUP_AFFINITY {
+fn new_group_affinity((group, mask): (u16, usize)) -> GROUP_AFFINITY {
     GROUP_AFFINITY {
         Mask: mask,
         Group: group,
@@ -113,7 +113,7 @@ fn affinity_of((group, mask): (u16, usize)) -> GROUP_AFFINITY {
 pub fn pin_to(cpus: &[u32]) -> io::Result<()> {
     /// `SetThreadSelectedCpuSetMasks`.
     type SelectCpus = unsafe extern "system" fn(HANDLE, *const GROUP_AFFINITY, u16) -> i32;
-    let affinities: Vec<GROUP_AFFINITY> = masks_of(cpus).into_iter().map(affinity_of).collect();
+    let affinities: Vec<GROUP_AFFINITY> = group_masks(cpus).into_iter().map(new_group_affinity).collect();
     if let [affinity] = &affinities[..] {
         // SAFETY: the pseudo handle names the calling thread; the structure is live, and what was
         // before is not asked for.
@@ -148,7 +148,7 @@ pub fn cpus_of_node(node: u32) -> io::Result<Vec<u32>> {
     if let Some(masks) = all_masks_of_node(node) {
         return Ok(cpus_of_masks(&masks));
     }
-    let mut affinity = affinity_of((0, 0));
+    let mut affinity = new_group_affinity((0, 0));
     // SAFETY: the call writes one live structure.
     check(unsafe { GetNumaNodeProcessorMaskEx(node, &mut affinity) })?;
     Ok(cpus_of_masks(&[(affinity.Group, affinity.Mask)]))
@@ -163,19 +163,22 @@ fn all_masks_of_node(node: u16) -> Option<Vec<(u16, usize)>> {
     let mut count = 0u16;
     // SAFETY: without room the call only writes how many there are.
     unsafe { get_masks(node, null_mut(), 0, &mut count) };
-    let mut masks = vec![affinity_of((0, 0)); usize::from(count)];
+    let mut masks = vec![new_group_affinity((0, 0)); usize::from(count)];
     let capacity = count;
     // SAFETY: the call writes at most as many structures as there is live room for, and how many
     // there are.
     let done = unsafe { get_masks(node, masks.as_mut_ptr(), capacity, &mut count) };
     masks.truncate(usize::from(count));
     let ok = done != 0 && !masks.is_empty();
-    ok.then(|| masks.iter().map(|one| (one.Group, one.Mask)).collect())
+    ok.then(|| masks.iter().map(|mask| (mask.Group, mask.Mask)).collect())
 }
 
 /// Numbers of the processors in masks of several groups, ascending.
 fn cpus_of_masks(masks: &[(u16, usize)]) -> Vec<u32> {
-    let mut cpus: Vec<u32> = masks.iter().flat_map(|(group, mask)| cpus_of(*group, *mask)).collect();
+    let mut cpus: Vec<u32> = masks
+        .iter()
+        .flat_map(|(group, mask)| cpus_in_mask(*group, *mask))
+        .collect();
     cpus.sort_unstable();
     cpus
 }
@@ -374,15 +377,15 @@ mod tests {
 
     #[test]
     fn masks_are_numbers_within_groups() {
-        assert_eq!(cpus_of(0, 0b1011).collect::<Vec<_>>(), [0, 1, 3]);
-        assert_eq!(cpus_of(2, 1 << 63 | 1).collect::<Vec<_>>(), [128, 191]);
+        assert_eq!(cpus_in_mask(0, 0b1011).collect::<Vec<_>>(), [0, 1, 3]);
+        assert_eq!(cpus_in_mask(2, 1 << 63 | 1).collect::<Vec<_>>(), [128, 191]);
     }
 
     #[test]
     fn a_node_may_have_processors_in_several_groups() {
         assert_eq!(cpus_of_masks(&[(1, 0b11), (0, 1 << 63)]), [63, 64, 65]);
         assert_eq!(cpus_of_masks(&[]), [0; 0]);
-        assert_eq!(masks_of(&[65, 63, 64, 191]), [(0, 1 << 63), (1, 0b11), (2, 1 << 63)]);
+        assert_eq!(group_masks(&[65, 63, 64, 191]), [(0, 1 << 63), (1, 0b11), (2, 1 << 63)]);
         // No machine has that many nodes, and the process may use some processors of the first.
         // Wine 8 lacks the call.
         match cpus_of_node(0) {

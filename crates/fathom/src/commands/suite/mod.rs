@@ -16,7 +16,7 @@ use jiff::Zoned;
 use model::observation::Observation;
 use model::plan::{Plan, Target};
 use model::results::Results;
-use model::study::{Role, Study, StudyRun};
+use model::study::{RunRole, Study, StudyRun};
 use study::verify::Search;
 
 use super::run::dry_run as dry_run_of;
@@ -271,7 +271,7 @@ impl SuiteRunner<'_> {
                 workload.verdict.is_some() && !Exit::is_cut_short(&results) && one.next_attempt(&search).is_some();
             self.runs.push(StudyRun {
                 settings: report::settings(&one.name, Some(number)),
-                role: Role::Point,
+                role: RunRole::Measured,
                 results: results.clone(),
             });
             if !again {

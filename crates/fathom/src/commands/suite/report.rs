@@ -11,7 +11,7 @@ use model::observation::{Latency, Observation};
 use model::plan::TargetKind;
 use model::results::Results;
 use model::stats::{Support, support};
-use model::study::{LeftOut, Question, RequiredOf, Setting, Study, StudyKind, StudyRun};
+use model::study::{DocumentKind, Question, Setting, SkippedPoint, Study, StudyRun, WorkloadRequirement};
 use study::suite;
 
 use super::super::compare;
@@ -89,25 +89,25 @@ pub(super) fn build_study(report: &SuiteReport, runs: Vec<StudyRun>, interrupted
     let not_run = |workload: &&JudgedWorkload| workload.failure.is_some();
     Study {
         format_version: model::results::FORMAT_VERSION,
-        kind: StudyKind::Study,
+        kind: DocumentKind::Study,
         tool: report.tool.clone(),
         name: report.name.clone(),
         question: Question::Suite {
             workloads: report
                 .workloads
                 .iter()
-                .map(|workload| RequiredOf {
+                .map(|workload| WorkloadRequirement {
                     workload: workload.name.clone(),
                     required: workload.required.clone(),
                 })
                 .collect(),
         },
         runs,
-        left_out: report
+        skipped: report
             .workloads
             .iter()
             .filter(not_run)
-            .map(|workload| LeftOut {
+            .map(|workload| SkippedPoint {
                 settings: settings(&workload.name, None),
                 why: workload.failure.clone().unwrap_or_default(),
             })

@@ -14,7 +14,7 @@ use dialects::native::{self, Document, JobSpec};
 use model::Bytes;
 use model::plan::{DepthPer, Plan};
 use model::results::Results;
-use model::study::{Parameter, Setting, Varied};
+use model::study::{Parameter, Setting, VariedParameter};
 use report::numbers::duration;
 use report::words;
 use study::sweep::{self, NextRun, Report, Sweep, SweepSettings};
@@ -240,7 +240,10 @@ fn read_settings(args: &Args, document: &mut Document, limit: Option<Limit>) -> 
     for text in args.over.iter().map(String::as_str).chain(default_over) {
         let fault = |why: String| Faults::usage(Fault::new(why).at(format!("--over {text}")));
         let one = sweep::parse_varied(text).map_err(fault)?;
-        if varied.iter().any(|other: &Varied| other.parameter == one.parameter) {
+        if varied
+            .iter()
+            .any(|other: &VariedParameter| other.parameter == one.parameter)
+        {
             return Err(fault(format!("{} is varied twice", one.parameter.name())));
         }
         varied.push(one);
@@ -275,12 +278,12 @@ fn read_settings(args: &Args, document: &mut Document, limit: Option<Limit>) -> 
 }
 
 /// Returns the largest block of all points.
-fn largest_block(job: &JobSpec, varied: &[Varied]) -> Bytes {
+fn largest_block(job: &JobSpec, varied: &[VariedParameter]) -> Bytes {
     let parts = match job.parts.is_empty() {
         true => std::slice::from_ref(&job.part),
         false => &job.parts[..],
     };
-    let is_block = |varied: &&Varied| varied.parameter == Parameter::Block;
+    let is_block = |varied: &&VariedParameter| varied.parameter == Parameter::Block;
     let varied = varied.iter().filter(is_block).flat_map(|varied| &varied.values);
     let sizes = varied.filter_map(|setting| setting.number.map(|bytes| Bytes(bytes as u64)));
     let sizes = sizes.chain(parts.iter().map(|part| part.sizes.max()));

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use dialects::native::{self, Document, JobSpec};
 use engine::probe::{System, memory_total};
-use engine::sys::facts::space_of;
+use engine::sys::facts::read_space;
 use model::Bytes;
 use model::caps::Layer;
 use model::plan::{SimulatedDevice, StoragePath};
@@ -160,7 +160,7 @@ impl Targets {
             return None;
         }
         let usable = |path: &Path| {
-            let (total, available) = space_of(path)?;
+            let (total, available) = read_space(path)?;
             Some((available as f64 - total as f64 * MIN_FREE_SHARE).max(0.0) * MAX_SPACE_SHARE)
         };
         let least = folders().filter_map(usable).min_by(f64::total_cmp)?;

@@ -6,7 +6,7 @@ use std::path::Path;
 use dialects::fio::Unusable;
 use engine::{FileKind, sys};
 use model::Direction;
-use model::plan::{Control, EngineKind, Job, Plan, Prepare, Stream, StreamTarget, TargetKind, Tracked, Worker};
+use model::plan::{Control, EngineKind, Job, Plan, Prepare, Stream, StreamTarget, TargetKind, TrackedMetric, Worker};
 use model::results::{ControlOutcome, FailedOperation, Failure, JobResults, Results, WorkerResults};
 use report::formats::fio as reports;
 use report::formats::fio::codes::{error_text, number};
@@ -134,7 +134,7 @@ fn first_unusable(plan: &Plan, worker: &Worker) -> Option<Unusable> {
                 return None;
             }
             // Opening a pipe would block. Other file types are refused when targets are examined.
-            if sys::facts::kind_of(Path::new(&target.path)).is_ok_and(|kind| kind == FileKind::Other) {
+            if sys::facts::read_file_kind(Path::new(&target.path)).is_ok_and(|kind| kind == FileKind::Other) {
                 return None;
             }
             let opened = OpenOptions::new().read(true).write(writes).open(&target.path);
@@ -438,10 +438,12 @@ fn add_missed_rule(rule: &Control, outcome: &ControlOutcome, plan: &Job, job: &J
         ),
         Control::MinimumRate(rate) => {
             let got = outcome.series.first().map_or(0.0, |sum| sum / clones as f64) as u64;
-            let least = rate.least as u64;
-            match rate.of {
-                Tracked::Iops => format!("{name}: rate_iops_min={least} not met, got {got} IOPS"),
-                Tracked::Throughput | Tracked::Latency => format!("{name}: rate_min={least}B/s not met, got {got}B/s"),
+            let least = rate.min_per_sec as u64;
+            match rate.metric {
+                TrackedMetric::Iops => format!("{name}: rate_iops_min={least} not met, got {got} IOPS"),
+                TrackedMetric::Throughput | TrackedMetric::Latency => {
+                    format!("{name}: rate_min={least}B/s not met, got {got}B/s")
+                }
             }
         }
         Control::Precision(_) | Control::SteadyState(_) => return,

@@ -121,7 +121,7 @@ impl Disk for RealDisk {
                 size: meta.len(),
             });
         }
-        let device = sys::facts::identity_of(path.as_ref());
+        let device = sys::facts::read_identity(path.as_ref());
         let kind = match device {
             Some(Identity::BlockDevice(_)) => PathKind::Device,
             Some(Identity::CharacterDevice(_)) => PathKind::CharacterDevice,
@@ -156,7 +156,7 @@ impl Disk for RealDisk {
     }
 
     fn is_zoned(&self, path: &str) -> bool {
-        let Some(Identity::BlockDevice(number)) = sys::facts::identity_of(path.as_ref()) else {
+        let Some(Identity::BlockDevice(number)) = sys::facts::read_identity(path.as_ref()) else {
             return false;
         };
         // A partition uses the queue of its disk.

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use engine::Identity;
-use engine::sys::facts::identity_of;
+use engine::sys::facts::read_identity;
 
 use super::super::{print_stderr, print_stdout, text_mode};
 
@@ -59,7 +59,7 @@ impl Output {
                 path,
                 bytes: Vec::new(),
             },
-            Some(path) if matches!(identity_of(&path), Some(Identity::BlockDevice(_))) => {
+            Some(path) if matches!(read_identity(&path), Some(Identity::BlockDevice(_))) => {
                 return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is a block device"));
             }
             Some(path) => Destination::Direct {

@@ -122,7 +122,7 @@ impl<'a> PartialPlan<'a> {
         for (worker, clone) in executed.into_iter().zip(&origin.clones) {
             job.workers[*clone] = worker;
         }
-        for (worker, _) in job.series.iter_mut().filter_map(|series| series.of.as_mut()) {
+        for (worker, _) in job.series.iter_mut().filter_map(|series| series.source.as_mut()) {
             *worker = origin.clones[*worker as usize] as u32;
         }
         job

@@ -559,7 +559,7 @@ fn workload_figures(
             |worker: usize, stream: usize| workers.get(worker).and_then(|streams| streams.get(stream)) == Some(&wanted);
         for series in &job.series {
             let of_stream = series
-                .of
+                .source
                 .is_some_and(|(worker, stream)| is_wanted(worker as usize, stream as usize));
             if !of_stream || series.length_ns.0 != interval * 1_000_000_000 {
                 continue;

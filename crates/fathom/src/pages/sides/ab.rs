@@ -2,7 +2,7 @@
 
 use analysis::compare::{self, Judgement};
 use model::observation::Observation;
-use model::study::{Role, Study};
+use model::study::{RunRole, Study};
 use report::Summary;
 use report::html::chart::{Axis, Chart, Form, Series};
 use report::html::page::{Block, Lead, Page, Section, Verdict};
@@ -124,7 +124,7 @@ fn advise_next_step(report: &Report, head: Option<&Head>) -> Option<Lead> {
 /// Builds the chart of the rate of each run, pair by pair.
 fn pairs(study: &Study) -> Chart {
     let of = |side: &str| {
-        let runs = study.runs.iter().filter(|run| run.role == Role::Point);
+        let runs = study.runs.iter().filter(|run| run.role == RunRole::Measured);
         let points = runs.filter_map(|run| {
             let is = run
                 .settings

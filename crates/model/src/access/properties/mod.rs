@@ -255,8 +255,8 @@ proptest! {
     fn directions_with_different_blocks_stay_within_the_area(
         area in any_area(), blocks in (1u64..17, 1u64..17), form in any_form(), directions in any::<u64>(),
     ) {
-        let of = |blocks: u64| Area { block: blocks * 512, alignment: blocks * 512, length: area.length + 16 * 512, ..area };
-        let areas = PerDirection { read: of(blocks.0), write: of(blocks.1), trim: of(blocks.0) };
+        let area_of_blocks = |blocks: u64| Area { block: blocks * 512, alignment: blocks * 512, length: area.length + 16 * 512, ..area };
+        let areas = PerDirection { read: area_of_blocks(blocks.0), write: area_of_blocks(blocks.1), trim: area_of_blocks(blocks.0) };
         for (name, access) in every_pattern() {
             if Area::common(&areas).check(0).is_err() || matches!(access, Access::Zones(_)) {
                 continue;
@@ -461,8 +461,8 @@ fn a_list_is_visited_in_order_and_moves_if_configured() {
 #[test]
 fn the_seed_determines_the_places() {
     for (name, access) in every_pattern() {
-        let of = |seed| reads(&access, THOUSAND, seed, 500);
-        assert_eq!(of(1), of(1), "{name}");
+        let reads_with = |seed| reads(&access, THOUSAND, seed, 500);
+        assert_eq!(reads_with(1), reads_with(1), "{name}");
         let drawn = match &access {
             Access::Sequential(_) | Access::Interlocked(_) | Access::Parallel(_) => false,
             Access::Random {
@@ -472,7 +472,7 @@ fn the_seed_determines_the_places() {
             Access::WritePointers(zones) => zones.within.is_some(),
             Access::Random { .. } | Access::Mixed(_) | Access::Every(_) => true,
         };
-        assert_eq!(of(1) != of(2), drawn, "{name}");
+        assert_eq!(reads_with(1) != reads_with(2), drawn, "{name}");
     }
 }
 

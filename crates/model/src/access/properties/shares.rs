@@ -30,10 +30,13 @@ fn assert_chances(what: &str, counts: &[u64], chances: &[f64]) {
 }
 
 /// Checks that a share is within five standard deviations of the configured one.
-fn assert_share(what: &str, found: u64, of: u64, share: f64) {
-    let deviation = (of as f64 * share * (1.0 - share)).sqrt();
-    let off = found as f64 - of as f64 * share;
-    assert!(off.abs() <= 5.0 * deviation, "{what}: {found} of {of} is not {share}");
+fn assert_share(what: &str, found: u64, total: u64, share: f64) {
+    let deviation = (total as f64 * share * (1.0 - share)).sqrt();
+    let off = found as f64 - total as f64 * share;
+    assert!(
+        off.abs() <= 5.0 * deviation,
+        "{what}: {found} of {total} is not {share}"
+    );
 }
 
 #[test]
@@ -128,9 +131,9 @@ fn normal_has_its_configured_deviation() {
         deviation_percent: 10.0,
         center: 0.4,
     }));
-    let within = |deviations: usize| bell[400 - 100 * deviations..400 + 100 * deviations].iter().sum::<u64>();
+    let count_within = |deviations: usize| bell[400 - 100 * deviations..400 + 100 * deviations].iter().sum::<u64>();
     for (deviations, share) in [(1, 0.682_689), (2, 0.954_500), (3, 0.997_300)] {
-        assert_share("normal", within(deviations), OPERATIONS as u64, share);
+        assert_share("normal", count_within(deviations), OPERATIONS as u64, share);
     }
     // Positions beyond one end of the area come back in at the other.
     let edge = counts(Placement::Normal(Normal {

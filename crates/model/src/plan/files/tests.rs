@@ -56,12 +56,12 @@ fn files_are_in_all_directories_or_end_at_a_total_size() {
         (&*paths[0], &*paths[5], &*paths[6], &*paths[17]),
         ("d0/f0", "d1/f5", "d0/d0/f6", "d1/d3/f17")
     );
-    let parents: Vec<Option<u64>> = (0..6).map(|directory| tree.parent_of(directory)).collect();
+    let parents: Vec<Option<u64>> = (0..6).map(|directory| tree.parent_directory(directory)).collect();
     assert_eq!(parents, [None, None, Some(0), Some(0), Some(1), Some(1)]);
     // Files have 10 bytes.
     for (bytes, files) in [(0, 1), (10, 1), (45, 5), (1000, 18)] {
         assert_eq!(tree.clone().limited_to(bytes).file_count(), files, "{bytes}");
-        let set = WorkingSet::of_size(&tree, bytes, 3);
+        let set = WorkingSet::with_size(&tree, bytes, 3);
         assert_eq!(u64::from(set.files), files, "{bytes}");
     }
     let mixed = FileTree {

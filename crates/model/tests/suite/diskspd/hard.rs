@@ -11,7 +11,7 @@ use model::{Bytes, Direction, Nanos};
 
 use super::parts::{MODULO, job, mixed, one, plan, random, ranges, region, sequential, stream, worker, writes};
 use super::rules::{Buffer, Io, Target as Rules, Thread, Walk};
-use crate::drive::{execute, only_worker, pattern_of, whole};
+use crate::drive::{build_pattern, execute, only_worker, whole};
 
 const M: u64 = 1 << 20;
 const OPERATIONS: usize = 500;
@@ -189,7 +189,7 @@ fn each_time_span_has_its_own_targets_and_seeds() {
 fn distributions_are_within_bounds() {
     let check = |name: &str, seed: u32, access: Access, stream_of: Stream, rules: Rules| {
         let stream = Stream {
-            pattern: pattern_of(access, rules.block, rules.alignment),
+            pattern: build_pattern(access, rules.block, rules.alignment),
             mix: writes(rules.write),
             ..stream_of
         };

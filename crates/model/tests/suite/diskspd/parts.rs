@@ -12,7 +12,7 @@ use model::plan::{
 };
 use model::{Bytes, Nanos, PerDirection, testing};
 
-use crate::drive::pattern_of;
+use crate::drive::build_pattern;
 
 pub const MODULO: Placement = Placement::Uniform(Uniform {
     reduction: Reduction::Modulo,
@@ -42,7 +42,7 @@ pub fn ranges(basis: RangeBasis, shares: &[(u32, u64)]) -> Placement {
 }
 
 pub fn writes(percent: u32) -> Mix {
-    Mix::drawn(f64::from(percent), MixRule::AfterPlace)
+    Mix::drawn(f64::from(percent), MixRule::AfterPosition)
 }
 
 pub fn region(base: u64, length: u64) -> Region {
@@ -56,7 +56,7 @@ pub fn stream(target: u32, access: Access, block: u64, alignment: u64, write: u3
             target: TargetId(target),
         },
         mix: writes(write),
-        pattern: pattern_of(access, block, alignment),
+        pattern: build_pattern(access, block, alignment),
         content: Content::Counting,
         ..Stream::default()
     }

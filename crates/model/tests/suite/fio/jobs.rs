@@ -8,7 +8,7 @@ use model::mix::Mix;
 use model::plan::{
     Batching, Control, Dependency, EndsWith, ErrorPolicy, FileRangeFlags, FlushKind, Grid, GridScope, Group, Job,
     LatencyTarget, MinimumRate, Pacing, Phases, Process, Rate, Region, Span, SteadyState, Stop, Stream, SyncRule,
-    Think, ThinkCount, Tracked, TrimWritten, Verify, VerifyMethod,
+    Think, ThinkCount, TrackedMetric, TrimWritten, Verify, VerifyMethod,
 };
 use model::{Bytes, Direction, Nanos, PerDirection};
 
@@ -307,7 +307,7 @@ fn other_settings_are_kept() {
     worker.engine.atomic = true;
     worker.engine.offload = true;
     let slope = SteadyState {
-        of: Tracked::Latency,
+        metric: TrackedMetric::Latency,
         slope: true,
         limit: 0.3,
         percent: true,
@@ -330,9 +330,9 @@ fn other_settings_are_kept() {
             }),
             Control::SteadyState(slope),
             Control::MinimumRate(MinimumRate {
-                of: Tracked::Throughput,
+                metric: TrackedMetric::Throughput,
                 direction: Some(Direction::Write),
-                least: 1e6,
+                min_per_sec: 1e6,
                 cycle_ns: Nanos::secs(1),
             }),
         ],

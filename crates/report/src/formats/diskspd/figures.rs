@@ -202,7 +202,7 @@ fn was_measured(job: &JobResults) -> bool {
 fn find_series<'a>(job: &'a JobResults, (worker, stream): (usize, usize), grid: &BucketGrid) -> Option<&'a Series> {
     let of = Some((worker as u32, stream as u32));
     let length = Nanos::millis(grid.length_ms);
-    let fits = |series: &&Series| series.of == of && series.length_ns == length;
+    let fits = |series: &&Series| series.source == of && series.length_ns == length;
     job.series.iter().find(fits)
 }
 

@@ -1,7 +1,7 @@
 //! Outcomes of a job's rules: `latency_target` and `steadystate`.
 
 use model::Nanos;
-use model::plan::{Control, Job, SteadyState, Tracked};
+use model::plan::{Control, Job, SteadyState, TrackedMetric};
 use model::results::{ControlOutcome, JobResults, Point, Series};
 use model::stats::fit_line;
 
@@ -109,9 +109,9 @@ pub(super) fn steady(member: &Member) -> Option<Steady> {
         },
         iops: points.iter().map(|point| rate(point.operations)).collect(),
         bandwidth: points.iter().map(|point| rate(point.bytes)).collect(),
-        latency: match rule.of {
-            Tracked::Latency => judged.iter().map(|value| value.round() as u64).collect(),
-            Tracked::Iops | Tracked::Throughput => Vec::new(),
+        latency: match rule.metric {
+            TrackedMetric::Latency => judged.iter().map(|value| value.round() as u64).collect(),
+            TrackedMetric::Iops | TrackedMetric::Throughput => Vec::new(),
         },
     })
 }
@@ -123,7 +123,7 @@ fn window(found: &JobResults, rule: &SteadyState) -> Vec<Point> {
         .series
         .iter()
         .filter(fits)
-        .filter(|series| series.of.is_none())
+        .filter(|series| series.source.is_none())
         .collect();
     let used: Vec<&Series> = match whole.is_empty() {
         true => found.series.iter().filter(fits).collect(),

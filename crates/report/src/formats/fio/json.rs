@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use model::Direction;
 use model::histogram::Histogram;
-use model::plan::Tracked;
+use model::plan::TrackedMetric;
 use model::results::{Idleness, Results};
 
 use super::bins::{self, CLASS_ENDS, LAST_MS};
@@ -277,10 +277,10 @@ fn shares<'a>(names: impl IntoIterator<Item = String>, shares: &[f64]) -> Object
 
 fn steady_object<'a>(steady: &Steady) -> Object<'a> {
     let rule = &steady.rule;
-    let of = match rule.of {
-        Tracked::Iops => "iops",
-        Tracked::Throughput => "bw",
-        Tracked::Latency => "lat",
+    let of = match rule.metric {
+        TrackedMetric::Iops => "iops",
+        TrackedMetric::Throughput => "bw",
+        TrackedMetric::Latency => "lat",
     };
     let slope = if rule.slope { "_slope" } else { "" };
     let percent = if rule.percent { "%" } else { "" };
@@ -288,7 +288,7 @@ fn steady_object<'a>(steady: &Steady) -> Object<'a> {
     let mut data = Object::new();
     data.integer("bw_mean", mean(&steady.bandwidth));
     data.integer("iops_mean", mean(&steady.iops));
-    if rule.of == Tracked::Latency {
+    if rule.metric == TrackedMetric::Latency {
         data.integer("lat_mean", mean(&steady.latency));
         data.put("lat_ns", list(&steady.latency));
     }

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use model::plan::Tracked;
+use model::plan::TrackedMetric;
 use model::results::{Idleness, Results};
 use model::{Direction, Nanos};
 
@@ -369,10 +369,10 @@ fn write_steady(out: &mut dyn Write, steady: &Steady, units: Units) -> io::Resul
         ..units.style(units.rate())
     };
     let binary = units.kilo == 1024;
-    let of = match steady.rule.of {
-        Tracked::Iops => "iops",
-        Tracked::Throughput => "bw",
-        Tracked::Latency => "lat",
+    let of = match steady.rule.metric {
+        TrackedMetric::Iops => "iops",
+        TrackedMetric::Throughput => "bw",
+        TrackedMetric::Latency => "lat",
     };
     writeln!(
         out,

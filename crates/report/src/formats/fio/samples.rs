@@ -50,7 +50,7 @@ impl Samples {
 /// Sums the I/O of a worker's streams in each window of this length. Empty without such a series.
 pub(super) fn windows(job: &JobResults, worker: usize, length: Nanos, measured: Nanos) -> PerDirection<Vec<Point>> {
     let alone = job.workers.len() == 1;
-    let is_of_worker = |series: &&Series| match series.of {
+    let is_of_worker = |series: &&Series| match series.source {
         Some((owner, _)) => owner as usize == worker,
         None => false,
     };

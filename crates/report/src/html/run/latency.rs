@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use model::PerDirection;
-use model::histogram::{Histogram, bucket_high, rank_of};
+use model::histogram::{Histogram, bucket_high, quantile_rank};
 use model::results::DirectionResults;
 use model::stats::{Support, quantile_interval, support};
 
@@ -101,7 +101,7 @@ fn percentile_lines(name: &str, tone: Tone, latency: &Histogram, ns: f64) -> [Se
         let into = if supported { &mut good } else { &mut weak };
         let in_unit = |bound: u64| bound as f64 / ns;
         push_point(into, at, in_unit(value), low.map(in_unit), high.map(in_unit), words);
-        debug_assert!(rank_of(fraction, n) <= n);
+        debug_assert!(quantile_rank(fraction, n) <= n);
     }
     let slowest = "the slowest operation: one sample".to_owned();
     push_point(&mut weak, end, latency.max() as f64 / ns, None, None, slowest);

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use model::event::{Counts, Phase};
-use model::histogram::{Histogram, bucket_of};
+use model::histogram::{Histogram, bucket_index};
 use model::observation::{Observation, SeriesPoint};
 use model::results::{IntervalHistogram, JobResults, PhaseInterval};
 use model::stats::{Support, support};
@@ -281,7 +281,7 @@ pub(super) fn heat(scope: &ChartScope, job: &JobResults) -> Option<Chart> {
         let mut rows = vec![0u64; (last - first + 1) as usize];
         for (bucket, count) in found.buckets() {
             let low = model::histogram::bucket_low(bucket).max(found.min()).min(found.max());
-            debug_assert_eq!(bucket_of(low), bucket, "a bucket holds its own lower end");
+            debug_assert_eq!(bucket_index(low), bucket, "a bucket holds its own lower end");
             rows[(row_of(low as f64).clamp(first, last) - first) as usize] += count;
         }
         rows

@@ -331,7 +331,7 @@ fn from_xml(span: roxmltree::Node, length_ms: u64) -> StepResults {
     let threads: Vec<&[Work]> = threads.iter().map(Vec::as_slice).collect();
     let mut made = step(1.0, grid(length_ms, 1), &threads);
     for series in &mut made.jobs[0].series {
-        let (worker, stream) = series.of.unwrap();
+        let (worker, stream) = series.source.unwrap();
         let thread = node(named(span, "Thread")[worker as usize]);
         let target = node(named(thread, "Target")[stream as usize]);
         let iops = node(named(target, "Iops")[0]);

@@ -188,7 +188,7 @@ fn found(work: &Work) -> JobResults {
     };
     let series = |number: usize| Series {
         length_ns: Nanos::millis(HALF_SECOND),
-        of: Some((number as u32, 0)),
+        source: Some((number as u32, 0)),
         points: work.operations.map(|operations| points(*operations, work)),
     };
     JobResults {

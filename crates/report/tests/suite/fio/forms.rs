@@ -1,7 +1,7 @@
 //! Forms that no recorded run has: other versions, units and scales, errors, workers without I/O,
 //! group members.
 
-use model::plan::{Control, Dialect, EngineKind, LatencyTarget, MinimumRate, SteadyState, Tracked};
+use model::plan::{Control, Dialect, EngineKind, LatencyTarget, MinimumRate, SteadyState, TrackedMetric};
 use model::results::{ControlOutcome, FailedOperation, Failure, Results};
 use model::{Bytes, Direction, Nanos};
 
@@ -123,9 +123,9 @@ fn tolerated_errors_are_counted() {
 fn a_missed_minimum_rate_is_an_error() {
     let mut slow = reader("slow");
     slow.control = vec![Control::MinimumRate(MinimumRate {
-        of: Tracked::Iops,
+        metric: TrackedMetric::Iops,
         direction: None,
-        least: 1e6,
+        min_per_sec: 1e6,
         cycle_ns: Nanos::secs(1),
     })];
     let mut results = results(&[slow]);
@@ -315,7 +315,7 @@ fn text_is_escaped_as_fio_does() {
 fn a_latency_slope_is_printed() {
     let mut work = reader("job");
     work.control = vec![Control::SteadyState(SteadyState {
-        of: Tracked::Latency,
+        metric: TrackedMetric::Latency,
         slope: true,
         limit: 0.1,
         percent: false,

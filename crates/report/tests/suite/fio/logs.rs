@@ -97,7 +97,7 @@ fn sampled(results: &mut Results, length: Nanos, operations: &[u64]) {
     let point = |operations: &u64| Point::new(*operations, operations * 4096);
     results.steps[0].jobs[0].series.push(model::results::Series {
         length_ns: length,
-        of: Some((0, 0)),
+        source: Some((0, 0)),
         points: PerDirection::from_reads(operations.iter().map(point).collect()),
     });
 }
@@ -130,7 +130,7 @@ fn recorded_logs_of_rates_match() {
     }
     results.steps[0].jobs[0].series.push(model::results::Series {
         length_ns: AVERAGE,
-        of: Some((0, 0)),
+        source: Some((0, 0)),
         points,
     });
     assert_is_recorded(&results, "run_bw.1.log");

@@ -2,7 +2,7 @@
 //! number formats. Measured figures are masked; what the job determines is compared.
 
 use model::mix::Mix;
-use model::plan::{Control, EngineKind, JobEcho, LatencyTarget, SteadyState, Tracked};
+use model::plan::{Control, EngineKind, JobEcho, LatencyTarget, SteadyState, TrackedMetric};
 use model::results::{ControlOutcome, Point, Results, Series};
 use model::{Direction, Nanos, PerDirection};
 use serde_json::Value;
@@ -283,7 +283,7 @@ fn latency_targets_and_steady_states_match() {
     let mut steady = null(read("ss", 7800, 4 * K));
     steady.measured_ms = 3899;
     steady.control = vec![Control::SteadyState(SteadyState {
-        of: Tracked::Iops,
+        metric: TrackedMetric::Iops,
         slope: false,
         limit: 50.0,
         percent: true,

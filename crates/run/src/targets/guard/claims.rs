@@ -57,7 +57,7 @@ impl Guard<'_> {
         intent: Intent,
         inspect: impl FnOnce(&File) -> MarkState,
     ) -> Result<Claim, ClaimError> {
-        let identity = sys::facts::identity_of(path);
+        let identity = sys::facts::read_identity(path);
         // Opening a pipe waits for its other end, and opening a tape or a watchdog has side
         // effects.
         if let Some(kind) = kind_not_to_open(path, identity)
@@ -108,7 +108,7 @@ impl Guard<'_> {
 impl Guard<'_> {
     /// Decides about a block device that this user cannot open, from the system's facts.
     pub fn decide_unopened(&self, path: &Path, intent: Intent) -> Decision {
-        let identity = sys::facts::identity_of(path);
+        let identity = sys::facts::read_identity(path);
         if !matches!(identity, Some(Identity::BlockDevice(_))) {
             return Decision::Allowed { notes: Vec::new() };
         }
@@ -125,7 +125,7 @@ fn kind_not_to_open(path: &Path, identity: Option<Identity>) -> Option<FileKind>
         Some(Identity::CharacterDevice(_)) => Some(FileKind::CharacterDevice),
         Some(Identity::BlockDevice(_)) | None => None,
         Some(Identity::File { .. }) => {
-            let kind = sys::facts::kind_of(path).ok()?;
+            let kind = sys::facts::read_file_kind(path).ok()?;
             (!matches!(kind, FileKind::Regular | FileKind::Directory)).then_some(FileKind::Other)
         }
     }

@@ -41,7 +41,7 @@ fn unlisted_device(inventory: &Inventory) -> Vec<Reason> {
         what: Relation::Itself,
         why,
     };
-    inventory.lists_all.then_some(in_doubt).into_iter().collect()
+    inventory.is_complete.then_some(in_doubt).into_iter().collect()
 }
 
 /// Which uses of a related device count.
@@ -87,7 +87,9 @@ fn device_reasons(inventory: &Inventory, device: &BlockDevice) -> Vec<Reason> {
         add_uses(inventory, other, relation, *reach, &mut reasons);
     }
     // An uncertain use of an unknown device may concern this one.
-    let uncertain = inventory.uses_of(None).map(|kind| use_reason(kind, Relation::Itself));
+    let uncertain = inventory
+        .other_uses(None)
+        .map(|kind| use_reason(kind, Relation::Itself));
     reasons.extend(uncertain);
     reasons
 }
@@ -137,7 +139,7 @@ fn add_uses(inventory: &Inventory, device: &BlockDevice, what: &Relation, reach:
     let what = || what.clone();
     let mut mount_points: Vec<String> = Vec::new();
     let mut kind = None;
-    for mount in inventory.mounts_of(device) {
+    for mount in inventory.mounts_on(device) {
         if !mount_points.contains(&mount.at) {
             mount_points.push(mount.at.clone());
         }
@@ -154,7 +156,7 @@ fn add_uses(inventory: &Inventory, device: &BlockDevice, what: &Relation, reach:
     if inventory.swaps_on(identity).next().is_some() {
         reasons.push(Reason::Swap { what: what() });
     }
-    for process in inventory.machines_with(identity) {
+    for process in inventory.guests_using(identity) {
         let process = process.clone();
         reasons.push(Reason::VirtualMachine { what: what(), process });
     }
@@ -163,12 +165,12 @@ fn add_uses(inventory: &Inventory, device: &BlockDevice, what: &Relation, reach:
         if inventory.swaps_on(shown).next().is_some() {
             reasons.push(Reason::Swap { what: what() });
         }
-        for process in inventory.machines_with(shown) {
+        for process in inventory.guests_using(shown) {
             let process = process.clone();
             reasons.push(Reason::VirtualMachine { what: what(), process });
         }
     }
-    let others = inventory.uses_of(Some(device.number));
+    let others = inventory.other_uses(Some(device.number));
     reasons.extend(others.map(|kind| use_reason(kind, what())));
     if reach == Reach::WholeOnly {
         return;
@@ -191,9 +193,9 @@ fn add_uses(inventory: &Inventory, device: &BlockDevice, what: &Relation, reach:
 
 fn use_reason(kind: &UseKind, what: Relation) -> Reason {
     match kind {
-        UseKind::PartOf(by) => Reason::Held { what, by: by.clone() },
+        UseKind::MemberOf(by) => Reason::Held { what, by: by.clone() },
         UseKind::System(how) => Reason::System { what, how },
-        UseKind::Doubt(why) => Reason::InDoubt { what, why: why.clone() },
+        UseKind::MayBeInUse(why) => Reason::InDoubt { what, why: why.clone() },
     }
 }
 
@@ -207,7 +209,7 @@ fn file_reasons(inventory: &Inventory, identity: Identity) -> Vec<Reason> {
         let (what, by) = (what.clone(), device.path());
         reasons.push(Reason::LoopDevice { what, by });
     }
-    for process in inventory.machines_with(identity) {
+    for process in inventory.guests_using(identity) {
         let (what, process) = (what.clone(), process.clone());
         reasons.push(Reason::VirtualMachine { what, process });
     }

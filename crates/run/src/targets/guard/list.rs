@@ -105,7 +105,7 @@ fn mount_points(inventory: &Inventory, device: &BlockDevice) -> Vec<String> {
             continue;
         }
         seen.push(device.number);
-        for mount in inventory.mounts_of(device) {
+        for mount in inventory.mounts_on(device) {
             if !places.contains(&mount.at) {
                 places.push(mount.at.clone());
             }
@@ -145,7 +145,7 @@ fn list_mount(system: &System, mount: &Mount) -> Listing {
     // Recorded trees do not include free space.
     let space = system
         .is_live()
-        .then(|| sys::facts::space_of(mount.at.as_ref()))
+        .then(|| sys::facts::read_space(mount.at.as_ref()))
         .flatten();
     let (size, available) = space.unwrap_or((0, 0));
     Listing {

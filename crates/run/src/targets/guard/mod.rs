@@ -154,13 +154,13 @@ impl<'a> Guard<'a> {
         let mut reasons = contents_of(subject);
         match device {
             None => reasons.push(Reason::NotInSystem),
-            Some(_) if self.inventory().hides_devices => reasons.push(Reason::NotInSystem),
+            Some(_) if self.inventory().shows_only_loop_devices => reasons.push(Reason::NotInSystem),
             Some(device) if !device.partitions.is_empty() => reasons.push(Reason::HasPartitions {
                 names: device.partitions.clone(),
             }),
             Some(_) => {}
         }
-        self.note_hidden_machines(notes);
+        self.note_inaccessible_guests(notes);
         if self.permissions.may_destroy(self.system, subject) {
             note_losses(&reasons, notes);
             return Vec::new();
@@ -183,8 +183,8 @@ impl<'a> Guard<'a> {
         // A file that fathom prepared may have become a disk image since, so its contents also
         // count.
         let mut reasons = contents_of(subject);
-        self.note_hidden_machines(notes);
-        if self.inventory().hides_devices {
+        self.note_inaccessible_guests(notes);
+        if self.inventory().shows_only_loop_devices {
             notes.push(Note::DevicesHidden);
         }
         let unresolved = self
@@ -235,10 +235,10 @@ impl<'a> Guard<'a> {
         vec![Reason::NotStorage]
     }
 
-    fn note_hidden_machines(&self, notes: &mut Vec<Note>) {
-        let hidden = &self.inventory().hidden_machines;
+    fn note_inaccessible_guests(&self, notes: &mut Vec<Note>) {
+        let hidden = &self.inventory().inaccessible_guests;
         if !hidden.is_empty() {
-            notes.push(Note::HiddenMachines(hidden.clone()));
+            notes.push(Note::InaccessibleGuests(hidden.clone()));
         }
     }
 

@@ -431,7 +431,7 @@ pub enum Note {
     /// Another process has locked it: a run that changes it, too.
     Locked,
     /// The open files of these virtual machines cannot be examined: one might use it.
-    HiddenMachines(Vec<Process>),
+    InaccessibleGuests(Vec<Process>),
     /// The backing files of these loop devices are unknown, so one might be this file.
     LoopsUnresolved(Vec<String>),
     /// The system shows no devices, so a loop device might use this file.
@@ -464,7 +464,7 @@ impl fmt::Display for Note {
             Note::Locked => f.write_str(
                 "another run is writing to it, too, so the figures of both are wrong (or another program has locked it)",
             ),
-            Note::HiddenMachines(processes) => {
+            Note::InaccessibleGuests(processes) => {
                 let names: Vec<String> = processes
                     .iter()
                     .map(|process| format!("{} ({})", process.name, process.id))

@@ -72,7 +72,7 @@ impl BlockTracker {
             ));
         };
         let (base, length) = stream.region.resolve(assignment.targets[target.0 as usize].size);
-        let block = stream.pattern.shortest_of(Direction::Trim).0.max(1);
+        let block = stream.pattern.shortest_in(Direction::Trim).0.max(1);
         let count = length / block;
         if count > MAX_BLOCKS {
             let what = format!("cannot track the lifetimes of {count} blocks: the maximum is {MAX_BLOCKS}");

@@ -163,7 +163,7 @@ impl StreamReplay {
         });
         let mut longest = PerDirection::default();
         for direction in Direction::ALL.into_iter().filter(|of| stream.mix.includes(*of)) {
-            longest[direction] = stream.pattern.longest_of(direction).0.min(u64::from(u32::MAX)) as u32;
+            longest[direction] = stream.pattern.longest_in(direction).0.min(u64::from(u32::MAX)) as u32;
         }
         StreamReplay {
             source,

@@ -76,7 +76,7 @@ impl KeyBlocks {
         };
         let mut result = Ok(());
         if loads && tree.current.map(|(file, _)| file) != Some(operation.file) {
-            let mut keys = tree.blocks.of_file(operation.file);
+            let mut keys = tree.blocks.file_blocks(operation.file);
             let (size, length) = (tree.blocks.tree().file_size(operation.file), tree.blocks.length());
             let end = keys.start * length + size;
             tree.current = Some((operation.file, keys.start));

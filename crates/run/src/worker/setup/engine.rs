@@ -116,7 +116,7 @@ impl Choice {
         let work = plan.streams.iter().find_map(|stream| stream.files.as_ref());
         Setup {
             slots: batches.slots,
-            one_at_a_time: self.one_at_a_time,
+            depth_is_one: self.one_at_a_time,
             one_buffer: self.one_at_a_time && !needs_stable_buffers(plan),
             submit_batch: batches.submit as u32,
             complete_max: plan.batching.complete_max,
@@ -224,8 +224,8 @@ fn check_choice(plan: &Plan, choice: &EngineChoice, opened: &Opened) -> Result<(
         };
         let pattern = &stream.pattern;
         let sizes = [
-            pattern.shortest_of(Direction::Write),
-            pattern.longest_of(Direction::Write),
+            pattern.shortest_in(Direction::Write),
+            pattern.longest_in(Direction::Write),
         ];
         for size in sizes.map(|size| size.0) {
             if !size.is_power_of_two() || !(u64::from(low)..=u64::from(high)).contains(&size) {

@@ -336,8 +336,8 @@ fn check_alignment(stream: &Stream, file: &File) -> Result<(), SetupError> {
         .into_iter()
         .filter(|d| stream.mix.includes(*d))
     {
-        check("blocks", stream.pattern.shortest_of(direction).0)?;
-        check("blocks", stream.pattern.longest_of(direction).0)?;
+        check("blocks", stream.pattern.shortest_in(direction).0)?;
+        check("blocks", stream.pattern.longest_in(direction).0)?;
         check("an alignment", stream.pattern.alignment[direction].0)?;
     }
     check("an offset", stream.region.base.resolve(file.size()))

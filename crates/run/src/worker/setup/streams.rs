@@ -26,7 +26,7 @@ pub(super) fn max_buffer(stream: &Stream) -> usize {
     let lengths = directions
         .iter()
         .filter(|direction| stream.mix.includes(**direction))
-        .map(|direction| stream.pattern.longest_of(*direction).0 as usize);
+        .map(|direction| stream.pattern.longest_in(*direction).0 as usize);
     lengths.max().unwrap_or(1)
 }
 
@@ -150,7 +150,7 @@ pub(super) fn fill_buffers(pools: &[SlotPool], streams: &mut [LiveStream], plan:
             if !pool.shared && !plan.mix.includes(Direction::Read) {
                 stream.filler = None;
             } else {
-                filler.prepare_each_time();
+                filler.enable_refill();
             }
         }
     }

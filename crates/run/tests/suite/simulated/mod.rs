@@ -8,7 +8,7 @@ use model::event::{EndReason, Event, Phase};
 use model::mix::{Mix, MixRule};
 use model::plan::{
     Control, Depth, Flow, LatencyTarget, Pacing, Phases, Precision, Rate, SimulatedDevice, SimulatedFault,
-    SimulatedPause, SimulatedService, Stop, Stream, SyncRule, Think, ThinkCount, Tracked, Worker,
+    SimulatedPause, SimulatedService, Stop, Stream, SyncRule, Think, ThinkCount, TrackedMetric, Worker,
 };
 use model::results::JobResults;
 use model::{Bytes, Direction, Nanos};
@@ -345,7 +345,7 @@ fn totals_are_the_sum_of_their_parts() {
     for direction in [Direction::Read, Direction::Write] {
         let expected = directions[direction].as_ref().unwrap();
         for whole in [true, false] {
-            let series = || job.series.iter().filter(|series| series.of.is_none() == whole);
+            let series = || job.series.iter().filter(|series| series.source.is_none() == whole);
             let points = || series().flat_map(|series| &series.points[direction]);
             assert_eq!(points().map(|point| point.operations).sum::<u64>(), expected.operations);
             assert_eq!(
@@ -483,7 +483,7 @@ fn jobs_wait_for_others_and_end_with_them() {
 fn rules_act_on_the_running_job() {
     let mut precise = plan(device(), Stop::after(Nanos::secs(600)), vec![worker(vec![stream()])]);
     precise.steps[0].jobs[0].control = vec![Control::Precision(Precision {
-        of: Tracked::Iops,
+        metric: TrackedMetric::Iops,
         percent: 1.0,
         at_least_ns: Nanos::secs(10),
     })];

@@ -338,7 +338,7 @@ pub(super) fn runs(pair: &Pair<'_>) -> Difference {
         let mixed = matches!(stream.pattern.access[0], Access::Mixed(_));
         let after_place = |mix: Mix| match mix {
             Mix::Drawn {
-                rule: MixRule::AfterPlace,
+                rule: MixRule::AfterPosition,
                 write_percent,
             } => write_percent > 0.0 && write_percent < 100.0,
             _ => false,

@@ -81,7 +81,7 @@ impl Total {
         };
         for job in results.steps.iter().flat_map(|step| &step.jobs) {
             for series in job.series.iter().filter(|series| series.length_ns == length) {
-                let worker = series.of.and_then(|(worker, _)| job.workers.get(worker as usize));
+                let worker = series.source.and_then(|(worker, _)| job.workers.get(worker as usize));
                 if let Some(worker) = worker.filter(measured) {
                     directions
                         .iter()

@@ -93,7 +93,7 @@ impl FleetRun<'_> {
     fn rank_event(&self, rank: u32, state: PublishedState, figures: Option<RankFigures>) -> Event {
         Event::Rank(Box::new(RankNow {
             rank,
-            of: self.shares.len() as u32,
+            rank_count: self.shares.len() as u32,
             host: self.coordinator.host_name(rank + self.coordinator.first_process()),
             state,
             figures,

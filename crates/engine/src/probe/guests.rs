@@ -31,7 +31,7 @@ const PROGRAMS: [&str; 14] = [
 ];
 
 /// Files that virtual machines have open, and machines whose open files are not accessible.
-pub(super) fn machine_files(system: &System) -> (Vec<OpenFile>, Vec<Process>) {
+pub(super) fn guest_files(system: &System) -> (Vec<OpenFile>, Vec<Process>) {
     let (mut open_files, mut hidden) = (Vec::new(), Vec::new());
     for folder in system.names("/proc") {
         let Ok(id) = folder.parse() else { continue };
