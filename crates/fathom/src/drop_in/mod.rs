@@ -156,8 +156,20 @@ fn text_mode(text: &str) -> String {
 /// Checks before the run whether the file of `FATHOM_RESULT` can be written. Prints an error if
 /// not.
 fn can_save_result() -> bool {
+    let checked = check_result_path();
+    if let Err(why) = &checked {
+        print_stderr(&[format!("ERROR: {why}")]);
+    }
+    checked.is_ok()
+}
+
+/// Checks whether the file of `FATHOM_RESULT` can be written.
+///
+/// # Errors
+/// A sentence with the reason.
+fn check_result_path() -> Result<(), String> {
     let Some(path) = std::env::var_os("FATHOM_RESULT") else {
-        return true;
+        return Ok(());
     };
     let path = Path::new(&path);
     let folder = path
@@ -166,11 +178,10 @@ fn can_save_result() -> bool {
         .unwrap_or(Path::new("."));
     let why = match tempfile::tempfile_in(folder) {
         Ok(_) if path.is_dir() => "the path is a directory".to_owned(),
-        Ok(_) => return true,
+        Ok(_) => return Ok(()),
         Err(error) => error.raw_os_error().map_or(error.to_string(), engine::os_error_name),
     };
-    print_stderr(&[format!("ERROR: FATHOM_RESULT: cannot write {}: {why}", path.display())]);
-    false
+    Err(format!("FATHOM_RESULT: cannot write {}: {why}", path.display()))
 }
 
 /// Refuses outputs that would replace an input or target of the run, or each other. Checks

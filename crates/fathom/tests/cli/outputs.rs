@@ -427,14 +427,24 @@ fn the_result_of_a_later_run_replaces_only_results() {
         rd=rd1\nrd=rd2\n";
     fs::write(at("v.txt"), parameters).unwrap();
     fs::write(at("r.2.json"), "mine").unwrap();
-    let run = || {
+    let run = |result: &str| {
         let mut command = command(&split_words("vdbench -f v.txt -o out"));
-        command.env("FATHOM_RESULT", "r.json");
+        command.env("FATHOM_RESULT", result);
         finish(command.current_dir(folder.path()))
     };
-    run().expect(157, &["cannot replace r.2.json: it exists and is not a saved result"]);
+    // No result is measured that could not be saved.
+    for (result, why) in [
+        ("r.json", "cannot replace r.2.json: it exists and is not a saved result"),
+        ("missing/r.json", "cannot write missing/r.json: No such file"),
+    ] {
+        let refused = run(result);
+        refused.expect(157, &[why]);
+        assert!(!refused.out.contains("Starting RD="), "{}", refused.out);
+    }
     assert_eq!(fs::read_to_string(at("r.2.json")).unwrap(), "mine");
+    fs::remove_file(at("r.2.json")).unwrap();
+    run("r.json").expect(0, &[]);
     fs::copy(at("r.json"), at("r.2.json")).unwrap();
-    run().expect(0, &[]);
+    run("r.json").expect(0, &[]);
     assert_ne!(fs::read(at("r.json")).unwrap(), fs::read(at("r.2.json")).unwrap());
 }

@@ -298,6 +298,10 @@ impl<'a> Drive<'a> {
         });
         let recovery_runs = self.open_maps(&parameters)?.recovery_runs(&parameters);
         let all: Vec<&Run> = recovery_runs.iter().chain(&format_run).chain(&runs).collect();
+        let rounds = parameters.general.repeats.unwrap_or(1) as usize;
+        let in_round: usize = runs.iter().map(|run| 1 + run.points.len()).sum();
+        let before = recovery_runs.len() + usize::from(format_run.is_some());
+        self.check_results(rounds.saturating_mul(in_round).saturating_add(before))?;
         self.create_reports(&all)?;
         self.connect_hosts(&parameters)?;
         self.output.print_stamped("All slaves are now connected");
@@ -485,6 +489,7 @@ impl<'a> Drive<'a> {
     }
 
     fn execute(&mut self, run: &Run, lowered: Lowered, parameters: &Parameters) -> Result<Outcome, Failure> {
+        self.check_next_result(&lowered.plan)?;
         // Runs start on a full second.
         let past = SystemTime::now()
             .duration_since(UNIX_EPOCH)
