@@ -15,13 +15,16 @@ mod named_events;
 mod named_events;
 pub mod vdbench;
 
+use std::collections::BTreeSet;
 use std::io::{IsTerminal, Write};
 use std::net::{IpAddr, UdpSocket};
 use std::path::{Path, PathBuf};
 
 use archive::history::{EntryKind, Recording, Subject};
+use engine::Identity;
+use engine::sys::facts::identity_of;
 use model::finding::{Finding, Severity};
-use model::plan::{Plan, TargetKind};
+use model::plan::{Plan, TargetKind, Verify};
 use model::results::Results;
 
 use crate::history;
@@ -184,9 +187,9 @@ fn check_result_path() -> Result<(), String> {
     Err(format!("FATHOM_RESULT: cannot write {}: {why}", path.display()))
 }
 
-/// Refuses outputs that would replace an input or target of the run, or each other. Checks
-/// `outputs`, those of the plan, and the file of `FATHOM_RESULT`. The other tools overwrite such
-/// files.
+/// Refuses outputs that would replace an input or target of the run, or each other, and block
+/// devices. Checks `outputs`, those of the plan, and the file of `FATHOM_RESULT`. Links are
+/// followed. The other tools overwrite such files.
 ///
 /// # Errors
 /// A sentence about the output that cannot be written.
@@ -200,10 +203,13 @@ fn check_outputs(outputs: &[(&str, &Path)], inputs: &[PathBuf], plan: &Plan) -> 
             .flatten()
             .map(|path| ("the log of operations", Path::new(path))),
     );
-    let streams = plan.jobs().flat_map(|(_, job)| &job.workers);
-    let replays = streams
-        .flat_map(|worker| &worker.streams)
-        .filter_map(|stream| stream.replay.as_ref());
+    let workers = plan.jobs().flat_map(|(_, job)| &job.workers);
+    let streams: Vec<_> = workers.flat_map(|worker| &worker.streams).collect();
+    let verified = streams.iter().filter_map(|stream| stream.verify.as_ref());
+    let verified = verified.filter(|verify| verify.save_state && !verify.only);
+    let states: BTreeSet<PathBuf> = verified.map(Verify::state_path).collect();
+    let all = all.chain(states.iter().map(|path| ("the verify state", &**path)));
+    let replays = streams.iter().filter_map(|stream| stream.replay.as_ref());
     let traces: Vec<&Path> = replays.map(|replay| Path::new(&replay.trace)).collect();
     let all: Vec<_> = all.collect();
     for (number, (role, path)) in all.iter().copied().enumerate() {
@@ -215,6 +221,7 @@ fn check_outputs(outputs: &[(&str, &Path)], inputs: &[PathBuf], plan: &Plan) -> 
             (true, _) => "also an input".to_owned(),
             _ if targets.any(|target| is_same_file(path, Path::new(&target.path))) => "a target of the test".into(),
             (false, Some((other, _))) => format!("also the file of {other}"),
+            _ if matches!(identity_of(path), Some(Identity::BlockDevice(_))) => "a block device".into(),
             (false, None) => continue,
         };
         return Err(format!("cannot write {role} to {}: it is {what}", path.display()));
