@@ -244,6 +244,20 @@ fn wrong_files_and_command_lines_fail_with_code_1() {
     fathom(&["run", &config]).expect(4, &["is an Iometer configuration", "fathom iometer"]);
 }
 
+/// The drive D: of another machine.
+#[test]
+fn lint_reports_targets_without_a_map_and_checks_the_rest() {
+    let config = format!("{FILES}/v2006.icf");
+    let expected = [
+        "error TARGET (D: \"Data\"): this machine has no such target",
+        "map it to a path here",
+        "SHORT-RUN",
+        "1 error,",
+    ];
+    fathom(&["lint", &config]).expect(3, &expected);
+    fathom(&["lint", "iometer", &config, "--map", "D:=/nowhere"]).expect(0, &["SHORT-RUN", "0 errors,"]);
+}
+
 #[test]
 fn other_commands_accept_configurations() {
     let config = format!("{FILES}/v2006.icf");

@@ -108,7 +108,10 @@ pub fn plan_of(arguments: &[String]) -> Result<(Plan, Vec<String>), Diagnostic> 
     }
     let (plan, mut omitted) = vdbench::lower_all(&runs, &parameters, &env, seed().unwrap_or(1))?;
     if let [_, _, ..] = &*parameters.hosts {
-        omitted.push(format!("hd={}: the test of one host", parameters.labels().join(", ")));
+        omitted.push(format!(
+            "hd={}: the test of several hosts is read as that of one",
+            parameters.labels().join(", ")
+        ));
     }
     omitted.extend(data_errors.map(|count| format!("data_errors={count}: the first failed operation ends it")));
     omitted.extend(validation.map(|_| "data validation, which only `fathom vdbench` does".to_owned()));
