@@ -263,6 +263,10 @@ fn other_commands_accept_configurations() {
     let config = format!("{FILES}/v2006.icf");
     let line = fathom(&["convert", "--to", "fio", &config]);
     line.expect(0, &["rw=randrw", "rwmixwrite=33", "iodepth=4", "differs: Iometer"]);
+    // One of its lines has a delay of 5 ms, the other none.
+    let delays = fathom(&["convert", "--to", "fio", &format!("{FILES}/v1998.10.08.icf")]);
+    delays.expect(6, &["lost: Iometer: workers: "]);
+    assert!(!delays.err.contains("0s after"), "{}", delays.err);
     let cycling = format!("{FILES}/v1.1.0-cycling.icf");
     fathom(&["lint", "iometer", &cycling, "--map", "D:=/nowhere"]).expect(0, &["SHORT-RUN", "4 threads"]);
 }
