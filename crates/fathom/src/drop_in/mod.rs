@@ -3,7 +3,7 @@
 //! A drop-in mode has no options of its own, because every argument belongs to the other tool.
 //! Environment variables add the rest: `FATHOM_NOTES=1` prints notes on stderr even if it is not a
 //! terminal, `FATHOM_RESULT=FILE` saves the native result, `FATHOM_HISTORY=on` records it in the
-//! history, `FATHOM_ALLOW_EXEC=1` allows the commands in job files of fio.
+//! history, `FATHOM_ALLOW_EXEC=1` allows the commands in files of fio and Vdbench.
 
 pub mod diskspd;
 pub mod fio;

@@ -1,5 +1,6 @@
 //! `vdbench`: runs parameter files, with Vdbench's console output, files and exit codes.
 
+mod commands;
 mod failure;
 mod hosts;
 pub mod local_env;
@@ -114,6 +115,13 @@ pub fn plan_of(arguments: &[String]) -> Result<(Plan, Vec<String>), Diagnostic> 
         ));
     }
     omitted.extend(data_errors.map(|count| format!("data_errors={count}: the first failed operation ends it")));
+    let commands = runs.iter().map(|run| &run.commands);
+    let mut commands = commands
+        .chain([&parameters.general.commands])
+        .flat_map(|all| all.named());
+    if let Some((name, _)) = commands.next() {
+        omitted.push(format!("{name}: commands, which only `fathom vdbench` runs"));
+    }
     omitted.extend(validation.map(|_| "data validation, which only `fathom vdbench` does".to_owned()));
     Ok((plan, omitted))
 }
@@ -276,6 +284,7 @@ impl<'a> Drive<'a> {
         if let Some(refusal) = parameters.refusals.first() {
             return Err(refusal.clone().into());
         }
+        commands::check_commands(&runs, &parameters)?;
         self.style.in_fleet = parameters.uses_fleet();
         // The figures of one process must not be reported as those of several hosts.
         if self.style.in_fleet || parameters.hosts.len() == 1 {
@@ -325,10 +334,13 @@ impl<'a> Drive<'a> {
             self.read_known_blocks(run, parameters)?;
         }
         if !parameters.recovers_only() {
+            let commands = &parameters.general.commands;
+            self.run_start_command(commands.start.as_ref())?;
             if let Some(run) = format_run {
                 self.lay_out_files(run, formats, parameters)?;
             }
             self.repeat(runs, parameters)?;
+            self.run_end_command(commands.end.as_ref())?;
         }
         self.end_validation(parameters)
     }
@@ -408,6 +420,7 @@ impl<'a> Drive<'a> {
         if let RunRate::OfLast(percent) = run.rate {
             run.rate = RunRate::Number((self.last_rate * percent / 100.0).round().max(1.0));
         }
+        self.run_start_command(run.commands.start.as_ref())?;
         let base = self.run(&run, parameters)?;
         for percent in &run.points {
             let point = run.point(*percent, base.rate);
@@ -420,6 +433,7 @@ impl<'a> Drive<'a> {
                 return Ok(false);
             }
         }
+        self.run_end_command(run.commands.end.as_ref())?;
         if run.pause > 0 {
             self.output.print_stamped(&format!(
                 "Waiting {} seconds; requested by 'pause' parameter",
