@@ -5,7 +5,8 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fmt;
 
-use model::results::Results;
+use model::Nanos;
+use model::results::{JobResults, Results};
 use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
@@ -49,21 +50,41 @@ pub(crate) fn check_numbers(text: &[u8]) -> serde_json::Result<()> {
 pub(crate) fn check_intervals(results: &Results) -> Result<(), String> {
     for (step_number, step) in results.steps.iter().enumerate() {
         for (job_number, job) in step.jobs.iter().enumerate() {
-            for (number, series) in job.series.iter().enumerate() {
-                let points = series.points.iter().map(|(_, points)| points.len() as u64);
-                let count = job.measured().0 / series.length_ns.0.max(1);
-                if count > points.max().unwrap_or(0) + MAX_MISSING_INTERVALS {
-                    return Err(format!(
-                        "steps[{step_number}].jobs[{job_number}].series[{number}].length_ns: {} divides {} of \
-                         measurement into {count} intervals, more than the file holds",
-                        series.length_ns,
-                        job.measured()
-                    ));
-                }
-            }
+            check_job(job).map_err(|why| format!("steps[{step_number}].jobs[{job_number}].{why}"))?;
         }
     }
     Ok(())
+}
+
+fn check_job(job: &JobResults) -> Result<(), String> {
+    for (number, series) in job.series.iter().enumerate() {
+        let points = series.points.iter().map(|(_, points)| points.len());
+        let held = points.max().unwrap_or(0);
+        check_length(series.length_ns, job.measured(), held).map_err(|why| format!("series[{number}].{why}"))?;
+    }
+    // The last interval may be shorter; also one of a worker that ended in it, if the other workers
+    // joined theirs to the next.
+    let held = job.histograms.len();
+    let whole = match job.lost_intervals {
+        0 => held.saturating_sub(1),
+        _ => 0,
+    };
+    for (number, interval) in job.histograms.iter().enumerate().take(whole) {
+        let checked = check_length(interval.length_ns, job.measured(), held);
+        checked.map_err(|why| format!("histograms[{number}].{why}"))?;
+    }
+    Ok(())
+}
+
+/// Checks the length of an interval against the time that `held` such intervals divide.
+fn check_length(length: Nanos, whole: Nanos, held: usize) -> Result<(), String> {
+    let count = whole.0 / length.0.max(1);
+    match count > held as u64 + MAX_MISSING_INTERVALS {
+        true => Err(format!(
+            "length_ns: {length} divides {whole} into {count} intervals, more than the file holds"
+        )),
+        false => Ok(()),
+    }
 }
 
 /// Any JSON value whose numbers are small enough.

@@ -140,6 +140,11 @@ fn impossible_numbers_are_refused_with_their_field() {
         "steps[0].jobs[0].series[0].length_ns: 1 ns divides",
     );
     refused(
+        &format!("{job}/histograms/1/length_ns"),
+        1,
+        "steps[0].jobs[0].histograms[1].length_ns: 1 ns divides 3 s into 3000000000 intervals",
+    );
+    refused(
         &format!("{job}/workers/0/streams/0/directions/read/total/min_ns"),
         1 << 50,
         "the histogram has min_ns = 1125899906842624",

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use analysis::policies::{Catalogue, Date, Inputs, Origin, Policy};
+use analysis::policies::{Catalogue, Date, Inputs, Origin, Policy, PolicyFileError};
 use clap::ValueHint;
 use jiff::Zoned;
 
@@ -99,7 +99,7 @@ pub fn load_catalogue(args: &CatalogueArgs, also: Option<&Path>) -> Result<Catal
     }
     Catalogue::with_user_files(&files).map_err(|faults| {
         let help = "`fathom policies NAME --toml` prints an entry as a template";
-        let fault = |what: String| Fault::new(what).help(help);
+        let fault = |error: PolicyFileError| Fault::new(error.what).at(error.at).help(help);
         Faults::many(faults.into_iter().map(fault).collect(), Exit::Usage)
     })
 }

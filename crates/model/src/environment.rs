@@ -246,6 +246,20 @@ pub struct FileSystem {
     pub available: Bytes,
 }
 
+/// Types of file systems whose data is on another machine.
+const NETWORK_FILE_SYSTEMS: [&str; 13] = [
+    "nfs", "nfs4", "cifs", "smb3", "ceph", "glusterfs", "fuse.glusterfs", "lustre", "9p", "fuse.sshfs", "afs", "gpfs",
+    "beegfs",
+];
+
+impl FileSystem {
+    /// True if its data is on another machine. That of virtiofs is on the host of the virtual
+    /// machine, which no network separates.
+    pub fn is_remote(&self) -> bool {
+        NETWORK_FILE_SYSTEMS.contains(&self.kind.as_str())
+    }
+}
+
 /// A block device.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Device {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use model::environment::{Device, DeviceLimit, Health};
+use model::environment::{Device, DeviceLimit, FileSystem, Health};
 use model::finding::{Finding, Severity};
 use model::seconds::HostSample;
 use model::{Bytes, Nanos};
@@ -51,11 +51,7 @@ pub(super) const PACKET_LOSS: Check = Check {
 };
 
 fn is_remote(target: &model::environment::TargetFacts) -> bool {
-    const NETWORKED: [&str; 8] = [
-        "nfs", "nfs4", "cifs", "smb3", "ceph", "glusterfs", "fuse.glusterfs", "lustre",
-    ];
-    let kind = target.file_system.as_ref().map_or("", |system| system.kind.as_str());
-    NETWORKED.contains(&kind)
+    target.file_system.as_ref().is_some_and(FileSystem::is_remote)
         || target
             .devices
             .iter()
@@ -228,10 +224,12 @@ mod tests {
             }],
             ..SystemUse::default()
         };
-        assert_eq!(
-            check_system_use(lost.clone(), "nfs4"),
-            [("NET-LOSS".to_owned(), Severity::Warning)]
-        );
+        for kind in ["nfs4", "beegfs"] {
+            assert_eq!(
+                check_system_use(lost.clone(), kind),
+                [("NET-LOSS".to_owned(), Severity::Warning)]
+            );
+        }
         assert_eq!(
             check_system_use(lost, "ext4"),
             [("NET-LOSS".to_owned(), Severity::Note)]

@@ -4,12 +4,39 @@
 use std::collections::BTreeMap;
 
 use model::JsonSchema;
+use model::visible::excerpt;
 use serde::{Deserialize, Serialize};
 
 use super::date::Date;
 use super::expression::Expression;
 use super::{Confidence, PolicyKind};
 use crate::caps::{Applies, LayerKind};
+
+/// A mistake in a policy file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PolicyFileError {
+    /// The file; where known, with line, column and text, as `file:line:column  text`.
+    pub at: String,
+    /// The mistake.
+    pub what: String,
+}
+
+impl PolicyFileError {
+    fn from_toml(name: &str, text: &str, error: &toml::de::Error) -> PolicyFileError {
+        let what = error.message().lines().collect::<Vec<_>>().join("; ");
+        let Some(span) = error.span() else {
+            return PolicyFileError { at: name.into(), what };
+        };
+        let before = &text[..text.floor_char_boundary(span.start)];
+        let start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        let (number, column) = (before.matches('\n').count() + 1, before[start..].chars().count() + 1);
+        let line = text[start..].lines().next().unwrap_or_default();
+        PolicyFileError {
+            at: format!("{name}:{number}:{column}  {}", excerpt(line.trim())),
+            what,
+        }
+    }
+}
 
 /// The version of the format.
 const SCHEMA: u32 = 1;
@@ -233,37 +260,42 @@ impl<'de> Deserialize<'de> for Formula {
 }
 
 impl File {
-    /// Parses a file. Errors begin with `name`.
-    pub(super) fn parse(name: &str, text: &str) -> Result<File, String> {
-        let mut file: File =
-            toml::from_str(text).map_err(|error| format!("{name}: {}", error.to_string().trim_end()))?;
-        if file.schema != SCHEMA {
+    /// Parses a file.
+    pub(super) fn parse(name: &str, text: &str) -> Result<File, PolicyFileError> {
+        let mut file: File = toml::from_str(text).map_err(|error| PolicyFileError::from_toml(name, text, &error))?;
+        let checked = file.check();
+        checked
+            .map(|()| file)
+            .map_err(|what| PolicyFileError { at: name.into(), what })
+    }
+
+    /// Adds the rows of the table, and checks what the format cannot express.
+    fn check(&mut self) -> Result<(), String> {
+        if self.schema != SCHEMA {
             return Err(format!(
-                "{name}: schema {} is not supported; this version reads schema {SCHEMA}",
-                file.schema
+                "schema {} is not supported; this version reads schema {SCHEMA}",
+                self.schema
             ));
         }
-        if let Some(table) = &file.table {
-            file.tier.extend(table.tiers().map_err(|why| format!("{name}: {why}"))?);
+        if let Some(table) = &self.table {
+            self.tier.extend(table.tiers()?);
         }
         let mut tiers = std::collections::BTreeSet::new();
-        for tier in file.tier.iter().filter_map(|tier| tier.name.as_deref()) {
+        for tier in self.tier.iter().filter_map(|tier| tier.name.as_deref()) {
             if !tiers.insert(tier.to_ascii_lowercase()) {
-                return Err(format!("{name}: duplicate row `{tier}`"));
+                return Err(format!("duplicate row `{tier}`"));
             }
         }
         let mut seen: Vec<&str> = Vec::new();
-        for input in &file.input {
+        for input in &self.input {
             if seen.contains(&input.name.as_str()) {
-                return Err(format!("{name}: duplicate input `{}`", input.name));
+                return Err(format!("duplicate input `{}`", input.name));
             }
             seen.push(&input.name);
         }
-        if file.layer.is_empty() {
-            return Err(format!(
-                "{name}: the policy has no limit; add a [[layer]] with `iops` or `bytes_per_sec`"
-            ));
+        match self.layer.is_empty() {
+            true => Err("the policy has no limit; add a [[layer]] with `iops` or `bytes_per_sec`".into()),
+            false => Ok(()),
         }
-        Ok(file)
     }
 }

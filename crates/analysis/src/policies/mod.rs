@@ -23,7 +23,7 @@ use file::File;
 pub use advise::{Advice, Need, advise};
 pub use date::{Date, MAX_AGE_MONTHS};
 pub use expression::{Expression, ExpressionError};
-pub use file::InputKind;
+pub use file::{InputKind, PolicyFileError};
 pub use resolve::{Overrides, PolicyError};
 pub use stack::{Bound, Disks, Reach, StrandedCapacity, credits, has_machine, reach, stack, stack_of_paths};
 
@@ -130,7 +130,7 @@ impl Catalogue {
     ///
     /// # Errors
     /// The errors of the files.
-    pub fn with_user_files(files: &[(String, String)]) -> Result<Catalogue, Vec<String>> {
+    pub fn with_user_files(files: &[(String, String)]) -> Result<Catalogue, Vec<PolicyFileError>> {
         let mut catalogue = Catalogue::built_in();
         let mut faults = Vec::new();
         for (name, text) in files {
@@ -254,11 +254,11 @@ fn edit_distance(a: &str, b: &str) -> usize {
 }
 
 impl Policy {
-    /// Parses a policy file. Errors begin with `name`.
+    /// Parses a policy file.
     ///
     /// # Errors
-    /// The problem and its line.
-    pub fn parse(name: &str, text: &str, origin: Origin) -> Result<Policy, String> {
+    /// The mistake and its line.
+    pub fn parse(name: &str, text: &str, origin: Origin) -> Result<Policy, PolicyFileError> {
         Ok(Policy {
             file: File::parse(name, text)?,
             origin,

@@ -482,7 +482,7 @@ fn tables_are_checked_line_by_line() {
         ("a,1\\nA,2", "duplicate row `A`"),
     ] {
         let faults = parse_rows(rows).unwrap_err();
-        assert!(faults[0].contains(part), "{rows}: {faults:?}");
+        assert!(faults[0].what.contains(part), "{rows}: {faults:?}");
     }
 }
 
@@ -518,10 +518,14 @@ fn files_of_the_user_replace_built_in_entries() {
     ] {
         let faults = Catalogue::with_user_files(&[("mine.toml".into(), wrong.to_owned())]).unwrap_err();
         assert!(
-            faults[0].starts_with("mine.toml: ") && faults[0].contains(part),
+            faults[0].at.starts_with("mine.toml") && faults[0].what.contains(part),
             "{part}: {faults:?}"
         );
     }
+    let wrong = mine.replace("title", "tilte");
+    let faults = Catalogue::with_user_files(&[("mine.toml".into(), wrong)]).unwrap_err();
+    assert_eq!(faults[0].at, "mine.toml:5:9  tilte = \"gp3 as our account has it\"");
+    assert!(!faults[0].what.contains('\n'), "{faults:?}");
     let unknown = mine.replace("limits.iops", "limits.speed");
     let catalogue = Catalogue::with_user_files(&[("mine.toml".into(), unknown)]).unwrap();
     let error = catalogue

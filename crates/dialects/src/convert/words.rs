@@ -358,7 +358,12 @@ pub(super) fn pauses(think: Option<Think>) -> String {
     else {
         return "no pauses".into();
     };
-    let mut word = format!("{} after {operations} operations", time(pause_ns));
+    // A burst without a pause after it. Its length decides how many operations a line gets at once.
+    let mut word = match (pause_ns.0, operations) {
+        (0, 0 | 1) => "no pauses".to_owned(),
+        (0, _) => format!("no pauses, bursts of {operations} operations"),
+        _ => format!("{} after {operations} operations", time(pause_ns)),
+    };
     if spin_ns.0 > 0 {
         word += &format!(", {} of it spinning", time(spin_ns));
     }

@@ -4,7 +4,7 @@
 use model::Nanos;
 use model::plan::{
     CacheMode, Consent, Depth, Dialect, EndsWith, ErrorPolicy, Extent, Grid, GridScope, Job, JobEcho, Origin, Phases,
-    Plan, Presentation, Region, Step, Stop, Stream, StreamTarget, TargetId, TargetRules, Worker as PlanWorker,
+    Plan, Presentation, Region, Step, Stop, Stream, StreamTarget, Target, TargetId, TargetRules, Worker as PlanWorker,
 };
 
 use super::command_line::{Arguments, Layout};
@@ -30,6 +30,8 @@ pub struct Lowered {
     pub plan: Plan,
     /// Differences from Iometer, one sentence each.
     pub notes: Vec<String>,
+    /// Targets of the plan that are not on this machine. Empty unless nothing will be run.
+    pub unmapped: Vec<String>,
 }
 
 /// Lowers a configuration. `seed` makes the random decisions of workers without a fixed seed.
@@ -95,7 +97,12 @@ pub fn lower(
     };
     // A target that only idle workers have is not opened.
     plan.keep_targets(&plan.uses_of_targets());
+    let unmapped = lowering.targets.iter().filter(|target| {
+        let is_used = |used: &Target| used.path == target.path;
+        target.is_unmapped && plan.targets.iter().any(is_used)
+    });
     Ok(Lowered {
+        unmapped: unmapped.map(|target| target.path.clone()).collect(),
         notes: notes(&config),
         plan,
     })

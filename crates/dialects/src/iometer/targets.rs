@@ -48,6 +48,8 @@ pub enum PathFacts {
 pub(super) struct ResolvedTarget {
     pub(super) path: String,
     pub(super) sector: u64,
+    /// The name means nothing here, and is used unchanged because nothing will be run.
+    pub(super) is_unmapped: bool,
 }
 
 /// Finds targets.
@@ -62,22 +64,26 @@ impl Finder<'_> {
     pub(super) fn find(&self, name: &str) -> Result<ResolvedTarget, Diagnostic> {
         let sector = sector(name);
         let mapped = self.arguments.maps.iter().find(|(from, _)| is_meant(from, name));
-        let path = match mapped {
-            Some((_, path)) => path.clone(),
+        let (path, is_unmapped) = match mapped {
+            Some((_, path)) => (path.clone(), false),
             None if is_path(name, self.windows) || self.arguments.targets.iter().any(|path| path == name) => {
-                name.to_owned()
+                (name.to_owned(), false)
             }
-            None => {
-                let itself = || self.machine.is_only_read().then(|| name.to_owned());
-                let own = self.own(name).or_else(itself);
-                own.ok_or_else(|| missing(name))?
-            }
+            None => match self.own(name) {
+                Some(own) => (own, false),
+                None if self.machine.is_only_read() => (name.to_owned(), true),
+                None => return Err(missing(name)),
+            },
         };
         let path = match self.machine.find(&path) {
             PathFacts::Directory => format!("{}/{FILE}", path.trim_end_matches(['/', '\\'])),
             _ => path,
         };
-        Ok(ResolvedTarget { path, sector })
+        Ok(ResolvedTarget {
+            path,
+            sector,
+            is_unmapped,
+        })
     }
 
     /// The file or device of a name without a map.

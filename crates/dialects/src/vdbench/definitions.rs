@@ -3,6 +3,7 @@
 use model::plan::ErrorPolicy;
 
 use super::blocks::{Block, group, refuse};
+use super::commands::Commands;
 use super::data::{Dedup, dedup, pattern};
 use super::files::{self, FormatWords, Fsd, Fwd};
 use super::hosts::{Host, hosts, repeat_for_hosts, selected_labels};
@@ -69,6 +70,8 @@ pub struct General {
     pub repeat_seconds: Option<u64>,
     /// `data_errors=`: errors that end a run.
     pub data_errors: Option<u64>,
+    /// Commands before the first run and after the last.
+    pub commands: Commands,
 }
 
 impl General {
@@ -232,6 +235,8 @@ pub struct Rd {
     pub flags: Vec<String>,
     /// Varying parameters, the outermost first, each with its values.
     pub loops: Vec<(&'static str, Vec<f64>)>,
+    /// Commands before and after each of its runs.
+    pub commands: Commands,
     /// Its place in the file.
     pub at: Option<Location>,
 }
@@ -345,6 +350,7 @@ fn general(block: &Block) -> Result<General, Diagnostic> {
         dedup: dedup(block)?,
         pattern: None,
         data_errors: data_errors(block)?,
+        commands: Commands::read(block)?,
         create_anchors: block
             .item("create_anchors")
             .is_some_and(|item| item.single_value().starts_with('y')),
@@ -578,6 +584,7 @@ fn rd(block: &Block, command: &Command) -> Result<Rd, Diagnostic> {
         maxdata: max_data(block)?,
         flags: flags(block)?,
         loops,
+        commands: Commands::read(block)?,
         at: Some(block.at.clone()),
     })
 }

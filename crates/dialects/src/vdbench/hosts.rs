@@ -2,6 +2,7 @@
 
 use super::VdbenchEnv;
 use super::blocks::Block;
+use super::commands::Commands;
 use super::definitions::{Parameters, Sd, Wd};
 use super::lower::cannot;
 use super::runs::Run;
@@ -195,8 +196,18 @@ impl Parameters {
                 "remove the files, and leave it out: missing files are created",
             ),
         ];
+        let of_rds = self.rds.iter().map(|rd| &rd.commands);
+        let mut commands = std::iter::once(&self.general.commands)
+            .chain(of_rds)
+            .flat_map(Commands::named);
+        let on_hosts = commands.any(|(_, command)| !command.on_master);
+        let refused = refused.into_iter().chain([(
+            on_hosts,
+            "a command without `master`",
+            "give it as `startcmd=(\"command\",master)`: it runs on this machine",
+        )]);
         let uses_fleet = self.uses_fleet();
-        for (_, what, help) in refused.into_iter().filter(|(is_set, ..)| *is_set && uses_fleet) {
+        for (_, what, help) in refused.filter(|(is_set, ..)| *is_set && uses_fleet) {
             let what = format!("{what} is not supported on other hosts");
             self.refusals.push(Diagnostic::new(what).help(help));
         }

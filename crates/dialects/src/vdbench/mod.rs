@@ -9,6 +9,7 @@ pub mod values;
 
 mod blocks;
 mod command;
+mod commands;
 mod data;
 mod definitions;
 mod file_runs;
@@ -26,6 +27,7 @@ mod whole_sds;
 mod workloads;
 
 pub use command::{Command, read_command};
+pub use commands::{CommandOutput, Commands, UserCommand};
 pub use data::Dedup;
 pub use definitions::{General, Parameters, Rd, Sd, Transfer, Wd, read_parameters};
 pub use file_runs::{FileLoad, FileRun};

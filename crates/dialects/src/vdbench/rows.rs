@@ -104,20 +104,18 @@ pub const ROWS: &[Row] = &[
     row(G, N, "port", "5570", "TCP port").idle(FLEET),
     row(G, W, "report", "", "more or fewer report files").idle("the default files are written"),
     row(G, W, "report_run_totals", "no", "additional file of totals").idle("`totals.html` has them"),
-    row(G, W, "startcmd", "", "command before the first RD")
-        .exact()
-        .refused(COMMANDS),
-    row(G, W, "start_cmd", "", "the same")
-        .exact()
-        .alias_of("startcmd")
-        .refused(COMMANDS),
-    row(G, W, "endcmd", "", "command after the last RD")
-        .exact()
-        .refused(COMMANDS),
-    row(G, W, "end_cmd", "", "the same")
-        .exact()
-        .alias_of("endcmd")
-        .refused(COMMANDS),
+    row(
+        G,
+        W,
+        "startcmd",
+        "",
+        "`(\"command\",log)`: shell command before the first RD, its output in `log`, `sum` or `cons`; `$output` \
+         is the output directory; needs `FATHOM_ALLOW_EXEC=1`",
+    )
+    .exact(),
+    row(G, W, "start_cmd", "", "the same").exact().alias_of("startcmd"),
+    row(G, W, "endcmd", "", "the same, after the last RD").exact(),
+    row(G, W, "end_cmd", "", "the same").exact().alias_of("endcmd"),
     row(
         G,
         W,
@@ -471,8 +469,8 @@ pub const ROWS: &[Row] = &[
         "create the tree first: `yes` recreates it, `restart` adds what is missing, `clean` removes it, \
          `directories`, `only`, `once`; `limited`, with `only`: end after `elapsed=`",
     ),
-    row(Rd, W, "startcmd", "", "command before").exact().refused(COMMANDS),
-    row(Rd, W, "endcmd", "", "command after").exact().refused(COMMANDS),
+    row(Rd, W, "startcmd", "", "as the general one, before each run of this RD").exact(),
+    row(Rd, W, "endcmd", "", "the same, after it").exact(),
     row(Rd, W, "mount", "", "").refused(COMMANDS),
     row(Rd, W, "replay", "", "").refused(REPLAY),
 ];

@@ -4,6 +4,7 @@ use model::Nanos;
 use model::plan::{ErrorPolicy, Phases};
 
 use super::blocks::Block;
+use super::commands::Commands;
 use super::data::Dedup;
 use super::definitions::{CURVE, Parameters, Rd, Sd, Transfer, Wd};
 use super::file_runs::{FileLoad, FileRun};
@@ -64,6 +65,8 @@ pub struct Run {
     pub stopcurve: Option<f64>,
     /// Its work on trees of files.
     pub files: Option<FileRun>,
+    /// Commands before and after it.
+    pub commands: Commands,
 }
 
 /// The rates of `distribution=variable` and `spike`: pairs of a rate and its seconds. Percentages
@@ -246,6 +249,7 @@ fn base(rd: &Rd, name: String, sds: &[String], wds: &[Wd], parameters: &Paramete
         at_once: rd.distribution == "spike",
         course,
         maxdata: rd.maxdata,
+        commands: rd.commands.clone(),
         flags: rd.flags.clone(),
         sds: used.cloned().collect(),
         workloads: wds
@@ -399,6 +403,7 @@ impl Run {
             rate,
             first_rate: rate,
             points: Vec::new(),
+            commands: Commands::default(),
             is_point: true,
             ..self.clone()
         }

@@ -1,6 +1,7 @@
 //! Runs over whole trees, in addition to those of the parameter file: `format=` before a run, `-c`
 //! before all runs, and the reads after a restart of data validation.
 
+use super::commands::Commands;
 use super::definitions::{Parameters, Transfer};
 use super::file_runs::{FileRun, operation};
 use super::files::{FormatWords, Fsd, Fwd, TreeFormat};
@@ -82,6 +83,7 @@ impl Run {
                 recovers: false,
             }),
             course: Vec::new(),
+            commands: Commands::default(),
             ..self.clone()
         }
     }

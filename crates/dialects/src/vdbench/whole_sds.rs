@@ -11,6 +11,7 @@ use model::plan::{
 use model::{Bytes, Direction};
 
 use super::VdbenchEnv;
+use super::commands::Commands;
 use super::data::{content, write_pattern};
 use super::definitions::{Parameters, Sd, Transfer, Wd};
 use super::lower::{JobPart, Lowered, end_on_failure, grids, mixed_seed, origin, rules, worker};
@@ -263,6 +264,7 @@ impl Run {
             stopcurve: None,
             on_error: ErrorPolicy::default(),
             files: None,
+            commands: Commands::default(),
         }
     }
 }

@@ -383,7 +383,7 @@ fn format_text(comparison: &Comparison) -> String {
         job.sentences
             .iter()
             .for_each(|sentence| text += &wrap_paragraph(sentence));
-        text += &wrap_paragraph(pages::INTERVALS_CAVEAT);
+        text += &wrap_paragraph(&pages::caveats(&job.ranking).join(" "));
     }
     text += &format_warnings(&pages::warnings(&comparison.files, &comparison.heads));
     let next = pages::next(&comparison.files, &comparison.heads, &build_sides(comparison));
@@ -463,7 +463,7 @@ fn format_markdown(comparison: &Comparison) -> String {
         for sentence in &job.sentences {
             text += &format!("\n{}\n", formats::markdown_text(sentence));
         }
-        text += &format!("\n{}\n\n", pages::INTERVALS_CAVEAT);
+        text += &format!("\n{}\n\n", pages::caveats(&job.ranking).join(" "));
     }
     text
 }

@@ -43,7 +43,8 @@ pub fn vdbench() -> Command {
          parameter. FATHOM_VDBENCH_LAYOUT=5.04.06 writes the columns of that release, FATHOM_VDBENCH_SEED=N makes \
          random addresses repeatable, FATHOM_NOTES=1 shows notes even if stderr is not a terminal, \
          FATHOM_RESULT=FILE also saves the native result of each run, FATHOM_HISTORY=on keeps it in the history, \
-         FATHOM_ALLOW_DESTROY=DEVICE permits a device that the guard would refuse.",
+         FATHOM_ALLOW_DESTROY=DEVICE permits a device that the guard would refuse, FATHOM_ALLOW_EXEC=1 permits \
+         `startcmd=` and `endcmd=`.",
         "Options and variables, as for Vdbench",
     )
 }

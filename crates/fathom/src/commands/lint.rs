@@ -97,7 +97,9 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         before: watch.and_then(|time| preflight::watch(session, &plan, time, false)),
         ..survey_environment(&plan)
     };
-    let mut found = list_refusals(&plan);
+    let mut found = source.findings;
+    let unmapped: Vec<String> = found.iter().filter_map(|finding| finding.at.clone()).collect();
+    found.extend(list_refusals(&plan, &unmapped));
     found.extend(lint::filter_silenced(
         lint::lint(&Test {
             plan: &plan,
@@ -251,24 +253,23 @@ fn survey_environment(plan: &Plan) -> Environment {
     }
 }
 
-/// Converts refusals of the guard or of the targets to findings.
-fn list_refusals(plan: &Plan) -> Vec<Finding> {
+/// Converts refusals of the guard or of the targets to findings, except those of `known` targets.
+fn list_refusals(plan: &Plan, known: &[String]) -> Vec<Finding> {
     let permissions = permissions::from_env();
     let judged = match ::run::targets::judge(plan, &permissions) {
         Ok(judged) => judged,
         Err(errors) => {
             // Another rule covers directories.
-            let is_covered =
-                |error: &&TargetError| matches!(error, TargetError::Directory(_)) || is_created_anchor(plan, error);
+            let is_covered = |error: &&TargetError| {
+                matches!(error, TargetError::Directory(_)) || is_created_anchor(plan, error) || is_about(known, error)
+            };
             let others = errors.iter().filter(|error| !is_covered(error));
             let finding = |error: &TargetError| {
                 let finding = Finding::new("TARGET", Severity::Error, error.to_string());
                 let is_missing = matches!(error, TargetError::NoSize(_) | TargetError::NoParent(_));
-                let mapping = "map it to a path here, and set its size: `fathom lint iometer FILE --map \
-                               \"NAME=PATH\" --size SIZE`";
                 Finding {
                     help: match plan.origin.dialect {
-                        Dialect::Iometer if is_missing => Some(mapping.into()),
+                        Dialect::Iometer if is_missing => Some(source::MAP_HELP.into()),
                         _ => error.help(),
                     },
                     ..finding
@@ -289,6 +290,17 @@ fn list_refusals(plan: &Plan) -> Vec<Finding> {
         refusal.reasons.iter().map(finding).collect::<Vec<_>>()
     });
     findings.collect()
+}
+
+/// True if a missing target, or one without room, is among `known`.
+fn is_about(known: &[String], error: &TargetError) -> bool {
+    match error {
+        TargetError::NoParent(path)
+        | TargetError::NoSize(path)
+        | TargetError::Missing { path, .. }
+        | TargetError::NoRoom { path, .. } => known.contains(path),
+        _ => false,
+    }
 }
 
 /// True if Vdbench itself creates the missing path: an anchor, but not its parents.

@@ -6,6 +6,7 @@ use std::path::Path;
 use dialects::diskspd::text::TextForm;
 use dialects::diskspd::{self, EventRole, ParseEnv, Processors, Reading, Request, xml};
 use dialects::{iometer, native};
+use model::finding::{Finding, Severity};
 use model::plan::Plan;
 
 use super::fio_plan::fio_plan;
@@ -26,6 +27,10 @@ pub struct SourceArgs {
     pub source: Vec<String>,
 }
 
+/// Help about targets of Iometer that are not here.
+pub const MAP_HELP: &str =
+    "map it to a path here, and set its size: `fathom lint iometer FILE --map \"NAME=PATH\" --size SIZE`";
+
 /// A test, with the settings that the plan could not represent.
 pub struct Source {
     /// The test.
@@ -36,6 +41,8 @@ pub struct Source {
     pub differs: Vec<String>,
     /// Jobs whose depth above 1 is capped by their engine, with that depth.
     pub capped_depths: Vec<(String, u32)>,
+    /// Findings about the source that the plan does not show, for `lint`.
+    pub findings: Vec<Finding>,
 }
 
 impl From<Plan> for Source {
@@ -45,6 +52,7 @@ impl From<Plan> for Source {
             lost: Vec::new(),
             differs: Vec::new(),
             capped_depths: Vec::new(),
+            findings: Vec::new(),
         }
     }
 }
@@ -124,8 +132,13 @@ fn read_file(file: &str) -> Result<Source, Faults> {
 }
 
 fn read_iometer(line: &[String]) -> Result<Source, Faults> {
-    let iometer::Lowered { plan, notes } = drop_in::iometer::plan_of(line)?;
+    let iometer::Lowered { plan, notes, unmapped } = drop_in::iometer::plan_of(line)?;
+    let finding = |name: &String| {
+        let finding = Finding::new("TARGET", Severity::Error, "this machine has no such target").at(name);
+        finding.why("the test would be refused").help(MAP_HELP)
+    };
     Ok(Source {
+        findings: unmapped.iter().map(finding).collect(),
         differs: notes.iter().map(|note| format!("Iometer: {note}")).collect(),
         ..Source::from(plan)
     })
@@ -134,8 +147,10 @@ fn read_iometer(line: &[String]) -> Result<Source, Faults> {
 /// Reads parameter files: each run becomes a step.
 fn read_vdbench(line: &[String]) -> Result<Source, Faults> {
     let (plan, lost) = drop_in::vdbench::plan_of(line).map_err(|error| Faults::from(vec![error]))?;
-    let lost = lost.iter().map(|what| format!("Vdbench {what}")).collect();
+    let lost: Vec<String> = lost.iter().map(|what| format!("Vdbench {what}")).collect();
+    let finding = |what: &String| Finding::new("OMITTED", Severity::Note, format!("the plan omits {what}"));
     Ok(Source {
+        findings: lost.iter().map(finding).collect(),
         lost,
         ..Source::from(plan)
     })

@@ -54,7 +54,7 @@ fn run(session: &Session, skip: usize) -> Result<u8, Faults> {
         return Err(Faults::usage(fault.help("add `/r FILE`; its rows are appended")));
     };
     let seed = std::time::UNIX_EPOCH.elapsed().map_or(1, |time| time.as_nanos() as u64);
-    let Lowered { mut plan, notes } = lower(&arguments, &LocalEnv { reads_only: false }, seed)?;
+    let Lowered { mut plan, notes, .. } = lower(&arguments, &LocalEnv { reads_only: false }, seed)?;
     plan.origin.arguments.clone_from(&session.process.arguments);
     notes.iter().for_each(|text| note(text));
     check_outputs(
@@ -143,9 +143,9 @@ fn lower(arguments: &Arguments, env: &LocalEnv, seed: u64) -> Result<Lowered, Fa
         return Err(Faults::usage(fault.help("give a file that Iometer saved (.icf)")));
     }
     let Parsed { config, warnings } = iometer::read(&arguments.config, &text)?;
-    let Lowered { plan, mut notes } = iometer::lower(&config, arguments, env, cfg!(windows), seed)?;
-    notes.splice(0..0, warnings);
-    Ok(Lowered { plan, notes })
+    let mut lowered = iometer::lower(&config, arguments, env, cfg!(windows), seed)?;
+    lowered.notes.splice(0..0, warnings);
+    Ok(lowered)
 }
 
 fn open_results(path: &str) -> Result<File, Faults> {

@@ -3,7 +3,7 @@
 //! A drop-in mode has no options of its own, because every argument belongs to the other tool.
 //! Environment variables add the rest: `FATHOM_NOTES=1` prints notes on stderr even if it is not a
 //! terminal, `FATHOM_RESULT=FILE` saves the native result, `FATHOM_HISTORY=on` records it in the
-//! history, `FATHOM_ALLOW_EXEC=1` allows the commands in job files of fio.
+//! history, `FATHOM_ALLOW_EXEC=1` allows the commands in files of fio and Vdbench.
 
 pub mod diskspd;
 pub mod fio;
@@ -15,13 +15,16 @@ mod named_events;
 mod named_events;
 pub mod vdbench;
 
+use std::collections::BTreeSet;
 use std::io::{IsTerminal, Write};
 use std::net::{IpAddr, UdpSocket};
 use std::path::{Path, PathBuf};
 
 use archive::history::{EntryKind, Recording, Subject};
+use engine::Identity;
+use engine::sys::facts::identity_of;
 use model::finding::{Finding, Severity};
-use model::plan::{Plan, TargetKind};
+use model::plan::{Plan, TargetKind, Verify};
 use model::results::Results;
 
 use crate::history;
@@ -156,8 +159,20 @@ fn text_mode(text: &str) -> String {
 /// Checks before the run whether the file of `FATHOM_RESULT` can be written. Prints an error if
 /// not.
 fn can_save_result() -> bool {
+    let checked = check_result_path();
+    if let Err(why) = &checked {
+        print_stderr(&[format!("ERROR: {why}")]);
+    }
+    checked.is_ok()
+}
+
+/// Checks whether the file of `FATHOM_RESULT` can be written.
+///
+/// # Errors
+/// A sentence with the reason.
+fn check_result_path() -> Result<(), String> {
     let Some(path) = std::env::var_os("FATHOM_RESULT") else {
-        return true;
+        return Ok(());
     };
     let path = Path::new(&path);
     let folder = path
@@ -166,16 +181,15 @@ fn can_save_result() -> bool {
         .unwrap_or(Path::new("."));
     let why = match tempfile::tempfile_in(folder) {
         Ok(_) if path.is_dir() => "the path is a directory".to_owned(),
-        Ok(_) => return true,
+        Ok(_) => return Ok(()),
         Err(error) => error.raw_os_error().map_or(error.to_string(), engine::os_error_name),
     };
-    print_stderr(&[format!("ERROR: FATHOM_RESULT: cannot write {}: {why}", path.display())]);
-    false
+    Err(format!("FATHOM_RESULT: cannot write {}: {why}", path.display()))
 }
 
-/// Refuses outputs that would replace an input or target of the run, or each other. Checks
-/// `outputs`, those of the plan, and the file of `FATHOM_RESULT`. The other tools overwrite such
-/// files.
+/// Refuses outputs that would replace an input or target of the run, or each other, and block
+/// devices. Checks `outputs`, those of the plan, and the file of `FATHOM_RESULT`. Links are
+/// followed. The other tools overwrite such files.
 ///
 /// # Errors
 /// A sentence about the output that cannot be written.
@@ -189,10 +203,13 @@ fn check_outputs(outputs: &[(&str, &Path)], inputs: &[PathBuf], plan: &Plan) -> 
             .flatten()
             .map(|path| ("the log of operations", Path::new(path))),
     );
-    let streams = plan.jobs().flat_map(|(_, job)| &job.workers);
-    let replays = streams
-        .flat_map(|worker| &worker.streams)
-        .filter_map(|stream| stream.replay.as_ref());
+    let workers = plan.jobs().flat_map(|(_, job)| &job.workers);
+    let streams: Vec<_> = workers.flat_map(|worker| &worker.streams).collect();
+    let verified = streams.iter().filter_map(|stream| stream.verify.as_ref());
+    let verified = verified.filter(|verify| verify.save_state && !verify.only);
+    let states: BTreeSet<PathBuf> = verified.map(Verify::state_path).collect();
+    let all = all.chain(states.iter().map(|path| ("the verify state", &**path)));
+    let replays = streams.iter().filter_map(|stream| stream.replay.as_ref());
     let traces: Vec<&Path> = replays.map(|replay| Path::new(&replay.trace)).collect();
     let all: Vec<_> = all.collect();
     for (number, (role, path)) in all.iter().copied().enumerate() {
@@ -204,6 +221,7 @@ fn check_outputs(outputs: &[(&str, &Path)], inputs: &[PathBuf], plan: &Plan) -> 
             (true, _) => "also an input".to_owned(),
             _ if targets.any(|target| is_same_file(path, Path::new(&target.path))) => "a target of the test".into(),
             (false, Some((other, _))) => format!("also the file of {other}"),
+            _ if matches!(identity_of(path), Some(Identity::BlockDevice(_))) => "a block device".into(),
             (false, None) => continue,
         };
         return Err(format!("cannot write {role} to {}: it is {what}", path.display()));

@@ -21,7 +21,8 @@ use crate::user_file;
 /// Host name of a local process.
 pub const LOCAL: &str = "local";
 /// Default of `FATHOM_SSH`. ssh must not prompt, because one runs for each host at the same time.
-const DEFAULT_SSH: &str = "ssh -o BatchMode=yes";
+/// Its timeout includes the wait for the first line of a server that accepts the connection.
+const DEFAULT_SSH: &str = "ssh -o BatchMode=yes -o ConnectTimeout=10";
 /// How long the coordinator waits for agents, and how long agents retry.
 const ARRIVAL_TIMEOUT: Duration = Duration::from_secs(300);
 const MIN_TOKEN_LENGTH: usize = 16;

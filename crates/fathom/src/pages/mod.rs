@@ -28,7 +28,7 @@ use crate::judged::Judged;
 
 pub use explained::page as explained;
 pub use rounds::page as rounds;
-pub use sides::{INTERVALS_CAVEAT, Sides, ab, changes_table, compared, headline, next, ranking_table, warnings};
+pub use sides::{Sides, ab, caveats, changes_table, compared, headline, next, ranking_table, warnings};
 pub use sweep::{csv as sweep_csv, page as sweep};
 pub use trend::{Test, page as trend, sentences as trend_sentences};
 

@@ -13,8 +13,21 @@ pub use ab::ab;
 pub use advice::{next, warnings};
 
 /// Caveat about the intervals of a comparison of single runs.
-pub const INTERVALS_CAVEAT: &str =
+const INTERVALS_CAVEAT: &str =
     "The intervals cover variation within each run, not from run to run: `fathom ab` measures that.";
+/// Caveat about a difference between single runs that exceeds their intervals.
+const ORDER_CAVEAT: &str = "With one run each, the order may be chance although the intervals are apart.";
+
+/// Returns the caveats of a comparison of single runs.
+pub fn caveats(ranking: &[RankedResult]) -> Vec<String> {
+    let mut to_best = ranking.iter().filter_map(|one| one.to_best.as_ref());
+    let is_apart = to_best.any(|change| matches!(change.word, Judgement::Better | Judgement::Worse));
+    let order = is_apart.then_some(ORDER_CAVEAT);
+    std::iter::once(INTERVALS_CAVEAT)
+        .chain(order)
+        .map(str::to_owned)
+        .collect()
+}
 
 /// Lists the lines that the heads of all results share.
 fn common_lines(heads: &[Head]) -> Vec<String> {
@@ -357,8 +370,8 @@ pub fn compared<T: Serialize>(files: &[String], heads: &[Head], jobs: &[Sides<'_
     sections.extend(commands(files, heads));
     let verdict = match jobs {
         [only] => Verdict {
-            notes: vec![INTERVALS_CAVEAT.into()],
-            ..judge(files, only)
+            notes: caveats(only.ranking),
+            ..weaken(judge(files, only))
         },
         _ => Verdict::default(),
     };
@@ -415,6 +428,18 @@ pub fn headline(files: &[String], heads: &[Head]) -> (String, Vec<String>) {
 /// The last part of a path, for headings.
 fn file_name(path: &str) -> &str {
     path.rsplit(['/', '\\']).next().unwrap_or(path)
+}
+
+/// Weakens a verdict about single runs, which do not show the variation from run to run.
+fn weaken(verdict: Verdict) -> Verdict {
+    match verdict.tone {
+        page::Tone::Good | page::Tone::Bad => Verdict {
+            word: format!("{} (ONE RUN EACH)", verdict.word),
+            tone: page::Tone::Plain,
+            ..verdict
+        },
+        page::Tone::Unsure | page::Tone::Plain => verdict,
+    }
 }
 
 /// Judges a comparison: two results by the deciding figure, more by how the others compare with the

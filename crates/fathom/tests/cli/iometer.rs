@@ -244,11 +244,29 @@ fn wrong_files_and_command_lines_fail_with_code_1() {
     fathom(&["run", &config]).expect(4, &["is an Iometer configuration", "fathom iometer"]);
 }
 
+/// The drive D: of another machine.
+#[test]
+fn lint_reports_targets_without_a_map_and_checks_the_rest() {
+    let config = format!("{FILES}/v2006.icf");
+    let expected = [
+        "error TARGET (D: \"Data\"): this machine has no such target",
+        "map it to a path here",
+        "SHORT-RUN",
+        "1 error,",
+    ];
+    fathom(&["lint", &config]).expect(3, &expected);
+    fathom(&["lint", "iometer", &config, "--map", "D:=/nowhere"]).expect(0, &["SHORT-RUN", "0 errors,"]);
+}
+
 #[test]
 fn other_commands_accept_configurations() {
     let config = format!("{FILES}/v2006.icf");
     let line = fathom(&["convert", "--to", "fio", &config]);
     line.expect(0, &["rw=randrw", "rwmixwrite=33", "iodepth=4", "differs: Iometer"]);
+    // One of its lines has a delay of 5 ms, the other none.
+    let delays = fathom(&["convert", "--to", "fio", &format!("{FILES}/v1998.10.08.icf")]);
+    delays.expect(6, &["lost: Iometer: workers: "]);
+    assert!(!delays.err.contains("0s after"), "{}", delays.err);
     let cycling = format!("{FILES}/v1.1.0-cycling.icf");
     fathom(&["lint", "iometer", &cycling, "--map", "D:=/nowhere"]).expect(0, &["SHORT-RUN", "4 threads"]);
 }

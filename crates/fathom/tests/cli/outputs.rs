@@ -174,7 +174,7 @@ fn a_report_overwrites_no_target_and_no_disk() {
         finish(command(&list).env("FATHOM_HISTORY", &history)).expect(3, &["a block device"]);
         let output = format!("--output={page}");
         let fio = ["fio", "--name=a", "--ioengine=null", "--size=1m", &output];
-        fathom(&fio).expect(1, &["fio: output file open error: it is a block device"]);
+        fathom(&fio).expect(1, &["fio: cannot write --output to ", "it is a block device"]);
         let bytes = fs::read(device.path()).unwrap();
         assert!(bytes.iter().all(|byte| *byte == 0), "the device is unchanged");
     }
@@ -418,6 +418,59 @@ fn an_output_of_a_drop_in_replaces_no_input_and_no_target() {
     check("vdbench -f v.txt", "data", 157, target);
 }
 
+/// The other tools write their logs into the device.
+#[test]
+fn an_output_of_a_drop_in_is_no_link_to_a_block_device() {
+    let Some(device) = need(LoopDevice::of_size(1 << 20, LoopOptions::default())) else {
+        return;
+    };
+    let folder = need(Directory::fast()).expect("a folder can be made");
+    let links = [
+        "trace", "local-v-0-verify.state", "e.prerun.txt", "e.postrun.txt", "result",
+    ];
+    for link in links {
+        std::os::unix::fs::symlink(device.path(), folder.path().join(link)).unwrap();
+    }
+    let job = "--filename=t --size=8k --rw=write";
+    for (line, result, part) in [
+        (
+            format!("fio --name=j {job} --write_iolog=trace"),
+            "",
+            "the log of operations to trace",
+        ),
+        (
+            format!("fio --name=v {job} --verify=crc32c"),
+            "",
+            "the verify state to local-v-0-verify.state",
+        ),
+        (
+            format!("fio --name=e {job} --exec_prerun=true"),
+            "",
+            "the output of a command to e.prerun.txt",
+        ),
+        (
+            format!("fio --name=e {job} --exec_postrun=true"),
+            "",
+            "the output of a command to e.postrun.txt",
+        ),
+        (format!("fio --name=j {job} --output=trace"), "", "--output to trace"),
+        (format!("fio --name=j {job}"), "result", "FATHOM_RESULT to result"),
+    ] {
+        let mut command = command(&split_words(&line));
+        command.env("FATHOM_ALLOW_EXEC", "1");
+        if !result.is_empty() {
+            command.env("FATHOM_RESULT", result);
+        }
+        let ran = finish(command.current_dir(folder.path()));
+        ran.expect(1, &[&format!("cannot write {part}: it is a block device")]);
+        assert!(
+            !folder.path().join("t").exists(),
+            "{line}: it was refused only after the layout"
+        );
+    }
+    assert!(fs::read(device.path()).unwrap() == vec![0; 1 << 20]);
+}
+
 /// The user named the result of the first run only.
 #[test]
 fn the_result_of_a_later_run_replaces_only_results() {
@@ -427,14 +480,24 @@ fn the_result_of_a_later_run_replaces_only_results() {
         rd=rd1\nrd=rd2\n";
     fs::write(at("v.txt"), parameters).unwrap();
     fs::write(at("r.2.json"), "mine").unwrap();
-    let run = || {
+    let run = |result: &str| {
         let mut command = command(&split_words("vdbench -f v.txt -o out"));
-        command.env("FATHOM_RESULT", "r.json");
+        command.env("FATHOM_RESULT", result);
         finish(command.current_dir(folder.path()))
     };
-    run().expect(157, &["cannot replace r.2.json: it exists and is not a saved result"]);
+    // No result is measured that could not be saved.
+    for (result, why) in [
+        ("r.json", "cannot replace r.2.json: it exists and is not a saved result"),
+        ("missing/r.json", "cannot write missing/r.json: No such file"),
+    ] {
+        let refused = run(result);
+        refused.expect(157, &[why]);
+        assert!(!refused.out.contains("Starting RD="), "{}", refused.out);
+    }
     assert_eq!(fs::read_to_string(at("r.2.json")).unwrap(), "mine");
+    fs::remove_file(at("r.2.json")).unwrap();
+    run("r.json").expect(0, &[]);
     fs::copy(at("r.json"), at("r.2.json")).unwrap();
-    run().expect(0, &[]);
+    run("r.json").expect(0, &[]);
     assert_ne!(fs::read(at("r.json")).unwrap(), fs::read(at("r.2.json")).unwrap());
 }

@@ -543,6 +543,50 @@ fn wrong_input_fails_with_code_157_and_the_cause() {
     run_vdbench(folder.path(), traversal, &[]).expect(157, &["cannot create a report file named `../x`"]);
 }
 
+#[cfg(unix)]
+#[test]
+fn commands_of_a_parameter_file_need_permission() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |parameters: &str, allowed: &str| {
+        let all = format!(
+            "{parameters}\nsd=sd1,lun={},size=1m\nwd=wd1,sd=sd1\nrd=rd1,wd=wd1,iorate=50,elapsed=2,interval=1,\
+             startcmd=(\"echo before it\",sum),endcmd=\"echo after it\"\n",
+            text(&folder.path().join("data"))
+        );
+        fs::write(folder.path().join("parmfile"), all).unwrap();
+        let mut command = command(&["vdbench", "-f", "parmfile"]);
+        finish(command.current_dir(folder.path()).env("FATHOM_ALLOW_EXEC", allowed))
+    };
+    let both = "startcmd=(\"touch made; echo in $output\",cons,master)\nendcmd=(\"echo last >&2; exit 3\",cons)";
+    let refused = "`startcmd=touch made; echo in $output` runs a command of the parameter file";
+    run(both, "").expect(157, &[refused, "help: set FATHOM_ALLOW_EXEC=1 to allow it"]);
+    assert!(!folder.path().join("made").exists() && !folder.path().join("data").exists());
+    let ran = run(both, "1");
+    ran.expect(
+        0,
+        &[
+            "completed successfully",
+            "endcmd= failed: `echo last >&2; exit 3`: exit status: 3",
+        ],
+    );
+    let places: Vec<usize> = [
+        " Cmd: in /",
+        "Starting RD=SD_format",
+        "Starting RD=rd1",
+        " localhost-0: Cmd: last\n",
+    ]
+    .map(|part| ran.out.find(part).unwrap_or_else(|| panic!("{part}: {}", ran.out)))
+    .to_vec();
+    assert!(places.is_sorted(), "{}", ran.out);
+    let output = |name: &str| fs::read_to_string(folder.path().join(format!("output/{name}.html"))).unwrap();
+    assert!(output("summary").contains("Cmd: before it") && !ran.out.contains("before it"));
+    assert!(output("logfile").contains("Cmd: after it") && !ran.out.contains("after it"));
+    let failed = run("startcmd=\"exit 4\"", "1");
+    failed.expect(157, &["startcmd= failed: `exit 4`: exit status: 4"]);
+    assert!(!failed.out.contains("Starting RD="), "{}", failed.out);
+    run("startcmd=(true,nowhere)", "1").expect(157, &["Invalid contents for 'startcmd=': nowhere"]);
+}
+
 #[test]
 fn other_commands_accept_parameter_files() {
     let folder = tempfile::tempdir().unwrap();
@@ -556,7 +600,13 @@ fn other_commands_accept_parameter_files() {
         6,
         &["filename=/tmp/nowhere", "rwmixwrite=30", "points of `iorate=curve`"],
     );
-    fathom(&["lint", "vdbench", "-f", text(&file)]).expect(0, &["BUFFERED (sd1)"]);
+    fathom(&["lint", "vdbench", "-f", text(&file)]).expect(0, &["BUFFERED (sd1)", "points of `iorate=curve`"]);
+    let hosts = "hd=a,system=db1\nhd=b,system=db2\nsd=sd1,host=*,lun=/tmp/nowhere,size=64m\nwd=wd1,sd=sd1\n\
+        rd=rd1,wd=wd1,elapsed=60\n";
+    fs::write(&file, hosts).unwrap();
+    let omitted = "Vdbench hd=a, b: the test of several hosts is read as that of one";
+    fathom(&["lint", text(&file)]).expect(0, &[&format!("note OMITTED: the plan omits {omitted}")]);
+    fathom(&["convert", "--to", "fio", text(&file)]).expect(6, &[&format!("lost: {omitted}")]);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use testbed::{Unavailable, need};
 
-use crate::support::{PROGRAM, finish, text};
+use crate::support::{PROGRAM, command, finish, text};
 use crate::vdbench::run_vdbench;
 
 /// Runs Vdbench with a failing system call. `None` if strace cannot run here.
@@ -252,6 +252,28 @@ fn runs_without_operations_have_one_interval() {
     }
     let copy = fs::read_to_string(folder.path().join("output/parmfile.html")).unwrap();
     assert!(copy.ends_with("\neof\n"), "{copy}");
+}
+
+/// As in Vdbench, this is no failure.
+#[test]
+fn files_without_directories_are_explained() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |operations: &str| {
+        let parameters = format!(
+            "fsd=fsd1,anchor={},depth=1,width=2,files=5,size=8k\nfwd=fwd1,fsd=fsd1,threads=2\n\
+             rd=rd1,fwd=fwd1,fwdrate=max,format=no,elapsed=3,interval=1,operations={operations}\n",
+            text(&folder.path().join("tree"))
+        );
+        fs::write(folder.path().join("parmfile"), parameters).unwrap();
+        let mut command = command(&["vdbench", "-f", "parmfile"]);
+        finish(command.current_dir(folder.path()).env("FATHOM_NOTES", "1"))
+    };
+    let hint = "note: create makes files only in directories that exist, and this tree has none: add `mkdir`";
+    run("create").expect(0, &["trying to create a new file, but no files are available", hint]);
+    let both = run("(mkdir,create)");
+    both.expect(0, &["completed successfully"]);
+    assert!(!both.err.contains(hint), "{}", both.err);
+    assert!(folder.path().join("tree/fathom-kept.tree/d1/f9").exists());
 }
 
 /// The columns of a recorded flat file: as requested, and no header in a simulation.

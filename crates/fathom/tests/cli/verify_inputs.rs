@@ -81,6 +81,27 @@ fn credits_count_in_results_that_are_explained() {
 }
 
 #[test]
+fn a_mistake_in_a_policy_file_is_located_as_in_a_job_file() {
+    let folder = folder();
+    let policy = file(folder.path(), "mine.toml", "schema = 1\n[policy]\nid = \"my\n");
+    let ran = fathom(&["verify", "/nowhere", "--policy", text(&policy)]);
+    let at = format!("\n  --> {}:3:9  id = \"my\n", text(&policy));
+    ran.expect(
+        4,
+        &[
+            "error: invalid basic string",
+            &at,
+            "\n  help: `fathom policies NAME --toml`",
+        ],
+    );
+    assert!(
+        !ran.err.contains("TOML parse error") && !ran.err.contains("\\n"),
+        "{}",
+        ran.err
+    );
+}
+
+#[test]
 fn the_rate_is_the_largest_that_a_clause_needs() {
     let folder = folder();
     let device = file(folder.path(), "gp2.toml", GP2);

@@ -39,6 +39,37 @@ fn an_unreachable_host_is_reported_with_the_reason() {
     check(missing, "exit status: 127", "sh: fathom: not found", "FATHOM_REMOTE");
 }
 
+/// The kernel completes the connection; no ssh server answers it.
+#[test]
+fn a_silent_host_is_given_up_after_ten_seconds() {
+    let Some(workspace) = Workspace::new(SIMULATED) else {
+        return;
+    };
+    if Command::new("ssh").arg("-V").output().is_err() {
+        testbed::skip("ssh is not installed");
+        return;
+    }
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let host = format!("ssh://{}", silent.local_addr().unwrap());
+    let mut command = Command::new(PROGRAM);
+    let started = prepare_command(&mut command, &workspace.journal())
+        .args(["run", "--quiet", "--hosts", &host])
+        .arg(workspace.path("job.toml"))
+        .env_remove("FATHOM_SSH")
+        .spawn()
+        .unwrap();
+    let ran = end(started);
+    ran.expect(
+        3,
+        &[
+            &format!("--> {host}"),
+            "timed out",
+            "the name, the key and the firewall",
+        ],
+    );
+    assert!(ran.took < Duration::from_secs(25), "it took {:?}", ran.took);
+}
+
 #[test]
 fn several_processes_of_one_host_are_named_one_by_one() {
     let Some(workspace) = Workspace::new(SIMULATED) else {

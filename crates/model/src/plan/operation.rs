@@ -1,5 +1,7 @@
 //! Properties of single operations: caches, flushes, priorities, verification, errors.
 
+use std::path::{Path, PathBuf};
+
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -352,6 +354,13 @@ pub struct Verify {
     /// (Vdbench's data validation).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keys: Option<KeyBlocks>,
+}
+
+impl Verify {
+    /// The path of the state file.
+    pub fn state_path(&self) -> PathBuf {
+        Path::new(&self.directory).join(&self.state_file)
+    }
 }
 
 /// Checks of reads against a map that knows the last write of each key block.

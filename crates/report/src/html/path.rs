@@ -8,11 +8,6 @@ use model::results::{JobResults, Results};
 
 use crate::diagnosis::format_limit;
 
-/// File systems that store their data on another machine.
-const REMOTE: [&str; 12] = [
-    "nfs", "nfs4", "cifs", "smb3", "ceph", "glusterfs", "fuse.glusterfs", "lustre", "9p", "fuse.sshfs", "afs", "gpfs",
-];
-
 /// An I/O path.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct IoPath {
@@ -150,7 +145,7 @@ fn system(plan: &Job, target: &TargetFacts, binds: bool) -> Layer {
 fn add_target_layers(target: &TargetFacts, host: &str, network: bool, layers: &mut Vec<Layer>) -> u32 {
     let mut hops = 0;
     if let Some(files) = &target.file_system {
-        let hop = REMOTE.contains(&files.kind.as_str());
+        let hop = files.is_remote();
         hops += u32::from(hop);
         layers.push(Layer {
             name: format!("File system {}", files.kind),

@@ -521,7 +521,6 @@ fn unsupported_parameters_are_refused_by_name() {
         ("priority=1", "iorate=max", "priority"),
         ("iorate=9,priority=1", "iorate=(1,1,2,1),distribution=spike", "iorate"),
         ("rdpct=50", "iorate=max,maxdatawritten=1m", "maxdatawritten"),
-        ("rdpct=50", "iorate=max,startcmd=\"rm x\"", "startcmd"),
         ("range=(80,110),seekpct=0", "iorate=max", "range"),
     ] {
         let text = format!("{SD}wd=wd1,sd=sd1,{wd}\nrd=rd1,wd=wd1,{rd},elapsed=4");

@@ -590,18 +590,58 @@ pub fn allocation(path: &Path) -> io::Result<crate::sys::Allocation> {
     })
 }
 
+/// `statfs` magic numbers of NFS, SMB (three generations), 9P, Ceph, AFS (two), Lustre, OCFS2, GFS2
+/// and BeeGFS.
+const REMOTE_MAGICS: [u32; 12] = [
+    0x6969, 0x517b, 0xff53_4d42, 0xfe53_4d42, 0x0102_1997, 0x00c3_6400, 0x5346_414f, 0x6b41_4653, 0x0bd0_0bd0,
+    0x7461_636f, 0x0116_1970, 0x1983_0326,
+];
+/// The magic number of FUSE, which local and remote file systems share.
+const FUSE_MAGIC: u32 = 0x6573_5546;
+/// Remote types with that number.
+const REMOTE_FUSE_TYPES: [&str; 3] = ["virtiofs", "fuse.glusterfs", "fuse.sshfs"];
+
 /// True if an open file is on another machine: on a network file system with a local cache.
 pub fn is_remote(file: &fs::File) -> bool {
-    /// `statfs` magic numbers of NFS, SMB (three generations), 9P, Ceph, AFS (two), Lustre, OCFS2
-    /// and GFS2.
-    const REMOTE_MAGICS: [u32; 11] = [
-        0x6969, 0x517b, 0xff53_4d42, 0xfe53_4d42, 0x0102_1997, 0x00c3_6400, 0x5346_414f, 0x6b41_4653, 0x0bd0_0bd0,
-        0x7461_636f, 0x0116_1970,
-    ];
-    rustix::fs::fstatfs(file).is_ok_and(|stat| REMOTE_MAGICS.contains(&(stat.f_type as u32)))
+    let Ok(stat) = rustix::fs::fstatfs(file) else {
+        return false;
+    };
+    let magic = stat.f_type as u32;
+    REMOTE_MAGICS.contains(&magic)
+        || magic == FUSE_MAGIC
+            && file.metadata().is_ok_and(|meta| {
+                let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+                is_remote_fuse(&mounts, (libc::major(meta.st_dev()), libc::minor(meta.st_dev())))
+            })
+}
+
+/// True if the file system of a device is remote, according to `/proc/self/mountinfo`.
+fn is_remote_fuse(mounts: &str, (major, minor): (u32, u32)) -> bool {
+    let device = format!("{major}:{minor}");
+    mounts.lines().any(|line| {
+        let kind = line.split_once(" - ").and_then(|(_, rest)| rest.split(' ').next());
+        line.split(' ').nth(2) == Some(&device) && kind.is_some_and(|kind| REMOTE_FUSE_TYPES.contains(&kind))
+    })
 }
 
 /// Bytes allocated to a file.
 pub fn allocated(meta: &fs::Metadata) -> u64 {
     meta.st_blocks() * 512
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn virtiofs_is_remote_and_local_fuse_is_not() {
+        let mounts = "36 25 0:31 / /home rw,relatime shared:1 - virtiofs home rw\n\
+            37 25 0:32 / /mnt/usb rw - fuseblk /dev/sdb1 rw,user_id=0\n\
+            38 25 0:33 / /mnt/far rw - fuse.sshfs far:/ rw\n";
+        let check = |minor, expected| assert_eq!(is_remote_fuse(mounts, (0, minor)), expected, "0:{minor}");
+        check(31, true);
+        check(32, false);
+        check(33, true);
+        check(34, false);
+    }
 }

@@ -1,7 +1,9 @@
 //! Runs commands before and after a job (`exec_prerun`, `exec_postrun`), only with the user's
 //! permission.
 
+use std::collections::BTreeSet;
 use std::fs::File;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use dialects::fio::{Job, Jobs};
@@ -63,6 +65,16 @@ impl Commands {
         }
     }
 
+    /// The files for the outputs of the commands.
+    pub(super) fn output_files(&self) -> BTreeSet<PathBuf> {
+        let of_job = |one: &JobCommands| {
+            let before = one.before.as_ref().map(|_| one.output_file("prerun"));
+            let after = one.after.as_ref().map(|_| one.output_file("postrun"));
+            before.into_iter().chain(after)
+        };
+        self.list.iter().flat_map(of_job).map(PathBuf::from).collect()
+    }
+
     /// Runs the commands before the jobs of the first step. Returns the numbers of jobs that must
     /// not run.
     pub(super) fn run_before_first_step(&self, output: &mut Output) -> Vec<(usize, usize)> {
@@ -99,11 +111,15 @@ fn refusal_line(job: &str, what: &str) -> String {
 }
 
 impl JobCommands {
+    fn output_file(&self, when: &str) -> String {
+        format!("{}.{when}.txt", self.name)
+    }
+
     /// Runs a command once for each clone, as fio does. Returns false if a run fails.
     fn run(&self, command: Option<&str>, when: &str, output: &mut Output) -> bool {
         let Some(command) = command else { return true };
         (0..self.clones).all(|_| {
-            let file = format!("{}.{when}.txt", self.name);
+            let file = self.output_file(when);
             output.print_line(&format!("{} : Saving output of {when} in {file}", self.name));
             match run_shell(command, &file) {
                 Ok(success) => success,

@@ -17,7 +17,6 @@ mod status;
 mod together;
 mod trigger;
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
@@ -219,9 +218,13 @@ impl Files<'_> {
         check_outputs(&outputs, self.inputs, plan).map_err(|line| format!("fio: {line}"))
     }
 
-    fn check_logs(self, plan: &Plan, logs: &BTreeSet<PathBuf>) -> Result<(), String> {
-        let logs: Vec<_> = logs.iter().map(|path| ("a log", &**path)).collect();
-        self.check(plan, &logs)
+    /// Refuses the logs of a run, and the files for the outputs of its commands.
+    fn check_prepared(self, prepared: &PreparedRun<'_>) -> Result<(), String> {
+        let logs = prepared.logs.paths(&prepared.plan)?;
+        let commands = prepared.actions.commands.output_files();
+        let logs = logs.iter().map(|path| ("a log", &**path));
+        let commands = commands.iter().map(|path| ("the output of a command", &**path));
+        self.check(&prepared.plan, &logs.chain(commands).collect::<Vec<_>>())
     }
 
     /// Refuses an input as the file of the trigger, which fio removes.
@@ -268,7 +271,7 @@ fn run(session: &Session, (jobs, started): (&Jobs, Instant), files: Files<'_>, o
         }
     };
     let plan = &prepared.plan;
-    if let Err(line) = prepared.logs.paths(plan).and_then(|logs| files.check_logs(plan, &logs)) {
+    if let Err(line) = files.check_prepared(&prepared) {
         return refuse(output, &line);
     }
     if let Err(error) = output.open() {

@@ -1,5 +1,6 @@
 //! `vdbench`: runs parameter files, with Vdbench's console output, files and exit codes.
 
+mod commands;
 mod failure;
 mod hosts;
 pub mod local_env;
@@ -108,9 +109,19 @@ pub fn plan_of(arguments: &[String]) -> Result<(Plan, Vec<String>), Diagnostic> 
     }
     let (plan, mut omitted) = vdbench::lower_all(&runs, &parameters, &env, seed().unwrap_or(1))?;
     if let [_, _, ..] = &*parameters.hosts {
-        omitted.push(format!("hd={}: the test of one host", parameters.labels().join(", ")));
+        omitted.push(format!(
+            "hd={}: the test of several hosts is read as that of one",
+            parameters.labels().join(", ")
+        ));
     }
     omitted.extend(data_errors.map(|count| format!("data_errors={count}: the first failed operation ends it")));
+    let commands = runs.iter().map(|run| &run.commands);
+    let mut commands = commands
+        .chain([&parameters.general.commands])
+        .flat_map(|all| all.named());
+    if let Some((name, _)) = commands.next() {
+        omitted.push(format!("{name}: commands, which only `fathom vdbench` runs"));
+    }
     omitted.extend(validation.map(|_| "data validation, which only `fathom vdbench` does".to_owned()));
     Ok((plan, omitted))
 }
@@ -273,6 +284,7 @@ impl<'a> Drive<'a> {
         if let Some(refusal) = parameters.refusals.first() {
             return Err(refusal.clone().into());
         }
+        commands::check_commands(&runs, &parameters)?;
         self.style.in_fleet = parameters.uses_fleet();
         // The figures of one process must not be reported as those of several hosts.
         if self.style.in_fleet || parameters.hosts.len() == 1 {
@@ -298,6 +310,10 @@ impl<'a> Drive<'a> {
         });
         let recovery_runs = self.open_maps(&parameters)?.recovery_runs(&parameters);
         let all: Vec<&Run> = recovery_runs.iter().chain(&format_run).chain(&runs).collect();
+        let rounds = parameters.general.repeats.unwrap_or(1) as usize;
+        let in_round: usize = runs.iter().map(|run| 1 + run.points.len()).sum();
+        let before = recovery_runs.len() + usize::from(format_run.is_some());
+        self.check_results(rounds.saturating_mul(in_round).saturating_add(before))?;
         self.create_reports(&all)?;
         self.connect_hosts(&parameters)?;
         self.output.print_stamped("All slaves are now connected");
@@ -318,10 +334,13 @@ impl<'a> Drive<'a> {
             self.read_known_blocks(run, parameters)?;
         }
         if !parameters.recovers_only() {
+            let commands = &parameters.general.commands;
+            self.run_start_command(commands.start.as_ref())?;
             if let Some(run) = format_run {
                 self.lay_out_files(run, formats, parameters)?;
             }
             self.repeat(runs, parameters)?;
+            self.run_end_command(commands.end.as_ref())?;
         }
         self.end_validation(parameters)
     }
@@ -401,6 +420,7 @@ impl<'a> Drive<'a> {
         if let RunRate::OfLast(percent) = run.rate {
             run.rate = RunRate::Number((self.last_rate * percent / 100.0).round().max(1.0));
         }
+        self.run_start_command(run.commands.start.as_ref())?;
         let base = self.run(&run, parameters)?;
         for percent in &run.points {
             let point = run.point(*percent, base.rate);
@@ -413,6 +433,7 @@ impl<'a> Drive<'a> {
                 return Ok(false);
             }
         }
+        self.run_end_command(run.commands.end.as_ref())?;
         if run.pause > 0 {
             self.output.print_stamped(&format!(
                 "Waiting {} seconds; requested by 'pause' parameter",
@@ -485,6 +506,7 @@ impl<'a> Drive<'a> {
     }
 
     fn execute(&mut self, run: &Run, lowered: Lowered, parameters: &Parameters) -> Result<Outcome, Failure> {
+        self.check_next_result(&lowered.plan)?;
         // Runs start on a full second.
         let past = SystemTime::now()
             .duration_since(UNIX_EPOCH)

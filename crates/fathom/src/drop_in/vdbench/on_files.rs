@@ -3,11 +3,13 @@
 use std::fs;
 use std::path::Path;
 
+use ::run::targets::kept_file_path;
 use dialects::vdbench::values::loop_text;
 use dialects::vdbench::{FileRun, Fsd, OPERATIONS, Parameters, Run, TreeFormat};
 use model::plan::{FileOperationKind, Plan};
 use report::formats::vdbench::{FileColumns, thousands};
 
+use super::super::note;
 use super::run_printer::RowStyle;
 use super::{Drive, Failure};
 
@@ -192,6 +194,13 @@ impl Drive<'_> {
                     ]
                 }
             };
+            let first = kept_file_path(Path::new(&load.fsd.anchor), &load.fsd.tree(), 0);
+            if operation == "create" && !self.style.in_fleet && !first.parent().is_some_and(Path::exists) {
+                note(
+                    "create makes files only in directories that exist, and this tree has none: add `mkdir` to the \
+                     operations, or give `format=directories` first",
+                );
+            }
             self.output.print_stamped(&format!("Anchor: {}", load.fsd.anchor));
             for line in lines.iter().filter(|line| !line.is_empty()) {
                 self.output.print_stamped(line);

@@ -2,7 +2,7 @@
 //! for a later check.
 
 use std::io::{self, Read as _, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use engine::Slot;
 use engine::sys::file::open_without_waiting;
@@ -149,7 +149,7 @@ impl Verification {
                 generator: io.draws.generator_state(Purpose::Offset).unwrap_or_default(),
                 ..progress.clone()
             };
-            let path = state_path(&stream.plan);
+            let path = stream.plan.state_path();
             if let Err(error) = std::fs::write(&path, progress.to_bytes(&self.job)) {
                 not_kept.push(format!(
                     "cannot save the progress of the writes in {}: {error}",
@@ -182,14 +182,9 @@ fn write_dumps(io: &IoLoop, stream: &StreamVerification, record: &SlotRecord, bl
     let _ = write(file("expected"), &expected);
 }
 
-/// The state file of a stream.
-fn state_path(verify: &Verify) -> PathBuf {
-    Path::new(&verify.directory).join(&verify.state_file)
-}
-
 /// Loads the state of an earlier run. An error contains the path.
 pub(crate) fn load_state(verify: &Verify) -> Result<Progress, (PathBuf, io::Error)> {
-    let path = state_path(verify);
+    let path = verify.state_path();
     let read = open_without_waiting(&path).and_then(|mut file| {
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes)?;
