@@ -161,7 +161,7 @@ fn differences(base: &Observation, load: &Observation) -> Vec<String> {
         if let (Some(base), Some(now)) = (base, now)
             && base != now
         {
-            list.push(format!("{what}: {now}, in the baseline {base}"));
+            list.push(format!("{what}: {now} (baseline: {base})"));
         }
     };
     let text = |value: Option<u64>| value.map(|value| value.to_string());
@@ -200,7 +200,7 @@ fn fingerprint_differences(base: &BTreeMap<String, String>, now: &BTreeMap<Strin
     differs
         .map(|name| {
             format!(
-                "{name}: {}, in the baseline {}",
+                "{name}: {} (baseline: {})",
                 value_of(now, name),
                 value_of(base, name)
             )
@@ -247,7 +247,7 @@ mod tests {
         let [pair] = &*found.pairs else { panic!("{found:?}") };
         assert_eq!((pair.base.as_str(), pair.rows[0].ratio), ("qd64", 0.5));
         assert_eq!(found.alone.len(), 2, "{found:?}");
-        assert_eq!(found.fingerprint, ["host: not known, in the baseline a"]);
+        assert_eq!(found.fingerprint, ["host: not known (baseline: a)"]);
     }
 
     #[test]
@@ -256,7 +256,7 @@ mod tests {
         let found = compare(&base, &base.fingerprint, &[load("mine", 4, 60_000.0)]);
         assert_eq!(
             found.pairs[0].differences,
-            ["operations in flight: 4, in the baseline 1"]
+            ["operations in flight: 4 (baseline: 1)"]
         );
         assert_eq!(found.fingerprint, [""; 0]);
     }
