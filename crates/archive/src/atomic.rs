@@ -211,7 +211,7 @@ fn explain_missing_folder(error: io::Error, folder: &Path) -> io::Error {
     match error.kind() {
         io::ErrorKind::NotFound => io::Error::new(
             io::ErrorKind::NotFound,
-            format!("the folder {} does not exist", folder.display()),
+            format!("the directory {} does not exist", folder.display()),
         ),
         _ => error,
     }

@@ -191,7 +191,7 @@ fn a_file_that_cannot_be_read_or_written_is_named() {
     let missing = folder.path().join("no/such/folder/result.json");
     let error = save(&example(), &missing).expect_err("there is no such folder");
     let expected = format!(
-        "cannot write {}: the folder {} does not exist",
+        "cannot write {}: the directory {} does not exist",
         missing.display(),
         folder.path().join("no/such/folder").display()
     );
