@@ -162,7 +162,7 @@ fn refuse(config: &Config, arguments: &Arguments, machine: &dyn Machine) -> Vec<
     if all_workers(config).all(|(_, worker)| worker.specs.is_empty()) {
         add(
             "You must assign at least one access specification to a worker.".into(),
-            "list names below `'Assigned access specs`, or give a specification the default assignment ALL",
+            "list names below `'Assigned access specs`, or set the default assignment of a specification to ALL",
         );
     }
     refused.extend(parts_that_cannot_run(config));

@@ -129,7 +129,7 @@ impl Finder<'_> {
             free.unwrap_or_default()
         );
         Err(Diagnostic::new(what)
-            .help("give the size of the file, for example --size 10GiB, or a maximum size in the file"))
+            .help("set the file size, for example --size 10GiB, or a maximum size in the configuration"))
     }
 }
 

@@ -174,7 +174,7 @@ fn suite(reader: &mut Reader<'_>, root: &DeTable<'_>) -> Suite {
                             let one = workload(reader, one.span().start, table, &defaults, suite.workloads.len() + 1);
                             if suite.workloads.iter().any(|other| other.name == one.name) {
                                 let what = format!("two workloads have the name `{}`", one.name);
-                                reader.add_fault_at(one.at.clone(), what, "give each a different name");
+                                reader.add_fault_at(one.at.clone(), what, "use different names");
                             }
                             suite.workloads.push(one);
                         }
@@ -286,10 +286,10 @@ fn read_option(reader: &mut Reader<'_>, (key, value): Entry<'_, '_>) -> Option<S
         let help = match nearest(name, known) {
             Some(near) => format!("did you mean `{near}`?"),
             None => {
-                "it has name, preset, job, objective, require, pace, and the options of `fathom run --help`".to_owned()
+                "valid keys: name, preset, job, objective, require, pace, and the options of `fathom run --help`".to_owned()
             }
         };
-        reader.add_fault(at, format!("a workload has no `{name}`"), help);
+        reader.add_fault(at, format!("unknown key `{name}` in a workload"), help);
         return None;
     }
     let Some(values) = value_texts(value.get_ref()) else {

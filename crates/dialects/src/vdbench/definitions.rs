@@ -366,7 +366,7 @@ fn data_errors(block: &Block) -> Result<Option<u64>, Diagnostic> {
             item.words().join(",")
         ))
         .at(item.at.clone())
-        .help("give the number of errors that end a run, 1 or more, without seconds")),
+        .help("set the number of errors that ends a run, 1 or more, without seconds")),
     }
 }
 
@@ -417,7 +417,7 @@ fn sds(block: &Block, parameters: &mut Parameters) -> Result<(), Diagnostic> {
     let count = |field: &str| block.params.iter().filter(|(row, _)| row.field == field).count();
     if count("host") > 1 && count("lun") > 1 {
         let what = format!("sd={}: a `lun=` for each `host=` is not supported", block.name);
-        let help = "give each host an SD of its own";
+        let help = "define a separate SD for each host";
         parameters.refusals.push(block.error(what).help(help));
     }
     for number in block.counted()? {
@@ -439,7 +439,7 @@ fn sd(block: &Block, number: Option<u64>) -> Result<Sd, Diagnostic> {
     if lun.is_empty() {
         return Err(block
             .error(format!("No lun name specified for sd={name}"))
-            .help("give `lun=` a file or device"));
+            .help("set `lun=` to a file or device"));
     }
     let offset = block.number("offset")?.unwrap_or(0.0) as u64;
     let align = block.number("align")?.unwrap_or(0.0) as u64;
@@ -453,7 +453,7 @@ fn sd(block: &Block, number: Option<u64>) -> Result<Sd, Diagnostic> {
     if !(1.0..=65_536.0).contains(&threads) {
         return Err(block
             .error(format!("Invalid contents for 'threads=': {threads}"))
-            .help("give 1 to 65536"));
+            .help("use 1 to 65536"));
     }
     Ok(Sd {
         lun: numbered(&lun, number),
@@ -547,7 +547,7 @@ fn rd(block: &Block, command: &Command) -> Result<Rd, Diagnostic> {
             let what = "'distribution=' with these words is not supported".to_owned();
             return Err(block
                 .error(what)
-                .help("give one word, or `(variable,uniform)` and the like"));
+                .help("use one word, or a pair such as `(variable,uniform)`"));
         }
     };
     let rates = rates(block)?;
@@ -631,6 +631,6 @@ fn rates(block: &Block) -> Result<Vec<f64>, Diagnostic> {
         (None, "curve") => Ok(vec![CURVE]),
         (None, word) => Err(Diagnostic::new(format!("Invalid contents for 'iorate=': {word}"))
             .at(item.at.clone())
-            .help("give a number, `max` or `curve`")),
+            .help("use a number, `max` or `curve`")),
     }
 }

@@ -59,7 +59,7 @@ pub(super) fn access(run: &Run, wd: &Wd) -> Result<Access, Diagnostic> {
             return Err(cannot(
                 run,
                 "a `stride=` of varying length",
-                "give both values the same length",
+                "use two equal values",
             ));
         }
         (_, ..0) => sequential(0, AtEnd::Finish),
@@ -145,7 +145,7 @@ pub(super) fn sizes(run: &Run, sd: &Sd, wd: &Wd, is_random: bool) -> Result<Vec<
                 return Err(cannot(
                     run,
                     "an `xfersize=` of more than 4096 sizes",
-                    "give a larger step",
+                    "use a larger step",
                 ));
             }
             let entries = (0..count)
