@@ -22,9 +22,10 @@ pub struct Inventory {
     pub hidden_machines: Vec<Process>,
     /// Imported ZFS pools.
     pub zfs_pools: Vec<String>,
-    /// The inventory is complete, so a device that is not listed is hidden.
+    /// True if the list is complete; a device that is not in it may be in use, unseen.
     pub lists_all: bool,
-    /// The system shows no devices but the loop devices here, so their other uses are unknown.
+    /// Only loop devices are visible (a container), so other uses of the host's devices are
+    /// unknown.
     pub hides_devices: bool,
     /// Uses that no device, mount or swap space above reveals.
     pub uses: Vec<Use>,
@@ -44,11 +45,11 @@ pub struct Use {
 /// The kind of use of a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UseKind {
-    /// It is part of this group.
+    /// The device is a member of this group.
     PartOf(String),
-    /// The running system uses it: `runs from` or `is started from`.
+    /// The system runs or boots from it; the verb for messages: `runs from` or `is started from`.
     System(&'static str),
-    /// The device may be in use: this fact is unknown.
+    /// The device may be in use, because this fact is unknown.
     Doubt(String),
 }
 
