@@ -96,7 +96,7 @@ pub enum Parameter {
     Block,
     /// Share of reads in percent.
     Read,
-    /// Operations per second that are due.
+    /// The target rate in operations per second.
     Rate,
     /// How many of the targets are used.
     Targets,
@@ -125,7 +125,7 @@ impl Parameter {
         }
     }
 
-    /// True for a load parameter: figures plotted over it form a curve with a knee.
+    /// True if the parameter changes the load, so that its curve can have a knee.
     pub fn is_load(self) -> bool {
         match self {
             Parameter::Depth | Parameter::Workers | Parameter::Rate | Parameter::Targets => true,
@@ -137,7 +137,7 @@ impl Parameter {
 /// A value of a parameter.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Setting {
-    /// Which parameter, by the name of its option; `side` and `pair` in comparisons.
+    /// Name of the parameter's option, or `side` or `pair` in a comparison.
     pub name: String,
     /// Its value in the syntax of the option.
     pub value: String,
@@ -169,7 +169,7 @@ pub enum Role {
     Repeat,
     /// The run had too few operations; a longer one followed.
     TooShort,
-    /// Due operations found every queue slot in use; another run with more slots followed.
+    /// All queue slots were in use, so operations started late; a run with more slots followed.
     TooFewSlots,
     /// It missed the latency limit although higher loads met it; it was measured again.
     Contradicted,

@@ -53,7 +53,7 @@ impl Plan {
             };
             match &target.kind {
                 TargetKind::Template { number } => {
-                    faults.add(format!("target *{number} of the profile has no path; give one"));
+                    faults.add(format!("target *{number} of the profile has no path; set one"));
                 }
                 TargetKind::Simulated { device } if device.servers == 0 => {
                     faults.add("a simulated device needs at least one server");
@@ -329,7 +329,7 @@ impl Plan {
 fn check_stop(stop: &Stop, faults: &mut Faults) {
     let counts = stop.bytes.is_some() || stop.operations.is_some() || stop.passes.is_some();
     if stop.after_ns.is_none() && stop.region_percent.is_none() && !counts {
-        faults.add("nothing ends it: give a time, bytes, operations or passes");
+        faults.add("nothing ends it: set a time, bytes, operations or passes");
     }
     if stop.repeat_until_time && stop.after_ns.is_none() {
         faults.add("the job repeats until its time is over, but has no time");
