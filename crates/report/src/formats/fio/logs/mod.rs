@@ -7,8 +7,7 @@
 //!   here line by line.
 //! * Averages and histograms use the sums that workers keep during the run: the job's
 //!   [`windows`](model::plan::Job::windows) for latencies and histograms, an interval series for
-//!   bandwidth and IOPS. An hour at a million operations per second would need an operation log of
-//!   250 GB, but only one entry per window.
+//!   bandwidth and IOPS. One hour at a million operations per second fills 250 GB as an operation log; sums need one entry per window.
 //!
 //! # What a request needs in the plan
 //!
@@ -207,7 +206,7 @@ pub struct LogFile<'a> {
     source: Source<'a>,
 }
 
-/// The worker whose operations a log lists.
+/// The worker that a log describes, with its planned job and its results.
 #[derive(Clone, Copy, Debug)]
 struct Source<'a> {
     job: &'a Job,
