@@ -53,7 +53,7 @@ pub fn rendezvous(variable: impl Fn(&str) -> Option<String>) -> Result<Option<Re
         None => (text.as_str(), None),
         Some((place, count)) => match count.parse::<u32>() {
             Ok(count) if count > 0 => (place, Some(count)),
-            _ => return Err(syntax_error("does not give the number of processes")),
+            _ => return Err(syntax_error("does not state the number of processes")),
         },
     };
     let parts = place.rsplit_once(':');
@@ -162,7 +162,7 @@ mod tests {
         );
         check(
             &[("FATHOM_HEAD", "h:1*x"), ("FATHOM_RANK", "0")],
-            Err("does not give the number"),
+            Err("does not state the number"),
         );
         check(&[("FATHOM_HEAD", ":1*2"), ("FATHOM_RANK", "0")], Err("names no host"));
     }
