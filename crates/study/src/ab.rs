@@ -212,14 +212,14 @@ pub fn explain_for_mirror(word: Judgement, writes: f64) -> &'static str {
              they use the network from both. Compare reads and writes separately."
         }
         Judgement::Worse if all_reads => {
-            "That is expected of a three-way mirror: a node that does not own the volume reads over the network."
+            "Expected of a three-way mirror: a node that does not own the volume reads over the network."
         }
         Judgement::Worse => {
-            "That is not expected: on a three-way mirror, writes use the network from both nodes. Check the network \
-             of B, and whether the volume has another resiliency type."
+            "Unexpected: on a three-way mirror, writes cross the network from either node. Check the network of B \
+             and the resiliency type of the volume."
         }
         Judgement::Better => {
-            "That is not expected: the owner should not be slower. Check that A is the owner; `fathom run` shows the \
+            "Unexpected: the owner should not be slower. Check that A is the owner; `fathom run` shows the \
              owner on Windows."
         }
         Judgement::Same if all_writes => {
