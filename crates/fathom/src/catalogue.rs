@@ -11,17 +11,17 @@ use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::user_file;
 
-/// Environment variable that names policy files or folders, separated as in `PATH`.
+/// Environment variable that names policy files or directories, separated as in `PATH`.
 const VARIABLE: &str = "FATHOM_POLICIES";
 /// Flags that name policy files.
 #[derive(clap::Args)]
 pub struct CatalogueArgs {
-    /// Add your own policy files, or a folder of them
+    /// Add your own policy files, or a directory of them
     #[arg(
         long,
         value_name = "PATH",
         value_hint = ValueHint::AnyPath,
-        long_help = "Your own policy files, or a folder of them; an entry replaces the built-in one \
+        long_help = "Your own policy files, or a directory of them; an entry replaces the built-in one \
             of the same name. Files in FATHOM_POLICIES, and in fathom/policies below \
             XDG_CONFIG_HOME or ~/.config, do the same.",
     )]

@@ -318,7 +318,7 @@ fn load_side(session: &Session, args: &Args, side: &str) -> Result<Document, Fau
         .any(|(job, before)| !before.is_empty() && job.targets != *before)
     {
         let fault = Fault::new(format!("`{side}` has a target, and --target sets another for both"));
-        return Err(Faults::usage(fault.help("give the target in one place only")));
+        return Err(Faults::usage(fault.help("specify the target in only one place")));
     }
     complete_document(session, document)
 }

@@ -247,7 +247,7 @@ fn compare_with_baseline(store: &DocumentStore, name: &str, file: &str, json: bo
 fn format_text(comparison: &Comparison, file: &Path) -> String {
     let mut text = format!("{} compared with {}\n", file.display(), comparison.baseline);
     for pair in &comparison.pairs {
-        text += &format!("\n{}, in the baseline {}\n", pair.name, pair.base);
+        text += &format!("\n{} (baseline: {})\n", pair.name, pair.base);
         for row in &pair.rows {
             text += &format_figure(row);
         }

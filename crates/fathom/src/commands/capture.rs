@@ -320,7 +320,7 @@ fn format_comments(device: &str, load: &CapturedLoad, source: &Source, started: 
     }
     lines.push("Depth is only an upper bound: the rate sets the load. If you remove the rate, set the depth".into());
     lines.push("to the average; the load then runs as fast as the target allows.".into());
-    lines.push("The target is NOT the watched device: give another target as large as the area used there.".into());
+    lines.push("The target is NOT the watched device: use another target as large as the area used there.".into());
     lines
         .iter()
         .map(|line| format!("# {line}").trim_end().to_owned() + "\n")

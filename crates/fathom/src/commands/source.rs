@@ -70,7 +70,7 @@ pub fn read(session: &Session, words: &[String]) -> Result<Source, Faults> {
             let help = match second.starts_with("--") {
                 true => "write options before the file: `fathom lint OPTIONS FILE`",
                 false => {
-                    "give one file, or start a command line with its dialect: `diskspd -b8K …`, `fio --rw=randread …`"
+                    "name one file, or start a command line with its dialect: `diskspd -b8K …`, `fio --rw=randread …`"
                 }
             };
             Err(Faults::usage(fault.help(help)))

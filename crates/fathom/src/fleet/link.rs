@@ -324,7 +324,7 @@ pub fn listen_at(path: &Path) -> io::Result<Listener> {
 pub fn listen_at(_: &Path) -> io::Result<Listener> {
     Err(io::Error::new(
         io::ErrorKind::Unsupported,
-        "this system has no Unix sockets; give an address",
+        "this system has no Unix sockets; use an address",
     ))
 }
 
@@ -345,6 +345,6 @@ pub fn connect_at(path: &Path) -> io::Result<Box<dyn Link>> {
 pub fn connect_at(_: &Path) -> io::Result<Box<dyn Link>> {
     Err(io::Error::new(
         io::ErrorKind::Unsupported,
-        "this system has no Unix sockets; give an address",
+        "this system has no Unix sockets; use an address",
     ))
 }

@@ -92,7 +92,7 @@ impl Targets {
             let path = format!("{SIMULATED}{}", device.name);
             if self.paths.contains(&path) {
                 let fault = Fault::new(format!("{name} defines another device `{}`", device.name));
-                return Err(Faults::usage(fault.help("give each simulated device a different name")));
+                return Err(Faults::usage(fault.help("use different names for the simulated devices")));
             }
             self.paths.push(path);
             self.simulated.push(device.device);
@@ -172,7 +172,7 @@ impl Targets {
 
 fn missing_job_file_fault(device: &str) -> Fault {
     Fault::new(format!("`{SIMULATED}{device}` is the name of a device in a job file")).help(format!(
-        "give the file with the [simulated.{device}] table: `fathom verify device.toml`"
+        "pass the file with the [simulated.{device}] table: `fathom verify device.toml`"
     ))
 }
 
