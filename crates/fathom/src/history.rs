@@ -23,7 +23,7 @@ enum HistoryLocation {
     Off,
     /// In this file; `true` if FATHOM_HISTORY requests it.
     At(PathBuf, bool),
-    /// The environment has no folder for it.
+    /// The environment has no directory for it.
     NoFolder,
 }
 
@@ -163,7 +163,7 @@ impl From<HistoryError> for Faults {
 /// Finds the file of the history.
 ///
 /// # Errors
-/// [`Faults`] if the history is disabled, or has no folder.
+/// [`Faults`] if the history is disabled, or has no directory.
 pub fn path() -> Result<PathBuf, Faults> {
     match HistoryLocation::from_env() {
         HistoryLocation::At(path, _) => Ok(path),

@@ -448,7 +448,7 @@ pub fn detect_machine(
 }
 
 /// True if every virtual disk under a path is a network disk of this cloud. Local disks, such as an
-/// instance store, have other limits. For a missing path, checks the nearest existing folder.
+/// instance store, have other limits. For a missing path, checks the nearest existing directory.
 fn is_on_disk_of(system: &System, cloud: Cloud, path: &str) -> bool {
     let path = PathBuf::from(path);
     let existing = path.ancestors().find(|part| part.exists()).unwrap_or(Path::new("."));

@@ -34,7 +34,7 @@ impl Drop for Notice {
     }
 }
 
-/// Finds the folder next to the history.
+/// Finds the directory next to the history.
 fn folder() -> Option<PathBuf> {
     let history = history::path().ok()?;
     Some(history.with_extension("running"))

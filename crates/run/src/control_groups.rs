@@ -247,8 +247,8 @@ mod tests {
         };
         let refused = groups(&folder.path().join("blkio")).enter(&group("../out"));
         assert!(matches!(refused, Err(SetupError::Unsupported { .. })), "{refused:?}");
-        // The kernel does not manage this folder, so there is nothing to write to, and the created
-        // folder is removed again.
+        // The kernel does not manage this directory, so there is nothing to write to, and the
+        // created directory is removed again.
         let unmanaged = groups(folder.path());
         assert!(matches!(
             unmanaged.enter(&group("/in")),

@@ -85,7 +85,7 @@ pub enum HistoryError {
     System {
         /// The operation that failed.
         verb: &'static str,
-        /// The file or folder.
+        /// The file or directory.
         path: PathBuf,
         /// The system's error.
         source: io::Error,

@@ -16,8 +16,8 @@ macro_rules! file {
     };
 }
 
-/// The texts of all presets, in the order of the list. A test checks that no file of the folder is
-/// missing here.
+/// The texts of all presets, in the order of the list. A test checks that no file of the directory
+/// is missing here.
 const FILES: &[&str] = &[
     file!("general-1"),
     file!("latency-1"),

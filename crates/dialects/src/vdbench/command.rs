@@ -42,8 +42,8 @@ pub struct Command {
 
 const HELP_FILE: &str = "name a parameter file: `-f FILE`; docs/vdbench.md lists what it may hold";
 
-/// Parses the arguments after the program's name. `temporary` is the folder of the built-in test's
-/// file.
+/// Parses the arguments after the program's name. `temporary` is the directory of the built-in
+/// test's file.
 ///
 /// # Errors
 /// The first invalid or unsupported argument.

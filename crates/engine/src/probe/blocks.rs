@@ -276,7 +276,7 @@ pub(super) fn facts(system: &System, device: &BlockDevice) -> Device {
             .read_trimmed(&queue("scheduler"))
             .and_then(|text| scheduler_in_use(&text)),
         queue_requests: system.read_value(&queue("nr_requests")),
-        // Single-queue drivers without blk-mq have no such folder.
+        // Single-queue drivers without blk-mq have no such directory.
         hardware_queues: Some(system.names(&at("mq")).len() as u32).filter(|count| *count > 0),
         largest_request: system
             .read_value::<u64>(&queue("max_sectors_kb"))
@@ -305,7 +305,7 @@ fn pcie_bandwidth(system: &System, device: &str) -> Option<u64> {
     (rate > 0.0).then_some(rate as u64)
 }
 
-/// Bandwidth of a SATA or SAS link in one direction. The folder of a disk is below that of its
+/// Bandwidth of a SATA or SAS link in one direction. The directory of a disk is below that of its
 /// port: `…/ata3/host2/…` with the link `link3`, or `…/port-0:1/end_device-0:1/…`, where the PHYs
 /// are siblings of the end device.
 fn sata_sas_bandwidth(system: &System, device: &str) -> Option<u64> {

@@ -158,8 +158,8 @@ impl Inventory {
     }
 }
 
-/// Imported ZFS pools, from the statistics folders of the ZFS module. Their members show nothing in
-/// sysfs.
+/// Imported ZFS pools, from the statistics directories of the ZFS module. Their members show
+/// nothing in sysfs.
 fn zfs_pools(system: &System) -> Vec<String> {
     let folder = "/proc/spl/kstat/zfs";
     let names = system.names(folder).into_iter();

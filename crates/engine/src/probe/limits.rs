@@ -88,7 +88,7 @@ pub(super) fn own_groups(system: &System, controller: &str) -> Vec<String> {
     groups.lines().filter_map(of).flatten().collect()
 }
 
-/// The folders of a group and its ancestors, innermost first.
+/// The directories of a group and its ancestors, innermost first.
 fn folders(mount: &Mount, group: &str) -> Vec<String> {
     let inside = match mount.root.as_str() {
         "/" => group,

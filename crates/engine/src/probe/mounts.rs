@@ -11,7 +11,7 @@ pub struct Mount {
     pub number: DeviceNumber,
     /// Its block device, if any and known.
     pub device: Option<DeviceNumber>,
-    /// The mounted folder or file within the file system; `/` for all of it.
+    /// The mounted directory or file within the file system; `/` for all of it.
     pub root: String,
     /// Where it is mounted.
     pub at: String,

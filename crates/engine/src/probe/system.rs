@@ -40,7 +40,7 @@ impl System {
         }
     }
 
-    /// A recorded tree: a folder with the `sys`, `proc` and so on of a machine.
+    /// A recorded tree: a directory with the `sys`, `proc` and so on of a machine.
     ///
     /// A file `stat` in it has a line for each path whose identity matters: `block MAJOR:MINOR
     /// PATH`, `char MAJOR:MINOR PATH` or `file MAJOR:MINOR INODE PATH`. The numbers of a file are
@@ -150,7 +150,7 @@ impl System {
             .is_some_and(|text| text.trim() != "0" && !text.is_empty())
     }
 
-    /// Names in a folder, sorted, without hidden files.
+    /// Names in a directory, sorted, without hidden files.
     pub(crate) fn names(&self, folder: &str) -> Vec<String> {
         let Ok(entries) = fs::read_dir(self.path(folder)) else {
             return Vec::new();

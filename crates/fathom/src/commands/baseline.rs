@@ -91,7 +91,7 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     }
 }
 
-/// Finds the folder of this user's baselines.
+/// Finds the directory of this user's baselines.
 fn folder() -> Result<PathBuf, Faults> {
     user_data::folder().map(|data| data.join("baselines")).ok_or_else(|| {
         let fault = Fault::new(format!("cannot store baselines: {}", user_data::NOWHERE));

@@ -59,7 +59,7 @@ pub(super) enum ToAgent {
     Alive,
 }
 
-/// The ID of a run. Only digits and `-`, because an agent creates a folder with that name.
+/// The ID of a run. Only digits and `-`, because an agent creates a directory with that name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String")]
 pub(super) struct RunId(String);

@@ -37,7 +37,7 @@ pub struct TempFile {
     keep: bool,
     /// Open for the lock.
     lock: fs::File,
-    /// The folder from which it is removed; `None` if this user cannot open it.
+    /// The directory from which it is removed; `None` if this user cannot open it.
     folder: Option<sys::file::Folder>,
     /// Records that this process holds the lock.
     _write_lock: Option<WriteLock>,

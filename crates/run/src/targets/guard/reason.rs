@@ -261,7 +261,7 @@ fn release(reasons: &[Reason], hardest: &Reason) -> String {
             let place = at.first().map_or("", String::as_str);
             match place.starts_with('/') {
                 true => format!("unmount it (umount {place})"),
-                // A letter or folder of Windows.
+                // A letter or directory of Windows.
                 false => format!("dismount it (mountvol {place} /P)"),
             }
         }
