@@ -17,7 +17,7 @@ pub struct Baseline {
     pub format_version: u32,
     /// `baseline`.
     pub kind: String,
-    /// Its name.
+    /// Name under which the baseline is stored.
     pub name: String,
     /// The file it was read from.
     pub file: String,
@@ -29,14 +29,14 @@ pub struct Baseline {
     pub kept_unix_s: u64,
     /// Facts on which the figures depend, by name: machine, processors, tool.
     pub fingerprint: BTreeMap<String, String>,
-    /// The loads.
+    /// Figures of each load.
     pub loads: Vec<Observation>,
 }
 
 /// Comparison of a load with the corresponding load of a baseline.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LoadComparison {
-    /// Its name.
+    /// Name of the load.
     pub name: String,
     /// The name of the baseline's load.
     pub base: String,

@@ -29,7 +29,7 @@ pub struct PercentileValue {
     pub ns: f64,
     /// The number of values beyond it, if known.
     pub beyond: Option<f64>,
-    /// Its reliability.
+    /// How far the percentile can be trusted.
     pub mark: Trust,
 }
 

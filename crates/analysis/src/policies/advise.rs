@@ -39,9 +39,9 @@ pub struct Need {
 /// Advice on one entry.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Advice {
-    /// The entry.
+    /// Name of the policy.
     pub policy: String,
-    /// Its kind.
+    /// Disk or machine.
     pub kind: PolicyKind,
     /// The tier, for an entry with a table of tiers.
     pub tier: Option<String>,

@@ -276,7 +276,7 @@ impl Policy {
         &self.file.policy.title
     }
 
-    /// Its kind.
+    /// Disk, machine, or a whole contract.
     pub fn kind(&self) -> PolicyKind {
         self.file.policy.kind
     }
@@ -306,7 +306,7 @@ impl Policy {
         &self.file.policy.notes
     }
 
-    /// Its origin.
+    /// Where the figures come from, and when they were read.
     pub fn origin(&self) -> &Origin {
         &self.origin
     }
@@ -369,11 +369,11 @@ pub type Inputs = BTreeMap<String, String>;
 /// A policy for one disk.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ResolvedPolicy {
-    /// Its name.
+    /// Name of the policy in the catalogue.
     pub id: String,
     /// Its display name.
     pub title: String,
-    /// Its kind.
+    /// Disk, machine, or a whole contract.
     pub kind: PolicyKind,
     /// The date of its source.
     pub as_of: Date,
@@ -399,7 +399,7 @@ pub struct ResolvedPolicy {
     pub workload: Workload,
     /// The maximum operations and bytes per second of that workload, and the binding limit.
     pub reach: Option<Reach>,
-    /// The promises.
+    /// Conditions that a test checks.
     pub clauses: Vec<Clause>,
     /// Burst credits.
     pub bursts: Vec<Burst>,
@@ -412,7 +412,7 @@ pub struct ResolvedPolicy {
 /// One input with its value.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct InputValue {
-    /// Its name.
+    /// Name of the input.
     pub name: String,
     /// Bytes or a plain number.
     pub value: f64,

@@ -57,14 +57,14 @@ pub enum PolicyError {
     },
     /// It needs an input.
     Missing {
-        /// Its name.
+        /// Name of the missing input.
         name: String,
-        /// Its description.
+        /// What the input means, and how to set it.
         help: String,
     },
     /// The value of an input cannot be read.
     Unreadable {
-        /// The input.
+        /// Name of the input.
         name: String,
         /// The given value.
         value: String,
@@ -73,7 +73,7 @@ pub enum PolicyError {
     },
     /// The value of an input is out of its bounds.
     OutOfBounds {
-        /// The input.
+        /// Name of the input.
         name: String,
         /// The given value.
         value: String,
@@ -93,7 +93,7 @@ pub enum PolicyError {
     Formula {
         /// The place in the file.
         place: String,
-        /// The reason.
+        /// Why the formula has no value.
         why: String,
     },
 }
