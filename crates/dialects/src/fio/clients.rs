@@ -74,7 +74,7 @@ pub enum Address {
     Network {
         /// Its name or IP address; absent: this machine.
         host: Option<String>,
-        /// Its port.
+        /// TCP port of the server.
         port: u16,
         /// IPv6 only, IPv4 only, or either if absent.
         version_6: Option<bool>,

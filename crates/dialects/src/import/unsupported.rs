@@ -3,7 +3,7 @@
 /// A kind of output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnsupportedForm {
-    /// Its name.
+    /// What the file is, for the message.
     pub name: &'static str,
     /// Why it is not read.
     pub why: &'static str,

@@ -4,7 +4,7 @@
 /// A key of a configuration file.
 #[derive(Clone, Copy, Debug)]
 pub struct Key {
-    /// The section.
+    /// Section in which the key occurs.
     pub section: Section,
     /// The text with which a line must begin.
     pub name: &'static str,
@@ -23,7 +23,7 @@ pub struct Key {
 pub enum Section {
     /// The test's subject and duration.
     TestSetup,
-    /// The screen.
+    /// What Iometer shows on the screen.
     ResultsDisplay,
     /// Mixes of transfers.
     AccessSpecifications,

@@ -26,7 +26,7 @@ const V2006: &str = "2006.07.27";
 /// A lowered configuration.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lowered {
-    /// The plan.
+    /// The plan of the configuration.
     pub plan: Plan,
     /// Differences from Iometer, one sentence each.
     pub notes: Vec<String>,

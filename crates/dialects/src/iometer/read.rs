@@ -29,7 +29,7 @@ const fn version_date(year: u64, month: u64, day: u64) -> u64 {
 /// A parsed file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Parsed {
-    /// The configuration.
+    /// Settings of the file.
     pub config: Config,
     /// Problems that Iometer reports without stopping.
     pub warnings: Vec<String>,

@@ -48,7 +48,7 @@ const FILES: &[&str] = &[
 /// The `[preset]` table of a preset.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct About {
-    /// Its name.
+    /// Name with which users choose the preset.
     pub id: String,
     /// Its version, from 1.
     pub version: u32,

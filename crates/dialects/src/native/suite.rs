@@ -26,7 +26,7 @@ const KEYS: [&str; 6] = ["name", "preset", "job", "objective", "require", "pace"
 /// Workloads with their requirements.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Suite {
-    /// Its name.
+    /// Name of the suite in reports.
     pub name: Option<String>,
     /// The question that it answers.
     pub objective: Option<String>,
@@ -38,7 +38,7 @@ pub struct Suite {
 /// A workload.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Workload {
-    /// Its name.
+    /// Name of the workload in reports.
     pub name: String,
     /// The base that its options change.
     pub base: Base,

@@ -96,7 +96,7 @@ impl General {
 /// A storage definition.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sd {
-    /// Its name.
+    /// Name after `sd=`.
     pub name: String,
     /// File or device.
     pub lun: String,
@@ -134,7 +134,7 @@ pub enum Transfer {
 /// A workload definition.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Wd {
-    /// Its name.
+    /// Name after `wd=`.
     pub name: String,
     /// Its SDs, by name.
     pub sds: Vec<String>,
@@ -194,7 +194,7 @@ impl Default for Wd {
 /// A run definition.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rd {
-    /// Its name.
+    /// Name after `rd=`.
     pub name: String,
     /// `wd=`.
     pub wds: Vec<String>,

@@ -57,7 +57,7 @@ pub struct FileLoad<'a> {
     pub fwd: &'a Fwd,
     /// Its FSD.
     pub fsd: &'a Fsd,
-    /// Its operation.
+    /// Index of the operation in `OPERATIONS`.
     pub operation: usize,
     /// Percent of the operations.
     pub share: f64,
@@ -113,7 +113,7 @@ impl FileRun {
         }))
     }
 
-    /// Its jobs.
+    /// Returns one load for each operation of each FWD.
     pub fn loads(&self) -> Vec<FileLoad<'_>> {
         let mut loads = Vec::new();
         for (number, (fwd, share)) in self.fwds.iter().enumerate() {
@@ -221,7 +221,7 @@ impl Fsd {
         self.ranks.first().copied()
     }
 
-    /// Its tree.
+    /// Returns the shape of its directories and files.
     pub fn tree(&self) -> FileTree {
         match self.total {
             Some(bytes) => self.whole_tree().limited_to(bytes),

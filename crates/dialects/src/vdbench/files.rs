@@ -13,7 +13,7 @@ use crate::Diagnostic;
 /// A file system definition.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Fsd {
-    /// Its name.
+    /// Name after `fsd=`.
     pub name: String,
     /// `anchor=`.
     pub anchor: String,
@@ -44,7 +44,7 @@ pub struct Fsd {
 /// A file system workload definition.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fwd {
-    /// Its name.
+    /// Name after `fwd=`.
     pub name: String,
     /// Its FSDs, by name.
     pub fsds: Vec<String>,

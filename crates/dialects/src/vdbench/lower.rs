@@ -23,7 +23,7 @@ use crate::Diagnostic;
 /// A lowered run.
 #[derive(Clone, Debug)]
 pub struct Lowered {
-    /// The plan.
+    /// The plan of the run.
     pub plan: Plan,
     /// For each job, worker and stream: the number of its workload in the run.
     pub workload_of: Vec<Vec<Vec<usize>>>,

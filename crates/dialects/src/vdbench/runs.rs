@@ -100,7 +100,7 @@ fn course(rd: &Rd) -> Result<Vec<(f64, u64)>, String> {
 /// Number of bytes that ends a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MaxData {
-    /// The parameter.
+    /// Name of the parameter, such as `maxdataread`.
     pub name: &'static str,
     /// Bytes, or up to 100 times the size of the SDs.
     pub bytes: f64,

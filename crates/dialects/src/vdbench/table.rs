@@ -57,11 +57,11 @@ pub struct Row {
     pub exact: bool,
     /// The kind of value.
     pub kind: Kind,
-    /// The default.
+    /// Default value, as the page shows it.
     pub default: &'static str,
-    /// Its support.
+    /// Whether fathom implements the parameter.
     pub status: Status,
-    /// Its meaning.
+    /// One sentence for the page.
     pub help: &'static str,
 }
 
