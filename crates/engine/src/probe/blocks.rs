@@ -14,15 +14,15 @@ use crate::identity::{DeviceNumber, Identity};
 pub struct BlockDevice {
     /// Kernel name, such as `sda1`.
     pub name: String,
-    /// Its number.
+    /// Major and minor number.
     pub number: DeviceNumber,
     /// Size in bytes.
     pub size: u64,
-    /// Its kind.
+    /// Disk, partition, or a device on top of others.
     pub kind: BlockKind,
     /// The disk of this partition.
     pub partition_of: Option<String>,
-    /// Its partitions.
+    /// Kernel names of its partitions.
     pub partitions: Vec<String>,
     /// Devices below it (`slaves`).
     pub made_of: Vec<String>,
