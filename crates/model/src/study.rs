@@ -16,9 +16,9 @@ pub struct Study {
     pub kind: StudyKind,
     /// The program that made it.
     pub tool: Tool,
-    /// Its name.
+    /// Name of the study in reports and the history.
     pub name: String,
-    /// The question.
+    /// The question that the runs answer.
     pub question: Question,
     /// The runs in order.
     pub runs: Vec<StudyRun>,
@@ -69,7 +69,7 @@ pub enum Question {
 /// The requirement of a workload.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RequiredOf {
-    /// Its name.
+    /// Name of the workload in the suite.
     pub workload: String,
     /// The requirement, as written.
     pub required: String,
@@ -78,7 +78,7 @@ pub struct RequiredOf {
 /// A parameter that was varied.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Varied {
-    /// Which.
+    /// The varied parameter.
     pub parameter: Parameter,
     /// Its values, as planned.
     pub values: Vec<Setting>,
@@ -151,10 +151,10 @@ pub struct Setting {
 pub struct StudyRun {
     /// Its settings, in the order of the varied parameters.
     pub settings: Vec<Setting>,
-    /// Its role.
+    /// Why the run was made, such as a repetition.
     #[serde(default)]
     pub role: Role,
-    /// Its results.
+    /// Everything that was measured in the run.
     pub results: Results,
 }
 
@@ -180,7 +180,7 @@ pub enum Role {
 /// A planned point that did not run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LeftOut {
-    /// Its settings.
+    /// Settings of the point, in the order of the varied parameters.
     pub settings: Vec<Setting>,
     /// Why it was not run.
     pub why: String,

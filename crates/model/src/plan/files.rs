@@ -442,7 +442,7 @@ impl FileOperationKind {
         ("move", FileOperationKind::Move),
     ];
 
-    /// Its name.
+    /// Name of the operation in job files and reports.
     pub fn name(self) -> &'static str {
         FileOperationKind::ALL[self as usize].0
     }
@@ -529,7 +529,7 @@ pub struct FileWork {
 /// A random subset of a tree's files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkingSet {
-    /// How many.
+    /// Number of files in the subset.
     pub files: u32,
     /// The seed of the selection.
     pub seed: u64,

@@ -16,14 +16,14 @@ pub enum Pacing {
     Unpaced,
     /// One schedule for the stream; the mix decides the direction of each operation.
     Together {
-        /// The schedule.
+        /// Rate of all operations together.
         rate: Rate,
     },
     /// A schedule for each direction that has one; the others are unpaced (fio `rate`,
     /// `rate_iops`). The direction that is due first issues next, so the mix follows from the
     /// rates.
     PerDirection {
-        /// The schedules.
+        /// A rate for each direction that is paced.
         rates: PerDirection<Option<Rate>>,
     },
 }
@@ -62,7 +62,7 @@ pub struct Rate {
     pub amount: u64,
     /// See `amount`.
     pub per_ns: Nanos,
-    /// The unit.
+    /// What `amount` counts.
     pub unit: RateUnit,
     /// Evenly or at random.
     #[serde(default)]
@@ -89,7 +89,7 @@ pub struct RateCourse {
 /// A time with one rate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RateSpan {
-    /// Its length.
+    /// Duration of the rate.
     pub length_ns: Nanos,
     /// In percent of the stream's rate, which is the mean of all spans.
     pub percent: f64,

@@ -204,7 +204,7 @@ pub struct Worker {
     /// The time stamps of submission and completion latency.
     #[serde(default)]
     pub latency: LatencyPoints,
-    /// Its streams.
+    /// What the worker reads and writes: targets with access patterns.
     pub streams: Vec<Stream>,
 }
 
@@ -522,17 +522,17 @@ pub enum MemoryNodes {
     Local,
     /// This one, others when it is full.
     Prefer {
-        /// The node.
+        /// NUMA node to use first.
         node: u32,
     },
     /// These and no others.
     Bind {
-        /// The nodes.
+        /// NUMA nodes that may be used.
         nodes: Vec<u32>,
     },
     /// Round-robin over these nodes, page by page.
     Interleave {
-        /// The nodes.
+        /// NUMA nodes, in order of use.
         nodes: Vec<u32>,
     },
 }

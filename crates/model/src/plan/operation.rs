@@ -125,7 +125,7 @@ pub struct SyncRule {
     /// After every N writes; 0 for never.
     #[serde(default)]
     pub every_writes: u32,
-    /// The call.
+    /// System call that flushes.
     #[serde(default)]
     pub kind: FlushKind,
     /// `fdatasync` after every N writes, in addition to the rule above; 0 for never.
@@ -170,7 +170,7 @@ pub struct FileRangeFlags {
 /// I/O priority of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Priority {
-    /// The class.
+    /// Scheduling class of the kernel (`ioprio_set`).
     pub class: PriorityClass,
     /// Level within the class, 0 (highest) to 7.
     pub level: u8,
@@ -198,7 +198,7 @@ pub struct PriorityRule {
     /// Share of these operations in percent, spread evenly. Rules for the same direction and length
     /// add up.
     pub percent: u8,
-    /// The class.
+    /// Scheduling class of the operations.
     pub class: PriorityClass,
     /// Level within the class, 0 (highest) to 7.
     pub level: u8,

@@ -92,9 +92,9 @@ pub enum SimulatedService {
     },
     /// One of two times.
     Bimodal {
-        /// Most operations.
+        /// Service time of most operations.
         fast_ns: Nanos,
-        /// The others.
+        /// Service time of the other operations.
         slow_ns: Nanos,
         /// Share of the others, from 0 to 1.
         slow_share: f64,
@@ -161,7 +161,7 @@ pub enum SimulatedFault {
     Bytes {
         /// First byte.
         offset: u64,
-        /// How many.
+        /// Number of bytes.
         length: u64,
         /// Error number.
         errno: i32,
@@ -233,7 +233,7 @@ pub enum CacheContents {
     },
     /// The first bytes of the device.
     First {
-        /// How many.
+        /// Number of bytes that this rule covers.
         size: Bytes,
     },
 }
@@ -241,9 +241,9 @@ pub enum CacheContents {
 /// Fast memory for writes. Once this many bytes have been written, writes take longer.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SimulatedWriteBuffer {
-    /// Its size.
+    /// Bytes that can be written fast.
     pub size: Bytes,
-    /// By what factor.
+    /// Factor by which writes take longer afterwards.
     pub slower: f64,
 }
 

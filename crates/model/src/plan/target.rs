@@ -20,7 +20,7 @@ pub struct Target {
     pub path: String,
     /// Its expected kind.
     pub kind: TargetKind,
-    /// Its preparation.
+    /// How to create or fill it before the run.
     #[serde(default)]
     pub prepare: Prepare,
     /// Its cleanup after the last job that uses it.
@@ -53,7 +53,7 @@ pub enum TargetKind {
     },
     /// A directory in which the run creates a file tree.
     Tree {
-        /// The tree.
+        /// Directories and files of the tree.
         tree: FileTree,
     },
     /// Nothing, for the null engine.
@@ -63,7 +63,7 @@ pub enum TargetKind {
     },
     /// A simulated device.
     Simulated {
-        /// Its behaviour.
+        /// Speed, limits and disturbances to simulate.
         device: SimulatedDevice,
     },
 }
@@ -88,7 +88,7 @@ pub enum Prepare {
     Recreate {
         /// Size of the file.
         size: Bytes,
-        /// Its contents.
+        /// What to write to the file.
         content: Content,
     },
     /// fio: replaces or extends a file that is too small.
@@ -171,12 +171,12 @@ pub enum AtEndOfJob {
 pub enum StreamTarget {
     /// One target.
     One {
-        /// Which.
+        /// Index of the target in the plan.
         target: TargetId,
     },
     /// A set of files of which each operation picks one (fio `nrfiles`).
     Files {
-        /// Which.
+        /// Indexes of the files in the plan.
         targets: Vec<TargetId>,
         /// How many are open at a time.
         open_at_once: u32,

@@ -41,7 +41,7 @@ pub enum Action {
 }
 
 impl Action {
-    /// Its word.
+    /// The word for this action in a log line.
     pub fn word(self) -> &'static str {
         match self {
             Action::Add => "add",
