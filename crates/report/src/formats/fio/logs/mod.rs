@@ -139,7 +139,7 @@ impl LogRequest {
 /// The value of a line of an averaged log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WindowValue {
-    /// The mean.
+    /// Mean of the operations in the window.
     #[default]
     Average,
     /// The largest value.
@@ -198,7 +198,7 @@ pub struct LogFile<'a> {
     pub appended: bool,
     /// Compress the content.
     pub compressed: bool,
-    /// Its kind.
+    /// What the log records.
     pub kind: LogKind,
     /// Index of its job over all steps.
     pub job: usize,
