@@ -21,7 +21,7 @@ pub(super) struct Introduction {
     pub(super) protocol: u32,
     /// Version of the program.
     pub(super) version: String,
-    /// Its host.
+    /// Name and facts of its host.
     pub(super) host: Host,
     /// CPUs that it may use.
     #[serde(default)]

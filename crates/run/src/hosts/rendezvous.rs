@@ -6,7 +6,7 @@
 pub struct Rendezvous {
     /// The host of the first process, the coordinator.
     pub host: String,
-    /// Its port.
+    /// TCP port on which it listens.
     pub port: u16,
     /// The number of this process.
     pub number: u32,

@@ -31,7 +31,7 @@ pub struct Examined {
     pub kind: Option<FileKind>,
     /// Its current size.
     pub size: u64,
-    /// Its preparation.
+    /// What preparation does with it.
     pub action: PrepareAction,
     /// Directions of the operations that the plan issues to it.
     pub directions: Vec<Direction>,

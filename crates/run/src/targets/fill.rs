@@ -72,7 +72,7 @@ pub enum FillError {
     File {
         /// The failed action, such as `cannot create`.
         what: &'static str,
-        /// The file.
+        /// Path of the file.
         path: String,
         /// The error number.
         errno: Option<i32>,

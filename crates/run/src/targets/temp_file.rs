@@ -82,7 +82,7 @@ impl TempFile {
         })
     }
 
-    /// Its identity.
+    /// Identity of the file, to recognise it later.
     pub(super) fn identity(&self) -> Option<Identity> {
         sys::facts::identity_of_file(&self.lock)
     }

@@ -19,11 +19,11 @@ use std::io::{self, Read, Seek, SeekFrom};
 /// A signature that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signature {
-    /// Its kind.
+    /// File system, partition table, database and so on.
     pub kind: SignatureKind,
     /// Its name, such as `ext4`.
     pub name: &'static str,
-    /// Its position.
+    /// Position of its first byte.
     pub offset: u64,
     /// The user's name for it: a label, a pool, a volume.
     pub label: Option<String>,
