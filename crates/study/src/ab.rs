@@ -18,9 +18,9 @@ pub const WARM_UP: Nanos = Nanos::secs(2);
 /// One of the two compared sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Side {
-    /// The first.
+    /// Side A, with which B is compared.
     A,
-    /// The second.
+    /// Side B.
     B,
 }
 
@@ -121,9 +121,9 @@ pub struct Report {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct Sentence {
-    /// Its text.
+    /// The sentence itself.
     pub text: String,
-    /// Its topic.
+    /// What the sentence is about; pages use it to choose sentences.
     #[serde(skip)]
     pub topic: Topic,
 }

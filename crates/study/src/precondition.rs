@@ -108,7 +108,7 @@ pub enum NextRun {
 pub struct Fill {
     /// Bytes written.
     pub bytes: Bytes,
-    /// The duration.
+    /// Time that the fill took.
     pub took_ns: Nanos,
 }
 
@@ -149,7 +149,7 @@ pub struct Window {
     pub first: u32,
     /// Number of its last.
     pub last: u32,
-    /// Its figures.
+    /// Rates and their slope in the window.
     #[serde(flatten)]
     pub figures: SniaWindow,
     /// Both conditions of the specification are met.
