@@ -18,7 +18,7 @@ const ANSWER_TIMEOUT: Duration = Duration::from_millis(200);
 pub struct Running {
     /// Address of its server.
     pub address: SocketAddr,
-    /// Its name.
+    /// Name of the running test.
     pub name: String,
     /// Its start time.
     pub started_unix_ns: u64,

@@ -28,7 +28,7 @@ pub struct SourceArgs {
 
 /// A test, with the settings that the plan could not represent.
 pub struct Source {
-    /// The test.
+    /// The plan of the test.
     pub plan: Plan,
     /// Settings that the translation lost.
     pub lost: Vec<String>,
