@@ -198,13 +198,7 @@ fn fingerprint_differences(base: &BTreeMap<String, String>, now: &BTreeMap<Strin
         |of: &BTreeMap<String, String>, name: &String| of.get(name).cloned().unwrap_or_else(|| "not known".into());
     let differs = names.into_iter().filter(|name| base.get(*name) != now.get(*name));
     differs
-        .map(|name| {
-            format!(
-                "{name}: {} (baseline: {})",
-                value_of(now, name),
-                value_of(base, name)
-            )
-        })
+        .map(|name| format!("{name}: {} (baseline: {})", value_of(now, name), value_of(base, name)))
         .collect()
 }
 
@@ -254,10 +248,7 @@ mod tests {
     fn two_single_loads_are_compared_with_their_differences() {
         let base = baseline(vec![load("qd1", 1, 30_000.0)]);
         let found = compare(&base, &base.fingerprint, &[load("mine", 4, 60_000.0)]);
-        assert_eq!(
-            found.pairs[0].differences,
-            ["operations in flight: 4 (baseline: 1)"]
-        );
+        assert_eq!(found.pairs[0].differences, ["operations in flight: 4 (baseline: 1)"]);
         assert_eq!(found.fingerprint, [""; 0]);
     }
 }
