@@ -285,9 +285,8 @@ fn read_option(reader: &mut Reader<'_>, (key, value): Entry<'_, '_>) -> Option<S
         let known = OPTIONS.iter().map(|read_option| read_option.name).chain(KEYS);
         let help = match nearest(name, known) {
             Some(near) => format!("did you mean `{near}`?"),
-            None => {
-                "valid keys: name, preset, job, objective, require, pace, and the options of `fathom run --help`".to_owned()
-            }
+            None => "valid keys: name, preset, job, objective, require, pace, and the options of `fathom run --help`"
+                .to_owned(),
         };
         reader.add_fault(at, format!("unknown key `{name}` in a workload"), help);
         return None;

@@ -167,7 +167,10 @@ impl FileRun {
             return Err(cannot(
                 run,
                 "`skew=` under `fwdrate=max` or `curve` with few files",
-                &format!("set a rate for the run, or use more files than threads in fsd={}", load.fsd.name),
+                &format!(
+                    "set a rate for the run, or use more files than threads in fsd={}",
+                    load.fsd.name
+                ),
             ));
         }
         Ok(Some(Flow {

@@ -5,8 +5,7 @@ use super::table::Section::{Fsd, Fwd, General as G, Host as H, Rd, Replay, Sd, W
 use super::table::{Row, row};
 
 const REPLAY: &str = "replaying Swat traces is not supported; fio's `read_iolog` replays blktrace";
-const DEDUP: &str =
-    "duplicates are equally likely and do not change; set `dedupratio=`, `dedupunit=` and `dedupsets=` before the first SD";
+const DEDUP: &str = "duplicates are equally likely and do not change; set `dedupratio=`, `dedupunit=` and `dedupsets=` before the first SD";
 const CLASS: &str = "it loads Java user code";
 const COMMANDS: &str = "commands named in parameter files are not run; run them before and after";
 const NO_NEED: &str = "not needed in fathom";

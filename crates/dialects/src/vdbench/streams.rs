@@ -56,11 +56,7 @@ pub(super) fn access(run: &Run, wd: &Wd) -> Result<Access, Diagnostic> {
     Ok(match (wd.stride, wd.seekpct) {
         (Some((min, max)), 1..) if min == max => sequential(min as i64, AtEnd::Wrap),
         (Some(_), 1..) => {
-            return Err(cannot(
-                run,
-                "a `stride=` of varying length",
-                "use two equal values",
-            ));
+            return Err(cannot(run, "a `stride=` of varying length", "use two equal values"));
         }
         (_, ..0) => sequential(0, AtEnd::Finish),
         (_, 0) => sequential(0, AtEnd::Wrap),
