@@ -78,8 +78,8 @@ pub enum BlockKind {
 pub struct Backing {
     /// Its path, as the kernel shows it.
     pub path: String,
-    /// Its identity, as the kernel says, or else that of the file at that path; `None` if there is
-    /// none, as for a deleted file or in a container.
+    /// Its identity from the kernel, or else that of the file at that path; `None` for a deleted
+    /// file, or in a container.
     pub identity: Option<Identity>,
 }
 
@@ -206,8 +206,8 @@ pub(super) fn block_device(system: &System, name: &str) -> Option<BlockDevice> {
     })
 }
 
-/// The disk of a partition: the partition's link in `/sys/class/block` leads to a subfolder of its
-/// disk.
+/// The disk of a partition: the partition's link in `/sys/class/block` leads to a subdirectory of
+/// its disk.
 fn parent_of(system: &System, folder: &str) -> Option<String> {
     last_part(system.link(folder)?.parent()?)
 }

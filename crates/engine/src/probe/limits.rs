@@ -67,7 +67,7 @@ impl DeviceLimitReader {
     }
 }
 
-/// Folders of this process's control groups with a controller, innermost first: the version 2
+/// Directories of this process's control groups with a controller, innermost first: the version 2
 /// group, then the version 1 group of the controller.
 pub(super) fn own_groups(system: &System, controller: &str) -> Vec<String> {
     let mounts = own_mounts(system);

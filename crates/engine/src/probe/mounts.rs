@@ -17,7 +17,7 @@ pub struct Mount {
     pub at: String,
     /// Type, such as `ext4`.
     pub kind: String,
-    /// The source given to `mount`, such as a device.
+    /// The source that was passed to `mount`, such as a device.
     pub source: String,
     /// Options of the mount.
     pub options: String,

@@ -84,7 +84,7 @@ impl System {
         }
     }
 
-    /// Identity of the file or device behind a loop device, as the kernel says.
+    /// Identity of the file or device behind a loop device, from the kernel.
     pub(super) fn loop_backing(&self, path: &str) -> Option<Identity> {
         self.is_live()
             .then(|| sys::facts::loop_backing(&self.path(path)))
