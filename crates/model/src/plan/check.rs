@@ -187,7 +187,7 @@ impl Plan {
         }
     }
 
-    /// Operations on files need their own engine, a tree, and a worker of their own.
+    /// Checks that operations on files have the files engine, a tree and a separate worker.
     fn check_files(&self, worker: &Worker, faults: &mut Faults) {
         let is_tree = |id: &TargetId| {
             let target = self.targets.get(id.0 as usize);
@@ -247,7 +247,7 @@ impl Plan {
         }
     }
 
-    /// Files are copied and moved between trees of the same shape.
+    /// Checks that files are copied and moved only between trees of the same shape.
     fn check_destination(&self, stream: &Stream, work: &FileWork, faults: &mut Faults) {
         let shape = |id: &TargetId| match &self.targets.get(id.0 as usize)?.kind {
             TargetKind::Tree { tree } => Some(FileTree {
@@ -346,7 +346,7 @@ fn check_stop(stop: &Stop, faults: &mut Faults) {
     }
 }
 
-/// Priorities of parts, shares in a flow, and traces.
+/// Checks priority rules, flow weights and traces.
 fn check_sharing(stream: &Stream, faults: &mut Faults) {
     let some_are_closed = matches!(
         &stream.target,

@@ -493,7 +493,7 @@ pub struct Program {
     pub errors: Option<String>,
     /// The polling interval.
     pub look_ns: Nanos,
-    /// When it receives `SIGTERM`, from its start.
+    /// Time from its start until it receives `SIGTERM`.
     pub ends_after_ns: Nanos,
     /// The time from then until `SIGKILL`.
     pub grace_ns: Nanos,

@@ -410,7 +410,7 @@ pub struct TrimWritten {
     pub percent: u8,
     /// After every N blocks that await verification.
     pub backlog: u64,
-    /// How many to verify at a time; 0 for the whole backlog.
+    /// Number of blocks to verify at a time; 0 for the whole backlog.
     #[serde(default)]
     pub batch: u64,
     /// Discarded blocks must read as zeros; otherwise they are not read.

@@ -180,9 +180,9 @@ impl SimulatedFault {
 pub struct SimulatedLayer {
     /// The quantity that is limited.
     pub counts: SimulatedCount,
-    /// How many are allowed per second.
+    /// Number allowed per second.
     pub rate: u64,
-    /// How many are allowed per second while the bucket lasts; 0 for no limit.
+    /// Number allowed per second until the bucket is empty; 0 for no limit.
     #[serde(default)]
     pub burst: u64,
     /// The size of the bucket; 0: no bucket, operations pass at even intervals.
@@ -213,22 +213,22 @@ pub enum SimulatedCount {
     Bytes,
 }
 
-/// A cache for reads of unlimited size.
+/// A read cache of unlimited size.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SimulatedCache {
-    /// The operations that it serves.
+    /// Which reads hit the cache.
     pub holds: CacheContents,
     /// Time to serve a hit.
     pub time_ns: Nanos,
 }
 
-/// The operations that a cache serves.
+/// Which reads hit a cache.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "what", rename_all = "snake_case")]
 pub enum CacheContents {
     /// A random share of the reads hits it.
     Share {
-        /// From 0 to 1.
+        /// Share of reads that hit, from 0 to 1.
         hits: f64,
     },
     /// The first bytes of the device.
@@ -252,9 +252,9 @@ pub struct SimulatedWriteBuffer {
 pub struct SimulatedCollection {
     /// Mean distance between two pauses; each is random between 0.5 and 1.5 of it.
     pub every_ns: Nanos,
-    /// Length of the first.
+    /// Length of the first pause.
     pub first_ns: Nanos,
-    /// The factor from one to the next.
+    /// Factor by which each pause is longer than the one before.
     pub growth: f64,
 }
 

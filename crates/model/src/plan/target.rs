@@ -23,7 +23,7 @@ pub struct Target {
     /// How to create or fill it before the run.
     #[serde(default)]
     pub prepare: Prepare,
-    /// Its cleanup after the last job that uses it.
+    /// What happens to it after the last job that uses it.
     #[serde(default)]
     pub at_end: AtEndOfJob,
 }
@@ -105,7 +105,7 @@ pub enum Prepare {
         extend: bool,
         /// Flush when done.
         flush: bool,
-        /// Only when the job opens it.
+        /// Lay it out only when the job opens it.
         on_open: bool,
         /// A missing file may be created.
         may_create: bool,
@@ -178,9 +178,9 @@ pub enum StreamTarget {
     Files {
         /// Indexes of the files in the plan.
         targets: Vec<TargetId>,
-        /// How many are open at a time.
+        /// Maximum number of open files.
         open_at_once: u32,
-        /// Which is next.
+        /// How the next file is chosen.
         service: FileService,
         /// Operations before another file is picked.
         operations: u64,
@@ -195,7 +195,7 @@ impl Default for StreamTarget {
 }
 
 impl StreamTarget {
-    /// A set of files, of which another is picked after `operations` operations.
+    /// A set of files. The next file is picked after `operations` operations.
     pub fn files(targets: Vec<TargetId>, open_at_once: u32, service: FileService, operations: u64) -> StreamTarget {
         StreamTarget::Files {
             targets,
