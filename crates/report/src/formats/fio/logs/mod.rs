@@ -7,7 +7,8 @@
 //!   here line by line.
 //! * Averages and histograms use the sums that workers keep during the run: the job's
 //!   [`windows`](model::plan::Job::windows) for latencies and histograms, an interval series for
-//!   bandwidth and IOPS. One hour at a million operations per second fills 250 GB as an operation log; sums need one entry per window.
+//!   bandwidth and IOPS. One hour at a million operations per second fills 250 GB as an operation
+//!   log; sums need one entry per window.
 //!
 //! # What a request needs in the plan
 //!
