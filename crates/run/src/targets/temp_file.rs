@@ -35,7 +35,7 @@ const ATTRIBUTE: &str = "user.fathom.own";
 pub struct TempFile {
     path: PathBuf,
     keep: bool,
-    /// Open for the lock.
+    /// Descriptor that holds the lock.
     lock: fs::File,
     /// The directory from which it is removed; `None` if this user cannot open it.
     folder: Option<sys::file::Folder>,
@@ -174,7 +174,8 @@ impl Drop for TempFile {
     }
 }
 
-/// Marks an open file as ours, if the system allows it. Returns the note if there is one.
+/// Marks an open file as ours, if the system permits it. Returns the path of the note, if it needs
+/// one.
 fn mark(file: &fs::File, path: &Path, length: u64) -> Option<PathBuf> {
     let text = mark_of(file, path, length, lock_scope(file))?;
     if sys::file::set_attribute(file, ATTRIBUTE, text.as_bytes()).is_ok() {

@@ -74,7 +74,7 @@ impl fmt::Display for Signature {
     }
 }
 
-/// True if a name is spelt out and begins with a vowel sound.
+/// True if a name is read letter by letter and begins with a vowel sound, as in "an LVM volume".
 fn sounds_like_a_vowel(name: &str) -> bool {
     ["XFS", "NTFS", "F2FS", "HFS", "LVM", "LMDB", "MBR", "SGI", "MD "]
         .iter()
