@@ -109,7 +109,7 @@ pub struct Report {
     pub b: String,
     /// The comparison; absent with fewer than two complete pairs.
     pub found: Option<InterleavedComparison>,
-    /// Smaller relative differences count as none.
+    /// Relative differences up to this are ignored.
     pub margin: f64,
     /// Conclusions in sentences.
     pub sentences: Vec<Sentence>,
