@@ -102,7 +102,10 @@ fn add_entry(path: &Path, recording: &Recording<'_>) -> Result<u64, HistoryError
 }
 
 fn missing_folder_fault() -> Fault {
-    let fault = Fault::new(format!("cannot find a directory for the history: {}", user_data::NOWHERE));
+    let fault = Fault::new(format!(
+        "cannot find a directory for the history: {}",
+        user_data::NOWHERE
+    ));
     fault.help("set FATHOM_HISTORY to the path of a file, or to `off`")
 }
 

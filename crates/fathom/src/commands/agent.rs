@@ -35,13 +35,13 @@ pub struct Args {
 #[derive(clap::Args)]
 #[group(required = true, multiple = false)]
 struct How {
-    /// Listen for coordinators; a port alone is this machine only
+    /// Listen for coordinators; a port alone listens on loopback
     #[arg(long, value_name = "ADDR")]
     listen: Option<String>,
     /// Connect to a coordinator (--hosts listen://ADDR*COUNT)
     #[arg(long, value_name = "HOST:PORT")]
     connect: Option<String>,
-    /// Talk over standard input and output, as ssh connects them
+    /// Communicate over standard input and output, for ssh
     #[arg(long)]
     stdio: bool,
 }

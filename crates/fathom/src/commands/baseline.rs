@@ -159,7 +159,7 @@ fn get(store: &DocumentStore, name: &str) -> Result<Baseline, Faults> {
         return Ok(baseline);
     }
     let what = format!(
-        "{} has format {}, and this version reads {FORMAT_VERSION}",
+        "{} has format {}, but this version reads format {FORMAT_VERSION}",
         store.path(name).display(),
         baseline.format_version
     );

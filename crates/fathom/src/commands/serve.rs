@@ -30,7 +30,7 @@ use crate::{address, history, pages, running, screen};
     after_help = "Examples:\n  fathom serve\n  fathom serve --listen 0.0.0.0:7744"
 )]
 pub struct Args {
-    /// Address and port, or a port of this machine only; port 0 takes a free one
+    /// Address and port; a port alone listens on loopback, port 0 picks a free one
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:7744")]
     listen: String,
     /// Require this token, and permit changes: at least 16 letters, digits, `-`, `_`, `.`; or set

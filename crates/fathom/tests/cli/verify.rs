@@ -228,7 +228,7 @@ fn credits_that_run_out_fail_with_the_change() {
                 "FAIL          iops >= 6000",
                 "6000 IOPS for 9",
                 "s, then 3000",
-                "help: compare with the volume you bought: are these burst credits?",
+                "help: compare with the burst credits of the volume that you bought",
                 "D-BURST-END",
             ],
         );

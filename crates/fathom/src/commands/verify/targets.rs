@@ -53,7 +53,7 @@ impl Targets {
             }
             if let Some((what, run_it)) = run::detect_other_tool(name) {
                 let help = format!(
-                    "name the targets: verify issues the promised load, not the load of a file. To judge that of \
+                    "name the targets: verify issues the promised load, not the load of a file. To judge the load of \
                      the file, {run_it}, then `fathom explain --require CLAUSES RESULT`"
                 );
                 return Err(Faults::usage(
@@ -92,7 +92,9 @@ impl Targets {
             let path = format!("{SIMULATED}{}", device.name);
             if self.paths.contains(&path) {
                 let fault = Fault::new(format!("{name} defines another device `{}`", device.name));
-                return Err(Faults::usage(fault.help("use different names for the simulated devices")));
+                return Err(Faults::usage(
+                    fault.help("use different names for the simulated devices"),
+                ));
             }
             self.paths.push(path);
             self.simulated.push(device.device);
