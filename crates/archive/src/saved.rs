@@ -70,8 +70,8 @@ pub enum ArchiveError {
 fn describe_version(found: u64) -> String {
     if found > u64::from(FORMAT_VERSION) {
         format!(
-            "is newer than this version reads: it knows format {FORMAT_VERSION}; use the version of fathom that made \
-             the file, or a newer one"
+            "is newer than format {FORMAT_VERSION} of this version; use the version of fathom that wrote the \
+             file, or a newer one"
         )
     } else {
         format!("this version does not read: it knows format {FORMAT_VERSION}")

@@ -99,8 +99,8 @@ fn a_file_of_a_newer_version_is_refused_by_its_number() {
     let text = value.to_string();
     assert_eq!(
         load_error(text.as_bytes()),
-        "FILE has format 2, which is newer than this version reads: it knows format 1; use the version of fathom that \
-         made the file, or a newer one"
+        "FILE has format 2, which is newer than format 1 of this version; use the version of fathom that \
+         wrote the file, or a newer one"
     );
     assert_eq!(
         load_error(b"{\"format_version\": 0}"),
