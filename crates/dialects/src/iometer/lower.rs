@@ -292,7 +292,7 @@ impl<'a> Lowering<'a> {
         if worker.connection.is_some() && found.filter(|one| one.path == target.path).count() > 1 {
             let (name, path) = (&worker.name, &target.path);
             let what = format!("cannot test the connection rate of worker \"{name}\": two of its targets are {path}");
-            let complaint = Diagnostic::new(what).help("map each target to a file or device of its own");
+            let complaint = Diagnostic::new(what).help("map each target to a separate file or device");
             if !self.refused.contains(&complaint) {
                 self.refused.push(complaint);
             }

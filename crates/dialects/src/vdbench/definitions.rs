@@ -313,7 +313,7 @@ pub fn read_parameters(command: &Command, env: &mut dyn VdbenchEnv) -> Result<Pa
     let is_other = general.compratio > 1.0 || general.dedup.is_some() || parameters.rds.iter().any(varies);
     if general.pattern.is_some() && (is_other || parameters.validation.is_some()) {
         let what = "`pattern=` together with `compratio=`, `dedupratio=` or data validation is not supported";
-        return Err(Diagnostic::new(what).help("leave one of them out"));
+        return Err(Diagnostic::new(what).help("remove one of them"));
     }
     if parameters.rds.is_empty() {
         return Err(

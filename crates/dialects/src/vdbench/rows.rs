@@ -282,7 +282,7 @@ pub const ROWS: &[Row] = &[
         N,
         "iorate",
         "",
-        "a rate of its own, in an RD with `iorate=max`; at most one WD may be without a rate",
+        "a separate rate, in an RD with `iorate=max`; at most one WD may be without a rate",
     ),
     row(
         Wd,

@@ -45,7 +45,7 @@ pub struct Journal {
     pub map_only: bool,
 }
 
-const TIMES: &str = "times of writes are not kept: an error says which write was found and which was expected";
+const TIMES: &str = "times of writes are not stored: an error reports which write was found and which was expected";
 const ZEROS: &str = "blocks that read as zeros may be lost writes";
 
 /// The letter of `-v` or `-j` that a keyword of `validate=` or `journal=` is equivalent to.
