@@ -226,7 +226,7 @@ impl Plan {
                 }
                 let closes = |group: &FileGroup| group.operations.contains(&FileOperationKind::Close);
                 if work.groups.iter().any(closes) {
-                    faults.add("`close` cannot be given: a file session closes its file itself");
+                    faults.add("`close` is not allowed: a file session closes its file itself");
                 }
                 let trees = self.targets.iter().filter_map(|target| match &target.kind {
                     TargetKind::Tree { tree } => Some(tree.sizes.max().0 / work.block.0.max(1)),
@@ -394,7 +394,7 @@ fn check_sharing(stream: &Stream, faults: &mut Faults) {
     }
     let Some(replay) = &stream.replay else {
         if matches!(stream.mix, Mix::Traced { .. }) {
-            faults.add("the mix takes its operations from a trace, but no trace is given");
+            faults.add("the mix takes its operations from a trace, but no trace is set");
         }
         return;
     };
