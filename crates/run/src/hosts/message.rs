@@ -86,7 +86,7 @@ impl TryFrom<String> for RunId {
         match is_plain && (1..=RunId::MAX_LENGTH).contains(&text.len()) {
             true => Ok(RunId(text)),
             false => Err(format!(
-                "`{}` does not name a run: only digits and `-` do",
+                "`{}` is not the name of a run, which has only digits and `-`",
                 text.escape_debug().take(RunId::MAX_LENGTH).collect::<String>()
             )),
         }

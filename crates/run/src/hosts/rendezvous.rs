@@ -74,7 +74,10 @@ pub fn rendezvous(variable: impl Fn(&str) -> Option<String>) -> Result<Option<Re
         })?;
     if number >= size {
         let what = format!("this is process {number} (counted from 0) of {size}");
-        return Err((what, format!("let FATHOM_HEAD end in `*{}` or more", number + 1)));
+        return Err((
+            what,
+            format!("end FATHOM_HEAD with `*{}` or a larger number", number + 1),
+        ));
     }
     let host = match host {
         "" => NODE_LIST_VARIABLES.iter().find_map(|name| first_node(&variable(name)?)),
