@@ -222,9 +222,7 @@ pub fn explain_for_mirror(word: Judgement, writes: f64) -> &'static str {
             "Unexpected: the owner should not be slower. Check that A is the owner; `fathom run` shows the \
              owner on Windows."
         }
-        Judgement::Same if all_writes => {
-            "That is expected of a three-way mirror: writes use the network from both nodes."
-        }
+        Judgement::Same if all_writes => "Expected of a three-way mirror: writes use the network from both nodes.",
         Judgement::Same => {
             "Reads from a node that does not own the volume should be slower: a cache may have served them, or the \
              network is not the limit."
@@ -263,7 +261,8 @@ fn sentences(found: Option<&InterleavedComparison>, pairs: usize, margin: f64) -
         ),
         None => {
             format!(
-                "With fewer than {MIN_PAIRS} pairs, the rank test cannot reach a level of 5 %, regardless of their figures."
+                "With fewer than {MIN_PAIRS} pairs, the rank test cannot become significant at 5 %, regardless of the \
+                 figures."
             )
         }
     };

@@ -387,7 +387,9 @@ fn sentences(report: &Report) -> Vec<String> {
     }
     if !report.steady && !report.interrupted && report.window.is_some() {
         sentences.push(
-            "Continue with `--passes 0` or longer rounds, or check the series: the rate may fall for hours.".into(),
+            "Continue with `--passes 0` or longer rounds. The rate may fall for hours; the series shows whether it \
+             still does."
+                .into(),
         );
     }
     sentences.extend(report.left_out.iter().cloned());
