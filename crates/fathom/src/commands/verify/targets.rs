@@ -71,7 +71,7 @@ impl Targets {
             true => {
                 let fault = Fault::new("cannot test simulated devices and other targets together");
                 Err(Faults::usage(fault.help(
-                    "a simulated device has a clock of its own: test it without other targets",
+                    "a simulated device has its own clock: test it without other targets",
                 )))
             }
         }
@@ -138,7 +138,7 @@ impl Targets {
             let Some(size) = file_size else {
                 return Err(Faults::one(
                     Fault::new(format!("{path} does not exist"))
-                        .help("check the spelling; --file-size SIZE makes a file of that name for the test"),
+                        .help("check the spelling; --file-size SIZE creates a file of that name for the test"),
                     Exit::Refused,
                 ));
             };
