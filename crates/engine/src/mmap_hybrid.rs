@@ -135,7 +135,7 @@ impl Engine for MmapHybrid {
 
     fn describe(&self) -> EngineUsed {
         let mut used = self.inner.describe();
-        used.features.push("and memory maps".into());
+        used.features.push("memory-mapped files".into());
         used
     }
 }
