@@ -46,7 +46,7 @@ pub struct ProgressArgs {
         long_help = "Progress on stderr [default: auto]\n  \
             view       fills the terminal during the run; `q` stops and reports, as Ctrl-C does\n  \
             line       one line, updated in place; without a terminal, a line every few seconds\n  \
-            auto       the view, on a terminal and if the run takes more than 2 s; otherwise the line"
+            auto       the view on a terminal if the run takes over 2 s; otherwise the line"
     )]
     live: Option<LiveForm>,
     /// No progress on stderr
