@@ -49,7 +49,7 @@ enum Action {
     },
     /// Show the figures of a baseline
     Show {
-        /// Its name
+        /// Name of the baseline
         name: String,
         /// One JSON document for programs
         #[arg(long)]
@@ -57,7 +57,7 @@ enum Action {
     },
     /// Remove a baseline
     Remove {
-        /// Its name
+        /// Name of the baseline
         name: String,
     },
     /// Compare a result with a baseline
