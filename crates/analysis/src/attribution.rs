@@ -57,7 +57,7 @@ pub struct MissedSecond {
     pub at: f64,
     /// Operations that were due and did not complete.
     pub operations: f64,
-    /// The cause.
+    /// What delayed these operations.
     pub fault: Fault,
 }
 

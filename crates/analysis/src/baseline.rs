@@ -17,7 +17,7 @@ pub struct Baseline {
     pub format_version: u32,
     /// `baseline`.
     pub kind: String,
-    /// Its name.
+    /// Name under which the baseline is stored.
     pub name: String,
     /// The file it was read from.
     pub file: String,
@@ -29,14 +29,14 @@ pub struct Baseline {
     pub kept_unix_s: u64,
     /// Facts on which the figures depend, by name: machine, processors, tool.
     pub fingerprint: BTreeMap<String, String>,
-    /// The loads.
+    /// Figures of each load.
     pub loads: Vec<Observation>,
 }
 
 /// Comparison of a load with the corresponding load of a baseline.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LoadComparison {
-    /// Its name.
+    /// Name of the load.
     pub name: String,
     /// The name of the baseline's load.
     pub base: String,
@@ -161,7 +161,7 @@ fn differences(base: &Observation, load: &Observation) -> Vec<String> {
         if let (Some(base), Some(now)) = (base, now)
             && base != now
         {
-            list.push(format!("{what}: {now}, in the baseline {base}"));
+            list.push(format!("{what}: {now} (baseline: {base})"));
         }
     };
     let text = |value: Option<u64>| value.map(|value| value.to_string());
@@ -198,13 +198,7 @@ fn fingerprint_differences(base: &BTreeMap<String, String>, now: &BTreeMap<Strin
         |of: &BTreeMap<String, String>, name: &String| of.get(name).cloned().unwrap_or_else(|| "not known".into());
     let differs = names.into_iter().filter(|name| base.get(*name) != now.get(*name));
     differs
-        .map(|name| {
-            format!(
-                "{name}: {}, in the baseline {}",
-                value_of(now, name),
-                value_of(base, name)
-            )
-        })
+        .map(|name| format!("{name}: {} (baseline: {})", value_of(now, name), value_of(base, name)))
         .collect()
 }
 
@@ -247,17 +241,14 @@ mod tests {
         let [pair] = &*found.pairs else { panic!("{found:?}") };
         assert_eq!((pair.base.as_str(), pair.rows[0].ratio), ("qd64", 0.5));
         assert_eq!(found.alone.len(), 2, "{found:?}");
-        assert_eq!(found.fingerprint, ["host: not known, in the baseline a"]);
+        assert_eq!(found.fingerprint, ["host: not known (baseline: a)"]);
     }
 
     #[test]
     fn two_single_loads_are_compared_with_their_differences() {
         let base = baseline(vec![load("qd1", 1, 30_000.0)]);
         let found = compare(&base, &base.fingerprint, &[load("mine", 4, 60_000.0)]);
-        assert_eq!(
-            found.pairs[0].differences,
-            ["operations in flight: 4, in the baseline 1"]
-        );
+        assert_eq!(found.pairs[0].differences, ["operations in flight: 4 (baseline: 1)"]);
         assert_eq!(found.fingerprint, [""; 0]);
     }
 }

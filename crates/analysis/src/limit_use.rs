@@ -18,7 +18,7 @@ pub struct LimitUse {
     pub of: Limited,
     /// The measured use, in the layer's units.
     pub measured: f64,
-    /// The limit.
+    /// Maximum of the layer, in the same units.
     pub limit: Limit,
     /// Measured use divided by the limit.
     pub share: f64,

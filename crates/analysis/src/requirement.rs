@@ -134,7 +134,7 @@ impl fmt::Display for Clause {
 pub struct RequirementError {
     /// The faulty clause.
     pub clause: String,
-    /// The problem.
+    /// What is wrong with it.
     pub why: String,
     /// The correct form.
     pub help: String,

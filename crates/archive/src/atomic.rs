@@ -17,9 +17,9 @@ pub fn stop_waiting_on(flag: &'static AtomicBool) {
     let _ = STOP.set(flag);
 }
 
-/// Writes a temporary file in the same folder, flushes it, and renames it. An existing file stays
-/// unchanged until then. A pipe or terminal is written to directly; the reader of a pipe is awaited
-/// until the flag of [`stop_waiting_on`] is set.
+/// Writes a temporary file in the same directory, flushes it, and renames it. An existing file
+/// stays unchanged until then. A pipe or terminal is written to directly; the reader of a pipe is
+/// awaited until the flag of [`stop_waiting_on`] is set.
 ///
 /// # Errors
 /// I/O errors, and `InvalidInput` if the path is a block device or a directory, which must be a
@@ -71,7 +71,8 @@ const MIN_AGE: Duration = Duration::from_secs(1);
 /// whether its process is alive.
 const ABANDONED_AGE: Duration = Duration::from_secs(3600);
 
-/// A file being written, under a temporary name in the folder of its final path; removed on drop.
+/// A file being written, under a temporary name in the directory of its final path; removed on
+/// drop.
 #[derive(Debug)]
 pub(crate) struct TempFile {
     file: tempfile::NamedTempFile,
@@ -206,12 +207,12 @@ fn is_alive(process: u32) -> Option<bool> {
     cfg!(target_os = "linux").then(|| Path::new("/proc").join(process.to_string()).exists())
 }
 
-/// Adds the missing folder to the system's error, which does not name it.
+/// Adds the missing directory to the system's error, which does not name it.
 fn explain_missing_folder(error: io::Error, folder: &Path) -> io::Error {
     match error.kind() {
         io::ErrorKind::NotFound => io::Error::new(
             io::ErrorKind::NotFound,
-            format!("the folder {} does not exist", folder.display()),
+            format!("the directory {} does not exist", folder.display()),
         ),
         _ => error,
     }

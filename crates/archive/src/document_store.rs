@@ -1,4 +1,4 @@
-//! A folder of the user's named documents. Each is a file that is written atomically.
+//! A directory of the user's named documents. Each is a file that is written atomically.
 
 use std::fs;
 use std::io;
@@ -11,14 +11,14 @@ use crate::{ArchiveError, write_whole};
 
 const EXTENSION: &str = "json";
 
-/// A folder of named documents.
+/// A directory of named documents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DocumentStore {
     folder: PathBuf,
 }
 
 impl DocumentStore {
-    /// A store in a folder, which need not exist yet.
+    /// A store in a directory, which need not exist yet.
     pub fn new(folder: PathBuf) -> DocumentStore {
         DocumentStore { folder }
     }
@@ -39,7 +39,7 @@ impl DocumentStore {
     /// Names of all documents, in order.
     ///
     /// # Errors
-    /// The folder cannot be read; one that does not exist is empty.
+    /// The directory cannot be read; one that does not exist is empty.
     pub fn names(&self) -> Result<Vec<String>, ArchiveError> {
         let entries = match fs::read_dir(&self.folder) {
             Ok(entries) => entries,

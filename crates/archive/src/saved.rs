@@ -38,7 +38,7 @@ pub enum ArchiveError {
     System {
         /// The operation that failed.
         verb: &'static str,
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// The system's error.
         source: io::Error,
@@ -46,21 +46,21 @@ pub enum ArchiveError {
     /// It is not a saved result.
     #[error("{path} is not a saved result of fathom: {why}")]
     Foreign {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The problem.
+        /// What is wrong with its content.
         why: String,
     },
     /// It holds one run, but a study is needed.
     #[error("{path} holds one run, not a study: sweeps and A/B comparisons save studies")]
     NotStudy {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
     /// Its format version is unknown to this program.
     #[error("{path} has format {found}, which {}", describe_version(*.found))]
     Version {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// Its format version.
         found: u64,
@@ -70,8 +70,8 @@ pub enum ArchiveError {
 fn describe_version(found: u64) -> String {
     if found > u64::from(FORMAT_VERSION) {
         format!(
-            "is newer than this version reads: it knows format {FORMAT_VERSION}; use the version of fathom that made \
-             the file, or a newer one"
+            "is newer than format {FORMAT_VERSION} of this version; use the version of fathom that wrote the \
+             file, or a newer one"
         )
     } else {
         format!("this version does not read: it knows format {FORMAT_VERSION}")

@@ -25,7 +25,7 @@ pub struct Schema {
 /// The `json` format of a run: the figures, and their judgement by a requirement.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct JudgedSummary {
-    /// The figures.
+    /// Figures of the run.
     #[serde(flatten)]
     pub summary: Summary,
     /// The judgement by the requirement of a preset or a job file; absent if there is none.

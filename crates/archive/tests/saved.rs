@@ -99,8 +99,8 @@ fn a_file_of_a_newer_version_is_refused_by_its_number() {
     let text = value.to_string();
     assert_eq!(
         load_error(text.as_bytes()),
-        "FILE has format 2, which is newer than this version reads: it knows format 1; use the version of fathom that \
-         made the file, or a newer one"
+        "FILE has format 2, which is newer than format 1 of this version; use the version of fathom that \
+         wrote the file, or a newer one"
     );
     assert_eq!(
         load_error(b"{\"format_version\": 0}"),
@@ -196,7 +196,7 @@ fn a_file_that_cannot_be_read_or_written_is_named() {
     let missing = folder.path().join("no/such/folder/result.json");
     let error = save(&example(), &missing).expect_err("there is no such folder");
     let expected = format!(
-        "cannot write {}: the folder {} does not exist",
+        "cannot write {}: the directory {} does not exist",
         missing.display(),
         folder.path().join("no/such/folder").display()
     );

@@ -18,7 +18,7 @@ pub struct Request {
     pub slot: Slot,
     /// Index of the file in [`crate::Setup::files`].
     pub file: u16,
-    /// The action.
+    /// What to do: read, write, flush or trim.
     pub action: Action,
 }
 

@@ -10,7 +10,7 @@ pub const RING_REFUSED: &str = "io_uring cannot be used";
 /// The chosen engine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Choice {
-    /// The engine.
+    /// Engine to open.
     pub kind: EngineKind,
     /// Each operation in flight has its own thread, which makes the blocking call.
     pub offload: bool,

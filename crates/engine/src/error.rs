@@ -12,7 +12,7 @@ pub enum EngineError {
     /// The system lacks the engine or forbids it.
     #[error("the {} engine cannot be used: {why}", .kind.name())]
     Unavailable {
-        /// The engine.
+        /// The engine that cannot be used.
         kind: EngineKind,
         /// Why not.
         why: String,
@@ -22,7 +22,7 @@ pub enum EngineError {
     /// There is not enough memory for the buffers.
     #[error("cannot allocate {slots} buffers of {each} ({needed} in all): {free}")]
     Memory {
-        /// How many buffers.
+        /// Number of buffers.
         slots: u32,
         /// Bytes in each.
         each: Bytes,
@@ -42,7 +42,7 @@ pub enum EngineError {
     /// A system call of the engine failed.
     #[error("{call} failed: {}", os_error_name(*.errno))]
     System {
-        /// The call.
+        /// Name of the failed system call.
         call: &'static str,
         /// The error number.
         errno: i32,

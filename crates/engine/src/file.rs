@@ -93,7 +93,7 @@ pub enum Access {
 #[derive(Debug, thiserror::Error)]
 #[error("cannot open {path}: {source}")]
 pub struct OpenError {
-    /// The path.
+    /// Path that could not be opened.
     pub path: PathBuf,
     /// The system's error.
     pub source: io::Error,
@@ -185,7 +185,7 @@ impl File {
         &self.path
     }
 
-    /// Its kind.
+    /// Regular file, block device, or another kind.
     pub fn kind(&self) -> FileKind {
         self.kind
     }

@@ -35,7 +35,7 @@ impl OpenTree {
 /// A file tree and how a worker uses it.
 #[derive(Clone, Debug)]
 pub struct TreeSetup {
-    /// The tree.
+    /// The open root directory of the tree.
     pub tree: OpenTree,
     /// Block size in bytes; in sessions, the unit of positions.
     pub block: u64,

@@ -87,7 +87,7 @@ impl fmt::Display for FileId {
 /// system's time resolution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileStamp {
-    /// Which file.
+    /// Identity of the file: its file system and file number.
     pub id: FileId,
     /// Its length in bytes.
     pub length: u64,

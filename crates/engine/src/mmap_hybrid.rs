@@ -1,10 +1,10 @@
 //! Combines memory maps with another engine in one worker.
 //!
 //! Requests for mapped files are copied immediately; all others go to the inner engine. Only
-//! workers with both kinds of file use this engine. All operations of a turn share one reap time,
-//! so a copy has a turn of its own; otherwise the poll of the inner engine would count as latency
-//! of the copy. The inner engine is polled between two copies, so neither side waits longer than
-//! one poll or one copy.
+//! workers with both kinds of file use this engine. A turn has one reap time for all its
+//! operations. A copy therefore has its own turn; otherwise its latency would include the poll of
+//! the inner engine. The inner engine is polled between two copies, so neither side waits longer
+//! than one poll or one copy.
 
 use model::Nanos;
 use model::results::EngineUsed;
@@ -54,8 +54,8 @@ impl MmapHybrid {
         request.action != Action::Trim && self.maps[usize::from(request.file)].is_some()
     }
 
-    /// Executes one copy. If the inner engine has completions that waited longer, returns those
-    /// first.
+    /// Executes one copy. After an earlier copy it polls the inner engine first, and returns that
+    /// engine's completions instead if there are any.
     fn copy_or_poll(&mut self, request: &Request, until: Nanos, batch: &mut Batch) -> Result<(), EngineError> {
         if self.copied_since_poll && self.in_flight > 0 {
             self.turn_inner(&[], 0, until, batch)?;
@@ -135,7 +135,7 @@ impl Engine for MmapHybrid {
 
     fn describe(&self) -> EngineUsed {
         let mut used = self.inner.describe();
-        used.features.push("and memory maps".into());
+        used.features.push("memory-mapped files".into());
         used
     }
 }

@@ -46,7 +46,7 @@ impl Names {
             EngineKind::FileDelete => fs::remove_file(path),
             EngineKind::DirectoryDelete => fs::remove_dir(path),
             EngineKind::FileStat | EngineKind::DirectoryStat => sys::names::look_up(path, self.lookup_call),
-            other => unreachable!("the {} engine has no operations on names", other.name()),
+            other => unreachable!("the {} engine performs no file operations", other.name()),
         }
     }
 }

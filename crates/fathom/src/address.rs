@@ -44,10 +44,10 @@ pub fn bind(option: &str, address: SocketAddr) -> Result<(TcpListener, SocketAdd
         let fault = Fault::new(format!("cannot listen on {address}: {why}")).at(option);
         let help = match error.kind() {
             std::io::ErrorKind::AddrInUse => {
-                "end the program that uses this port, or give another port; port 0 picks a free one"
+                "end the program that uses this port, or use another port; port 0 picks a free one"
             }
-            std::io::ErrorKind::PermissionDenied => "give a port above 1023: only root may use lower ones",
-            _ => "give an address of this machine",
+            std::io::ErrorKind::PermissionDenied => "use a port above 1023; lower ones need root",
+            _ => "use an address of this machine",
         };
         Faults::one(fault.help(help), Exit::Refused)
     })

@@ -11,17 +11,17 @@ use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::user_file;
 
-/// Environment variable that names policy files or folders, separated as in `PATH`.
+/// Environment variable that names policy files or directories, separated as in `PATH`.
 const VARIABLE: &str = "FATHOM_POLICIES";
 /// Flags that name policy files.
 #[derive(clap::Args)]
 pub struct CatalogueArgs {
-    /// Add your own policy files, or a folder of them
+    /// Add your own policy files, or a directory of them
     #[arg(
         long,
         value_name = "PATH",
         value_hint = ValueHint::AnyPath,
-        long_help = "Your own policy files, or a folder of them; an entry replaces the built-in one \
+        long_help = "Your own policy files, or a directory of them; an entry replaces the built-in one \
             of the same name. Files in FATHOM_POLICIES, and in fathom/policies below \
             XDG_CONFIG_HOME or ~/.config, do the same.",
     )]
@@ -135,12 +135,12 @@ pub fn find_policy<'a>(catalogue: &'a Catalogue, name: &str, option: &str) -> Re
     }
 }
 
-/// Lists the user's policy folders and files. Later ones take precedence.
+/// Lists the user's policy directories and files. Later ones take precedence.
 fn list_policy_paths(args: &CatalogueArgs) -> Vec<PathBuf> {
     let mut places = Vec::new();
     let home = std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".config"));
     let config = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).or(home);
-    // Most users have no such folder.
+    // Most users have no such directory.
     places.extend(
         config
             .map(|config| config.join("fathom/policies"))
@@ -153,7 +153,8 @@ fn list_policy_paths(args: &CatalogueArgs) -> Vec<PathBuf> {
     places
 }
 
-/// Reads a policy file, or every policy file of a folder in name order. Returns names with texts.
+/// Reads a policy file, or every policy file of a directory in name order. Returns names with
+/// texts.
 fn read_policy_files(path: &Path) -> Result<Vec<(String, String)>, Fault> {
     let failed = |error: std::io::Error| Fault::for_file("read", path, &error);
     let mut files = vec![path.to_owned()];

@@ -260,7 +260,7 @@ impl From<ArchiveError> for Faults {
             ArchiveError::Version { .. } => Faults::one(Fault::new(error.to_string()), Exit::Refused),
             ArchiveError::Foreign { .. } | ArchiveError::NotStudy { .. } => Faults::one(
                 Fault::new(error.to_string()).help(
-                    "give a file of `--save FILE`, or an entry of the history (`history:12`; \
+                    "name a file of `--save FILE`, or a history entry (`history:12`; \
                     `fathom history` lists them)",
                 ),
                 Exit::Refused,

@@ -23,7 +23,7 @@ enum HistoryLocation {
     Off,
     /// In this file; `true` if FATHOM_HISTORY requests it.
     At(PathBuf, bool),
-    /// The environment has no folder for it.
+    /// The environment has no directory for it.
     NoFolder,
 }
 
@@ -102,7 +102,10 @@ fn add_entry(path: &Path, recording: &Recording<'_>) -> Result<u64, HistoryError
 }
 
 fn missing_folder_fault() -> Fault {
-    let fault = Fault::new(format!("cannot find a folder for the history: {}", user_data::NOWHERE));
+    let fault = Fault::new(format!(
+        "cannot find a directory for the history: {}",
+        user_data::NOWHERE
+    ));
     fault.help("set FATHOM_HISTORY to the path of a file, or to `off`")
 }
 
@@ -123,7 +126,7 @@ pub fn fault(error: &HistoryError) -> Fault {
             "wait for the other program, or end it: usually another fathom or a database viewer".into()
         }
         HistoryError::CannotOpen { path } | HistoryError::ReadOnly { path } => format!(
-            "check the owner of {} and its folder, and that its file system is writable; or set FATHOM_HISTORY=FILE",
+            "check the owner of {} and its directory, and that its file system is writable; or set FATHOM_HISTORY=FILE",
             shown(path)
         ),
         HistoryError::Full { .. } => {
@@ -163,7 +166,7 @@ impl From<HistoryError> for Faults {
 /// Finds the file of the history.
 ///
 /// # Errors
-/// [`Faults`] if the history is disabled, or has no folder.
+/// [`Faults`] if the history is disabled, or has no directory.
 pub fn path() -> Result<PathBuf, Faults> {
     match HistoryLocation::from_env() {
         HistoryLocation::At(path, _) => Ok(path),
@@ -208,7 +211,7 @@ pub fn parse_entry(history: &History, word: &str) -> Result<u64, Faults> {
     }
     text.parse().map_err(|_| {
         let fault = Fault::new(format!("`{word}` is not an entry of the history"));
-        Faults::usage(fault.help("give the number of an entry, or `last`; `fathom history` lists them"))
+        Faults::usage(fault.help("specify an entry number or `last`; `fathom history` lists them"))
     })
 }
 

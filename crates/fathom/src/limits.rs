@@ -22,7 +22,7 @@ use crate::metadata;
 const CAP: &str = "--cap";
 /// Help for a machine or disk that is not in the catalogue.
 pub const CATALOGUE_HELP: &str = "`fathom policies` lists disks; `fathom policies aws/vm`, azure/vm \
-    and gcp/vm list machines; give limits that are not in the catalogue with --cap \
+    and gcp/vm list machines; set limits that are not in the catalogue with --cap \
     'VM:iops=1920,mbps=22.5,kind=vm'";
 
 /// Help heading of the flags.
@@ -215,7 +215,7 @@ impl Storage {
         for (name, text) in &args.0 {
             storage.set(name, text).map_err(|why| {
                 let fault = Fault::new(format!("--{name}: {why}")).at(format!("--{name} {text}"));
-                Faults::usage(fault.help("give a value for all jobs, or for one: --path reader1=cached"))
+                Faults::usage(fault.help("specify a value for all jobs, or for one: --path reader1=cached"))
             })?;
         }
         Ok(storage)
@@ -421,7 +421,7 @@ pub fn detect_machine(
         if !has_machine(catalogue, &name, disks) {
             return Err(match disks.is_empty() {
                 true => {
-                    format!("{described}: the catalogue has its limits only for certain disks; give the disk: --disk")
+                    format!("{described}: the catalogue has its limits only for certain disks; name the disk: --disk")
                 }
                 false => format!("{described}: the catalogue has no limits for it with the disks of --disk"),
             });
@@ -448,7 +448,7 @@ pub fn detect_machine(
 }
 
 /// True if every virtual disk under a path is a network disk of this cloud. Local disks, such as an
-/// instance store, have other limits. For a missing path, checks the nearest existing folder.
+/// instance store, have other limits. For a missing path, checks the nearest existing directory.
 fn is_on_disk_of(system: &System, cloud: Cloud, path: &str) -> bool {
     let path = PathBuf::from(path);
     let existing = path.ancestors().find(|part| part.exists()).unwrap_or(Path::new("."));

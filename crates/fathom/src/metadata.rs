@@ -24,8 +24,8 @@ const MAX_ANSWER: usize = 64 << 10;
 pub fn machine_type(cloud: Option<Cloud>) -> Result<(Cloud, String), String> {
     let address = std::env::var(VARIABLE).unwrap_or_else(|_| ADDRESS.to_owned());
     let parsed = address.parse();
-    let parsed: SocketAddr = parsed
-        .map_err(|_| format!("invalid value `{address}` of {VARIABLE}; give an address and a port: {ADDRESS}"))?;
+    let parsed: SocketAddr =
+        parsed.map_err(|_| format!("invalid value `{address}` of {VARIABLE}; use an address and a port: {ADDRESS}"))?;
     ask(parsed, cloud, TIMEOUT)
 }
 

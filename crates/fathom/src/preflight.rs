@@ -73,7 +73,7 @@ pub fn watch(session: &Session, plan: &Plan, time: Nanos, quiet: bool) -> Option
     }))
 }
 
-/// Lists the nearest device under each target, or under the folder of a new file.
+/// Lists the nearest device under each target, or under the directory of a new file.
 fn list_devices(system: &System, plan: &Plan) -> Vec<String> {
     let real = plan
         .targets

@@ -18,7 +18,7 @@ const ANSWER_TIMEOUT: Duration = Duration::from_millis(200);
 pub struct Running {
     /// Address of its server.
     pub address: SocketAddr,
-    /// Its name.
+    /// Name of the running test.
     pub name: String,
     /// Its start time.
     pub started_unix_ns: u64,
@@ -34,7 +34,7 @@ impl Drop for Notice {
     }
 }
 
-/// Finds the folder next to the history.
+/// Finds the directory next to the history.
 fn folder() -> Option<PathBuf> {
     let history = history::path().ok()?;
     Some(history.with_extension("running"))

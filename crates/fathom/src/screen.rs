@@ -45,8 +45,8 @@ pub struct ProgressArgs {
         hide_possible_values = true,
         long_help = "Progress on stderr [default: auto]\n  \
             view       fills the terminal during the run; `q` stops and reports, as Ctrl-C does\n  \
-            line       one line that is renewed; without a terminal a line every few seconds\n  \
-            auto       the view on a terminal, for what takes more than 2 s; otherwise the line"
+            line       one line, updated in place; without a terminal, a line every few seconds\n  \
+            auto       the view on a terminal if the run takes over 2 s; otherwise the line"
     )]
     live: Option<LiveForm>,
     /// No progress on stderr

@@ -1,16 +1,16 @@
-//! The folder of this user's data: baselines and the history.
+//! The directory of this user's data: baselines and the history.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// Reason for a missing folder, for faults.
+/// Reason for a missing directory, for faults.
 pub const NOWHERE: &str = if cfg!(windows) {
     "neither FATHOM_DATA nor XDG_DATA_HOME nor LOCALAPPDATA is set"
 } else {
     "neither FATHOM_DATA nor XDG_DATA_HOME nor HOME is set"
 };
 
-/// Finds the folder; `None` if no variable sets it.
+/// Finds the directory; `None` if no variable sets it.
 pub fn folder() -> Option<PathBuf> {
     folder_from_env(|name| std::env::var_os(name))
 }

@@ -33,7 +33,7 @@ pub enum BlockEvent {
 pub struct BlockRequest {
     /// When it happened, on a monotonic clock.
     pub at_ns: Nanos,
-    /// The kind.
+    /// What the request does: read, write, discard or flush.
     pub action: BlockAction,
     /// Its first sector of 512 bytes.
     pub sector: u64,

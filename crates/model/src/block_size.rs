@@ -38,7 +38,7 @@ pub enum BlockSizes {
 /// One length of a split.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SizeShare {
-    /// The length.
+    /// Length of an operation.
     pub size: Bytes,
     /// Its share in percent.
     pub percent: f64,

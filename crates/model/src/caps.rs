@@ -22,7 +22,7 @@ pub const ABOVE: f64 = 0.05;
 pub struct Layer {
     /// Its name, such as `VM Standard_B2ms, uncached` or `4 × P30`.
     pub name: String,
-    /// Its kind.
+    /// Kind of layer: disk, machine, network and so on.
     pub kind: LayerKind,
     /// Operations per second, for all of `count` together.
     #[serde(default)]
@@ -112,7 +112,7 @@ pub enum Applies {
 pub struct Limit {
     /// The smallest reading of the source.
     pub low: f64,
-    /// The largest.
+    /// The largest reading of the source.
     pub high: f64,
 }
 

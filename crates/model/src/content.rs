@@ -40,7 +40,7 @@ pub enum Content {
     Compressible {
         /// Constant part in percent.
         percent: u8,
-        /// Bytes over which the share holds; 0 for the whole block.
+        /// Size of the unit whose first `percent` is constant; 0 for the whole block.
         chunk: u32,
         /// The bytes of the constant part; empty for zeros.
         #[serde(default)]
@@ -75,7 +75,7 @@ pub enum Content {
 pub struct ConstantPart {
     /// In percent.
     pub percent: u8,
-    /// Bytes over which the share holds; 0 for the whole block.
+    /// Size of the unit whose first `percent` is constant; 0 for the whole block.
     pub chunk: u32,
     /// The bytes; empty for zeros.
     #[serde(default)]
@@ -162,8 +162,8 @@ impl WideRandom {
 /// instruction set.
 pub type RandomFill = fn(&mut WideRandom, &mut [u8]);
 
-/// The source buffer of a [`Content::Source`]: the content of its file, repeated as needed, or
-/// random data if that is empty. Empty for other contents.
+/// Returns the source buffer of a [`Content::Source`], or an empty one for other contents. Repeats
+/// `file` to fill it; without `file` it holds random data.
 pub fn source(content: &Content, file: &[u8], fill_random: RandomFill) -> Arc<[u8]> {
     let Content::Source { size, .. } = content else {
         return Arc::default();
@@ -190,7 +190,7 @@ pub struct Filler {
     seed: u64,
     /// Buffers created so far, each from its own seed (duplicated contents only).
     buffers_created: u64,
-    /// Constant contents are written before each write, not only once.
+    /// Refill the buffer before each write even if the content is constant.
     refill_each_write: bool,
     source: Arc<[u8]>,
     /// Source offsets are rounded down to this (the sector, for direct I/O).
@@ -235,8 +235,8 @@ impl Filler {
         }
     }
 
-    /// Writes constant contents before each write from now on, because the buffers have other users
-    /// too.
+    /// Refills buffers before each write from now on: reads or other streams also use and overwrite
+    /// them.
     pub fn enable_refill(&mut self) {
         self.refill_each_write = true;
     }
@@ -302,8 +302,8 @@ impl Filler {
 }
 
 impl Filler {
-    /// Fills a buffer reproducibly from a seed, for blocks to be verified. Partly constant contents
-    /// stay so; all others are random.
+    /// Fills a buffer reproducibly from a seed, for blocks to be verified. Keeps the constant part
+    /// of the content; the rest is random.
     pub fn fill_from_seed(&self, buffer: &mut [u8], seed: u64) {
         (self.fill_random)(&mut WideRandom::new(seed), buffer);
         match &self.content {
@@ -348,8 +348,8 @@ fn make_constant(buffer: &mut [u8], percent: u8, chunk: usize, pattern: &[u8]) {
     }
 }
 
-/// Fills a buffer with as many draws as DiskSpd, so that later offsets are the same. While more
-/// than sixteen words remain, five draws yield sixteen words; the others take one draw each.
+/// Fills a buffer with the same number of draws as DiskSpd, so that later offsets match. While more
+/// than sixteen words remain, five draws yield sixteen words; each of the last takes one draw.
 fn fill_from_draws(buffer: &mut [u8], draws: &mut Draws) {
     let mut words = buffer.chunks_exact_mut(8);
     let mut left = words.len();

@@ -8,7 +8,7 @@ use crate::plan::StoragePath;
 /// The limit of one measured load.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Diagnosis {
-    /// The answer.
+    /// What limits the load.
     pub answer: Answer,
     /// The answer in a sentence.
     pub sentence: String,
@@ -52,7 +52,7 @@ pub enum Answer {
     LatencyBound,
     /// A queue between the program and the device.
     QueueAbove,
-    /// The network.
+    /// Round trips or bandwidth of the network.
     Network,
     /// Burst credits were exhausted.
     BurstEnd,
@@ -104,7 +104,7 @@ impl Answer {
 pub struct Evidence {
     /// Name of the figure.
     pub what: String,
-    /// The figure.
+    /// Measured value, in `unit`.
     pub value: f64,
     /// Its unit, such as `IOPS`, `ms`, `%`; empty for a plain number.
     pub unit: String,
@@ -119,7 +119,7 @@ pub struct Evidence {
 /// A known limit and its use.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LayerUse {
-    /// The layer.
+    /// Name of the layer with the limit.
     pub layer: String,
     /// The unit of the figures: `IOPS` or `bytes/s`.
     pub unit: String,
@@ -162,7 +162,7 @@ pub struct LimitTable {
 /// A job and the storage below it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct JobPath {
-    /// The job.
+    /// Name of the job.
     pub job: String,
     /// Operations per second that it did.
     pub iops: f64,
@@ -187,8 +187,8 @@ pub struct JobDiagnosis {
     pub step: u32,
     /// Index of the job in its step.
     pub job: u32,
-    /// Its name.
+    /// Name of the job.
     pub name: String,
-    /// The limit.
+    /// What limits the job.
     pub diagnosis: Diagnosis,
 }

@@ -8,9 +8,9 @@ use crate::units::{Bytes, Nanos};
 /// The machine and the targets.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Environment {
-    /// The machine.
+    /// Name, kernel and memory of the machine.
     pub host: Host,
-    /// Its processors.
+    /// Model, count and topology of its processors.
     pub cpu: Cpu,
     /// Memory in bytes.
     pub memory: Bytes,
@@ -70,7 +70,7 @@ pub struct BackgroundIo {
 pub struct BusyProgram {
     /// Its process id.
     pub process: u32,
-    /// Its name.
+    /// Program name of the process.
     pub name: String,
     /// Bytes that it caused to be read from and written to devices.
     pub bytes: Bytes,
@@ -135,7 +135,7 @@ pub struct IdleState {
 /// The place of a logical CPU in the topology.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LogicalCpu {
-    /// Its number.
+    /// CPU number, as the kernel counts.
     pub cpu: u32,
     /// Its core, counted over the whole machine from 0; hardware threads of one core share it.
     pub core: u32,
@@ -434,7 +434,7 @@ pub struct SystemUse {
 /// Losses of a network interface.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct InterfaceLosses {
-    /// Its name.
+    /// Kernel name of the interface, such as `eth0`.
     pub name: String,
     /// Packets or frames with errors.
     pub errors: u64,

@@ -51,7 +51,7 @@ pub enum Event {
         job: u32,
         /// Name of the job.
         name: String,
-        /// The phase.
+        /// The phase that begins.
         phase: Phase,
         /// Its planned length; absent if it ends otherwise.
         length_ns: Option<Nanos>,
@@ -76,7 +76,7 @@ pub enum Event {
     Rank(Box<RankNow>),
     /// A finding to report immediately.
     Notice {
-        /// The finding.
+        /// The finding, with its reason and remedy.
         finding: Finding,
     },
     /// A job ended.
@@ -171,7 +171,7 @@ pub struct Interval {
 /// Operations of one kind on files in an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FileOperationInterval {
-    /// The kind.
+    /// Kind of operation on files.
     pub kind: FileOperationKind,
     /// Operations and bytes.
     pub counts: Counts,
@@ -182,13 +182,13 @@ pub struct FileOperationInterval {
 /// The progress of one process of a fleet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RankNow {
-    /// Its number.
+    /// Rank of the process, from 0.
     pub rank: u32,
     /// The number of processes.
     pub rank_count: u32,
     /// Name of its host.
     pub host: String,
-    /// Its state.
+    /// What the process does at present.
     pub state: RankState,
     /// The figures of its last interval, if new.
     pub figures: Option<RankFigures>,

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub struct Finding {
     /// Name of the rule, such as `QD-NOT-ACHIEVED`.
     pub rule: String,
-    /// Its severity.
+    /// How strongly it affects the result.
     pub severity: Severity,
     /// The finding, in a sentence.
     pub what: String,

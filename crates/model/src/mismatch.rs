@@ -50,7 +50,7 @@ pub enum BlockFault {
     },
     /// A number in its header is wrong.
     Header {
-        /// The field.
+        /// Which field of the header differs.
         field: HeaderField,
         /// The value found.
         found: u64,

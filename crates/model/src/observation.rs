@@ -26,7 +26,7 @@ pub struct Observation {
     pub version: Option<String>,
     /// Name of the job or time span.
     pub name: String,
-    /// The settings.
+    /// Block size, mix, depth and duration of the load.
     pub load: Load,
     /// Length of the measured window.
     pub measured_ns: Option<Nanos>,
@@ -151,7 +151,7 @@ pub struct PartFlow {
     pub name: String,
     /// Its direction; absent: all together.
     pub direction: Option<crate::direction::Direction>,
-    /// Its figures.
+    /// Operations, bytes and latencies.
     pub flow: Flow,
 }
 
@@ -203,7 +203,7 @@ impl Latency {
 /// Shares of one processor's time over the measured window, from 0 to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CoreShare {
-    /// Its number.
+    /// CPU number.
     pub cpu: u32,
     /// In user mode.
     pub user: f64,

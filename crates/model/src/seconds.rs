@@ -153,7 +153,7 @@ pub struct DeviceSample {
 /// Another process and its CPU time in an interval.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BusyProcess {
-    /// Its name.
+    /// Program name of the process.
     pub name: String,
     /// Its process ID.
     pub pid: u32,

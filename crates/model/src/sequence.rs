@@ -17,7 +17,7 @@ use crate::plan::Pattern;
 /// An operation to issue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Operation {
-    /// The action.
+    /// Whether it reads, writes or trims.
     pub direction: Direction,
     /// First byte, from the start of the target.
     pub offset: u64,

@@ -16,9 +16,9 @@ pub struct Study {
     pub kind: DocumentKind,
     /// The program that made it.
     pub tool: Tool,
-    /// Its name.
+    /// Name of the study in reports and the history.
     pub name: String,
-    /// The question.
+    /// The question that the runs answer.
     pub question: Question,
     /// The runs in order.
     pub runs: Vec<StudyRun>,
@@ -69,7 +69,7 @@ pub enum Question {
 /// The requirement of a workload.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkloadRequirement {
-    /// Its name.
+    /// Name of the workload in the suite.
     pub workload: String,
     /// The requirement, as written.
     pub required: String,
@@ -78,7 +78,7 @@ pub struct WorkloadRequirement {
 /// A parameter that was varied.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct VariedParameter {
-    /// Which.
+    /// The varied parameter.
     pub parameter: Parameter,
     /// Its values, as planned.
     pub values: Vec<Setting>,
@@ -96,7 +96,7 @@ pub enum Parameter {
     Block,
     /// Share of reads in percent.
     Read,
-    /// Operations per second that are due.
+    /// The target rate in operations per second.
     Rate,
     /// How many of the targets are used.
     Targets,
@@ -125,7 +125,7 @@ impl Parameter {
         }
     }
 
-    /// True for a load parameter: figures plotted over it form a curve with a knee.
+    /// True if the parameter changes the load, so that its curve can have a knee.
     pub fn is_load(self) -> bool {
         match self {
             Parameter::Depth | Parameter::Workers | Parameter::Rate | Parameter::Targets => true,
@@ -137,7 +137,7 @@ impl Parameter {
 /// A value of a parameter.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Setting {
-    /// Which parameter, by the name of its option; `side` and `pair` in comparisons.
+    /// Name of the parameter's option, or `side` or `pair` in a comparison.
     pub name: String,
     /// Its value in the syntax of the option.
     pub value: String,
@@ -151,10 +151,10 @@ pub struct Setting {
 pub struct StudyRun {
     /// Its settings, in the order of the varied parameters.
     pub settings: Vec<Setting>,
-    /// Its role.
+    /// Why the run was made, such as a repetition.
     #[serde(default)]
     pub role: RunRole,
-    /// Its results.
+    /// Everything that was measured in the run.
     pub results: Results,
 }
 
@@ -170,7 +170,7 @@ pub enum RunRole {
     Repeat,
     /// The run had too few operations; a longer one followed.
     TooShort,
-    /// Due operations found every queue slot in use; another run with more slots followed.
+    /// All queue slots were in use, so operations started late; a run with more slots followed.
     TooFewSlots,
     /// It missed the latency limit although higher loads met it; it was measured again.
     Contradicted,
@@ -181,7 +181,7 @@ pub enum RunRole {
 /// A planned point that did not run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SkippedPoint {
-    /// Its settings.
+    /// Settings of the point, in the order of the varied parameters.
     pub settings: Vec<Setting>,
     /// Why it was not run.
     pub why: String,

@@ -8,7 +8,7 @@ use std::fmt::Write;
 /// A suite.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Suite {
-    /// Its name.
+    /// Name of the suite.
     pub name: String,
     /// When it began, as `2026-11-22T14:05:00`.
     pub started: String,
@@ -25,9 +25,9 @@ pub struct Suite {
 /// A case.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Case {
-    /// Its name.
+    /// Name of the case.
     pub name: String,
-    /// The outcome.
+    /// Passed, failed or undecided, with the message.
     pub outcome: CaseOutcome,
     /// The reason, in a sentence.
     pub message: String,

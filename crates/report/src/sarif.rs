@@ -54,7 +54,7 @@ pub fn document(findings: &[Finding], artifact: Option<&str>) -> String {
     serde_json::to_string_pretty(&document).expect("plain values are valid JSON") + "\n"
 }
 
-/// Converts a path to a URI: relative to the working folder, or with `file://`.
+/// Converts a path to a URI: relative to the working directory, or with `file://`.
 fn path_to_uri(path: &str) -> String {
     let encoded = path.bytes().map(|byte| match byte {
         b'/' | b'-' | b'.' | b'_' | b'~' => char::from(byte).to_string(),

@@ -19,7 +19,7 @@ pub enum Line {
         /// Always `summary`.
         #[schemars(extend("const" = "summary"))]
         event: String,
-        /// The figures.
+        /// Figures of the finished run.
         summary: Box<Summary>,
     },
     /// Any other event, unchanged.

@@ -56,9 +56,9 @@ pub struct Summary {
     /// Transport of messages between several processes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transport: Option<String>,
-    /// The machines.
+    /// Machines that took part.
     pub hosts: Vec<HostSummary>,
-    /// The targets.
+    /// Facts of each tested target.
     pub targets: Vec<TargetFacts>,
     /// Every job, in the order of the plan.
     pub jobs: Vec<JobSummary>,
@@ -101,7 +101,7 @@ pub struct HostSummary {
 pub struct JobSummary {
     /// Index of its step.
     pub step: u32,
-    /// Its name.
+    /// Name of the job.
     pub name: String,
     /// Description of its operations.
     pub operations: String,
@@ -151,7 +151,7 @@ pub struct JobSummary {
 /// The part of one process in a job.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RankSummary {
-    /// Its number.
+    /// Rank of the process.
     pub rank: u32,
     /// Name of its host.
     pub host: String,
@@ -186,9 +186,9 @@ pub struct RankSummary {
 /// The figures of one kind of operation on files.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FileFigures {
-    /// The kind.
+    /// Kind of operation on files.
     pub operation: FileOperationKind,
-    /// Its figures.
+    /// Operations and latencies of that kind.
     #[serde(flatten)]
     pub figures: Figures,
 }

@@ -118,7 +118,7 @@ impl ControlGroups {
         if !below.components().all(named) {
             return Err(unsupported(
                 format!("the control group `{path}` has `.` or `..` in its name"),
-                "give its path below the mount point of control groups",
+                "specify its path relative to the cgroup mount point",
             ));
         }
         let folder = hierarchy.root().join(below);
@@ -138,7 +138,7 @@ impl ControlGroups {
                     "version 2 of control groups puts all threads of a program in one group for \
                      I/O, but the jobs name different groups"
                         .into(),
-                    "give all jobs the same cgroup, or start one program per group",
+                    "use the same cgroup for all jobs, or run one fathom process per cgroup",
                 ));
             }
             Hierarchy::Processes(root) => self.enter_together(root, &folder),
@@ -247,8 +247,8 @@ mod tests {
         };
         let refused = groups(&folder.path().join("blkio")).enter(&group("../out"));
         assert!(matches!(refused, Err(SetupError::Unsupported { .. })), "{refused:?}");
-        // The kernel does not manage this folder, so there is nothing to write to, and the created
-        // folder is removed again.
+        // The kernel does not manage this directory, so there is nothing to write to, and the
+        // created directory is removed again.
         let unmanaged = groups(folder.path());
         assert!(matches!(
             unmanaged.enter(&group("/in")),

@@ -36,7 +36,7 @@ impl FileLock {
             false => state.together += 1,
         }
         drop(state);
-        // The next request may be shared too.
+        // Wake the next waiter: a shared request can be granted at once.
         self.changed.notify_all();
     }
 

@@ -19,9 +19,9 @@ pub enum SetupError {
     /// The access pattern does not fit the target.
     #[error("cannot test {path} ({size}): {source}")]
     Access {
-        /// The target.
+        /// Path of the target.
         path: String,
-        /// Its size.
+        /// Size of the target.
         size: Bytes,
         /// Why not.
         source: AccessError,
@@ -29,11 +29,11 @@ pub enum SetupError {
     /// Misaligned lengths or offsets for direct I/O.
     #[error("cannot use direct I/O on {path}: {what} of {size} bytes, but it needs multiples of {alignment} bytes")]
     Alignment {
-        /// The target.
+        /// Path of the target.
         path: String,
         /// The misaligned value: `blocks`, `an alignment` or `an offset`.
         what: &'static str,
-        /// Its size.
+        /// The misaligned number of bytes.
         size: u64,
         /// The required alignment.
         alignment: u64,
@@ -41,13 +41,13 @@ pub enum SetupError {
     /// The plan bypasses the client cache of a network file system. This file system is local.
     #[error("cannot bypass the client cache of {path}: it is not on a network file system")]
     NotRemote {
-        /// The target.
+        /// Path of the target.
         path: String,
     },
     /// The file with write data cannot be read.
     #[error("cannot read write data from {path}: {source}")]
     Content {
-        /// The file.
+        /// Path of the file with the write data.
         path: String,
         /// The system's error.
         source: std::io::Error,
@@ -55,7 +55,7 @@ pub enum SetupError {
     /// The trace to replay cannot be read. Nothing was issued.
     #[error("cannot read the trace {path}: {source}")]
     Trace {
-        /// The file.
+        /// Path of the trace.
         path: String,
         /// The system's error.
         source: std::io::Error,
@@ -63,9 +63,9 @@ pub enum SetupError {
     /// A log cannot be written. Nothing was issued.
     #[error("cannot write the {what} {path}: {source}")]
     Log {
-        /// Its kind.
+        /// Kind of log, for the message.
         what: &'static str,
-        /// The file.
+        /// Path of the log.
         path: String,
         /// Why not.
         source: std::io::Error,
@@ -73,7 +73,7 @@ pub enum SetupError {
     /// The verify state of an earlier run cannot be read.
     #[error("cannot read the verification state {path}: {source}")]
     State {
-        /// The file.
+        /// Path of the state file.
         path: String,
         /// Why not.
         source: std::io::Error,
@@ -83,7 +83,7 @@ pub enum SetupError {
     Unsupported {
         /// The problem, in a sentence.
         what: String,
-        /// The remedy.
+        /// What the user can do instead.
         help: String,
     },
     /// The system cannot start another thread.
@@ -104,7 +104,7 @@ pub enum SetupError {
     /// A setting of the system cannot be changed as requested.
     #[error("{what}: {source}")]
     SystemSetting {
-        /// The setting.
+        /// The setting that could not be changed.
         setting: SystemSetting,
         /// The requested value.
         what: String,

@@ -18,9 +18,9 @@ pub const WARM_UP: Nanos = Nanos::secs(2);
 /// One of the two compared sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Side {
-    /// The first.
+    /// Side A, with which B is compared.
     A,
-    /// The second.
+    /// Side B.
     B,
 }
 
@@ -118,7 +118,7 @@ pub struct Report {
     pub b: String,
     /// The comparison; absent with fewer than two complete pairs.
     pub found: Option<InterleavedComparison>,
-    /// Smaller relative differences count as none.
+    /// Relative differences up to this are ignored.
     pub margin: f64,
     /// Conclusions in sentences.
     pub sentences: Vec<Sentence>,
@@ -130,9 +130,9 @@ pub struct Report {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct Sentence {
-    /// Its text.
+    /// The sentence itself.
     pub text: String,
-    /// Its topic.
+    /// What the sentence is about; pages use it to choose sentences.
     #[serde(skip)]
     pub topic: Topic,
 }
@@ -221,19 +221,17 @@ pub fn explain_for_mirror(word: Judgement, writes: f64) -> &'static str {
              they use the network from both. Compare reads and writes separately."
         }
         Judgement::Worse if all_reads => {
-            "That is expected of a three-way mirror: a node that does not own the volume reads over the network."
+            "Expected of a three-way mirror: a node that does not own the volume reads over the network."
         }
         Judgement::Worse => {
-            "That is not expected: on a three-way mirror, writes use the network from both nodes. Check the network \
-             of B, and whether the volume has another resiliency type."
+            "Unexpected: on a three-way mirror, writes cross the network from either node. Check the network of B \
+             and the resiliency type of the volume."
         }
         Judgement::Better => {
-            "That is not expected: the owner should not be slower. Check that A is the owner; `fathom run` shows the \
+            "Unexpected: the owner should not be slower. Check that A is the owner; `fathom run` shows the \
              owner on Windows."
         }
-        Judgement::Same if all_writes => {
-            "That is expected of a three-way mirror: writes use the network from both nodes."
-        }
+        Judgement::Same if all_writes => "Expected of a three-way mirror: writes use the network from both nodes.",
         Judgement::Same => {
             "Reads from a node that does not own the volume should be slower: a cache may have served them, or the \
              network is not the limit."
@@ -272,7 +270,8 @@ fn sentences(found: Option<&InterleavedComparison>, pairs: usize, margin: f64) -
         ),
         None => {
             format!(
-                "With fewer than {MIN_PAIRS} pairs, the rank test cannot reach a level of 5 %, regardless of their figures."
+                "With fewer than {MIN_PAIRS} pairs, the rank test cannot become significant at 5 %, regardless of the \
+                 figures."
             )
         }
     };
@@ -320,12 +319,12 @@ mod tests {
     #[test]
     fn only_reads_are_expected_to_differ_on_a_mirror() {
         let explain = |word, writes| explain_for_mirror(word, writes);
-        assert!(explain(Judgement::Worse, 0.0).starts_with("That is expected"));
-        assert!(explain(Judgement::Same, 1.0).starts_with("That is expected"));
-        assert!(explain(Judgement::Worse, 1.0).starts_with("That is not expected"));
+        assert!(explain(Judgement::Worse, 0.0).starts_with("Expected"));
+        assert!(explain(Judgement::Same, 1.0).starts_with("Expected"));
+        assert!(explain(Judgement::Worse, 1.0).starts_with("Unexpected"));
         assert!(explain(Judgement::Same, 0.0).contains("should be slower"));
         for writes in [0.0, 1.0] {
-            assert!(explain(Judgement::Better, writes).starts_with("That is not expected"));
+            assert!(explain(Judgement::Better, writes).starts_with("Unexpected"));
             assert!(explain(Judgement::Undecided, writes).contains("does not show whether"));
         }
         assert!(explain(Judgement::Worse, 0.3).contains("reads and writes separately"));

@@ -79,7 +79,7 @@ pub const ANTI_PATTERNS: [AntiPattern; 9] = [
             (70/30), its rate, five minutes. Without a rate limit it exceeds the limit of the policy, so it shows \
             the latency of its own queue. In a few seconds on 1 GiB, caches serve the I/O.",
         instead: "`fathom verify --policy NAME TARGET` keeps the promised rate and mix and judges with confidence \
-            intervals. fio and DiskSpd also work if every parameter is given.",
+            intervals. fio and DiskSpd also work if every parameter is set.",
     },
     AntiPattern {
         name: "single-thread",

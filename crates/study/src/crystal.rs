@@ -56,7 +56,7 @@ impl Load {
 /// The best round of a load.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BestRound {
-    /// The load.
+    /// The tested load.
     pub load: Load,
     /// Read or write.
     pub direction: Direction,

@@ -108,7 +108,7 @@ pub enum NextRun {
 pub struct Fill {
     /// Bytes written.
     pub bytes: Bytes,
-    /// The duration.
+    /// Time that the fill took.
     pub took_ns: Nanos,
 }
 
@@ -149,7 +149,7 @@ pub struct Window {
     pub first: u32,
     /// Number of its last.
     pub last: u32,
-    /// Its figures.
+    /// Rates and their slope in the window.
     #[serde(flatten)]
     pub figures: SniaWindow,
     /// Both conditions of the specification are met.
@@ -387,7 +387,9 @@ fn sentences(report: &Report) -> Vec<String> {
     }
     if !report.steady && !report.interrupted && report.window.is_some() {
         sentences.push(
-            "Continue with `--passes 0` or longer rounds, or check the series: the rate may fall for hours.".into(),
+            "Continue with `--passes 0` or longer rounds. The rate may fall for hours; the series shows whether it \
+             still does."
+                .into(),
         );
     }
     sentences.extend(report.left_out.iter().cloned());

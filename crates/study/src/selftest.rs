@@ -20,7 +20,7 @@ const TIMER_RATE: u64 = 4000;
 /// One row of the self-test.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ceiling {
-    /// The engine.
+    /// The tested engine.
     pub engine: EngineKind,
     /// Queue depth.
     pub depth: u32,

@@ -81,7 +81,7 @@ pub(super) const START_SKEW: Check = Check {
                 severity,
                 format!("the hosts started up to {skew} apart, and measured for {measured}"),
             );
-            let found = found.why("in the meantime only some hosts loaded the storage, so the total mixes two loads");
+            let found = found.why("during that time only some hosts loaded the storage, so the total mixes two loads");
             findings.push(found.help(
                 "measure for longer, with a warm-up; look for other programs on late hosts, since \
                 busy processors delay the start",
@@ -149,9 +149,8 @@ pub(super) const HOST_DIFFERENCES: Check = Check {
                 differences.join(", ")
             );
             let found = Finding::new("HOSTS-DIFFER", Severity::Note, what).at(&*two.host.name);
-            let found = found
-                .why("a difference between the figures of hosts may be caused by the hosts instead of the storage");
-            findings.push(found.help("use equal hosts, or expect this host's figures to differ"));
+            let found = found.why("different results of these hosts may come from the hosts instead of the storage");
+            findings.push(found.help("use identical hosts, or expect different figures from this host"));
         }
     },
 };

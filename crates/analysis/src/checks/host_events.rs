@@ -180,7 +180,7 @@ fn find_health_change(device: &Device) -> Option<Finding> {
     }
     let finding = Finding::new("HEALTH-CHANGED", Severity::Warning, complaints.join("; ")).at(&*device.name);
     let finding = finding.why(
-        "this is new since the start of the test: repairs and retransmissions \
+        "this began during the test: repairs and retransmissions \
         took part of the time",
     );
     Some(finding.help("check `dmesg`; replace the cable or the device, or let an array rebuild, then repeat the test"))

@@ -165,7 +165,8 @@ fn check_disk_arms(observation: &Observation, disks: &[&Device]) -> Option<Findi
         implausible_finding(
             what,
             observation,
-            "a disk arm reaches a few hundred: a cache served the reads, or the name hides an array or flash",
+            "a disk arm reaches a few hundred per second: a cache served the reads, or the name hides an array or \
+             flash",
         )
     })
 }

@@ -91,7 +91,7 @@ const STARVED: (&str, &str) = (
 );
 /// The reason why flushes left slots without operations, and the recommended action.
 const FLUSHING: (&str, &str) = (
-    "flushes occupied the missing slots",
+    "flushes occupied the other slots",
     "no action needed if the test is meant to flush",
 );
 

@@ -106,7 +106,7 @@ fn find_missed_rate(job: &JobView<'_>) -> Option<Finding> {
         return None;
     }
     let what = format!(
-        "{:.0} {word} per second were achieved of {requested:.0} requested",
+        "the test achieved {:.0} of the requested {requested:.0} {word} per second",
         done / seconds
     );
     let finding = Finding::new("RATE-NOT-KEPT", Severity::Warning, what).at(&*job.plan.name);
@@ -117,13 +117,13 @@ fn find_missed_rate(job: &JobView<'_>) -> Option<Finding> {
         ),
         Some(true) => (
             "every slot was in use when operations were due; the response time shows how long they waited",
-            "compare with the volume you bought: is its limit lower, or are these burst credits? A greater --depth \
-             helps only if the target serves more operations in parallel",
+            "compare with the limit and the burst credits of the volume that you bought; a greater --depth helps only \
+             if the target serves more operations in parallel",
         ),
         None => (
             "operations waited for a free slot; the response time shows how long",
-            "compare with the volume you bought: is its limit lower, or are these burst credits? If not, use more \
-             depth or workers",
+            "compare with the limit and the burst credits of the volume that you bought; if they are not the cause, \
+             use more depth or workers",
         ),
     };
     Some(finding.why(why).help(help))
@@ -260,7 +260,7 @@ mod tests {
         // A target that slows down halfway blocks fewer than half of the operations.
         for blocked in [8_900, 2_200] {
             let help = advice(blocked);
-            assert!(help[0].contains("the volume you bought"), "{help:?}");
+            assert!(help[0].contains("the volume that you bought"), "{help:?}");
             assert!(help[1].contains("the target is the limit"), "{help:?}");
             assert!(help.iter().all(|help| !help.contains("workers")), "{help:?}");
         }

@@ -236,7 +236,7 @@ fn detect_stalls(observation: &Observation) -> Vec<Finding> {
             format!("{} times", stopped.len())
         };
         let what = format!(
-            "this program did not run for up to {longest}, {times}: it, or its machine, was stopped, or no processor \
+            "this program did not run for up to {longest} ({times}): it or its machine was stopped, or no processor \
              was free"
         );
         let finding = Finding::new("PROGRAM-STOPPED", Severity::Warning, what).at(&*observation.name);

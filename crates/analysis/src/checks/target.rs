@@ -39,8 +39,9 @@ pub(super) const ALLOCATION: Check = Check {
                         "reads of never-written parts need no I/O, so the \
                         figures may be too good",
                     );
-                    findings
-                        .push(finding.help("give a `size` and a new name, so that fathom fills the file with data"));
+                    findings.push(finding.help(
+                        "set `size` and a new file name, so that fathom creates the file and fills it with data",
+                    ));
                 }
                 let never_written = allocation.holes.0 + allocation.unwritten.0;
                 if never_written == 0 {
@@ -50,7 +51,10 @@ pub(super) const ALLOCATION: Check = Check {
                 let what = format!("{share:.1} % of the file was never written: reads there need no I/O");
                 let finding = Finding::new("HOLES", Severity::Warning, what).at(&*facts.path);
                 let finding = finding.why("the figures are too good");
-                findings.push(finding.help("give a `size` and a new name, so that fathom fills the file with data"));
+                findings
+                    .push(finding.help(
+                        "set `size` and a new file name, so that fathom creates the file and fills it with data",
+                    ));
             }
         }
     },

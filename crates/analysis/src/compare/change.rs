@@ -67,7 +67,7 @@ impl Judgement {
 /// The change of a figure from the first result to the second.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Change {
-    /// The figure.
+    /// The compared figure.
     pub figure: Figure,
     /// Value in the first result: operations per second or nanoseconds.
     pub from: f64,
@@ -81,7 +81,7 @@ pub struct Change {
     pub high: Option<f64>,
     /// Probability of such a change by chance, adjusted for the number of compared figures.
     pub p: Option<f64>,
-    /// The judgement.
+    /// Better, worse, the same or undecided.
     pub word: Judgement,
 }
 

@@ -37,9 +37,9 @@ impl FactKind {
 /// A condition under which a result was measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fact {
-    /// Its subject.
+    /// What it describes: load, measurement, system or other.
     pub kind: FactKind,
-    /// Its name.
+    /// Name of the fact, such as `kernel`.
     pub name: String,
     /// Its value, as text.
     pub value: String,
@@ -48,9 +48,9 @@ pub struct Fact {
 /// A fact that differs between results.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Difference {
-    /// Its subject.
+    /// What it describes: load, measurement, system or other.
     pub kind: FactKind,
-    /// Its name.
+    /// Name of the fact.
     pub name: String,
     /// Its value in each result, in order; absent if unknown.
     pub values: Vec<Option<String>>,

@@ -31,7 +31,7 @@ pub struct RankedResult {
 /// A figure of a ranked result.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RankedFigure {
-    /// The figure.
+    /// The ranked figure.
     pub figure: Figure,
     /// Operations per second or nanoseconds.
     pub value: f64,

@@ -26,11 +26,11 @@ const IGNORED_FACTS: [&str; 1] = ["seed"];
 pub struct RunRecord {
     /// Its number in the history.
     pub entry: u64,
-    /// Its start.
+    /// Start of the run.
     pub unix_ns: u64,
     /// Its day, as text.
     pub day: String,
-    /// The figure.
+    /// Value of the figure in this run.
     pub value: f64,
     /// Facts of the run.
     pub facts: Vec<Fact>,
@@ -39,9 +39,9 @@ pub struct RunRecord {
 /// The trend of a figure over several runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Trend {
-    /// The figure.
+    /// The figure that is followed.
     pub figure: Figure,
-    /// Its name.
+    /// Name of the figure in reports.
     pub name: String,
     /// The runs, the earliest first.
     pub points: Vec<TrendPoint>,
@@ -65,7 +65,7 @@ pub struct Trend {
 pub struct TrendPoint {
     /// Its number in the history.
     pub entry: u64,
-    /// Its start.
+    /// Start of the run.
     pub unix_ns: u64,
     /// The figure: operations per second or nanoseconds.
     pub value: f64,

@@ -127,11 +127,11 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
         }
         None if input.write_percent().is_some_and(|percent| percent > 99.0) => {
             format!(
-                "{fell}, and stayed flat, as when credits run out or a write cache is full; only the lower rate can \
-                be sustained"
+                "{fell}, and stayed constant, as when credits run out or a write cache is full; only the lower rate \
+                 can be sustained"
             )
         }
-        None => format!("{fell}, and stayed flat, as when credits run out; only the lower rate can be sustained"),
+        None => format!("{fell}, and stayed constant, as when credits run out; only the lower rate can be sustained"),
     };
     let mut symptom = Symptom::new(sentence)
         .with_evidence(figure("level before", step.before.mean, "IOPS"))

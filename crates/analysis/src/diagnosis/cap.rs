@@ -163,7 +163,7 @@ fn advice(input: &Input<'_>, bound: &Bound) -> Vec<String> {
         // A promised rate must stay.
         LayerKind::Application if input.context.question != Question::Limit => {}
         LayerKind::Application => {
-            advice.push("remove the rate to see what the target can do: `fathom sweep --over depth=1..64`".to_owned())
+            advice.push("remove the target rate to find the maximum: `fathom sweep --over depth=1..64`".to_owned())
         }
         LayerKind::ControlGroup => {
             advice.push("raise or remove the limit of the control group, if this process is allowed more".into());

@@ -28,7 +28,7 @@ pub struct Comparison {
     pub latency: f64,
     /// True if at least half of the added depth was in flight, within the depth.
     pub queue_grew: bool,
-    /// The conclusion.
+    /// What the second depth shows.
     pub verdict: Verdict,
 }
 

@@ -60,7 +60,7 @@ pub enum Question {
 /// Credits of a layer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KnownBurst {
-    /// The layer.
+    /// Name of the layer with the credits.
     pub layer: String,
     /// The unit of the credits.
     pub counts: Counts,

@@ -202,27 +202,27 @@ impl<'a> Input<'a> {
                 missing.push(what.to_owned());
             }
         };
-        add_if(self.rate().is_none(), "limits: there is no rate");
+        add_if(self.rate().is_none(), "limits: no measured rate");
         add_if(
             self.mean_latency().is_none(),
-            "the queue: there is no latency (Little's law)",
+            "queue depth: no mean latency, which Little's law needs",
         );
-        add_if(observation.load.depth.is_none(), "the queue: there is no queue depth");
+        add_if(observation.load.depth.is_none(), "queue depth: no configured depth");
         add_if(
             observation.load.closed_loop.is_none(),
-            "the generator: it is unknown whether a rate was set",
+            "load generator: unknown whether a target rate was set",
         );
         add_if(
             observation.cores.is_empty() && observation.generator.is_none(),
-            "generator and processors: there are no processor times",
+            "load generator and CPUs: no CPU times",
         );
         add_if(
             self.rates_by_second.len() < 2 * MIN_LEVEL_SECONDS,
-            "bursts, cliffs and declines: there is no series of at least 20 s",
+            "bursts, cliffs and declines: no time series of at least 20 s",
         );
         add_if(
             !self.bounds.iter().any(|bound| bound.kind != LayerKind::Application),
-            "limits: none is known; give the limits of machine and disks with --vm, --disk or --cap",
+            "limits: none is known; set the limits of machine and disks with --vm, --disk or --cap",
         );
         missing
     }

@@ -16,14 +16,14 @@ const MIN_DISTURBING_SHARE: f64 = 0.1;
 pub(super) const OTHER_PROGRAMS: Signature = Signature {
     answer: Answer::Processor,
     about: "A paced load missed its rate in seconds in which its threads waited for processors that other programs \
-        used. For an exceeded promised latency, at least half of the seconds were like that.",
+        used. If a promised latency was exceeded, this applies to at least half of the seconds.",
     detect: |input| detect(input, Fault::OtherCpu),
 };
 
 pub(super) const OTHER_IO: Signature = Signature {
     answer: Answer::Noisy,
     about: "A paced load missed its rate in seconds in which other programs moved as many bytes on the device as \
-        were missing. For an exceeded promised latency, at least half of the seconds were like that.",
+        were missing. If a promised latency was exceeded, this applies to at least half of the seconds.",
     detect: |input| detect(input, Fault::OtherIo),
 };
 

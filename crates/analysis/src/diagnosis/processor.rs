@@ -66,13 +66,13 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
         Some(core) => (
             core,
             format!(
-                "processor {} was full and spent {:.0} % of its time in the kernel: interrupts and the I/O path \
+                "processor {} was fully busy and spent {:.0} % of its time in the kernel: interrupts and the I/O path \
                  were the limit",
                 core.cpu,
                 100.0 * core.kernel
             ),
         ),
-        None if all => (busiest, "every processor of this machine was full".to_owned()),
+        None if all => (busiest, "every processor of this machine was fully busy".to_owned()),
         None => return None,
     };
     Some(

@@ -29,7 +29,7 @@ pub struct PercentileValue {
     pub ns: f64,
     /// The number of values beyond it, if known.
     pub beyond: Option<f64>,
-    /// Its reliability.
+    /// How far the percentile can be trusted.
     pub mark: Trust,
 }
 
@@ -135,7 +135,7 @@ pub(super) const PERCENTILE_SUPPORT: Rule = Rule {
         let what = format!("too few operations for reliable percentiles: {}", parts.join(", "));
         let finding = Finding::new("PCT-UNSUPPORTED", Severity::Note, what).at(&*load.name);
         let finding =
-            finding.why("fewer than ten operations are beyond each of them, so the next run will give other values");
+            finding.why("fewer than ten operations are beyond each of them, so the next run will show other values");
         findings.push(finding.help("measure for longer, or judge lower percentiles"));
     },
 };

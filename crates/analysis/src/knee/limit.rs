@@ -24,7 +24,7 @@ pub enum LimitedFigure {
 pub struct Limit {
     /// The limited figure.
     pub figure: LimitedFigure,
-    /// Its maximum.
+    /// Maximum that the figure may have.
     #[serde(rename = "most_ns")]
     pub max_ns: Nanos,
 }

@@ -77,7 +77,7 @@ pub struct Knee {
     pub usl: Option<Scalability>,
     /// The rate falls again under more load, by more than the confidence intervals.
     pub retrograde: bool,
-    /// The recommendation.
+    /// Load to use, and why.
     pub advice: Advice,
 }
 

@@ -77,7 +77,7 @@ pub(super) const SYNCHRONOUS_ENGINE: Rule = Rule {
 pub(super) const SYNCHRONOUS_FEW_THREADS: Rule = Rule {
     name: "SYNC-FEW-THREADS",
     severity: Severity::Note,
-    about: "Fewer than eight threads, each with one operation in flight, are used to measure maximum performance.",
+    about: "A test of maximum performance uses fewer than eight threads, each with one operation in flight.",
     why: "with so few operations in flight, most storage is idle much of the time",
     fix: "use more threads or an asynchronous engine, unless the application works like this",
     detect: |rule, test, findings| {

@@ -199,11 +199,11 @@ impl Intent {
 /// A test before its run: the input of every rule.
 #[derive(Clone, Copy, Debug)]
 pub struct Test<'a> {
-    /// The plan.
+    /// The plan to check.
     pub plan: &'a Plan,
     /// The machine and the targets as they are now.
     pub environment: &'a Environment,
-    /// Its purpose.
+    /// The question that the test should answer.
     pub purpose: &'a Purpose,
 }
 

@@ -1,5 +1,5 @@
-//! Finds catalogue entries that satisfy a need, with the inputs to order. States the unmet needs of
-//! the other entries.
+//! Finds the disks and machines that meet a need, and the size, IOPS and throughput to order.
+//! States why each other entry does not meet it.
 
 use model::{Bytes, Nanos};
 use serde::Serialize;
@@ -39,11 +39,11 @@ pub struct Need {
 /// Advice on one entry.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Advice {
-    /// The entry.
+    /// Name of the policy.
     pub policy: String,
-    /// Its kind.
+    /// Disk or machine.
     pub kind: PolicyKind,
-    /// The row of its table.
+    /// The tier, for an entry with a table of tiers.
     pub tier: Option<String>,
     /// Its figures satisfy the need.
     pub fits: bool,
@@ -64,7 +64,7 @@ pub fn advise(catalogue: &Catalogue, need: &Need) -> Vec<Advice> {
     let mut list: Vec<Advice> = Vec::new();
     for policy in catalogue.entries() {
         match policy.kind() {
-            // Limits that the user states would satisfy any need.
+            // Skip entries whose limits the user sets: they would meet any need.
             PolicyKind::Disk if policy.has_unlimited_input() => {}
             PolicyKind::Disk => list.push(advise_disk(policy, need)),
             PolicyKind::Machine => list.extend(advise_machines(policy, need)),
@@ -82,7 +82,7 @@ fn advise_disk(policy: &Policy, need: &Need) -> Advice {
     let largest = policy.largest_size().unwrap_or(MAX_DISK_SIZE.0 as f64);
     if smallest > largest {
         let max = Bytes(largest as u64);
-        return refusal(policy, format!("the largest disk has {max}"));
+        return refusal(policy, format!("the largest disk is {max}"));
     }
     let found = |size: f64| resolve_disk(policy, need, size);
     let largest_disk = match found(largest) {
@@ -110,8 +110,8 @@ fn advise_disk(policy: &Policy, need: &Need) -> Advice {
     }
 }
 
-/// Resolves a disk of a size, with the IOPS and throughput to order. If the maximum of one figure
-/// depends on the other, orders the smallest sufficient value of the other figure.
+/// Resolves a disk of a size, with the IOPS and throughput to order. If the IOPS limit depends on
+/// the ordered throughput, or the reverse, orders the smallest value that suffices.
 fn resolve_disk(policy: &Policy, need: &Need, size: f64) -> Result<ResolvedPolicy, PolicyError> {
     let resolve_with = |iops: Option<f64>, bytes_per_sec: Option<f64>| {
         let inputs = policy.inputs_for(&InputGoals {
@@ -151,7 +151,8 @@ fn resolve_disk(policy: &Policy, need: &Need, size: f64) -> Result<ResolvedPolic
         )
     };
     let mut best = None;
-    // No vendor sells a million times as much, and thirty halvings decide between whole numbers.
+    // Search factors from 1 to 2^20; thirty bisections are more precise than any value that can be
+    // ordered.
     let (mut low, mut high) = (1.0, f64::from(1 << 20));
     for _ in 0..30 {
         let middle = f64::sqrt(low * high);
@@ -261,7 +262,7 @@ fn unmet_needs(resolved: &ResolvedPolicy, need: &Need) -> Vec<String> {
                 Metric::Iops.show(wanted)
             )),
             Some(_) => {}
-            None => missing.push("the catalogue has no IOPS for it".into()),
+            None => missing.push("the catalogue lists no IOPS limit".into()),
         }
     }
     if let Some(wanted) = need.bytes_per_sec {
@@ -272,7 +273,7 @@ fn unmet_needs(resolved: &ResolvedPolicy, need: &Need) -> Vec<String> {
                 Metric::Throughput.show(wanted)
             )),
             Some(_) => {}
-            None => missing.push("the catalogue has no throughput for it".into()),
+            None => missing.push("the catalogue lists no throughput limit".into()),
         }
     }
     if let (Some(wanted), PolicyKind::Disk) = (need.latency_ns, resolved.kind) {
@@ -296,7 +297,7 @@ fn remarks(resolved: &ResolvedPolicy, need: &Need) -> Vec<String> {
     for burst in &resolved.bursts {
         let lasts = Nanos((burst.lasts_secs() * 1e9) as u64);
         if burst.of == BurstOf::Iops {
-            remarks.push(format!("sustained; with credits {:.0} IOPS for {lasts}", burst.ceiling));
+            remarks.push(format!("sustained; bursts to {:.0} IOPS for {lasts}", burst.ceiling));
         }
     }
     if let (Some(_), None, PolicyKind::Machine) = (need.latency_ns, resolved.latency_ns, resolved.kind) {

@@ -6,7 +6,7 @@ macro_rules! file {
     };
 }
 
-/// Name and text of each file. A test compares the list with the folder.
+/// Name and text of each file. A test compares the list with the directory.
 pub(super) const FILES: &[(&str, &str)] = &[
     file!("alibaba-autopl"),
     file!("aws-gp2"),

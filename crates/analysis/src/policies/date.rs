@@ -5,7 +5,7 @@ use std::fmt;
 use model::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Older entries are outdated: vendors raise their limits every year or two.
+/// Age in months from which an entry is outdated: vendors raise their limits every year or two.
 pub const MAX_AGE_MONTHS: i32 = 12;
 
 /// A day, a month or a year: `2026-11-21`, `2025-09`, `2023`.

@@ -51,11 +51,11 @@ pub struct Expression {
 /// The reason why a formula has no value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExpressionError {
-    /// The formula.
+    /// Text of the formula.
     pub text: String,
     /// Position of the error in characters, counted from 1.
     pub position: usize,
-    /// The problem.
+    /// What is wrong there.
     pub why: String,
 }
 

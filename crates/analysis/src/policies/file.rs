@@ -134,7 +134,7 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// The rows.
+    /// Reads the tiers of the table, in order.
     ///
     /// # Errors
     /// The invalid line, and the reason.

@@ -202,7 +202,7 @@ impl Catalogue {
         self.entries().filter(short).collect()
     }
 
-    /// The probably intended entry: its id or last part is within two edits.
+    /// The entry whose id or last part is within two edits of `name`, for suggestions.
     fn nearest(&self, name: &str) -> Option<&str> {
         let wanted = name.to_ascii_lowercase();
         let distance = |policy: &&Policy| {
@@ -276,7 +276,7 @@ impl Policy {
         &self.file.policy.title
     }
 
-    /// Its kind.
+    /// Disk, machine, or a whole contract.
     pub fn kind(&self) -> PolicyKind {
         self.file.policy.kind
     }
@@ -306,7 +306,7 @@ impl Policy {
         &self.file.policy.notes
     }
 
-    /// Its origin.
+    /// Where the figures come from, and when they were read.
     pub fn origin(&self) -> &Origin {
         &self.origin
     }
@@ -333,7 +333,7 @@ impl Policy {
         { self.file.input.iter() }.any(|input| input.name == "iops" && input.max.is_none())
     }
 
-    /// Names of the rows of its table.
+    /// Names of its tiers.
     pub fn tiers(&self) -> impl Iterator<Item = &str> {
         self.file.tier.iter().filter_map(|tier| tier.name.as_deref())
     }
@@ -369,11 +369,11 @@ pub type Inputs = BTreeMap<String, String>;
 /// A policy for one disk.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ResolvedPolicy {
-    /// Its name.
+    /// Name of the policy in the catalogue.
     pub id: String,
     /// Its display name.
     pub title: String,
-    /// Its kind.
+    /// Disk, machine, or a whole contract.
     pub kind: PolicyKind,
     /// The date of its source.
     pub as_of: Date,
@@ -385,7 +385,7 @@ pub struct ResolvedPolicy {
     pub wording: Option<String>,
     /// The stated inputs and the defaults.
     pub inputs: Vec<InputValue>,
-    /// The row of its table.
+    /// The selected tier, for an entry with a table of tiers.
     pub tier: Option<String>,
     /// Size of the disk, if stated.
     pub size: Option<Bytes>,
@@ -399,7 +399,7 @@ pub struct ResolvedPolicy {
     pub workload: Workload,
     /// The maximum operations and bytes per second of that workload, and the binding limit.
     pub reach: Option<Reach>,
-    /// The promises.
+    /// Conditions that a test checks.
     pub clauses: Vec<Clause>,
     /// Burst credits.
     pub bursts: Vec<Burst>,
@@ -412,11 +412,11 @@ pub struct ResolvedPolicy {
 /// One input with its value.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct InputValue {
-    /// Its name.
+    /// Name of the input.
     pub name: String,
     /// Bytes or a plain number.
     pub value: f64,
-    /// The unit that it counts.
+    /// Whether the value is a size or a plain number.
     pub kind: InputKind,
     /// True if the user stated it; false for a default.
     pub said: bool,
@@ -454,7 +454,7 @@ pub enum BurstOf {
 /// A token bucket: at full speed it is empty after bucket ÷ (ceiling − refill).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Burst {
-    /// The unit that it counts.
+    /// What the credits count.
     pub of: BurstOf,
     /// Per second, as long as there are credits.
     pub ceiling: f64,
@@ -490,6 +490,6 @@ pub struct DerivedFigures {
     pub concurrency_with_headroom: Option<u64>,
     /// The latency that both assume, in nanoseconds.
     pub at_latency_ns: Option<f64>,
-    /// A longer run is needed to see the rate without credits, in seconds.
+    /// Length in seconds beyond which a run shows the rate without credits.
     pub past_burst_secs: Option<f64>,
 }

@@ -15,7 +15,7 @@ use super::{
 use crate::caps::{Applies, Layer, Limit};
 use crate::requirement::{self, Clause, Metric};
 
-/// Longer tables are not listed in errors.
+/// Maximum number of table rows that an error lists.
 const MAX_LISTED_ROWS: usize = 20;
 /// The default block size: vendors quote IOPS for blocks of at most this size.
 const DEFAULT_BLOCK: Bytes = Bytes::kib(16);
@@ -37,7 +37,7 @@ pub struct Overrides {
     pub random: Option<bool>,
 }
 
-/// The figures that inputs should reach.
+/// The size and rates for which inputs are wanted.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct InputGoals {
     pub(super) size: Option<f64>,
@@ -50,32 +50,32 @@ pub(super) struct InputGoals {
 pub enum PolicyError {
     /// It has no such input.
     UnknownInput {
-        /// The given name.
+        /// The unknown name.
         name: String,
         /// The known inputs.
         known: Vec<String>,
     },
     /// It needs an input.
     Missing {
-        /// Its name.
+        /// Name of the missing input.
         name: String,
-        /// Its description.
+        /// What the input means, and how to set it.
         help: String,
     },
     /// The value of an input cannot be read.
     Unreadable {
-        /// The input.
+        /// Name of the input.
         name: String,
-        /// The given value.
+        /// The value, as written.
         value: String,
         /// The expected syntax.
         help: &'static str,
     },
     /// The value of an input is out of its bounds.
     OutOfBounds {
-        /// The input.
+        /// Name of the input.
         name: String,
-        /// The given value.
+        /// The value, as written.
         value: String,
         /// The lower bound.
         low: String,
@@ -93,7 +93,7 @@ pub enum PolicyError {
     Formula {
         /// The place in the file.
         place: String,
-        /// The reason.
+        /// Why the formula has no value.
         why: String,
     },
 }

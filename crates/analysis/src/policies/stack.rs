@@ -271,7 +271,8 @@ fn resolve_machine(catalogue: &Catalogue, name: &str, disks: &[String]) -> Resul
     policy.resolve(&inputs).map_err(|error| error.to_string())
 }
 
-/// The three machines nearest to a name: same cloud first, then same series, then edit distance.
+/// The three machines with the most similar names: same cloud first, then same series, then edit
+/// distance.
 fn nearest_machines(catalogue: &Catalogue, name: &str) -> String {
     let wanted = Series::from_machine_name(name);
     let is_series = |other: &Series| other.letters == wanted.letters;

@@ -25,7 +25,7 @@ pub struct VerificationReport {
     pub tool: Tool,
     /// The tested target; for several targets, their names separated by commas.
     pub target: String,
-    /// The promise.
+    /// What was promised.
     pub promise: Promise,
     /// The load issued to test it.
     pub issued: IssuedLoad,
@@ -38,7 +38,7 @@ pub struct VerificationReport {
     pub issued_by: Option<String>,
     /// The stated limits of machine and disks.
     pub machine: Option<Machine>,
-    /// The verdict.
+    /// Outcome, with the judgement of each clause.
     pub verdict: Verdict,
     /// The limits that bound the load, if the promise was not met.
     pub diagnoses: Vec<JobDiagnosis>,
@@ -116,7 +116,7 @@ pub struct JudgedResults {
 /// The judgement of one job.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct JudgedJob {
-    /// Its name.
+    /// Name of the job.
     pub name: String,
     /// The verdict; absent where nothing was measured.
     pub verdict: Option<Verdict>,
@@ -158,7 +158,7 @@ pub enum SuiteKind {
 /// A workload of a suite, judged by a requirement.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct JudgedWorkload {
-    /// Its name.
+    /// Name of the workload in the suite.
     pub name: String,
     /// The objective of the workload.
     pub objective: Option<String>,

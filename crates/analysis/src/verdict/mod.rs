@@ -52,7 +52,7 @@ pub struct Verdict {
 /// A promised figure that a load cannot test, with the load that tests it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UntestedFigure {
-    /// Its name.
+    /// Name of the promised figure.
     pub name: &'static str,
     /// The option that tests it, with its value.
     pub option: (String, String),
@@ -93,7 +93,7 @@ impl Outcome {
 pub struct ClauseVerdict {
     /// The promised condition.
     pub clause: Clause,
-    /// The outcome.
+    /// Whether the condition is met.
     pub outcome: Outcome,
     /// The figure: operations or bytes per second, nanoseconds, or a share.
     pub value: Option<f64>,

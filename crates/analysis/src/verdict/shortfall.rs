@@ -49,7 +49,7 @@ impl Case<'_> {
 
     /// The recommended action for a failed clause, if the storage alone does not explain it.
     pub(super) fn action_after_failure(&self, clause: &Clause, shortfall: Shortfall) -> Option<String> {
-        let bought = "compare with the volume you bought: are these burst credits?";
+        let bought = "compare with the burst credits of the volume that you bought";
         match (shortfall, self.shift(clause)) {
             (Shortfall::Disturbed, _) => Some(format!(
                 "stop {}, and repeat before you blame the provider",
@@ -58,7 +58,7 @@ impl Case<'_> {
             (Shortfall::Sustained(_), Some(Shift::Rate { at, .. })) => {
                 let warm_up = self.observation.load.warm_up_ns.map_or(0.0, |time| time.as_secs());
                 Some(format!(
-                    "{bought} To test the rate after the fall, repeat with --warm-up {}s",
+                    "{bought}; to test the rate after the fall, repeat with --warm-up {}s",
                     warm_up_beyond(warm_up + at)
                 ))
             }

@@ -14,45 +14,45 @@ pub enum HistoryError {
     /// The file does not exist.
     #[error("there is no history in {path}")]
     Missing {
-        /// The file.
+        /// Path of the history file.
         path: PathBuf,
     },
     /// No entry has this number.
     #[error("the history has no entry {id}")]
     NoEntry {
-        /// The number.
+        /// Number of the requested entry.
         id: u64,
-        /// The file.
+        /// Path of the history file.
         path: PathBuf,
     },
     /// Another program holds its lock for too long.
     #[error("the history {path} is in use by another program")]
     Locked {
-        /// The file.
+        /// Path of the history file.
         path: PathBuf,
     },
     /// It cannot be opened, usually for lack of permission.
     #[error("cannot open the history {path}")]
     CannotOpen {
-        /// The file.
+        /// Path of the history file.
         path: PathBuf,
     },
     /// It is read-only.
     #[error("cannot write to the history {path}")]
     ReadOnly {
-        /// The file.
+        /// Path of the history file.
         path: PathBuf,
     },
     /// The file system is full.
     #[error("there is no space left for the history {path}")]
     Full {
-        /// The file.
+        /// Path of the history file.
         path: PathBuf,
     },
     /// It is not a database, or a corrupt one.
     #[error("the history {path} is damaged: {why}")]
     Damaged {
-        /// The file.
+        /// Path of the history file.
         path: PathBuf,
         /// SQLite's message.
         why: String,
@@ -60,13 +60,13 @@ pub enum HistoryError {
     /// It is a database of another program.
     #[error("{path} is a database of another program")]
     Foreign {
-        /// The file.
+        /// Path of the database.
         path: PathBuf,
     },
     /// It is a device, a pipe or a directory.
     #[error("{path} is not a regular file")]
     NotRegularFile {
-        /// The path.
+        /// Path of the special file.
         path: PathBuf,
     },
     /// A newer version of this program wrote it.
@@ -75,7 +75,7 @@ pub enum HistoryError {
         HISTORY_VERSION
     )]
     Newer {
-        /// The file.
+        /// Path of the history file.
         path: PathBuf,
         /// Its format version.
         found: i64,
@@ -85,7 +85,7 @@ pub enum HistoryError {
     System {
         /// The operation that failed.
         verb: &'static str,
-        /// The file or folder.
+        /// The file or directory.
         path: PathBuf,
         /// The system's error.
         source: io::Error,
@@ -93,7 +93,7 @@ pub enum HistoryError {
     /// Another SQLite error.
     #[error("cannot use the history {path}: {why}")]
     Database {
-        /// The file.
+        /// Path of the history file.
         path: PathBuf,
         /// SQLite's message.
         why: String,

@@ -19,7 +19,7 @@ pub struct Filter {
     pub label: Option<String>,
     /// The command that created the entry.
     pub kind: Option<EntryKind>,
-    /// Its verdict.
+    /// PASS, FAIL or INCONCLUSIVE.
     pub verdict: Option<String>,
     /// Digest of the test: [`super::Entry::test`].
     pub test: Option<String>,

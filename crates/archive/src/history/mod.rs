@@ -37,8 +37,8 @@ pub struct History {
 }
 
 impl History {
-    /// Opens a history file. Creates it and its folder if necessary, and migrates an older format.
-    /// A read-only file can be opened; adding to it then fails.
+    /// Opens a history file. Creates it and its directory if necessary, and migrates an older
+    /// format. A read-only file can be opened; adding to it then fails.
     ///
     /// # Errors
     /// [`HistoryError`], with the problem of the file.
@@ -46,7 +46,7 @@ impl History {
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
         if let Some(folder) = folder {
             fs::create_dir_all(folder).map_err(|source| HistoryError::System {
-                verb: "create the folder",
+                verb: "create the directory",
                 path: folder.to_owned(),
                 source,
             })?;

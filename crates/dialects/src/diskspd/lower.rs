@@ -29,7 +29,7 @@ use crate::Diagnostic;
 /// The lowered profile.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lowered {
-    /// The plan.
+    /// The plan of the profile.
     pub plan: Plan,
     /// Deviations from Windows, in sentences.
     pub notes: Vec<String>,

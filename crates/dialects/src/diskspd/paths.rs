@@ -39,14 +39,14 @@ fn complaint(target: &Target) -> Option<Diagnostic> {
         let all = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
         return all.then(|| {
             Diagnostic::new(format!("Error opening file: {path} [2]")).help(
-                "`#n` is a Windows physical drive; give a device of this system, such as \
+                "`#n` is a Windows physical drive; name a device of this system, such as \
                     /dev/sdb or /dev/nvme1n1 (`fathom targets` lists them)",
             )
         });
     }
     if path.starts_with(r"\\.\") {
         return Some(Diagnostic::new(format!("Error opening file: {path} [2]")).help(
-            "this is a Windows device; give a device of this system, such as /dev/sdb or \
+            "this is a Windows device; name a device of this system, such as /dev/sdb or \
             /dev/nvme1n1 (`fathom targets` lists them)",
         ));
     }
@@ -58,7 +58,7 @@ fn complaint(target: &Target) -> Option<Diagnostic> {
     }
     if let Some(letter) = drive_letter(path).filter(|_| path.len() == 2) {
         return Some(Diagnostic::new(format!("Error opening file: {path} [2]")).help(format!(
-            "`{letter}:` is a Windows volume; give a device of this system, such as /dev/sdb1 \
+            "`{letter}:` is a Windows volume; name a device of this system, such as /dev/sdb1 \
             (`fathom targets` lists them), or a file on it"
         )));
     }

@@ -40,7 +40,7 @@ pub struct End {
 /// A profile, and messages to print before it is used.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Request {
-    /// The profile.
+    /// The parsed profile.
     pub profile: Profile,
     /// Names of the events on the command line. They are open.
     pub events: Events,

@@ -23,13 +23,13 @@ pub(super) fn reject_impossible_values(span: &TimeSpan, windows: bool) -> Vec<Di
     if span.duration == 0 {
         complaints.push(
             Diagnostic::new("ERROR: a measured duration of 0 seconds (-d0) measures nothing")
-                .help("give the test some time, for example -d10"),
+                .help("set a duration, for example -d10"),
         );
     }
     if span.targets.iter().any(|target| target.block == 0) {
         complaints.push(
             Diagnostic::new("ERROR: a block size of 0 bytes (-b0) transfers nothing")
-                .help("give a block size, for example -b4K"),
+                .help("set a block size, for example -b4K"),
         );
     }
     complaints

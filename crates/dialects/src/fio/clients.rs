@@ -1,11 +1,11 @@
-//! Splits a command line among hosts (`--client`). A host gets the job files and options after it;
-//! consecutive hosts share those after the last one. Hosts without job files get those before the
-//! first host. Flags apply to the whole run.
+//! Splits a command line among hosts (`--client`). Arguments after a `--client` belong to its host;
+//! consecutive `--client` options share the next arguments. A host without arguments uses those
+//! before the first `--client`. Flags apply to the whole run.
 
 use super::flags::{FLAGS, Parameter};
 use super::table;
 
-/// The jobs of some hosts.
+/// Hosts that share one command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Part {
     /// The hosts as the user wrote them; one may be a file with a host per line.
@@ -74,7 +74,7 @@ pub enum Address {
     Network {
         /// Its name or IP address; absent: this machine.
         host: Option<String>,
-        /// Its port.
+        /// TCP port of the server.
         port: u16,
         /// IPv6 only, IPv4 only, or either if absent.
         version_6: Option<bool>,

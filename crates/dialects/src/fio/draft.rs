@@ -83,9 +83,9 @@ pub(crate) type PartField<T> = fn(&mut Parts) -> Option<&mut T>;
 /// The plan field of an option.
 #[derive(Clone, Copy)]
 pub(crate) enum PlanField {
-    /// The same.
+    /// The field has the value of the option.
     Flag(PartField<bool>),
-    /// The opposite.
+    /// The field has the opposite value.
     Not(PartField<bool>),
     /// A number from 0.
     Count(PartField<u32>),

@@ -5,7 +5,7 @@ use model::plan::EngineKind;
 /// An fio engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Engine {
-    /// Its name.
+    /// Name in `ioengine=`.
     pub name: &'static str,
     /// fio has it on Windows too.
     pub on_windows: bool,

@@ -164,7 +164,7 @@ pub struct Flag {
     pub parameter: Parameter,
     /// The placeholder of the value in help texts.
     pub placeholder: &'static str,
-    /// Its description.
+    /// One sentence for the help.
     pub help: &'static str,
     pub(super) apply: fn(&mut Flags, &str) -> Action,
 }

@@ -191,7 +191,7 @@ impl CommandLine {
         self.words.push_str(&format!("--name={name} "));
     }
 
-    /// Adds options. For a global section these are the options of all global sections so far.
+    /// Adds options. For a global section, pass the options of all global sections read so far.
     pub(super) fn options(&mut self, options: &[(String, String)]) {
         for (name, value) in options {
             self.words.push_str(&match (name.as_str(), value.as_str()) {

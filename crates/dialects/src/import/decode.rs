@@ -4,7 +4,7 @@
 /// A text and its encoding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decoded {
-    /// The text.
+    /// The text as UTF-8.
     pub text: String,
     /// Its encoding, in words.
     pub encoding: &'static str,

@@ -115,7 +115,7 @@ fn toml_error(file: &str, text: &str, error: &toml::de::Error) -> Diagnostic {
         .unwrap_or_default();
     match error.message().contains("duplicate key") && is_direction(key.trim()) {
         true => complaint.help(format!(
-            "give `{0}` either as a percentage or as a table of figures, from which the percentage follows",
+            "write `{0}` either as a percentage, or as a table of figures, from which the percentage follows",
             key.trim()
         )),
         false => complaint,

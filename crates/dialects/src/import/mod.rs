@@ -80,7 +80,7 @@ impl Form {
 /// The content of a report.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Imported {
-    /// Its form.
+    /// Tool and format of the report.
     pub form: Form,
     /// The command lines that the report echoes, in order.
     pub commands: Vec<String>,

@@ -3,7 +3,7 @@
 /// A kind of output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnsupportedForm {
-    /// Its name.
+    /// What the file is, for the message.
     pub name: &'static str,
     /// Why it is not read.
     pub why: &'static str,
@@ -13,17 +13,17 @@ pub struct UnsupportedForm {
 
 type Input = (&'static str, fn(&str) -> bool, &'static str);
 
-/// Test descriptions of each tool, and what to give instead.
+/// Test descriptions of each tool, and what to pass instead.
 const INPUTS: &[Input] = &[
     (
         "an Iometer configuration",
         |text| text.contains("'TEST SETUP ==="),
-        "run it with `fathom iometer FILE results.csv`, then give results.csv; `fathom lint FILE` examines it",
+        "run it with `fathom iometer FILE results.csv`, then pass results.csv; `fathom lint FILE` examines it",
     ),
     (
         "a Vdbench parameter file",
         |text| begins_line(text, "rd=") && (begins_line(text, "sd=") || begins_line(text, "fsd=")),
-        "run it with `fathom vdbench -f FILE`, then give output/flatfile.html; `fathom lint FILE` examines a FILE.parm",
+        "run it with `fathom vdbench -f FILE`, then pass output/flatfile.html; `fathom lint FILE` examines a FILE.parm",
     ),
     (
         "an fio job file",
@@ -33,17 +33,17 @@ const INPUTS: &[Input] = &[
                     .iter()
                     .any(|key| begins_line(text, key))
         },
-        "run it with `fathom fio --output-format=json FILE`, then give its output; `fathom lint FILE` examines a FILE.fio",
+        "run it with `fathom fio --output-format=json FILE`, then pass its output; `fathom lint FILE` examines a FILE.fio",
     ),
     (
         "a DiskSpd profile",
         |text| text.contains("<Profile>") && text.contains("<TimeSpans>"),
-        "run it with `fathom diskspd -XFILE`, then give its output; `fathom lint FILE` examines a FILE.xml",
+        "run it with `fathom diskspd -XFILE`, then pass its output; `fathom lint FILE` examines a FILE.xml",
     ),
     (
         "a fathom job file",
         |text| begins_line(text, "[[job]]"),
-        "run it with `fathom run FILE --save result.fathom`, then give that result; `fathom lint FILE` examines it",
+        "run it with `fathom run FILE --save result.fathom`, then pass that result; `fathom lint FILE` examines it",
     ),
 ];
 
@@ -64,7 +64,7 @@ pub(super) fn recognise(text: &str) -> Option<UnsupportedForm> {
         of(
             "another Vdbench page",
             why,
-            "give one of these files from the same folder",
+            "pass one of these files from the same directory",
         )
     } else if let Some((name, _, instead)) = INPUTS.iter().find(|(_, matches, _)| matches(text)) {
         of(name, "it describes a test, not a result", instead)
@@ -78,7 +78,7 @@ pub(super) fn recognise(text: &str) -> Option<UnsupportedForm> {
     } else if is_log(text) {
         let why = "its lines contain neither the kind of the figures nor totals of the run";
         let instead = "to draw it, run `fathom report FILE …` with its original name \
-            (db_lat.1.log); to judge or compare, give fio's JSON report";
+            (db_lat.1.log); to judge or compare, pass fio's JSON report";
         of("an fio log", why, instead)
     } else if text.lines().any(is_dd) {
         let instead = "see `fathom explain anti-patterns dd` for the reason, and for what to run instead";

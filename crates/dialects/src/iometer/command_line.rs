@@ -49,9 +49,9 @@ pub enum Reading {
 pub struct Switch {
     /// Its letter, or its name.
     pub name: &'static str,
-    /// Its value.
+    /// Placeholder of the value, in help texts.
     pub value: &'static str,
-    /// Its description.
+    /// One sentence for the help.
     pub about: &'static str,
     id: Id,
 }

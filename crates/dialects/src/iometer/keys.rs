@@ -4,7 +4,7 @@
 /// A key of a configuration file.
 #[derive(Clone, Copy, Debug)]
 pub struct Key {
-    /// The section.
+    /// Section in which the key occurs.
     pub section: Section,
     /// The text with which a line must begin.
     pub name: &'static str,
@@ -23,7 +23,7 @@ pub struct Key {
 pub enum Section {
     /// The test's subject and duration.
     TestSetup,
-    /// The screen.
+    /// What Iometer shows on the screen.
     ResultsDisplay,
     /// Mixes of transfers.
     AccessSpecifications,
@@ -107,7 +107,7 @@ keys! {
         Description "Test Description": "text", "copied to the results";
         RunTime "Run Time": "hours minutes seconds", "measured time of each test; 0 (endless in Iometer) is refused";
         RampUp "Ramp Up Time" + " (s)": "seconds", "warm-up, in addition to the run time";
-        DiskWorkers "Default Disk Workers to Spawn": "number or `NUMBER_OF_CPUS`", "number of workers if the file lists no manager and `--target` is given";
+        DiskWorkers "Default Disk Workers to Spawn": "number or `NUMBER_OF_CPUS`", "number of workers if the file lists no manager and `--target` is set";
         OldWorkers "Default Workers to Spawn": "number; 0: one for each CPU", "same as above, in older files";
         NetworkWorkers "Default Network Workers to Spawn": "number", "ignored; network workers are refused only if the file lists them";
         Record "Record Results": "`ALL`, `NO_TARGETS`, `NO_WORKERS`, `NO_MANAGERS`, `NONE` or 0–4", "which rows are written";

@@ -26,7 +26,7 @@ const V2006: &str = "2006.07.27";
 /// A lowered configuration.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lowered {
-    /// The plan.
+    /// The plan of the configuration.
     pub plan: Plan,
     /// Differences from Iometer, one sentence each.
     pub notes: Vec<String>,
@@ -169,7 +169,7 @@ fn refuse(config: &Config, arguments: &Arguments, machine: &dyn Machine) -> Vec<
     if all_workers(config).all(|(_, worker)| worker.specs.is_empty()) {
         add(
             "You must assign at least one access specification to a worker.".into(),
-            "list names below `'Assigned access specs`, or give a specification the default assignment ALL",
+            "list names below `'Assigned access specs`, or set the default assignment of a specification to ALL",
         );
     }
     refused.extend(parts_that_cannot_run(config));
@@ -299,7 +299,7 @@ impl<'a> Lowering<'a> {
         if worker.connection.is_some() && found.filter(|one| one.path == target.path).count() > 1 {
             let (name, path) = (&worker.name, &target.path);
             let what = format!("cannot test the connection rate of worker \"{name}\": two of its targets are {path}");
-            let complaint = Diagnostic::new(what).help("map each target to a file or device of its own");
+            let complaint = Diagnostic::new(what).help("map each target to a separate file or device");
             if !self.refused.contains(&complaint) {
                 self.refused.push(complaint);
             }

@@ -29,7 +29,7 @@ const fn version_date(year: u64, month: u64, day: u64) -> u64 {
 /// A parsed file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Parsed {
-    /// The configuration.
+    /// Settings of the file.
     pub config: Config,
     /// Problems that Iometer reports without stopping.
     pub warnings: Vec<String>,
@@ -256,8 +256,9 @@ impl<'a> Reader<'a> {
         let key = self.lines[self.at.saturating_sub(1)];
         if key.starts_with("'Record Last Update Results") && self.value(Section::ResultsDisplay).starts_with("ENABLED")
         {
-            let warning = "the file asks for a second result file with the figures of each update of the screen \
-                           (`'Record Last Update Results` is ENABLED); it is not written, and results hold whole tests";
+            let warning = "the configuration requests a second result file with the figures of each screen update \
+                           (`'Record Last Update Results` is ENABLED); it is not written; the results cover whole \
+                           tests";
             self.parsed.warnings.push(warning.to_owned());
         }
     }
@@ -424,7 +425,7 @@ impl<'a> Reader<'a> {
 
     fn refuse_orphan(&mut self) {
         self.refuse(
-            "cannot read the manager list: this key belongs to a manager and a worker, and none comes before it",
+            "cannot read the manager list: this key belongs to a worker of a manager, but no worker precedes it",
             "put `'Manager ID, manager name` and `'Worker` before it",
         );
     }

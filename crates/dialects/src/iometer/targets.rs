@@ -24,7 +24,7 @@ pub trait Machine {
     fn is_mount_point(&self, path: &str) -> bool;
     /// True if nothing will be run: names that do not exist here are then used unchanged.
     fn is_only_read(&self) -> bool;
-    /// Free bytes on the file system of a folder.
+    /// Free bytes on the file system of a directory.
     fn free_bytes(&self, folder: &str) -> Option<u64>;
     /// Processors.
     fn cpus(&self) -> u32;
@@ -135,7 +135,7 @@ impl Finder<'_> {
             free.unwrap_or_default()
         );
         Err(Diagnostic::new(what)
-            .help("give the size of the file, for example --size 10GiB, or a maximum size in the file"))
+            .help("set the file size, for example --size 10GiB, or a maximum size in the configuration"))
     }
 }
 

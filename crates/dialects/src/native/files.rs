@@ -161,13 +161,13 @@ pub(super) fn contradiction(spec: &JobSpec) -> Option<String> {
         return Some(format!("`{name}` has no effect in a job of kind `files`; remove it"));
     }
     if spec.files.groups.is_empty() {
-        return Some("the job has no operations; give a `mix` such as \"stat/70, read/30\", or a `sequence`".into());
+        return Some("the job has no operations; set a `mix` such as \"stat/70, read/30\", or a `sequence`".into());
     }
     let real = |name: &String| name != "null" && !name.starts_with("simulated:");
     match &spec.targets[..] {
         _ if !spec.parts.is_empty() => Some("a job of kind `files` has no parts; use `mix`".into()),
         _ if !matches!(spec.part.sizes, BlockSizes::Fixed { .. }) => {
-            Some("all blocks of a job on files have one size; give one `block`".into())
+            Some("all blocks of a job on files have one size; set one `block`".into())
         }
         [name] if real(name) => None,
         _ => Some("a job of kind `files` needs one directory; name one as `target`".into()),
@@ -190,7 +190,7 @@ pub(super) fn add_tree(spec: &JobSpec, plan: &mut Plan) -> Result<Vec<TargetId>,
     if let Some(position) = plan.targets.iter().position(|known| known.path == path) {
         let TargetKind::Tree { tree: known } = &plan.targets[position].kind else {
             return Err(format!(
-                "another job uses {path} as a different kind of target; give one of them another directory"
+                "another job uses {path} as a different kind of target; use different directories"
             ));
         };
         let prefill = files.prefill.unwrap_or(known.prefill);

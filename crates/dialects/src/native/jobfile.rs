@@ -221,7 +221,7 @@ impl Reader<'_> {
                         Some(near) => format!("did you mean `{near}`?"),
                         None => About::HELP.to_owned(),
                     };
-                    self.add_fault(key.span().start, format!("a preset has no `{other}`"), help);
+                    self.add_fault(key.span().start, format!("unknown key `{other}` in a preset"), help);
                 }
             }
         }
@@ -352,7 +352,7 @@ impl Reader<'_> {
             };
             for text in texts {
                 if let Err(why) = set_simulated(&mut simulated, key.get_ref(), &text) {
-                    self.add_fault(key.span().start, why, format!("a simulated device has {KNOWN}"));
+                    self.add_fault(key.span().start, why, format!("valid properties: {KNOWN}"));
                 }
             }
         }

@@ -289,17 +289,17 @@ fn contradiction(spec: &JobSpec) -> Option<String> {
     let largest = parts.iter().map(|part| part.sizes.max()).max().unwrap_or_default();
     if let Some(size) = spec.size.filter(|size| *size < largest) {
         return Some(format!(
-            "a block of {largest} does not fit in a size of {size}; give a larger `size` or a smaller `block`"
+            "a block of {largest} does not fit in a size of {size}; use a larger `size` or a smaller `block`"
         ));
     }
     if spec.passes.is_some() && !parts.iter().all(ends) {
         return Some("`passes` needs sequential or random-once access: other patterns have no end".into());
     }
     if spec.rate.is_none() && (spec.arrivals != Process::Linear || spec.catch_up.is_some()) {
-        return Some("`arrivals` and `catch-up` need a rate; give a `rate`".into());
+        return Some("`arrivals` and `catch-up` need a rate; set `rate`".into());
     }
     if spec.pause.is_none() && spec.pause_after != 1 {
-        return Some("`pause-after` needs a pause, and the job has none; give a `pause`".into());
+        return Some("`pause-after` needs a pause, and the job has none; set `pause`".into());
     }
     if spec.poll && !spec.mapped && !spec.engine.info().polls {
         return Some("this engine cannot poll; leave `engine` out or set it to `io_uring` or `pvsync2`".into());

@@ -16,8 +16,8 @@ macro_rules! file {
     };
 }
 
-/// The texts of all presets, in the order of the list. A test checks that no file of the folder is
-/// missing here.
+/// The texts of all presets, in the order of the list. A test checks that no file of the directory
+/// is missing here.
 const FILES: &[&str] = &[
     file!("general-1"),
     file!("latency-1"),
@@ -48,7 +48,7 @@ const FILES: &[&str] = &[
 /// The `[preset]` table of a preset.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct About {
-    /// Its name.
+    /// Name with which users choose the preset.
     pub id: String,
     /// Its version, from 1.
     pub version: u32,

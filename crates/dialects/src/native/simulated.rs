@@ -62,7 +62,7 @@ pub(super) fn set_simulated(device: &mut SimulatedDevice, key: &str, text: &str)
                 slowdown: number(slower)?,
             });
         }
-        other => return Err(format!("a simulated device has no `{other}`")),
+        other => return Err(format!("unknown property `{other}` of a simulated device")),
     }
     Ok(())
 }

@@ -45,7 +45,7 @@ pub struct Document {
 pub struct SimulatedSpec {
     /// Targets say `simulated:NAME`.
     pub name: String,
-    /// Its behaviour.
+    /// Speed, limits and disturbances.
     pub device: SimulatedDevice,
 }
 
@@ -82,7 +82,7 @@ pub struct JobSpec {
     pub mapped: bool,
     /// Flush after this many writes; 0: never.
     pub flush_every: u32,
-    /// Which flush.
+    /// System call that flushes.
     pub flush_kind: FlushKind,
     /// Flush at the end.
     pub flush_at_end: bool,

@@ -26,7 +26,7 @@ const KEYS: [&str; 6] = ["name", "preset", "job", "objective", "require", "pace"
 /// Workloads with their requirements.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Suite {
-    /// Its name.
+    /// Name of the suite in reports.
     pub name: Option<String>,
     /// The question that it answers.
     pub objective: Option<String>,
@@ -38,7 +38,7 @@ pub struct Suite {
 /// A workload.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Workload {
-    /// Its name.
+    /// Name of the workload in reports.
     pub name: String,
     /// The base that its options change.
     pub base: Base,
@@ -174,7 +174,7 @@ fn suite(reader: &mut Reader<'_>, root: &DeTable<'_>) -> Suite {
                             let one = workload(reader, one.span().start, table, &defaults, suite.workloads.len() + 1);
                             if suite.workloads.iter().any(|other| other.name == one.name) {
                                 let what = format!("two workloads have the name `{}`", one.name);
-                                reader.add_fault_at(one.at.clone(), what, "give each a different name");
+                                reader.add_fault_at(one.at.clone(), what, "use different names");
                             }
                             suite.workloads.push(one);
                         }
@@ -285,11 +285,10 @@ fn read_option(reader: &mut Reader<'_>, (key, value): Entry<'_, '_>) -> Option<S
         let known = OPTIONS.iter().map(|read_option| read_option.name).chain(KEYS);
         let help = match nearest(name, known) {
             Some(near) => format!("did you mean `{near}`?"),
-            None => {
-                "it has name, preset, job, objective, require, pace, and the options of `fathom run --help`".to_owned()
-            }
+            None => "valid keys: name, preset, job, objective, require, pace, and the options of `fathom run --help`"
+                .to_owned(),
         };
-        reader.add_fault(at, format!("a workload has no `{name}`"), help);
+        reader.add_fault(at, format!("unknown key `{name}` in a workload"), help);
         return None;
     }
     let Some(values) = value_texts(value.get_ref()) else {

@@ -279,7 +279,7 @@ pub(super) fn cpus(text: &str) -> Result<Vec<u32>, String> {
         list.extend(first as u32..=last as u32);
     }
     if list.is_empty() {
-        Err("no CPU is named".into())
+        Err("the CPU list is empty".into())
     } else {
         Ok(list)
     }

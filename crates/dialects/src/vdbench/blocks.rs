@@ -113,7 +113,7 @@ pub(super) fn refuse(block: &Block, refusals: &mut Vec<Diagnostic>) {
         if let Some(why) = refusal {
             let what = format!("`{}={value}` is not supported: {why}", row.name);
             let help = match row.name {
-                "data_errors" => "give the number of errors that end a run, such as `data_errors=50`".to_owned(),
+                "data_errors" => "set the number of errors that ends a run, such as `data_errors=50`".to_owned(),
                 name => format!("remove `{name}=`"),
             };
             refusals.push(Diagnostic::new(what).at(item.at.clone()).help(help));
@@ -144,7 +144,7 @@ impl Block {
             Some(numbers) => Ok(numbers),
             None => {
                 let what = format!("Invalid contents for '{}=': {}", row.name, item.single_value());
-                Err(Diagnostic::new(what).at(item.at.clone()).help("give a number"))
+                Err(Diagnostic::new(what).at(item.at.clone()).help("specify a number"))
             }
         }
     }
@@ -159,7 +159,7 @@ impl Block {
             [] => Ok(vec![None]),
             [_, count] if count > MAX_COUNT => Err(self
                 .error(format!("Invalid contents for 'count=': {count} definitions"))
-                .help(format!("give at most {MAX_COUNT}"))),
+                .help(format!("use at most {MAX_COUNT}"))),
             [start, count] => Ok((0..count as u64).map(|number| Some(start as u64 + number)).collect()),
             _ => Err(self.error("'count=(start,count)' parameter requires two values".into())),
         }

@@ -42,8 +42,8 @@ pub struct Command {
 
 const HELP_FILE: &str = "name a parameter file: `-f FILE`; docs/vdbench.md lists what it may hold";
 
-/// Parses the arguments after the program's name. `temporary` is the folder of the built-in test's
-/// file.
+/// Parses the arguments after the program's name. `temporary` is the directory of the built-in
+/// test's file.
 ///
 /// # Errors
 /// The first invalid or unsupported argument.
@@ -122,7 +122,7 @@ fn read_option(
         let what = format!("Invalid execution parameter: '{word}'");
         value
             .parse::<u64>()
-            .map_err(|_| Diagnostic::new(what).help(format!("give {name} as a whole number of seconds")))
+            .map_err(|_| Diagnostic::new(what).help(format!("specify {name} as a whole number of seconds")))
     };
     let refuse = |what: &str, help: &str| Err(Diagnostic::new(what.to_owned()).help(help.to_owned()));
     match letter {
@@ -142,7 +142,7 @@ fn read_option(
             None => {
                 return refuse(
                     &format!("Invalid execution parameter: '{word}'"),
-                    "give a time: `-l 30m`",
+                    "specify a time: `-l 30m`",
                 );
             }
         },

@@ -36,7 +36,7 @@ pub(super) fn dedup(block: &Block) -> Result<Option<Dedup>, Diagnostic> {
         })),
         _ => Err(block
             .error("cannot use `dedupratio=` without the size of a duplicate".into())
-            .help("give `dedupunit=` a multiple of 512 bytes that divides every transfer size")),
+            .help("set `dedupunit=` to a multiple of 512 bytes that divides every transfer size")),
     }
 }
 

@@ -99,7 +99,7 @@ impl General {
 /// A storage definition.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sd {
-    /// Its name.
+    /// Name after `sd=`.
     pub name: String,
     /// File or device.
     pub lun: String,
@@ -137,7 +137,7 @@ pub enum Transfer {
 /// A workload definition.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Wd {
-    /// Its name.
+    /// Name after `wd=`.
     pub name: String,
     /// Its SDs, by name.
     pub sds: Vec<String>,
@@ -197,7 +197,7 @@ impl Default for Wd {
 /// A run definition.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rd {
-    /// Its name.
+    /// Name after `rd=`.
     pub name: String,
     /// `wd=`.
     pub wds: Vec<String>,
@@ -318,7 +318,7 @@ pub fn read_parameters(command: &Command, env: &mut dyn VdbenchEnv) -> Result<Pa
     let is_other = general.compratio > 1.0 || general.dedup.is_some() || parameters.rds.iter().any(varies);
     if general.pattern.is_some() && (is_other || parameters.validation.is_some()) {
         let what = "`pattern=` together with `compratio=`, `dedupratio=` or data validation is not supported";
-        return Err(Diagnostic::new(what).help("leave one of them out"));
+        return Err(Diagnostic::new(what).help("remove one of them"));
     }
     if parameters.rds.is_empty() {
         return Err(
@@ -372,7 +372,7 @@ fn data_errors(block: &Block) -> Result<Option<u64>, Diagnostic> {
             item.words().join(",")
         ))
         .at(item.at.clone())
-        .help("give the number of errors that end a run, 1 or more, without seconds")),
+        .help("set the number of errors that ends a run, 1 or more, without seconds")),
     }
 }
 
@@ -423,7 +423,7 @@ fn sds(block: &Block, parameters: &mut Parameters) -> Result<(), Diagnostic> {
     let count = |field: &str| block.params.iter().filter(|(row, _)| row.field == field).count();
     if count("host") > 1 && count("lun") > 1 {
         let what = format!("sd={}: a `lun=` for each `host=` is not supported", block.name);
-        let help = "give each host an SD of its own";
+        let help = "define a separate SD for each host";
         parameters.refusals.push(block.error(what).help(help));
     }
     for number in block.counted()? {
@@ -445,7 +445,7 @@ fn sd(block: &Block, number: Option<u64>) -> Result<Sd, Diagnostic> {
     if lun.is_empty() {
         return Err(block
             .error(format!("No lun name specified for sd={name}"))
-            .help("give `lun=` a file or device"));
+            .help("set `lun=` to a file or device"));
     }
     let offset = block.number("offset")?.unwrap_or(0.0) as u64;
     let align = block.number("align")?.unwrap_or(0.0) as u64;
@@ -459,7 +459,7 @@ fn sd(block: &Block, number: Option<u64>) -> Result<Sd, Diagnostic> {
     if !(1.0..=65_536.0).contains(&threads) {
         return Err(block
             .error(format!("Invalid contents for 'threads=': {threads}"))
-            .help("give 1 to 65536"));
+            .help("use 1 to 65536"));
     }
     Ok(Sd {
         lun: numbered(&lun, number),
@@ -553,7 +553,7 @@ fn rd(block: &Block, command: &Command) -> Result<Rd, Diagnostic> {
             let what = "'distribution=' with these words is not supported".to_owned();
             return Err(block
                 .error(what)
-                .help("give one word, or `(variable,uniform)` and the like"));
+                .help("use one word, or a pair such as `(variable,uniform)`"));
         }
     };
     let rates = rates(block)?;
@@ -638,6 +638,6 @@ fn rates(block: &Block) -> Result<Vec<f64>, Diagnostic> {
         (None, "curve") => Ok(vec![CURVE]),
         (None, word) => Err(Diagnostic::new(format!("Invalid contents for 'iorate=': {word}"))
             .at(item.at.clone())
-            .help("give a number, `max` or `curve`")),
+            .help("use a number, `max` or `curve`")),
     }
 }

@@ -57,7 +57,7 @@ pub struct FileLoad<'a> {
     pub fwd: &'a Fwd,
     /// Its FSD.
     pub fsd: &'a Fsd,
-    /// Its operation.
+    /// Index of the operation in `OPERATIONS`.
     pub operation: usize,
     /// Percent of the operations.
     pub share: f64,
@@ -113,7 +113,7 @@ impl FileRun {
         }))
     }
 
-    /// Its jobs.
+    /// Returns one load for each operation of each FWD.
     pub fn loads(&self) -> Vec<FileLoad<'_>> {
         let mut loads = Vec::new();
         for (number, (fwd, share)) in self.fwds.iter().enumerate() {
@@ -160,14 +160,17 @@ impl FileRun {
             return Err(cannot(
                 run,
                 "`skew=` under `fwdrate=max` or `curve` on several hosts",
-                "give the run a rate",
+                "set a rate for the run",
             ));
         }
         if !load.shares_files(None) && files <= all {
             return Err(cannot(
                 run,
                 "`skew=` under `fwdrate=max` or `curve` with few files",
-                &format!("give the run a rate, or fsd={} more files than threads", load.fsd.name),
+                &format!(
+                    "set a rate for the run, or use more files than threads in fsd={}",
+                    load.fsd.name
+                ),
             ));
         }
         Ok(Some(Flow {
@@ -221,7 +224,7 @@ impl Fsd {
         self.ranks.first().copied()
     }
 
-    /// Its tree.
+    /// Returns the shape of its directories and files.
     pub fn tree(&self) -> FileTree {
         match self.total {
             Some(bytes) => self.whole_tree().limited_to(bytes),
@@ -387,7 +390,7 @@ impl FileLoad<'_> {
                 return Err(cannot(
                     run,
                     "an `xfersize=` of three numbers on files",
-                    "give sizes with percentages",
+                    "list sizes with percentages",
                 ));
             }
         };
@@ -514,11 +517,11 @@ impl Lowering<'_> {
         let named = load.fwd.target.as_ref();
         let Some(to) = files.fsds.iter().find(|fsd| Some(&fsd.name) == named) else {
             let what = format!("`operation={operation}` without `target=`");
-            return Err(cannot(run, &what, &format!("give fwd={} a `target=`", load.fwd.name)));
+            return Err(cannot(run, &what, &format!("set `target=` in fwd={}", load.fwd.name)));
         };
         if to.anchor == load.fsd.anchor || to.tree() != load.fsd.tree() || to.ranks != load.fsd.ranks {
             let what = format!("`operation={operation}` from fsd={} to fsd={}", load.fsd.name, to.name);
-            let help = "give both an anchor of their own, the same host, and the same `depth=`, `width=`, `files=`, \
+            let help = "use separate anchors, the same host, and the same `depth=`, `width=`, `files=`, \
                         `sizes=` and `totalsize=`";
             return Err(cannot(run, &what, help));
         }
@@ -552,7 +555,7 @@ impl Lowering<'_> {
                 _ => Err(cannot(
                     run,
                     &format!("two trees in {}", fsd.anchor),
-                    "give each FSD an anchor of its own",
+                    "use a separate anchor for each FSD",
                 )),
             };
         }
@@ -616,7 +619,7 @@ fn refuse(run: &Run, files: &FileRun) -> Result<(), Diagnostic> {
         return Err(cannot(
             run,
             &format!("fsd={} on several hosts: trees are not shared", fsd.name),
-            "give each host an FSD and an FWD of its own: `fsd=fsd_$host,anchor=/dir/$host`, \
+            "define an FSD and an FWD for each host: `fsd=fsd_$host,anchor=/dir/$host`, \
              `fwd=fwd_$host,fsd=fsd_$host,host=$host`",
         ));
     }
@@ -644,7 +647,7 @@ fn refuse(run: &Run, files: &FileRun) -> Result<(), Diagnostic> {
         return Err(cannot(
             run,
             "transfers that are not multiples of `dedupunit=`",
-            "give `dedupunit=` a size that divides every `xfersize=`, 128k of `fwd=format` among them",
+            "set `dedupunit=` to a size that divides every `xfersize=`, also the 128k of `fwd=format`",
         ));
     }
     let is_odd = |load: &FileLoad<'_>| {

@@ -13,7 +13,7 @@ use crate::Diagnostic;
 /// A file system definition.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Fsd {
-    /// Its name.
+    /// Name after `fsd=`.
     pub name: String,
     /// `anchor=`.
     pub anchor: String,
@@ -44,7 +44,7 @@ pub struct Fsd {
 /// A file system workload definition.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fwd {
-    /// Its name.
+    /// Name after `fwd=`.
     pub name: String,
     /// Its FSDs, by name.
     pub fsds: Vec<String>,
@@ -245,7 +245,7 @@ fn threads(block: &Block, default: f64) -> Result<u32, Diagnostic> {
         true => Ok(threads as u32),
         false => Err(block
             .error(format!("Invalid contents for 'threads=': {threads}"))
-            .help("give 1 to 65536")),
+            .help("use 1 to 65536")),
     }
 }
 
@@ -276,7 +276,7 @@ pub(super) fn fsds(block: &Block, all: &mut Vec<Fsd>) -> Result<(), Diagnostic> 
     let bytes = |field: &str| match block.part(field)? {
         Some(value) if value < 1.0 => Err(block
             .error(format!("Invalid contents for '{field}=': {value}"))
-            .help("give a number of bytes")),
+            .help("specify a number of bytes")),
         value => Ok(value.map(|value| value as u64)),
     };
     let distribution = block
@@ -455,7 +455,7 @@ pub(super) fn format_words(block: &Block, forced: Option<&String>) -> Result<For
     }
     if has("limited") && !has("only") {
         let what = "'format=limited' can only be used with 'format=only'";
-        return Err(block.error(what.into()).help("give `format=(yes,limited,only)`"));
+        return Err(block.error(what.into()).help("use `format=(yes,limited,only)`"));
     }
     let loops = block
         .params

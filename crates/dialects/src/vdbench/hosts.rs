@@ -45,7 +45,7 @@ pub(super) fn hosts(block: &Block, env: &dyn VdbenchEnv) -> Result<Vec<Host>, Di
             if let Some(name) = name.filter(|name| !is_host_name(name)) {
                 return Err(block
                     .error(format!("hd={}: invalid {field}={name}", block.name))
-                    .help("give a name or an address"));
+                    .help("specify a host name or address"));
             }
         }
         if let Some(shell) = shell.as_ref().filter(|shell| !SHELLS.contains(&&***shell)) {
@@ -80,7 +80,7 @@ fn labels_of(block: &Block) -> Result<Vec<String>, Diagnostic> {
             .collect()),
         Some(count) => Err(block
             .error(format!("Invalid contents for 'clients=': {count}"))
-            .help(format!("give 1 to {MAX_CLIENTS}"))),
+            .help(format!("use 1 to {MAX_CLIENTS}"))),
     }
 }
 
@@ -229,14 +229,14 @@ impl Parameters {
                 wd.name,
                 wd.hosts.join(",")
             );
-            return Err(Diagnostic::new(what).help(format!("rd={}: give both a common `host=`", run.name)));
+            return Err(Diagnostic::new(what).help(format!("rd={}: use a `host=` that both share", run.name)));
         }
         let is_ordered = |wd: &&Wd| wd.seekpct <= 0 || wd.stride.is_some() || wd.streams.is_some();
         if let Some(wd) = on_sd().find(|wd| count(wd) > 1 && is_ordered(wd)) {
             return Err(cannot(
                 run,
                 &format!("sequential work of wd={} on sd={} from several hosts", wd.name, sd.name),
-                "give the WD or the SD one `host=`; for all hosts, use an SD for each: \
+                "set a single `host=` in the WD or SD; for all hosts, define an SD for each: \
                  `sd=sd_$host,host=$host,lun=…`",
             ));
         }
@@ -245,7 +245,7 @@ impl Parameters {
             return Err(cannot(
                 run,
                 &format!("threads={threads} of sd={name}, which are divided among {hosts} hosts"),
-                &format!("give sd={name} {hosts} threads or more, or fewer hosts"),
+                &format!("set at least {hosts} threads for sd={name}, or use fewer hosts"),
             ));
         }
         Ok(())

@@ -23,7 +23,7 @@ use crate::Diagnostic;
 /// A lowered run.
 #[derive(Clone, Debug)]
 pub struct Lowered {
-    /// The plan.
+    /// The plan of the run.
     pub plan: Plan,
     /// For each job, worker and stream: the number of its workload in the run.
     pub workload_of: Vec<Vec<Vec<usize>>>,
@@ -247,7 +247,7 @@ impl<'a> Lowering<'a> {
             return Err(cannot(
                 run,
                 "`seekpct=eof` together with other work on several hosts",
-                "give it a run of its own",
+                "move it to a separate run",
             ));
         }
         if jobs.iter().any(|job| !ends(job)) {
@@ -258,7 +258,7 @@ impl<'a> Lowering<'a> {
                 return Err(cannot(
                     run,
                     "several SDs with `seekpct=eof` together with others",
-                    "give them a run of their own",
+                    "move them to a separate run",
                 ));
             }
         }
@@ -285,7 +285,7 @@ impl<'a> Lowering<'a> {
                 return Err(cannot(
                     run,
                     "workloads with and without `seekpct=eof` on one SD",
-                    "give them SDs of their own",
+                    "use separate SDs",
                 ));
             }
         }
@@ -303,12 +303,12 @@ impl<'a> Lowering<'a> {
             && let Some(other) = hosts.find(|host| !host.is_local && sd.hosts.contains(&host.label))
         {
             let what = format!("the size of sd={} on hd={} is not known here", sd.name, other.label);
-            return Err(Diagnostic::new(what).help(format!("give sd={} a `size=`", sd.name)));
+            return Err(Diagnostic::new(what).help(format!("set `size=` in sd={}", sd.name)));
         }
         let size = sd.size.or_else(|| self.env.size_of(&sd.lun)).filter(|size| *size > 0);
         size.ok_or_else(|| {
             Diagnostic::new("No lun or file size available.")
-                .help(format!("give sd={} a `size=`, or make {}", sd.name, sd.lun))
+                .help(format!("set `size=` in sd={}, or create {}", sd.name, sd.lun))
         })
     }
 
@@ -418,7 +418,7 @@ impl<'a> Lowering<'a> {
             return Err(cannot(
                 run,
                 "`streams=` together with other workloads",
-                "give it a run of its own",
+                "move it to a separate run",
             ));
         }
         if run.rate != RunRate::Max {
@@ -435,7 +435,7 @@ impl<'a> Lowering<'a> {
             return Err(cannot(
                 run,
                 "`streams=` with several transfer sizes",
-                "give `xfersize=` one size",
+                "set `xfersize=` to a single size",
             ));
         };
         let (low, high) = self.region(sd, wd)?[0];
@@ -588,7 +588,7 @@ fn share_over_sds(run: &Run, jobs: &mut [Job], has_several_hosts: bool) -> Resul
         return Err(cannot(
             run,
             "`skew=` under `iorate=max` on several hosts",
-            "give the run a rate",
+            "set a rate for the run",
         ));
     }
     for worker in jobs.iter_mut().flat_map(|job| &mut job.workers) {
@@ -629,15 +629,15 @@ fn refuse(run: &Run) -> Result<(), Diagnostic> {
         return Err(cannot(
             run,
             priorities,
-            "give the RD a rate and its WDs shares by `skew=`",
+            "set a rate in the RD, and shares (`skew=`) in its WDs",
         ));
     }
     if run.dedup.is_some_and(|dedup| !run.has_transfers_of(dedup.unit)) {
         let what = "transfers that are not multiples of `dedupunit=`";
-        return Err(cannot(run, what, "give `dedupunit=` a size that divides them"));
+        return Err(cannot(run, what, "set `dedupunit=` to a size that divides them"));
     }
     if run.elapsed.is_none() && run.files.is_none() {
-        return Err(cannot(run, "a run that would not end", "give `elapsed=`"));
+        return Err(cannot(run, "a run that would not end", "set `elapsed=`"));
     }
     Ok(())
 }

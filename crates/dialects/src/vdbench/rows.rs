@@ -5,12 +5,11 @@ use super::table::Section::{Fsd, Fwd, General as G, Host as H, Rd, Replay, Sd, W
 use super::table::{Row, row};
 
 const REPLAY: &str = "replaying Swat traces is not supported; fio's `read_iolog` replays blktrace";
-const DEDUP: &str =
-    "duplicates are equally likely and do not change; give `dedupratio=`, `dedupunit=` and `dedupsets=` before any SD";
+const DEDUP: &str = "duplicates are equally likely and do not change; set `dedupratio=`, `dedupunit=` and `dedupsets=` before the first SD";
 const CLASS: &str = "it loads Java user code";
 const COMMANDS: &str = "commands named in parameter files are not run; run them before and after";
 const NO_NEED: &str = "not needed in fathom";
-const TWICE: &str = "SD concatenation is not supported; give each SD a workload of its own";
+const TWICE: &str = "SD concatenation is not supported; define a separate workload for each SD";
 const FLEET: &str = "hosts are connected as a [fleet](fleet.md)";
 
 /// All parameters, those of a section in the order in which abbreviations are resolved.
@@ -32,7 +31,7 @@ pub const ROWS: &[Row] = &[
         "none",
         "the same, as the percentage of the data that remains",
     )
-    .refused("give `compratio=`"),
+    .refused("set `compratio=`"),
     row(G, W, "compressionseed", "", "seed of the data").idle("the run's seed is used"),
     row(G, W, "concatenatesds", "no", "SDs of a WD as one").refused(TWICE),
     row(G, W, "create_anchors", "no", "also create missing parents of anchors"),
@@ -134,7 +133,7 @@ pub const ROWS: &[Row] = &[
     row(G, W, "host", "", "old form of `hd=`").refused("write `hd=label,system=name`"),
     row(H, W, "hd", "localhost", "label, or `default`"),
     row(H, W, "system", "the label", "name or address"),
-    row(H, W, "vdbench", "", "Vdbench's folder on that host").idle("`FATHOM_REMOTE` is the path of fathom there"),
+    row(H, W, "vdbench", "", "Vdbench's directory on that host").idle("`FATHOM_REMOTE` is the path of fathom there"),
     row(H, W, "master", "", "address of the master").idle(FLEET),
     row(
         H,
@@ -281,7 +280,7 @@ pub const ROWS: &[Row] = &[
         N,
         "iorate",
         "",
-        "a rate of its own, in an RD with `iorate=max`; at most one WD may be without a rate",
+        "a separate rate, in an RD with `iorate=max`; at most one WD may be without a rate",
     ),
     row(
         Wd,
@@ -443,7 +442,7 @@ pub const ROWS: &[Row] = &[
     row(Rd, N, "forseekpct", "", "loop").alias_of("seekpct"),
     row(Rd, N, "forhitarea", "", "loop").alias_of("hitarea"),
     row(Rd, N, "forcompratio", "", "loop").alias_of("compratio"),
-    row(Rd, N, "forcompression", "", "loop").refused("give `forcompratio=`"),
+    row(Rd, N, "forcompression", "", "loop").refused("set `forcompratio=`"),
     row(Rd, N, "fordepth", "", "loop of FSDs").alias_of("depth"),
     row(Rd, N, "forwidth", "", "loop of FSDs").alias_of("width"),
     row(Rd, N, "forfiles", "", "loop of FSDs").alias_of("files"),

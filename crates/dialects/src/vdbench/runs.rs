@@ -103,7 +103,7 @@ fn course(rd: &Rd) -> Result<Vec<(f64, u64)>, String> {
 /// Number of bytes that ends a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MaxData {
-    /// The parameter.
+    /// Name of the parameter, such as `maxdataread`.
     pub name: &'static str,
     /// Bytes, or up to 100 times the size of the SDs.
     pub bytes: f64,
@@ -350,7 +350,7 @@ fn set(run: &mut Run, field: &str, value: f64) -> Result<(), String> {
     match field {
         "totalsize" | "wss" if value < 1.0 => {
             return Err(format!(
-                "rd={}: Invalid contents for '{field}=': {shown}; give a number of bytes",
+                "rd={}: Invalid contents for '{field}=': {shown}; specify a number of bytes",
                 run.name
             ));
         }
@@ -489,16 +489,16 @@ impl Run {
             ("maxdataread", ..) if all(0.0) => Ok(None),
             ("maxdatawritten", ..) if all(100.0) => Ok(None),
             ("maxdataread", ..) if !all(100.0) => {
-                Err(cannot(self, "`maxdataread=` together with writes", "give `maxdata=`"))
+                Err(cannot(self, "`maxdataread=` together with writes", "use `maxdata=`"))
             }
             ("maxdatawritten", ..) if !all(0.0) => {
-                Err(cannot(self, "`maxdatawritten=` together with reads", "give `maxdata=`"))
+                Err(cannot(self, "`maxdatawritten=` together with reads", "use `maxdata=`"))
             }
             (_, times, Some(size)) if times <= 100.0 => Ok(Some((size as f64 * times) as u64)),
             (_, times, None) if times <= 100.0 => Err(cannot(
                 self,
                 &format!("`{name}={times}` on files"),
-                "give a number of bytes above 100",
+                "specify a number of bytes above 100",
             )),
             (_, bytes, _) => Ok(Some(bytes as u64)),
         }

@@ -39,7 +39,7 @@ struct Line {
 pub struct CopiedLines {
     /// The heading above it, before the name.
     pub heading: &'static str,
-    /// The file.
+    /// Name of the file that the lines come from.
     pub file: String,
     /// Its lines; after those with variables, also the result of the substitution.
     pub lines: Vec<String>,

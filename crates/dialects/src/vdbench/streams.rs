@@ -56,11 +56,7 @@ pub(super) fn access(run: &Run, wd: &Wd) -> Result<Access, Diagnostic> {
     Ok(match (wd.stride, wd.seekpct) {
         (Some((min, max)), 1..) if min == max => sequential(min as i64, AtEnd::Wrap),
         (Some(_), 1..) => {
-            return Err(cannot(
-                run,
-                "a `stride=` of varying length",
-                "give both values the same length",
-            ));
+            return Err(cannot(run, "a `stride=` of varying length", "use two equal values"));
         }
         (_, ..0) => sequential(0, AtEnd::Finish),
         (_, 0) => sequential(0, AtEnd::Wrap),
@@ -145,7 +141,7 @@ pub(super) fn sizes(run: &Run, sd: &Sd, wd: &Wd, is_random: bool) -> Result<Vec<
                 return Err(cannot(
                     run,
                     "an `xfersize=` of more than 4096 sizes",
-                    "give a larger step",
+                    "use a larger step",
                 ));
             }
             let entries = (0..count)

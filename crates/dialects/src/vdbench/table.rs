@@ -1,5 +1,5 @@
-//! Defines the rows of the table of parameters. Parser, checks and `docs/vdbench.md` follow from
-//! them.
+//! Rows of the parameter table, which drives the parser and the checks and generates
+//! `docs/vdbench.md`.
 
 use super::rows::ROWS;
 
@@ -27,11 +27,11 @@ pub enum Section {
 /// Support of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// It is implemented.
+    /// Implemented.
     Supported,
-    /// It is parsed and checked; the reason why it has no effect.
+    /// Parsed and checked, but ignored, for this reason.
     WithoutEffect(&'static str),
-    /// A run with it is refused; the reason. `-s` prints its plan nevertheless.
+    /// Refused at run time, for this reason. `-s` still prints the plan.
     Refused(&'static str),
 }
 
@@ -47,21 +47,21 @@ pub enum Kind {
 /// A parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// Its section.
+    /// The kind of definition that takes the parameter.
     pub section: Section,
-    /// The whole name.
+    /// The full name; users may abbreviate it.
     pub name: &'static str,
-    /// The parameter for which it is another name, or its own name.
+    /// The name under which the value is stored: another parameter for an alias.
     pub field: &'static str,
-    /// It must not be abbreviated.
+    /// True if the name must not be abbreviated.
     pub exact: bool,
     /// The kind of value.
     pub kind: Kind,
-    /// The default.
+    /// Default value, as the page shows it.
     pub default: &'static str,
-    /// Its support.
+    /// Whether fathom implements the parameter.
     pub status: Status,
-    /// Its meaning.
+    /// One sentence for the page.
     pub help: &'static str,
 }
 
@@ -116,7 +116,7 @@ pub fn find(section: Section, keyword: &str) -> Option<&'static Row> {
 }
 
 impl Section {
-    /// The group of the section's definitions: files have groups in this order.
+    /// Position of the section in a file: ranks must not decrease.
     pub fn rank(self) -> u8 {
         match self {
             Section::General => 0,

@@ -45,7 +45,7 @@ pub struct Journal {
     pub map_only: bool,
 }
 
-const TIMES: &str = "times of writes are not kept: an error says which write was found and which was expected";
+const TIMES: &str = "times of writes are not stored: an error reports which write was found and which was expected";
 const ZEROS: &str = "blocks that read as zeros may be lost writes";
 
 /// The letter of `-v` or `-j` that a keyword of `validate=` or `journal=` is equivalent to.
@@ -220,7 +220,7 @@ impl Validation {
         match ratios.into_iter().any(|(field, _)| *field == "compratio") {
             true => Err(refusal(
                 "a `compratio=` that changes from run to run",
-                "give `compratio=` before any SD",
+                "move `compratio=` before the first SD",
             )),
             false => Ok(()),
         }
@@ -236,7 +236,7 @@ impl Validation {
     ) -> Result<(), Diagnostic> {
         if name.contains(['/', '\\', '\0']) {
             let what = format!("an {kind} called `{name}`: its map is a file of that name");
-            return Err(refusal(&what, "give it another name"));
+            return Err(refusal(&what, "use another name"));
         }
         let extension = if self.journal.is_some() { "jnl" } else { "map" };
         let directory = match journal {
@@ -363,7 +363,7 @@ fn refuse_tree_loops(parameters: &Parameters) -> Result<(), Diagnostic> {
     match loops.find(|(field, _)| shapes.contains(field)) {
         Some((field, _)) => Err(refusal(
             &format!("a `{field}=` that changes from run to run"),
-            "give each tree a parameter file of its own",
+            "use a separate parameter file for each tree",
         )),
         None => Ok(()),
     }

@@ -58,12 +58,12 @@ pub(super) fn wd(block: &Block, parameters: &Parameters) -> Result<Wd, Diagnosti
         (Some(rate), _) if !(rate > 0.0 && rate < MAX_RATE) => {
             return Err(block
                 .error(format!("Invalid contents for 'iorate=': {rate}"))
-                .help("give operations per second"));
+                .help("specify operations per second"));
         }
         (_, Some(priority)) if !is_count(priority) => {
             return Err(block
                 .error(format!("Invalid contents for 'priority=': {priority}"))
-                .help("give 1 for the highest priority, or a larger number"));
+                .help("use 1 for the highest priority, or a larger number"));
         }
         (Some(_), _) if block.item("skew").is_some() => {
             return Err(block.error(format!(
@@ -124,7 +124,7 @@ pub(super) fn poisson(block: &Block, field: &str) -> Result<Option<f64>, Diagnos
         Some(midpoint) => Ok(Some(midpoint)),
         None => Err(block
             .error(format!("Invalid contents for '{field}=': {}", words.join(",")))
-            .help("give `poisson`, or `(poisson,3)` with a midpoint up to 100")),
+            .help("use `poisson`, or `(poisson,3)` with a midpoint up to 100")),
     }
 }
 
@@ -134,7 +134,7 @@ pub(super) fn percent(block: &Block, field: &str, default: f64) -> Result<f64, D
         true => Ok(value),
         false => Err(block
             .error(format!("Invalid contents for '{field}=': {value}"))
-            .help("give 0 to 100")),
+            .help("use 0 to 100")),
     }
 }
 

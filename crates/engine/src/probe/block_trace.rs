@@ -27,7 +27,7 @@ const BIOS: [&str; 2] = ["block_bio_queue", "block_bio_complete"];
 /// A running trace of a device.
 #[derive(Debug)]
 pub struct BlockTrace {
-    /// Closed before the folder is removed: the kernel refuses to remove an instance in use.
+    /// Closed before the directory is removed: the kernel refuses to remove an instance in use.
     pipe: fs::File,
     instance: Instance,
     /// An incomplete last line.

@@ -14,15 +14,15 @@ use crate::identity::{DeviceNumber, Identity};
 pub struct BlockDevice {
     /// Kernel name, such as `sda1`.
     pub name: String,
-    /// Its number.
+    /// Major and minor number.
     pub number: DeviceNumber,
     /// Size in bytes.
     pub size: u64,
-    /// Its kind.
+    /// Disk, partition, or a device on top of others.
     pub kind: BlockKind,
     /// The disk of this partition.
     pub partition_of: Option<String>,
-    /// Its partitions.
+    /// Kernel names of its partitions.
     pub partitions: Vec<String>,
     /// Devices below it (`slaves`).
     pub made_of: Vec<String>,
@@ -78,8 +78,8 @@ pub enum BlockKind {
 pub struct Backing {
     /// Its path, as the kernel shows it.
     pub path: String,
-    /// Its identity, as the kernel says, or else that of the file at that path; `None` if there is
-    /// none, as for a deleted file or in a container.
+    /// Its identity from the kernel, or else that of the file at that path; `None` for a deleted
+    /// file, or in a container.
     pub identity: Option<Identity>,
 }
 
@@ -209,8 +209,8 @@ pub(super) fn block_device(system: &System, name: &str) -> Option<BlockDevice> {
     })
 }
 
-/// The disk of a partition: the partition's link in `/sys/class/block` leads to a subfolder of its
-/// disk.
+/// The disk of a partition: the partition's link in `/sys/class/block` leads to a subdirectory of
+/// its disk.
 fn find_parent_disk(system: &System, folder: &str) -> Option<String> {
     last_part(system.link(folder)?.parent()?)
 }
@@ -281,7 +281,7 @@ pub(super) fn facts(system: &System, device: &BlockDevice) -> Device {
             .read_trimmed(&queue("scheduler"))
             .and_then(|text| scheduler_in_use(&text)),
         queue_requests: system.read_value(&queue("nr_requests")),
-        // Single-queue drivers without blk-mq have no such folder.
+        // Single-queue drivers without blk-mq have no such directory.
         hardware_queues: Some(system.names(&attribute_path("mq")).len() as u32).filter(|count| *count > 0),
         largest_request: system
             .read_value::<u64>(&queue("max_sectors_kb"))
@@ -310,7 +310,7 @@ fn pcie_bandwidth(system: &System, device: &str) -> Option<u64> {
     (rate > 0.0).then_some(rate as u64)
 }
 
-/// Bandwidth of a SATA or SAS link in one direction. The folder of a disk is below that of its
+/// Bandwidth of a SATA or SAS link in one direction. The directory of a disk is below that of its
 /// port: `…/ata3/host2/…` with the link `link3`, or `…/port-0:1/end_device-0:1/…`, where the PHYs
 /// are siblings of the end device.
 fn sata_sas_bandwidth(system: &System, device: &str) -> Option<u64> {

@@ -17,7 +17,7 @@ pub struct SystemTimes {
     tcp: Option<[u64; 2]>,
     /// Errors and drops of each interface.
     interfaces: HashMap<String, [u64; 2]>,
-    /// Folder and throttled time of a control group.
+    /// Directory and throttled time of a control group.
     throttled: Option<(String, Nanos)>,
     thermal: Option<u64>,
 }
@@ -52,7 +52,7 @@ impl SystemTimes {
         now.since(self)
     }
 
-    /// Changes since an earlier reading. New interfaces are left out.
+    /// Changes since an earlier reading. New interfaces are omitted.
     fn since(&self, earlier: &SystemTimes) -> SystemUse {
         let losses = self.interfaces.iter().filter_map(|(name, now)| {
             let then = earlier.interfaces.get(name)?;

@@ -8,16 +8,16 @@ use crate::identity::Identity;
 /// A process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Process {
-    /// Its number.
+    /// Process ID.
     pub id: u32,
-    /// Its name.
+    /// Program name, from `/proc/PID/comm`.
     pub name: String,
 }
 
 /// A file or device that a process has open.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenFile {
-    /// The process.
+    /// The process that holds it open.
     pub process: Process,
     /// Identity of the file or device.
     pub identity: Identity,

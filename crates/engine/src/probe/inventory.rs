@@ -22,9 +22,10 @@ pub struct Inventory {
     pub inaccessible_guests: Vec<Process>,
     /// Imported ZFS pools.
     pub zfs_pools: Vec<String>,
-    /// The inventory is complete, so a device that is not listed is hidden.
+    /// True if the list is complete; a device that is not in it may be in use, unseen.
     pub is_complete: bool,
-    /// The system shows no devices but the loop devices here, so their other uses are unknown.
+    /// Only loop devices are visible (a container), so other uses of the host's devices are
+    /// unknown.
     pub shows_only_loop_devices: bool,
     /// Uses that no device, mount or swap space above reveals.
     pub uses: Vec<Use>,
@@ -44,11 +45,11 @@ pub struct Use {
 /// The kind of use of a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UseKind {
-    /// It is part of this group.
+    /// The device is a member of this group.
     MemberOf(String),
-    /// The running system uses it: `runs from` or `is started from`.
+    /// The system runs or boots from it; the verb for messages: `runs from` or `is started from`.
     System(&'static str),
-    /// The device may be in use: this fact is unknown.
+    /// The device may be in use, because this fact is unknown.
     MayBeInUse(String),
 }
 
@@ -157,8 +158,8 @@ impl Inventory {
     }
 }
 
-/// Imported ZFS pools, from the statistics folders of the ZFS module. Their members show nothing in
-/// sysfs.
+/// Imported ZFS pools, from the statistics directories of the ZFS module. Their members show
+/// nothing in sysfs.
 fn zfs_pools(system: &System) -> Vec<String> {
     let folder = "/proc/spl/kstat/zfs";
     let names = system.names(folder).into_iter();

@@ -67,7 +67,7 @@ impl DeviceLimitReader {
     }
 }
 
-/// Folders of this process's control groups with a controller, innermost first: the version 2
+/// Directories of this process's control groups with a controller, innermost first: the version 2
 /// group, then the version 1 group of the controller.
 pub(super) fn own_groups(system: &System, controller: &str) -> Vec<String> {
     let mounts = own_mounts(system);
@@ -88,7 +88,7 @@ pub(super) fn own_groups(system: &System, controller: &str) -> Vec<String> {
     groups.lines().filter_map(control_group).flatten().collect()
 }
 
-/// The folders of a group and its ancestors, innermost first.
+/// The directories of a group and its ancestors, innermost first.
 fn folders(mount: &Mount, group: &str) -> Vec<String> {
     let inside = match mount.root.as_str() {
         "/" => group,

@@ -1,7 +1,7 @@
-//! Facts about the machine: memory, mounts, block devices, limits. All are read, none is guessed.
-//! `/sys` and `/proc` are read below the root of a [`System`], so tests can use the recorded tree
-//! of another machine. Missing files give empty values, also on systems without these folders. This
-//! module does not judge the facts.
+//! Facts about the machine: memory, mounts, block devices, limits. Nothing is guessed. `/sys` and
+//! `/proc` are read below the root of a [`System`], so tests can use the recorded tree of another
+//! machine. Missing files give empty values, also on systems without these directories. This module
+//! does not judge the facts.
 
 mod ata_health;
 mod block_trace;

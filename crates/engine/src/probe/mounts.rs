@@ -11,13 +11,13 @@ pub struct Mount {
     pub number: DeviceNumber,
     /// Its block device, if any and known.
     pub device: Option<DeviceNumber>,
-    /// The mounted folder or file within the file system; `/` for all of it.
+    /// The mounted directory or file within the file system; `/` for all of it.
     pub root: String,
     /// Where it is mounted.
     pub at: String,
     /// Type, such as `ext4`.
     pub kind: String,
-    /// The source given to `mount`, such as a device.
+    /// The source that was passed to `mount`, such as a device.
     pub source: String,
     /// Options of the mount.
     pub options: String,

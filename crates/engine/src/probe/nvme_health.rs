@@ -10,7 +10,7 @@ use crate::sys::nvme;
 
 /// Log page identifier of the health page.
 const HEALTH_LOG_PAGE: u8 = 0x02;
-/// Its length.
+/// Bytes of the health page.
 const PAGE_BYTES: usize = 512;
 /// Namespace identifier that means the whole controller.
 const ALL_NAMESPACES: u32 = 0xffff_ffff;

@@ -22,8 +22,8 @@ impl ProcessTimes {
         ProcessTimes(pids.filter_map(one).collect())
     }
 
-    /// The processes other than `own` that used the most CPU time since `earlier`, at most three,
-    /// the busiest first.
+    /// Up to three processes that used the most CPU time since `earlier`, without `own`, busiest
+    /// first.
     pub fn busiest_since(&self, earlier: &ProcessTimes, own: u32) -> Vec<BusyProcess> {
         let others = self.0.iter().filter(|(pid, _)| **pid != own);
         let used = others.filter_map(|(pid, (name, cpu))| {

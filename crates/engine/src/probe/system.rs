@@ -40,7 +40,7 @@ impl System {
         }
     }
 
-    /// A recorded tree: a folder with the `sys`, `proc` and so on of a machine.
+    /// A recorded tree: a directory with the `sys`, `proc` and so on of a machine.
     ///
     /// A file `stat` in it has a line for each path whose identity matters: `block MAJOR:MINOR
     /// PATH`, `char MAJOR:MINOR PATH` or `file MAJOR:MINOR INODE PATH`. The numbers of a file are
@@ -84,7 +84,7 @@ impl System {
         }
     }
 
-    /// Identity of the file or device behind a loop device, as the kernel says.
+    /// Identity of the file or device behind a loop device, from the kernel.
     pub(super) fn loop_backing(&self, path: &str) -> Option<Identity> {
         self.is_live()
             .then(|| sys::facts::loop_backing(&self.path(path)))
@@ -150,7 +150,7 @@ impl System {
             .is_some_and(|text| text.trim() != "0" && !text.is_empty())
     }
 
-    /// Names in a folder, sorted, without hidden files.
+    /// Names in a directory, sorted, without hidden files.
     pub(crate) fn names(&self, folder: &str) -> Vec<String> {
         let Ok(entries) = fs::read_dir(self.path(folder)) else {
             return Vec::new();

@@ -95,9 +95,9 @@ fn describe(mount: &Mount, path: &Path) -> FileSystem {
     }
 }
 
-/// The mount of a path: the longest mount point that is a prefix of it. Of equals the latest, which
-/// hides the others. Mounts with the file's device number take precedence, because the list also
-/// contains hidden mounts.
+/// The mount of a path: the longest mount point that is a prefix of it. Among equal mount points,
+/// the latest hides the others. Mounts with the file's device number take precedence, because the
+/// list also contains hidden mounts.
 fn find_mount<'a>(mounts: &'a [Mount], path: &Path, number: DeviceNumber) -> Option<&'a Mount> {
     let longest = |candidates: &mut dyn Iterator<Item = &'a Mount>| {
         candidates

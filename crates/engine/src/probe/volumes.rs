@@ -4,8 +4,8 @@
 //! it shows which limit was reached. Nitro instances have it for EBS volumes and instance stores;
 //! reading needs root. Layout: facts from the driver of aws-ebs-csi (`pkg/metrics/nvme.go`) and
 //! from the CloudWatch documentation ("EBS volumes and instance store metrics"): twelve
-//! little-endian words of eight bytes, 416 reserved bytes, then two histograms of a count and 64
-//! classes each, for reads and for writes; times in microseconds.
+//! little-endian words of eight bytes, 416 reserved bytes, then two histograms, each a count and 64
+//! classes, for reads and for writes; times in microseconds.
 
 use std::path::Path;
 

@@ -7,8 +7,8 @@
 //! has passed another worker's. So all shared state, not only the device, is used in the same order
 //! in every run.
 //!
-//! A worker that ends keeps the turn. The coordinator first starts waiting jobs and stops others,
-//! and then calls [`Simulation::resume`].
+//! A worker that ends does not pass on its turn. The coordinator can therefore start and stop jobs
+//! before it calls [`Simulation::resume`].
 
 use std::ops::Range;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -158,7 +158,7 @@ impl Simulation {
 }
 
 impl State {
-    /// The clock of the worker with the current or last turn: no worker is behind it.
+    /// The earliest clock of all workers: that of the current or last turn.
     fn now(&self) -> Nanos {
         self.turn.map_or(self.step_start, |turn| self.workers[turn].clock)
     }
@@ -344,7 +344,7 @@ mod tests {
         });
         simulation.resume([0]);
         assert_eq!(handle.join().unwrap(), Nanos(5));
-        // A step after it begins when this one has ended.
+        // The next step starts at the time at which this one ended.
         simulation.begin_step(1);
         let worker = simulation.worker(0, vec![0]);
         assert_eq!(worker.register(1).now, Nanos(5));

@@ -40,11 +40,11 @@ use crate::session::Session;
         --save ab.fathom\n  fathom ab --on owner,other /csv/volume1/test.dat --depth 32"
 )]
 pub struct Args {
-    /// The first: target, FILE.toml, or flags in quotes
+    /// Side A: a target, FILE.toml, or flags in quotes
     #[arg(value_name = "A", value_hint = ValueHint::AnyPath, allow_hyphen_values = true)]
     #[arg(required_unless_present_any = ["from", "on"])]
     a: Option<String>,
-    /// The second
+    /// Side B, in the same forms
     #[arg(value_name = "B", value_hint = ValueHint::AnyPath, allow_hyphen_values = true)]
     #[arg(required_unless_present_any = ["from", "on"])]
     b: Option<String>,
@@ -61,7 +61,7 @@ pub struct Args {
         help_heading = HEADING,
         conflicts_with_all = ["b", "hosts", "from", "dry_run"],
         long_help = "Compare two hosts, not two loads: alternate load A (or the load of the flags) between them. \
-            Hosts are given as for --hosts (docs/fleet.md). Between the owner of a cluster volume and another node, \
+            Name the hosts as for --hosts (docs/fleet.md). Between the owner of a cluster volume and another node, \
             the difference is the cost of the network path.",
     )]
     on: Option<String>,
@@ -90,7 +90,7 @@ pub(super) const HEADING: &str = "Comparison";
 /// The `--margin` option.
 #[derive(clap::Args)]
 pub struct MarginArgs {
-    /// Differences up to this count as none [default: 2]
+    /// Ignore differences up to this [default: 2]
     #[arg(long, value_name = "PERCENT", help_heading = HEADING)]
     margin: Option<f64>,
 }
@@ -319,7 +319,7 @@ fn load_side(session: &Session, args: &Args, side: &str) -> Result<Document, Fau
         .any(|(job, before)| !before.is_empty() && job.targets != *before)
     {
         let fault = Fault::new(format!("`{side}` has a target, and --target sets another for both"));
-        return Err(Faults::usage(fault.help("give the target in one place only")));
+        return Err(Faults::usage(fault.help("specify the target in only one place")));
     }
     complete_document(session, document)
 }

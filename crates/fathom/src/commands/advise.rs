@@ -87,7 +87,7 @@ fn parse_need(args: &Args) -> Result<Need, Faults> {
     match asks {
         true => Ok(need),
         false => Err(Faults::usage(
-            Fault::new("no requirement given").help("give one: fathom advise --iops 6000 --latency 2ms"),
+            Fault::new("no requirement specified").help("specify one: fathom advise --iops 6000 --latency 2ms"),
         )),
     }
 }

@@ -19,7 +19,7 @@ use crate::session::Session;
         The agent's rank comes from SLURM_PROCID, JOB_COMPLETION_INDEX (Kubernetes), an MPI launcher, or FATHOM_RANK (a \
         number from 0): with it, %r and for-hosts mean the same processes in every test.\n\n\
         The guard of this host decides about its targets. Programs named in a job run only where FATHOM_ALLOW_EXEC=1 is \
-        set here. Results are kept in FATHOM_JOURNAL (default: the user's data folder) until the coordinator has them.",
+        set here. Results are kept in FATHOM_JOURNAL (default: the user's data directory) until the coordinator has them.",
     after_help = "Examples:\n  FATHOM_TOKEN=… fathom agent --listen 0.0.0.0:7745\n  \
         FATHOM_TOKEN=… fathom agent --connect db0:7745"
 )]
@@ -35,13 +35,13 @@ pub struct Args {
 #[derive(clap::Args)]
 #[group(required = true, multiple = false)]
 struct How {
-    /// Listen for coordinators; a port alone is this machine only
+    /// Listen for coordinators; a port alone listens on loopback
     #[arg(long, value_name = "ADDR")]
     listen: Option<String>,
     /// Connect to a coordinator (--hosts listen://ADDR*COUNT)
     #[arg(long, value_name = "HOST:PORT")]
     connect: Option<String>,
-    /// Talk over standard input and output, as ssh connects them
+    /// Communicate over standard input and output, for ssh
     #[arg(long)]
     stdio: bool,
 }

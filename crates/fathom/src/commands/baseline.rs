@@ -49,7 +49,7 @@ enum Action {
     },
     /// Show the figures of a baseline
     Show {
-        /// Its name
+        /// Name of the baseline
         name: String,
         /// One JSON document for programs
         #[arg(long)]
@@ -57,7 +57,7 @@ enum Action {
     },
     /// Remove a baseline
     Remove {
-        /// Its name
+        /// Name of the baseline
         name: String,
     },
     /// Compare a result with a baseline
@@ -91,7 +91,7 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     }
 }
 
-/// Finds the folder of this user's baselines.
+/// Finds the directory of this user's baselines.
 fn folder() -> Result<PathBuf, Faults> {
     user_data::folder().map(|data| data.join("baselines")).ok_or_else(|| {
         let fault = Fault::new(format!("cannot store baselines: {}", user_data::NOWHERE));
@@ -159,7 +159,7 @@ fn get(store: &DocumentStore, name: &str) -> Result<Baseline, Faults> {
         return Ok(baseline);
     }
     let what = format!(
-        "{} has format {}, and this version reads {FORMAT_VERSION}",
+        "{} has format {}, but this version reads format {FORMAT_VERSION}",
         store.path(name).display(),
         baseline.format_version
     );
@@ -247,7 +247,7 @@ fn compare_with_baseline(store: &DocumentStore, name: &str, file: &str, json: bo
 fn format_text(comparison: &Comparison, file: &Path) -> String {
     let mut text = format!("{} compared with {}\n", file.display(), comparison.baseline);
     for pair in &comparison.pairs {
-        text += &format!("\n{}, in the baseline {}\n", pair.name, pair.base);
+        text += &format!("\n{} (baseline: {})\n", pair.name, pair.base);
         for row in &pair.rows {
             text += &format_figure(row);
         }

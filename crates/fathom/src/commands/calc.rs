@@ -231,7 +231,7 @@ fn parse_point(text: &str) -> Result<Point, String> {
 }
 
 fn two_values_fault(names: &str) -> Faults {
-    Faults::usage(Fault::new(format!("give exactly two of {names}, each above 0")))
+    Faults::usage(Fault::new(format!("specify exactly two of {names}, each above 0")))
 }
 
 fn calculate_little(iops: Option<f64>, latency: Option<f64>, depth: Option<f64>) -> Result<Answer, Faults> {

@@ -40,10 +40,10 @@ const MAX_WRITES_PER_FLUSH: u64 = 10_000;
     long_about = "Watches the block device of a live system for a while and writes a job file for `fathom run`: \
         share of reads, sizes, operations in flight, rate, and the sequential share. It neither reads nor writes the \
         device.\n\nIt counts the kernel's block trace events, which needs root and a mounted tracefs \
-        (/sys/kernel/tracing); it creates a trace instance there and removes it at the end. Otherwise it reads the \
-        kernel's counters (/proc/diskstats) and says so: they have only sums, so sizes are means and the order of \
-        operations is unknown.\n\nIt sees only the I/O that reaches the device: not reads answered by the page \
-        cache, and neighbouring requests already merged.",
+        (/sys/kernel/tracing); it creates a trace instance there and removes it at the end. Without root or tracefs \
+        it reads the kernel's counters (/proc/diskstats) and reports this: they have only sums, so sizes are means \
+        and the order of operations is unknown.\n\nIt sees only the I/O that reaches the device: reads that the page \
+        cache answers are missing, and the kernel may have merged neighbouring requests.",
     after_help = "Examples:\n  fathom capture /var/lib/postgresql --time 5m --out database.toml\n  fathom capture \
         /dev/nvme0n1 --out host.toml && fathom run host.toml --target /mnt/new --size 100g"
 )]
@@ -185,7 +185,9 @@ fn record_load(
         let from = if trace.is_ok() { "trace events" } else { "counters" };
         screen::note(&format!("recording the I/O of {device}, from {from}, for {time}"));
         if let Err(why) = &trace {
-            screen::note(&format!("note: without the more detailed trace events: {why}"));
+            screen::note(&format!(
+                "note: the more detailed trace events are not available: {why}"
+            ));
         }
     }
     let (then, start) = read_counters();
@@ -238,9 +240,10 @@ fn record_load(
     // A driver without trace events still has counters.
     let counted = counted().filter(|counted| counted.operations() > 0);
     Ok(match counted {
-        Some(counted) if load.0.operations() == 0 => {
-            (counted, Source::Counters("the driver of this device emits none".into()))
-        }
+        Some(counted) if load.0.operations() == 0 => (
+            counted,
+            Source::Counters("the driver of this device emits no trace events".into()),
+        ),
         counted if load.0.lost > 0 => (load.0.with_counter_totals(counted.as_ref()), load.1),
         _ => load,
     })
@@ -273,7 +276,7 @@ fn format_comments(device: &str, load: &CapturedLoad, source: &Source, started: 
     if let Some(mean) = load.in_flight {
         let more = load.in_flight_p99.zip(load.in_flight_max);
         let more = more.map_or(String::new(), |(p99, most)| {
-            format!(", up to {p99} at 99 % of them, {most} at most")
+            format!(", up to {p99} for 99 % of the operations, {most} at most")
         });
         lines.push(format!(
             "in flight  {mean:.1} on average while busy{more}; busy {:.0} % of the time",
@@ -300,7 +303,7 @@ fn format_comments(device: &str, load: &CapturedLoad, source: &Source, started: 
             vec!["From trace events: requests as the device receives them, after the kernel merged neighbours.".into()]
         }
         Source::Events { merged: false } => {
-            vec!["From trace events: I/O as it enters a device without a queue of its own.".into()]
+            vec!["From trace events: I/O as it enters a device that has no queue.".into()]
         }
         Source::Counters(why) => vec![
             "From the kernel's counters only: sizes are means, and operations are assumed to be random because their"
@@ -320,7 +323,7 @@ fn format_comments(device: &str, load: &CapturedLoad, source: &Source, started: 
     }
     lines.push("Depth is only an upper bound: the rate sets the load. If you remove the rate, set the depth".into());
     lines.push("to the average; the load then runs as fast as the target allows.".into());
-    lines.push("The target is NOT the watched device: give another target as large as the area used there.".into());
+    lines.push("The target is NOT the watched device: use another target as large as the area used there.".into());
     lines
         .iter()
         .map(|line| format!("# {line}").trim_end().to_owned() + "\n")

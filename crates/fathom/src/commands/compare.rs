@@ -238,7 +238,7 @@ fn match_jobs(sides: &[Side]) -> Result<Vec<Vec<&MeasuredLoad>>, Faults> {
         };
         return Err(Faults::usage(Fault {
             why: sides.iter().map(names).collect(),
-            ..Fault::new("no job of the first result has the same name in all others")
+            ..Fault::new("the results have no job name in common")
         }));
     }
     Ok(match_jobs)

@@ -76,7 +76,7 @@ enum Action {
 
 #[derive(clap::Args)]
 struct EntryArgs {
-    /// Its number, or `last`
+    /// Number of the entry, or `last`
     entry: String,
 }
 
@@ -125,28 +125,28 @@ const FILTER_HEADING: &str = "Entries";
 /// Options that filter a list.
 #[derive(clap::Args)]
 pub(super) struct FilterArgs {
-    /// Target whose path contains this
+    /// Only entries whose target path contains TEXT
     #[arg(long, value_name = "TEXT", help_heading = FILTER_HEADING)]
     target: Option<String>,
-    /// Device below a target whose name or model contains this
+    /// Only entries with a device whose name or model contains TEXT
     #[arg(long, value_name = "TEXT", help_heading = FILTER_HEADING)]
     device: Option<String>,
-    /// Measured on this host
+    /// Only entries measured on this host
     #[arg(long, value_name = "NAME", help_heading = FILTER_HEADING)]
     host: Option<String>,
-    /// Label or test name that contains this
+    /// Only entries whose label or test name contains TEXT
     #[arg(long, value_name = "TEXT", help_heading = FILTER_HEADING)]
     label: Option<String>,
-    /// Command that made the entry
+    /// Only entries of this command
     #[arg(long, value_name = "KIND", help_heading = FILTER_HEADING, value_parser = EntryKind::ALL.map(EntryKind::name))]
     kind: Option<String>,
-    /// Verdict of the entry
+    /// Only entries with this verdict
     #[arg(long, value_name = "VERDICT", help_heading = FILTER_HEADING, ignore_case = true, value_parser = Outcome::ALL.map(Outcome::word))]
     verdict: Option<String>,
-    /// Started at this time or later: 2026-11-22T18:00, 7d, 36h
+    /// Only entries that started at this time or later: 2026-11-22T18:00, 7d, 36h
     #[arg(long, value_name = "DATE|AGE", help_heading = FILTER_HEADING)]
     since: Option<String>,
-    /// Started before this time; a date includes the whole day
+    /// Only entries that started before this time; a date includes the whole day
     #[arg(long, value_name = "DATE|AGE", help_heading = FILTER_HEADING)]
     until: Option<String>,
 }

@@ -138,8 +138,8 @@ fn compare_files(before: &str, after: &str, json: bool) -> Result<Exit, Faults> 
     let (before, after) = (read(before)?, read(after)?);
     for mount in after.iter().filter(|mount| is_older(&before, mount)) {
         screen::note(&format!(
-            "{}: its counters are lower in {} than in {}: it was mounted again in between, or the earlier copy is not \
-             the first file; these are the counts since it was mounted",
+            "{}: the counters in {} are lower than in {}: it was mounted again in between, or the earlier copy is not \
+             the first file; the output shows the counts since it was mounted",
             mount.mount_point, files.1, files.0
         ));
     }

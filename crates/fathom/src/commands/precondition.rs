@@ -202,7 +202,7 @@ fn run_rounds(
         if let Err(why) = procedure.record(next, &results) {
             let fault = Fault::new(format!("{}: {why}", describe_run(next)));
             return Err(Faults::one(
-                fault.help("give the rounds more time: --round 60s"),
+                fault.help("lengthen the rounds: --round 60s"),
                 Exit::Failed,
             ));
         }
@@ -265,7 +265,7 @@ fn load_document(session: &Session, args: &Args) -> Result<Document, Faults> {
         return Err(Faults::usage(fault.at(what).help("remove `kind = \"files\"`")));
     }
     if job.operations.is_some() || job.bytes.is_some() || job.passes.is_some() || job.control.iter().any(ends) {
-        let fault = Fault::new("the job sets its own end, but this command sets the length of its rounds");
+        let fault = Fault::new("the job sets its own end, but precondition sets the round length");
         return Err(Faults::usage(fault.at(what).help(
             "remove operations, bytes, passes, until-… and latency-target; set the length with --round",
         )));

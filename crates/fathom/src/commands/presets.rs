@@ -21,7 +21,7 @@ const EXAMPLE_SIZE: Bytes = Bytes::gib(10);
 #[command(
     long_about = "Lists ready-made tests for `fathom run --preset NAME --target PATH`. With a NAME it prints the \
         test in full: its purpose, the source of its values, its job file, and the same test for DiskSpd and fio on \
-        an example target.\n\nA preset of a version never changes, so all results of `oltp@1` come from the same \
+        an example target.\n\nA version of a preset never changes, so all results of `oltp@1` come from the same \
         test; results record their preset and the flags that changed it.",
     after_help = "Examples:\n  fathom presets\n  fathom presets oltp\n  fathom presets sql-log@1 --toml > mine.toml\n  \
         fathom run --preset oltp --target /data --size 100g"

@@ -145,7 +145,7 @@ fn select_permitted(whole: Screening, permissions: &Permissions) -> Result<(Plan
 
 fn print_introduction(screen: &mut Screen, plan: &Plan, refusals: &[Refusal]) {
     if !refusals.is_empty() {
-        screen.print("reads only; the report explains why at its end");
+        screen.print("writes not permitted: testing reads only; see the end of the report");
     }
     screen.print(&format!(
         "screening {} in {} steps of 5 s",
@@ -161,7 +161,7 @@ fn format_crystal(results: &Results, refusals: &[Refusal]) -> String {
     let mut text = super::quick_cdm::format_text(results, &size.to_string());
     for refusal in refusals {
         text += "\n";
-        text += &screen::wrap_paragraph(&format!("Nothing was written. To test writes too: {}.", refusal.help));
+        text += &screen::wrap_paragraph(&format!("Writes were not tested. To test writes: {}.", refusal.help));
     }
     text
 }
@@ -180,11 +180,11 @@ fn format_text(results: &Results, refusals: &[Refusal], program: &str) -> String
         "This is a screening: four seconds per row show the order of magnitude, not the sustained rate.",
     );
     for refusal in refusals {
-        text += "\nNothing was written\n";
+        text += "\nWrites were not tested\n";
         for reason in &refusal.reasons {
             text += &screen::wrap_paragraph(&format!("{reason}."));
         }
-        text += &screen::wrap_paragraph(&format!("To test writes too: {}.", refusal.help));
+        text += &screen::wrap_paragraph(&format!("To test writes: {}.", refusal.help));
     }
     let mut bytes = Vec::new();
     formats::findings(&summary.findings, &mut bytes).expect("writing to memory does not fail");

@@ -16,12 +16,12 @@ use super::show::ShowArgs;
 #[derive(clap::Args)]
 #[command(
     long_about = "Merges the results that the hosts of a test kept, after its coordinator was lost or every process \
-        was killed. Each host keeps its results (FATHOM_JOURNAL, by default `fleet` in the user's data folder) until \
-        the coordinator has them. Copy these folders into one, or name the one they share.",
+        was killed. Each host keeps its results (FATHOM_JOURNAL, by default `fleet` in the user's data directory) until \
+        the coordinator has them. Copy these directories into one, or name the one they share.",
     after_help = "Examples:\n  fathom recover ~/.local/share/fathom/fleet\n  fathom recover collected --out json --save partial.fathom"
 )]
 pub struct Args {
-    /// The folder with the parts, or with a folder for each run
+    /// The directory with the parts, or with a directory for each run
     #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
     folder: PathBuf,
     #[command(flatten)]

@@ -62,7 +62,7 @@ fn import_report(file: &str, bytes: &[u8]) -> Result<Loaded, Faults> {
     let decoded = import::decode(bytes);
     let mut imported = import::read(&shown, &decoded.text).map_err(unreadable_faults)?;
     if decoded.encoding != "UTF-8" {
-        let what = format!("the text is in {}", decoded.encoding);
+        let what = format!("the text is encoded as {}", decoded.encoding);
         imported.remarks.push(Finding::new("ENCODING", Severity::Note, what));
     }
     Ok(from_import(shown, imported))
@@ -181,7 +181,7 @@ fn from_import(file: String, imported: Imported) -> Loaded {
             .as_ref()
             .map(|place| format!("{}:{}", place.file, place.line));
         let finding = Finding::new("REPORT-UNREAD", Severity::Warning, complaint.what.clone());
-        let finding = finding.why("the row is left out");
+        let finding = finding.why("the row is omitted");
         match at {
             Some(at) => finding.at(at),
             None => finding,

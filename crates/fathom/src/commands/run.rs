@@ -289,7 +289,7 @@ pub(super) fn detect_other_tool(file: &str) -> Option<(&'static str, String)> {
     Some((what, help.replace("FILE", file)))
 }
 
-/// Refuses a job file of another tool: parsing it as a native one would give misleading errors.
+/// Refuses a job file of another tool: parsing it as a native one would cause misleading errors.
 fn refuse_other_tool(file: &str) -> Result<(), Faults> {
     match detect_other_tool(file) {
         Some((what, help)) => Err(Faults::usage(Fault::new(format!("`{file}` is {what}")).help(help))),

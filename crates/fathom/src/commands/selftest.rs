@@ -104,7 +104,7 @@ fn format_table(ceilings: &[Ceiling], jitter: Option<&Jitter>, clock: &model::en
     match jitter {
         Some(jitter) => {
             text += &format!(
-                "Timer: at {} operations per second, half start less than {} after they are due, 99 % less than {}, the \
+                "Timer: at {} operations per second, half start within {} of their due time, 99 % within {}, the \
                  latest of {} after {}\n",
                 jitter.rate, jitter.median, jitter.p99, jitter.operations, jitter.max
             );

@@ -30,7 +30,7 @@ use crate::{address, history, pages, running, screen};
     after_help = "Examples:\n  fathom serve\n  fathom serve --listen 0.0.0.0:7744"
 )]
 pub struct Args {
-    /// Address and port, or a port of this machine only; port 0 takes a free one
+    /// Address and port; a port alone listens on loopback, port 0 picks a free one
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:7744")]
     listen: String,
     /// Require this token, and permit changes: at least 16 letters, digits, `-`, `_`, `.`; or set
@@ -102,7 +102,7 @@ fn random_token() -> Result<Token, Faults> {
     let mut bytes = [0; 16];
     let failed = |error| {
         let fault = Fault::new(format!("cannot get random numbers from the system: {error}"));
-        Faults::one(fault.help("give a token with --token"), Exit::Refused)
+        Faults::one(fault.help("set a token: --token TOKEN"), Exit::Refused)
     };
     getrandom::fill(&mut bytes).map_err(failed)?;
     let word: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();

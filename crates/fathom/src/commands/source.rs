@@ -33,7 +33,7 @@ pub const MAP_HELP: &str =
 
 /// A test, with the settings that the plan could not represent.
 pub struct Source {
-    /// The test.
+    /// The plan of the test.
     pub plan: Plan,
     /// Settings that the translation lost.
     pub lost: Vec<String>,
@@ -78,7 +78,7 @@ pub fn read(session: &Session, words: &[String]) -> Result<Source, Faults> {
             let help = match second.starts_with("--") {
                 true => "write options before the file: `fathom lint OPTIONS FILE`",
                 false => {
-                    "give one file, or start a command line with its dialect: `diskspd -b8K …`, `fio --rw=randread …`"
+                    "name one file, or start a command line with its dialect: `diskspd -b8K …`, `fio --rw=randread …`"
                 }
             };
             Err(Faults::usage(fault.help(help)))

@@ -184,7 +184,7 @@ fn format_text(wanted: &WantedRange, read: u64, to: u64, took: Nanos, marker: Op
     if let Some(marker) = marker {
         text += match &marker.boot_id {
             Some(_) => "  recorded until the machine restarts, for fathom lint --intent cached-reads\n",
-            None => "  this system does not report its boot time, so how long that lasts is unknown\n",
+            None => "  this system does not report its boot time, so lint cannot detect a restart\n",
         };
     }
     text

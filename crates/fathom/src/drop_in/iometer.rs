@@ -63,7 +63,7 @@ fn run(session: &Session, skip: usize) -> Result<u8, Faults> {
         &plan,
     )
     .map_err(|what| {
-        let fault = Fault::new(what).help("give another file for the results");
+        let fault = Fault::new(what).help("use another file for the results");
         Faults::one(fault, Exit::Failed)
     })?;
     crate::outputs::refuse_block_device(Path::new(results))?;
@@ -120,7 +120,7 @@ pub fn plan_of(words: &[String]) -> Result<Lowered, Faults> {
     match parse_arguments("iometer", words)? {
         Ok(arguments) => lower(&arguments, &LocalEnv { reads_only: true }, 1),
         Err(_) => Err(Faults::usage(
-            Fault::new("the command line has no configuration").help("give the file: `iometer x.icf`"),
+            Fault::new("no configuration file on the command line").help("name one: `iometer x.icf`"),
         )),
     }
 }
@@ -130,7 +130,7 @@ fn lower(arguments: &Arguments, env: &LocalEnv, seed: u64) -> Result<Lowered, Fa
     let path = Path::new(&arguments.config);
     let bytes = user_file::read_bytes(path, user_file::MAX_TEXT).map_err(|error| {
         let fault = Fault::new(format!("Cannot read from file: {}: {error}", arguments.config));
-        Faults::one(fault.help("give the configuration file"), Exit::Usage)
+        Faults::one(fault.help("name the configuration file"), Exit::Usage)
     })?;
     // Configurations that are not UTF-8 are Latin-1.
     let text =
@@ -140,7 +140,7 @@ fn lower(arguments: &Arguments, env: &LocalEnv, seed: u64) -> Result<Lowered, Fa
             "{} is not an Iometer configuration: it has none of the sections",
             arguments.config
         ));
-        return Err(Faults::usage(fault.help("give a file that Iometer saved (.icf)")));
+        return Err(Faults::usage(fault.help("name a file that Iometer saved (.icf)")));
     }
     let Parsed { config, warnings } = iometer::read(&arguments.config, &text)?;
     let mut lowered = iometer::lower(&config, arguments, env, cfg!(windows), seed)?;
@@ -155,7 +155,7 @@ fn open_results(path: &str) -> Result<File, Faults> {
 
 fn cannot_write(path: &str, error: &std::io::Error) -> Faults {
     let fault = Fault::new(format!("Cannot write to file: {path}: {error}"));
-    Faults::one(fault.help("give a result file in a writable folder"), Exit::Failed)
+    Faults::one(fault.help("name a result file in a writable directory"), Exit::Failed)
 }
 
 /// The environment of this machine.

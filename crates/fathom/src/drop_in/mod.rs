@@ -230,7 +230,7 @@ fn check_outputs(outputs: &[(&str, &Path)], inputs: &[PathBuf], plan: &Plan) -> 
 }
 
 /// Saves and records the native result, each if its variable is set. Returns false if the result
-/// could not be saved; a failure of the history is only a warning.
+/// could not be saved; an error of the history is only a warning.
 fn record_results(results: &Results, kind: EntryKind) -> bool {
     let saved = save_result(results);
     let file = std::env::var_os("FATHOM_RESULT").filter(|_| saved);

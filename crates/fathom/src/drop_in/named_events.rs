@@ -1,10 +1,10 @@
 //! Named events, which are set once and are visible to all processes. An event disappears with the
 //! last process that has it open.
 //!
-//! Windows has them in the kernel. On Linux each is a small file in the folder of shared memory.
+//! Windows has them in the kernel. On Linux each is a small file in the directory of shared memory.
 //! Processes that have the event open hold a lock on the file; a second file marks the event as
-//! set. Every user can create files in that folder, so only regular files of this user count: links
-//! are not followed, and existing files are never written.
+//! set. Every user can create files in that directory, so only regular files of this user count:
+//! links are not followed, and existing files are never written.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -186,7 +186,7 @@ mod tests {
         assert!(made.is_set());
         made.close();
     }
-    /// Every user can create files in the folder, and a test may run as root.
+    /// Every user can create files in the directory, and a test may run as root.
     #[cfg(unix)]
     #[test]
     fn files_of_other_users_are_neither_used_nor_changed() {

@@ -8,12 +8,12 @@ use run::hosts::{Journal, JournalEntry};
 
 use crate::user_data;
 
-/// The folder of journals: the user's, or that of `FATHOM_JOURNAL`; `None` if that is `off`.
+/// The directory of journals: the user's, or that of `FATHOM_JOURNAL`; `None` if that is `off`.
 #[derive(Clone, Debug)]
 pub struct JournalFolder(Option<PathBuf>);
 
 impl JournalFolder {
-    /// Chooses the folder by the environment.
+    /// Chooses the directory by the environment.
     pub fn from_env() -> JournalFolder {
         JournalFolder(match std::env::var("FATHOM_JOURNAL") {
             Ok(text) if text == "off" => None,
@@ -44,12 +44,12 @@ impl Journal for JournalFolder {
     fn remove(&self, run: &str, rank: u32) {
         let Some(path) = self.path(run, rank) else { return };
         let _ = fs::remove_file(&path);
-        // Removes the folder once it is empty.
+        // Removes the directory once it is empty.
         let _ = path.parent().map(fs::remove_dir);
     }
 }
 
-/// Reads all journal entries of a folder and its subfolders.
+/// Reads all journal entries of a directory and its subdirectories.
 ///
 /// # Errors
 /// A sentence about the first file that cannot be read.

@@ -307,7 +307,8 @@ pub fn listen_at(path: &Path) -> io::Result<Listener> {
         }
     }
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    // Bind in a private folder, so that no other user can connect before the permissions are set.
+    // Bind in a private directory, so that no other user can connect before the permissions are
+    // set.
     let hidden = tempfile::tempdir_in(folder.unwrap_or(Path::new(".")))?;
     let socket_path = hidden.path().join("socket");
     let listener = UnixListener::bind(&socket_path)?;
@@ -324,7 +325,7 @@ pub fn listen_at(path: &Path) -> io::Result<Listener> {
 pub fn listen_at(_: &Path) -> io::Result<Listener> {
     Err(io::Error::new(
         io::ErrorKind::Unsupported,
-        "this system has no Unix sockets; give an address",
+        "this system has no Unix sockets; use an address",
     ))
 }
 
@@ -345,6 +346,6 @@ pub fn connect_at(path: &Path) -> io::Result<Box<dyn Link>> {
 pub fn connect_at(_: &Path) -> io::Result<Box<dyn Link>> {
     Err(io::Error::new(
         io::ErrorKind::Unsupported,
-        "this system has no Unix sockets; give an address",
+        "this system has no Unix sockets; use an address",
     ))
 }

@@ -134,7 +134,7 @@ fn spawn_agent(host: &str) -> Result<(HostProcess, Duplex), Faults> {
             HostProcess::new(host, child),
             Duplex::unsealed(Box::new(reader), Box::new(writer)),
         )),
-        _ => Err(host_fault(host, "no pipes to the process".into(), "")),
+        _ => Err(host_fault(host, "cannot open pipes to the process".into(), "")),
     }
 }
 
@@ -188,7 +188,7 @@ fn connect_agent(host: &str, rest: &str, interrupt: &AtomicBool) -> Result<Duple
         host_fault(
             host,
             what,
-            "check the spelling, or give the address: tcp://192.0.2.1:7745",
+            "check the spelling, or use the address: tcp://192.0.2.1:7745",
         )
     })?;
     let addresses: Vec<SocketAddr> = addresses.collect();
@@ -207,7 +207,7 @@ fn connect_agent(host: &str, rest: &str, interrupt: &AtomicBool) -> Result<Duple
                 let help = match error {
                     HandshakeError::WrongToken => SAME_TOKEN,
                     HandshakeError::NotFathom => {
-                        "another program uses this port: give the port of `fathom agent --listen`"
+                        "another program uses this port: use the port of `fathom agent --listen`"
                     }
                     _ => not_there,
                 };

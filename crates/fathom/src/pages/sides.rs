@@ -314,7 +314,7 @@ fn intervals(prefix: &str, files: &[String], ranking: &[RankedResult], margin: f
 
 /// A job that all compared results have.
 pub struct Sides<'a> {
-    /// Its name.
+    /// Name of the job.
     pub job: &'a str,
     /// Facts about each result.
     pub facts: &'a [Vec<Fact>],

@@ -22,7 +22,7 @@ pub struct Test<'a> {
     pub about: Vec<String>,
     /// The command line of its latest run, if known.
     pub command: Option<String>,
-    /// Its figures.
+    /// Trend of each figure.
     pub figures: &'a [Trend],
 }
 

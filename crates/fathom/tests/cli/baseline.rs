@@ -38,14 +38,14 @@ fn figures_are_saved_and_compared_with_a_baseline() {
     let ran = baseline(&["compare", "disk-a", text(&path)]);
     ran.expect(
         0,
-        &["IOPS", "-50.0 %", "0.500x", "worse", "processors: 4, in the baseline 8"],
+        &["IOPS", "-50.0 %", "0.500x", "worse", "processors: 4 (baseline: 8)"],
     );
     assert!(!ran.out.contains("different:"), "{}", ran.out);
     let json = baseline(&["compare", "disk-a", text(&path), "--json"]);
     assert_eq!(json.expect(0, &[]).json()["pairs"][0]["rows"][0]["ratio"], 0.5);
 
     let other = baseline(&["compare", "disk-a", &data("figures/azure-stack-hci.toml")]);
-    other.expect(0, &["different: block size: 4 KiB, in the baseline 64 KiB"]);
+    other.expect(0, &["different: block size: 4 KiB (baseline: 64 KiB)"]);
     baseline(&["compare", "disk-b", &report]).expect(4, &["no baseline is named `disk-b`", "baselines: disk-a"]);
     baseline(&["remove", "disk-a"]).expect(0, &["removed disk-a"]);
     baseline(&["remove", "disk-a"]).expect(4, &["no baseline is named"]);

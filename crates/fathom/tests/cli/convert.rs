@@ -129,7 +129,7 @@ fn wrong_values_are_reported_in_the_words_of_their_dialect() {
     check(&["diskspd", "-q", "a.dat"], &["invalid option: '-q'"]);
     check(&["native", "--blok", "4k"], &["--blok", "fathom run --help"]);
     check(&["native", "--block", "4KB"], &["did you mean 4KiB?"]);
-    check(&["a.xml", "b.xml"], &["give one file"]);
+    check(&["a.xml", "b.xml"], &["name one file"]);
 }
 
 #[test]

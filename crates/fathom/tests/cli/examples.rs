@@ -126,7 +126,7 @@ fn the_page_of_simulated_devices_has_every_key() {
     let file = folder.path().join("job.toml");
     fs::write(&file, "[[job]]\ntarget = \"simulated:a\"\n[simulated.a]\nunknown = 1\n").unwrap();
     let ran = finish(&mut command(&["run", text(&file)]));
-    let keys = ran.err.split("a simulated device has ").last().unwrap();
+    let keys = ran.err.split("valid properties: ").last().unwrap();
     let keys: Vec<&str> = keys.lines().next().unwrap().split(", ").collect();
     assert!(keys.len() >= 16, "{ran:#?}");
     for key in keys {

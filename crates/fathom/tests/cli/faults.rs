@@ -74,7 +74,7 @@ fn errors_of_other_dialects_have_their_own_lines() {
     assert!(!ended.err.contains("\\n"), "{}", ended.err);
     fathom(&["ab", "--bogus 3", "null"]).expect(4, &["error: unexpected argument '--bogus' found"]);
     fathom(&["quick", "--seed", "abc"]).expect(4, &["'abc' for '--seed <NUMBER>': expected a number"]);
-    fathom(&["lint", "foo", "bar"]).expect(4, &["give one file"]);
+    fathom(&["lint", "foo", "bar"]).expect(4, &["name one file"]);
     fathom(&["lint", "foo", "--json"]).expect(4, &["write options before the file"]);
     let ended = fathom(&["quick", "--time", "3"]);
     ended.expect(4, &["unexpected argument '--time'"]);

@@ -151,7 +151,7 @@ fn quick_only_reads_a_device_without_permission() {
     ran.expect(
         0,
         &[
-            "random read, depth 1", "Nothing was written", "--allow-destroy", "screening",
+            "random read, depth 1", "Writes were not tested", "--allow-destroy", "screening",
         ],
     );
     assert!(!ran.out.contains("random write"), "{ran:#?}");

@@ -262,7 +262,7 @@ fn the_default_location_is_the_data_folder() {
     for name in ["FATHOM_HISTORY", "FATHOM_DATA", "XDG_DATA_HOME", "HOME"] {
         run.env_remove(name);
     }
-    let message = "warning: this result is not in the history: cannot find a folder for the history: neither FATHOM_DATA nor \
+    let message = "warning: this result is not in the history: cannot find a directory for the history: neither FATHOM_DATA nor \
                 XDG_DATA_HOME nor HOME is set\n  help: set FATHOM_HISTORY to the path of a file, or to `off`\n";
     assert_eq!(finish(&mut run).expect(0, &[]).err, message);
 }

@@ -227,7 +227,7 @@ fn parameters_that_cannot_be_validated_are_refused() {
             &[
                 named,
                 "--> parmfile:1",
-                "help: give the number of errors that end a run",
+                "help: set the number of errors that ends a run",
             ],
         );
     }

@@ -228,7 +228,7 @@ fn credits_that_run_out_fail_with_the_change() {
                 "FAIL          iops >= 6000",
                 "6000 IOPS for 9",
                 "s, then 3000",
-                "help: compare with the volume you bought: are these burst credits?",
+                "help: compare with the burst credits of the volume that you bought",
                 "D-BURST-END",
             ],
         );
@@ -449,7 +449,7 @@ fn a_file_without_a_device_is_refused() {
     for (lines, part) in [
         (
             "[simulated.disk]\nsize = \"8GiB\"\nspeed = 1\n",
-            "a simulated device has no `speed`",
+            "unknown property `speed` of a simulated device",
         ),
         ("name = \"x\"\n", "has no simulated device"),
     ] {
@@ -602,7 +602,7 @@ fn advice_names_the_disk_to_order() {
     );
     let json = fathom(&[&arguments[..], &["--json"]].concat()).expect(0, &[]).json();
     assert_eq!(json["need"]["iops"], 6000.0);
-    fathom(&["advise"]).expect(4, &["no requirement given"]);
+    fathom(&["advise"]).expect(4, &["no requirement specified"]);
     fathom(&["advise", "--latency", "3"]).expect(4, &["has no unit"]);
     let saved = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/results/mixed.json");
     fathom(&["advise", "--from", text(&saved)]).expect(0, &["Needed: ", "IOPS of", "MB/s", "on average"]);

@@ -307,6 +307,6 @@ fn a_run_id_cannot_leave_the_journal_folder() {
     let reader = Box::new(stream.try_clone().unwrap());
     let comm = StreamComm::new(0, 2, vec![Duplex::sealed(reader, Box::new(stream), session)], "TCP");
     comm.send(1, format!("{before}\"run\":\"../../escaped\"{after}").as_bytes());
-    agent.end().expect(6, &["`../../escaped` does not name a run"]);
+    agent.end().expect(6, &["`../../escaped` is not the name of a run"]);
     assert!(!workspace.path("escaped").exists() && !workspace.folder.path().parent().unwrap().join("escaped").exists());
 }

@@ -183,7 +183,7 @@ fn depth_and_sizes_on_a_device_without_a_queue_are_captured() {
     let (output, document) = capture(device.path(), &[]);
     drop(load);
     let job = &document.jobs[0];
-    assert!(output.contains("without a queue of its own"), "{output}");
+    assert!(output.contains("that has no queue"), "{output}");
     assert_eq!(job.part.read_percent, 100.0, "{output}");
     let BlockSizes::Split { entries } = &job.part.sizes else {
         panic!("{output}")

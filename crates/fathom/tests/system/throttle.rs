@@ -188,7 +188,7 @@ fn processors_that_other_programs_keep_busy_are_attributed_to_them() {
         assert!(sentence.contains("other programs used"), "{diagnosis:#}");
     }
     assert!(
-        !sentence.contains("every processor of this machine was full"),
+        !sentence.contains("every processor of this machine was fully busy"),
         "{diagnosis:#}"
     );
 }

@@ -131,7 +131,7 @@ fn diskspd_reports_missing_files_and_directories() {
         1,
         &[
             &format!("Error opening file: folder [{ACCESS_DENIED}]"),
-            "hint: give a file in it",
+            "hint: name a file in it",
         ],
     );
     assert_eq!(sandbox.names(), ["folder"]);

@@ -117,11 +117,11 @@ pub enum AccessError {
     /// A parameter is outside its range.
     #[error("{what} must be {range}, not {value}")]
     Parameter {
-        /// The parameter.
+        /// Name of the parameter, for the message.
         what: &'static str,
         /// The valid range.
         range: &'static str,
-        /// The value.
+        /// The rejected value.
         value: String,
     },
     /// No range of a stepped distribution covers a whole block.

@@ -150,13 +150,13 @@ pub enum PlacementCursor {
     Aged(AgedCursor),
     /// See [`Placement::List`].
     List {
-        /// The list.
+        /// Blocks to use, in order.
         list: BlockList,
         /// Index of the next entry.
         next: usize,
         /// Rounds completed.
         round: u64,
-        /// The area.
+        /// Part of the target that the blocks are in.
         area: Area,
     },
 }

@@ -28,7 +28,7 @@ impl Tausworthe {
         generator
     }
 
-    /// Its state.
+    /// The three words of the generator's state.
     pub(super) fn state(&self) -> [u32; 3] {
         [self.a, self.b, self.c]
     }

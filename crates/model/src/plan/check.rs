@@ -53,7 +53,7 @@ impl Plan {
             };
             match &target.kind {
                 TargetKind::Template { number } => {
-                    faults.add(format!("target *{number} of the profile has no path; give one"));
+                    faults.add(format!("target *{number} of the profile has no path; set one"));
                 }
                 TargetKind::Simulated { device } if device.servers == 0 => {
                     faults.add("a simulated device needs at least one server");
@@ -187,7 +187,7 @@ impl Plan {
         }
     }
 
-    /// Operations on files need their own engine, a tree, and a worker of their own.
+    /// Checks that operations on files have the files engine, a tree and a separate worker.
     fn check_files(&self, worker: &Worker, faults: &mut Faults) {
         let is_tree = |id: &TargetId| {
             let target = self.targets.get(id.0 as usize);
@@ -226,7 +226,7 @@ impl Plan {
                 }
                 let closes = |group: &FileGroup| group.operations.contains(&FileOperationKind::Close);
                 if work.groups.iter().any(closes) {
-                    faults.add("`close` cannot be given: a file session closes its file itself");
+                    faults.add("`close` is not allowed: a file session closes its file itself");
                 }
                 let trees = self.targets.iter().filter_map(|target| match &target.kind {
                     TargetKind::Tree { tree } => Some(tree.sizes.max().0 / work.block.0.max(1)),
@@ -247,7 +247,7 @@ impl Plan {
         }
     }
 
-    /// Files are copied and moved between trees of the same shape.
+    /// Checks that files are copied and moved only between trees of the same shape.
     fn check_destination(&self, stream: &Stream, work: &FileWork, faults: &mut Faults) {
         let shape = |id: &TargetId| match &self.targets.get(id.0 as usize)?.kind {
             TargetKind::Tree { tree } => Some(FileTree {
@@ -329,7 +329,7 @@ impl Plan {
 fn check_stop(stop: &Stop, faults: &mut Faults) {
     let counts = stop.bytes.is_some() || stop.operations.is_some() || stop.passes.is_some();
     if stop.after_ns.is_none() && stop.region_percent.is_none() && !counts {
-        faults.add("nothing ends it: give a time, bytes, operations or passes");
+        faults.add("nothing ends it: set a time, bytes, operations or passes");
     }
     if stop.repeat_until_time && stop.after_ns.is_none() {
         faults.add("the job repeats until its time is over, but has no time");
@@ -346,7 +346,7 @@ fn check_stop(stop: &Stop, faults: &mut Faults) {
     }
 }
 
-/// Priorities of parts, shares in a flow, and traces.
+/// Checks priority rules, flow weights and traces.
 fn check_sharing(stream: &Stream, faults: &mut Faults) {
     let some_are_closed = matches!(
         &stream.target,
@@ -394,7 +394,7 @@ fn check_sharing(stream: &Stream, faults: &mut Faults) {
     }
     let Some(replay) = &stream.replay else {
         if matches!(stream.mix, Mix::Traced { .. }) {
-            faults.add("the mix takes its operations from a trace, but no trace is given");
+            faults.add("the mix takes its operations from a trace, but no trace is set");
         }
         return;
     };

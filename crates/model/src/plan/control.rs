@@ -35,7 +35,7 @@ pub enum TrackedMetric {
 /// End when the 95 % confidence interval of a figure is narrow enough.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Precision {
-    /// Which figure.
+    /// The figure whose interval must be narrow.
     #[serde(rename = "of")]
     pub metric: TrackedMetric,
     /// Half-width of the interval as a percentage of the mean.
@@ -47,7 +47,7 @@ pub struct Precision {
 /// End when a figure no longer changes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SteadyState {
-    /// Which figure.
+    /// The figure that must be steady.
     #[serde(rename = "of")]
     pub metric: TrackedMetric,
     /// The limit applies to the slope of a least-squares line instead of the largest deviation from

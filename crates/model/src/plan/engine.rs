@@ -8,7 +8,7 @@ use crate::units::Nanos;
 /// How operations reach the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EngineChoice {
-    /// Which engine.
+    /// The interface to the kernel.
     pub kind: EngineKind,
     /// Busy-wait for completions in the driver (`IORING_SETUP_IOPOLL`, `RWF_HIPRI`).
     #[serde(default)]
@@ -97,7 +97,7 @@ impl EngineChoice {
     }
 }
 
-/// The engines.
+/// Interfaces through which a worker can issue I/O.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EngineKind {
@@ -194,7 +194,7 @@ pub enum Effect {
 /// `engine::open`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EngineInfo {
-    /// Which engine.
+    /// The engine that these properties describe.
     pub kind: EngineKind,
     /// The name that users write.
     pub name: &'static str,
@@ -390,7 +390,7 @@ impl EngineInfo {
 }
 
 impl EngineKind {
-    /// Its properties.
+    /// What the engine supports.
     pub fn info(self) -> &'static EngineInfo {
         &ENGINES[self as usize]
     }
@@ -465,12 +465,12 @@ pub enum LookupCall {
 pub enum CpuWork {
     /// It spins.
     Spin {
-        /// The time.
+        /// Duration of the spin.
         time_ns: Nanos,
     },
     /// Sorts numbers in memory by different keys, and pauses after each sort.
     Sort {
-        /// How many.
+        /// Count of numbers to sort.
         numbers: u64,
         /// The busy share of the time.
         percent: u8,
@@ -482,7 +482,7 @@ pub enum CpuWork {
 pub struct Program {
     /// Its name or path.
     pub path: String,
-    /// Its arguments.
+    /// Arguments, without the program name.
     #[serde(default)]
     pub arguments: Vec<String>,
     /// The file for its standard output, truncated first; absent: the output of this process.
@@ -493,7 +493,7 @@ pub struct Program {
     pub errors: Option<String>,
     /// The polling interval.
     pub look_ns: Nanos,
-    /// When it receives `SIGTERM`, from its start.
+    /// Time from its start until it receives `SIGTERM`.
     pub ends_after_ns: Nanos,
     /// The time from then until `SIGKILL`.
     pub grace_ns: Nanos,

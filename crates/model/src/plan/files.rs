@@ -24,7 +24,7 @@ pub struct FileTree {
     /// Directories of all levels have files.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fills_all_levels: bool,
-    /// The tree has only this many files: the first ones.
+    /// Limits the tree to its first files; absent: all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files_max: Option<u32>,
     /// `mkdir` and `rmdir` change the directories of the tree, instead of extra directories next to
@@ -145,7 +145,7 @@ impl FileTree {
         levels.fold(0, u64::saturating_add)
     }
 
-    /// The number of files, including those that do not exist at first.
+    /// The number of files, including those that do not exist yet when the test begins.
     pub fn file_count(&self) -> u64 {
         let all = self
             .file_directory_count()
@@ -153,12 +153,12 @@ impl FileTree {
         self.files_max.map_or(all, |max| all.min(u64::from(max)))
     }
 
-    /// Files that exist at first.
+    /// The number of files that exist before the test begins.
     pub fn prefilled_count(&self) -> u64 {
         self.file_count() * u64::from(self.prefill) / 100
     }
 
-    /// True if a file exists at first. Existing files are spread evenly over the tree.
+    /// True if a file exists before the test begins. These files are spread evenly over the tree.
     pub fn is_prefilled(&self, file: u32) -> bool {
         let before = |number: u64| number * u64::from(self.prefill) / 100;
         before(u64::from(file) + 1) > before(u64::from(file))
@@ -172,7 +172,7 @@ impl FileTree {
         }
     }
 
-    /// Bytes of all files, including those that do not exist at first.
+    /// Bytes of all files, including those that do not exist yet when the test begins.
     pub fn total_size(&self) -> Bytes {
         let count = self.file_count();
         match &self.sizes {
@@ -239,8 +239,7 @@ impl FileTree {
         }
     }
 
-    /// The number of files that have these bytes in total, rounded up, in the order that `file`
-    /// gives.
+    /// Counts files, in the order of `file`, until they have this many bytes in total.
     fn count_up_to(&self, bytes: u64, file: impl Fn(u32) -> u32) -> u32 {
         let all = self.file_count().min(FileTree::MAX_FILES) as u32;
         if let BlockSizes::Fixed { size } = &self.sizes {
@@ -255,7 +254,7 @@ impl FileTree {
         ({ 0..all }.take_while(fits).count() as u32).max(1)
     }
 
-    /// The same tree, limited to files of these bytes in total.
+    /// Limits the tree to its first files that have this many bytes in total.
     #[must_use]
     pub fn limited_to(self, bytes: u64) -> FileTree {
         FileTree {
@@ -333,8 +332,8 @@ pub fn pick_size(sizes: &BlockSizes, word: u64) -> u64 {
     }
 }
 
-/// The percent of a file, as a part of all words. Java's documented generator with the seed 0: each
-/// draw is the remainder of its upper 31 bits.
+/// Draws the percent of a file as Vdbench does, scaled to a word. Uses Java's documented generator
+/// with the seed 0: each draw is the remainder of its upper 31 bits.
 fn percent_word(file: u32) -> u64 {
     const BITS: u32 = 48;
     const MULTIPLIER: u64 = 0x5_deec_e66d;
@@ -367,7 +366,7 @@ fn scrambled(number: u64) -> u64 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FileOperationKind {
-    /// Creates a file and writes its size.
+    /// Creates a file and writes it to its full size.
     Create,
     /// Opens and closes a file.
     Open,
@@ -419,7 +418,7 @@ pub enum Existence {
 }
 
 impl FileOperationKind {
-    /// All of them with their names, in the order in which they are listed.
+    /// Every kind with its name, in the order of lists.
     pub const ALL: [(&'static str, FileOperationKind); 19] = [
         ("create", FileOperationKind::Create),
         ("open", FileOperationKind::Open),
@@ -442,7 +441,7 @@ impl FileOperationKind {
         ("move", FileOperationKind::Move),
     ];
 
-    /// Its name.
+    /// Name of the operation in job files and reports.
     pub fn name(self) -> &'static str {
         FileOperationKind::ALL[self as usize].0
     }
@@ -505,14 +504,14 @@ pub struct FileWork {
     /// operations that do not change names.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub shares_files: bool,
-    /// Files at random: the first ones are used most. Their number is exponentially distributed,
-    /// with a mean of all files divided by this.
+    /// Prefers the first files: file numbers are exponentially distributed, and their mean is the
+    /// file count divided by this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub midpoint: Option<f64>,
     /// The tree that files are copied or moved to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub destination: Option<TargetId>,
-    /// With `in_order`: the work ends when each file was visited once.
+    /// With `in_order`: the work ends after one visit to each file.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub once: bool,
     /// Only these files are used; absent: all.
@@ -529,14 +528,14 @@ pub struct FileWork {
 /// A random subset of a tree's files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkingSet {
-    /// How many.
+    /// Number of files in the subset.
     pub files: u32,
     /// The seed of the selection.
     pub seed: u64,
 }
 
 impl WorkingSet {
-    /// Selects files of these bytes in total, rounded up.
+    /// Selects enough files to have this many bytes in total.
     pub fn with_size(tree: &FileTree, bytes: u64, seed: u64) -> WorkingSet {
         let order = Bijection::new(tree.file_count(), seed);
         let files = tree.count_up_to(bytes, |number| order.image(u64::from(number)) as u32);

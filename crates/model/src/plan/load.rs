@@ -16,14 +16,14 @@ pub enum Pacing {
     Unpaced,
     /// One schedule for the stream; the mix decides the direction of each operation.
     Together {
-        /// The schedule.
+        /// Rate of all operations together.
         rate: Rate,
     },
     /// A schedule for each direction that has one; the others are unpaced (fio `rate`,
     /// `rate_iops`). The direction that is due first issues next, so the mix follows from the
     /// rates.
     PerDirection {
-        /// The schedules.
+        /// A rate for each direction that is paced.
         rates: PerDirection<Option<Rate>>,
     },
 }
@@ -60,9 +60,9 @@ pub struct Rate {
     /// `amount` operations or bytes are due every `per_ns` nanoseconds. The fraction is exact, so
     /// that the shares of workers add up to the total.
     pub amount: u64,
-    /// See `amount`.
+    /// Period in which `amount` is due.
     pub per_ns: Nanos,
-    /// The unit.
+    /// What `amount` counts.
     pub unit: RateUnit,
     /// Evenly or at random.
     #[serde(default)]
@@ -89,9 +89,9 @@ pub struct RateCourse {
 /// A time with one rate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RateSpan {
-    /// Its length.
+    /// Duration of the rate.
     pub length_ns: Nanos,
-    /// In percent of the stream's rate, which is the mean of all spans.
+    /// Rate of the span in percent of the stream's rate, which is the mean of all spans.
     pub percent: f64,
 }
 
@@ -167,8 +167,8 @@ impl Rate {
         }
     }
 
-    /// The share of worker `index` of `count` in a total rate: an exact fraction, started later by
-    /// the same fraction of the interval between two operations of the total.
+    /// Returns the rate of worker `index` if `count` workers divide this rate. Each worker starts
+    /// one interval of the total rate after the one before it, so that they alternate.
     pub fn share(self, index: u32, count: u32) -> Rate {
         let count = u64::from(count.max(1));
         let per_ns = Nanos(self.per_ns.0.saturating_mul(count));
@@ -180,7 +180,7 @@ impl Rate {
         }
     }
 
-    /// The part of a stream that has `weight` of `total`: a fraction in lowest terms.
+    /// Returns the rate of a stream with `weight` out of `total`, as a fraction in lowest terms.
     #[must_use]
     pub fn weighted(self, weight: u32, total: u64) -> Rate {
         let (mut amount, mut time) = (
@@ -241,7 +241,7 @@ pub struct Think {
     pub after_ns: Option<Nanos>,
     /// Which operations count.
     pub count: ThinkCount,
-    /// A paced stream does not make up for its pauses (fio `rate_ignore_thinktime`).
+    /// A paced stream does not catch up after its pauses (fio `rate_ignore_thinktime`).
     #[serde(default)]
     pub shifts_schedule: bool,
     /// Processor cycles to spin after each operation (fio `thinkcycles`).

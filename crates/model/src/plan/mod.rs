@@ -204,7 +204,7 @@ pub struct Worker {
     /// The time stamps of submission and completion latency.
     #[serde(default)]
     pub latency: LatencyPoints,
-    /// Its streams.
+    /// What the worker reads and writes: targets with access patterns.
     pub streams: Vec<Stream>,
 }
 
@@ -472,8 +472,8 @@ pub struct ThreadPlacement {
     /// CPUs it may use; empty: all.
     #[serde(default)]
     pub cpus: Vec<u32>,
-    /// In a fleet, its number among threads that take the CPUs of their host round-robin. The share
-    /// of each host then has the CPU in `cpus`.
+    /// In a fleet, the thread's number among those that take the CPUs of their host round-robin.
+    /// The part of the plan for each host has that CPU in `cpus`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<u32>,
     /// NUMA nodes whose CPUs it may use, in addition to `cpus`; empty: all.
@@ -520,19 +520,19 @@ pub enum MemoryNodes {
     Default,
     /// The node of the requesting CPU.
     Local,
-    /// This one, others when it is full.
+    /// The preferred node, and others when it is full.
     Prefer {
-        /// The node.
+        /// NUMA node to use first.
         node: u32,
     },
-    /// These and no others.
+    /// Only these nodes.
     Bind {
-        /// The nodes.
+        /// NUMA nodes that may be used.
         nodes: Vec<u32>,
     },
     /// Round-robin over these nodes, page by page.
     Interleave {
-        /// The nodes.
+        /// NUMA nodes, in order of use.
         nodes: Vec<u32>,
     },
 }

@@ -127,7 +127,7 @@ pub struct SyncRule {
     /// After every N writes; 0 for never.
     #[serde(default)]
     pub every_writes: u32,
-    /// The call.
+    /// System call that flushes.
     #[serde(default)]
     pub kind: FlushKind,
     /// `fdatasync` after every N writes, in addition to the rule above; 0 for never.
@@ -172,7 +172,7 @@ pub struct FileRangeFlags {
 /// I/O priority of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Priority {
-    /// The class.
+    /// Scheduling class of the kernel (`ioprio_set`).
     pub class: PriorityClass,
     /// Level within the class, 0 (highest) to 7.
     pub level: u8,
@@ -200,7 +200,7 @@ pub struct PriorityRule {
     /// Share of these operations in percent, spread evenly. Rules for the same direction and length
     /// add up.
     pub percent: u8,
-    /// The class.
+    /// Scheduling class of the operations.
     pub class: PriorityClass,
     /// Level within the class, 0 (highest) to 7.
     pub level: u8,
@@ -419,7 +419,7 @@ pub struct TrimWritten {
     pub percent: u8,
     /// After every N blocks that await verification.
     pub backlog: u64,
-    /// How many to verify at a time; 0 for the whole backlog.
+    /// Number of blocks to verify at a time; 0 for the whole backlog.
     #[serde(default)]
     pub batch: u64,
     /// Discarded blocks must read as zeros; otherwise they are not read.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// The origin of a plan.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Origin {
-    /// The dialect.
+    /// Tool whose input the plan was made from.
     pub dialect: Dialect,
     /// The command line, one argument an entry.
     #[serde(default)]

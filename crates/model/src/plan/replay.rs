@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 /// entries, so even a long trace takes less than 4 MiB of memory per worker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Replay {
-    /// The trace file.
+    /// Path of the trace.
     pub trace: String,
-    /// Its format.
+    /// Format of the trace.
     pub form: TraceForm,
     /// The names of the stream's targets in the trace, in order.
     pub files: Vec<String>,

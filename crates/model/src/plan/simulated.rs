@@ -92,9 +92,9 @@ pub enum SimulatedService {
     },
     /// One of two times.
     Bimodal {
-        /// Most operations.
+        /// Service time of most operations.
         fast_ns: Nanos,
-        /// The others.
+        /// Service time of the other operations.
         slow_ns: Nanos,
         /// Share of the others, from 0 to 1.
         slow_share: f64,
@@ -162,7 +162,7 @@ pub enum SimulatedFault {
     Bytes {
         /// First byte.
         offset: u64,
-        /// How many.
+        /// Number of bytes.
         length: u64,
         /// Error number.
         errno: i32,
@@ -181,9 +181,9 @@ impl SimulatedFault {
 pub struct SimulatedLayer {
     /// The quantity that is limited.
     pub counts: SimulatedCount,
-    /// How many are allowed per second.
+    /// Number allowed per second.
     pub rate: u64,
-    /// How many are allowed per second while the bucket lasts; 0 for no limit.
+    /// Number allowed per second until the bucket is empty; 0 for no limit.
     #[serde(default)]
     pub burst: u64,
     /// The size of the bucket; 0: no bucket, operations pass at even intervals.
@@ -214,27 +214,27 @@ pub enum SimulatedCount {
     Bytes,
 }
 
-/// A cache for reads of unlimited size.
+/// A read cache of unlimited size.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SimulatedCache {
-    /// The operations that it serves.
+    /// Which reads hit the cache.
     pub holds: CacheContents,
     /// Time to serve a hit.
     pub time_ns: Nanos,
 }
 
-/// The operations that a cache serves.
+/// Which reads hit a cache.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "what", rename_all = "snake_case")]
 pub enum CacheContents {
     /// A random share of the reads hits it.
     Share {
-        /// From 0 to 1.
+        /// Share of reads that hit, from 0 to 1.
         hits: f64,
     },
     /// The first bytes of the device.
     First {
-        /// How many.
+        /// Number of bytes that this rule covers.
         size: Bytes,
     },
 }
@@ -242,9 +242,9 @@ pub enum CacheContents {
 /// Fast memory for writes. Once this many bytes have been written, writes take longer.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SimulatedWriteBuffer {
-    /// Its size.
+    /// Bytes that can be written fast.
     pub size: Bytes,
-    /// By what factor.
+    /// Factor by which writes take longer afterwards.
     #[serde(rename = "slower")]
     pub slowdown: f64,
 }
@@ -255,9 +255,9 @@ pub struct SimulatedCollection {
     /// Mean distance between two pauses; each is random between 0.5 and 1.5 of it.
     #[serde(rename = "every_ns")]
     pub interval_ns: Nanos,
-    /// Length of the first.
+    /// Length of the first pause.
     pub first_ns: Nanos,
-    /// The factor from one to the next.
+    /// Factor by which each pause is longer than the one before.
     pub growth: f64,
 }
 

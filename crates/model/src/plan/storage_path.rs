@@ -28,7 +28,7 @@ impl StoragePath {
         *self == StoragePath::default()
     }
 
-    /// These statements, supplemented by those of `default`.
+    /// Returns these statements, with those of `default` where one is absent.
     #[must_use]
     pub fn or(self, default: &StoragePath) -> StoragePath {
         StoragePath {
@@ -52,7 +52,7 @@ pub enum CachePath {
 }
 
 impl CachePath {
-    /// Both, in the order of reports.
+    /// Both paths, in the order of reports.
     pub const ALL: [CachePath; 2] = [CachePath::Cached, CachePath::Uncached];
 
     /// The word of options and reports.

@@ -20,10 +20,10 @@ pub struct Target {
     pub path: String,
     /// Its expected kind.
     pub kind: TargetKind,
-    /// Its preparation.
+    /// How to create or fill it before the run.
     #[serde(default)]
     pub prepare: Prepare,
-    /// Its cleanup after the last job that uses it.
+    /// What happens to it after the last job that uses it.
     #[serde(default)]
     pub at_end: AtEndOfJob,
 }
@@ -53,7 +53,7 @@ pub enum TargetKind {
     },
     /// A directory in which the run creates a file tree.
     Tree {
-        /// The tree.
+        /// Directories and files of the tree.
         tree: FileTree,
     },
     /// Nothing, for the null engine.
@@ -63,7 +63,7 @@ pub enum TargetKind {
     },
     /// A simulated device.
     Simulated {
-        /// Its behaviour.
+        /// Speed, limits and disturbances to simulate.
         device: SimulatedDevice,
     },
 }
@@ -88,7 +88,7 @@ pub enum Prepare {
     Recreate {
         /// Size of the file.
         size: Bytes,
-        /// Its contents.
+        /// What to write to the file.
         content: Content,
     },
     /// fio: replaces or extends a file that is too small.
@@ -105,7 +105,7 @@ pub enum Prepare {
         extend: bool,
         /// Flush when done.
         flush: bool,
-        /// Only when the job opens it.
+        /// Lay it out only when the job opens it.
         on_open: bool,
         /// A missing file may be created.
         may_create: bool,
@@ -171,16 +171,16 @@ pub enum AtEndOfJob {
 pub enum StreamTarget {
     /// One target.
     One {
-        /// Which.
+        /// Index of the target in the plan.
         target: TargetId,
     },
     /// A set of files of which each operation picks one (fio `nrfiles`).
     Files {
-        /// Which.
+        /// Indexes of the files in the plan.
         targets: Vec<TargetId>,
-        /// How many are open at a time.
+        /// Maximum number of open files.
         open_at_once: u32,
-        /// Which is next.
+        /// How the next file is chosen.
         service: FileService,
         /// Operations before another file is picked.
         operations: u64,
@@ -195,7 +195,7 @@ impl Default for StreamTarget {
 }
 
 impl StreamTarget {
-    /// A set of files, of which another is picked after `operations` operations.
+    /// A set of files. The next file is picked after `operations` operations.
     pub fn files(targets: Vec<TargetId>, open_at_once: u32, service: FileService, operations: u64) -> StreamTarget {
         StreamTarget::Files {
             targets,

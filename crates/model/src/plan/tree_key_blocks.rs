@@ -15,7 +15,7 @@ pub struct TreeKeyBlocks {
 }
 
 impl TreeKeyBlocks {
-    /// Files may have different sizes, and a start for each would take too much memory.
+    /// Only every 64th start is stored, to save memory; sizes of the files in between are added up.
     const START_INTERVAL: u32 = 64;
 
     /// The key blocks of `length` bytes of all files.
@@ -35,7 +35,7 @@ impl TreeKeyBlocks {
         key_blocks
     }
 
-    /// The tree.
+    /// The files whose blocks are counted.
     pub fn tree(&self) -> &FileTree {
         &self.tree
     }

@@ -8,7 +8,7 @@ use crate::plan::EngineKind;
 /// The engine of a worker.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EngineUsed {
-    /// Which.
+    /// The engine that the worker used.
     pub kind: EngineKind,
     /// The reason, if the tool chose it.
     #[serde(default)]

@@ -12,7 +12,7 @@ pub struct Equivalent {
     pub dialect: Dialect,
     /// The form of the text.
     pub form: EquivalentForm,
-    /// The text.
+    /// The command line or file itself.
     pub text: String,
     /// The same in one line, if a job file has only one job.
     #[serde(default)]

@@ -45,12 +45,12 @@ pub struct FailedOperation {
     pub slot: u32,
     /// Index of its stream.
     pub stream: u32,
-    /// The operation.
+    /// Kind of the failed operation.
     pub direction: Direction,
     /// The file or device.
     #[serde(default)]
     pub path: String,
-    /// Its offset.
+    /// First byte of the failed operation.
     #[serde(default)]
     pub offset: Bytes,
     /// Bytes requested.
@@ -64,10 +64,10 @@ pub struct FailedOperation {
 /// A latency above the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TooSlow {
-    /// The latency.
+    /// Latency of the slow operation.
     #[serde(rename = "took_ns")]
     pub latency_ns: Nanos,
-    /// The limit.
+    /// Limit that it exceeded.
     #[serde(rename = "most_ns")]
     pub limit_ns: Nanos,
 }

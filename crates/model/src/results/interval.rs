@@ -12,7 +12,7 @@ use crate::units::Nanos;
 /// An interval outside the measured window.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PhaseInterval {
-    /// The phase.
+    /// Phase that the interval belongs to.
     pub phase: Phase,
     /// Start, from the start of that phase.
     pub start_ns: Nanos,
@@ -111,7 +111,7 @@ impl Point {
 /// The operations of a rank in each interval of a job's measured window.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RankSeries {
-    /// Which rank.
+    /// Rank that did the operations.
     pub rank: u32,
     /// Length of an interval; the last one may be shorter.
     pub length_ns: Nanos,

@@ -19,7 +19,7 @@ use crate::units::Nanos;
 /// One job.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct JobResults {
-    /// Its name.
+    /// Name of the job in its file.
     pub name: String,
     /// Its workers in plan order.
     pub workers: Vec<WorkerResults>,

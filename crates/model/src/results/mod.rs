@@ -50,7 +50,7 @@ pub struct Results {
     pub kind: Kind,
     /// The program that produced it.
     pub tool: Tool,
-    /// The plan.
+    /// The plan that was executed.
     pub plan: Plan,
     /// One entry for each host that took part.
     pub hosts: Vec<HostResults>,
@@ -87,9 +87,9 @@ pub enum Kind {
 /// The program that made a result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Tool {
-    /// Its name.
+    /// Program name, such as `fathom`.
     pub name: String,
-    /// Its version.
+    /// Version of the program.
     pub version: String,
     /// Incremented whenever a change of the measuring code may change figures.
     pub engine_revision: u32,

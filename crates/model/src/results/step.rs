@@ -45,7 +45,7 @@ pub struct StepResults {
 pub struct HostDeviceUse {
     /// Index of the host.
     pub host: u32,
-    /// The counters.
+    /// Counters of the device on this host.
     #[serde(flatten)]
     pub counters: DeviceUse,
 }
@@ -55,7 +55,7 @@ pub struct HostDeviceUse {
 pub struct HostVolumeUse {
     /// Index of the host.
     pub host: u32,
-    /// The counters.
+    /// Counters of the volume on this host.
     #[serde(flatten)]
     pub volume: VolumeUse,
 }
@@ -65,7 +65,7 @@ pub struct HostVolumeUse {
 pub struct HostNetworkMount {
     /// Index of the host.
     pub host: u32,
-    /// The counters.
+    /// Counters of the mount on this host.
     #[serde(flatten)]
     pub mount: NetworkMount,
 }
@@ -75,7 +75,7 @@ pub struct HostNetworkMount {
 pub struct HostCoreUse {
     /// Index of the host.
     pub host: u32,
-    /// The time.
+    /// Time of the CPU by kind of work.
     #[serde(flatten)]
     pub core: CoreUse,
 }

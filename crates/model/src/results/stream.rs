@@ -36,7 +36,7 @@ pub struct StreamResults {
 /// Operations of one kind on a tree of files.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FileOperationResults {
-    /// The kind.
+    /// Kind of operation on files.
     #[serde(rename = "step")]
     pub kind: FileOperationKind,
     /// Their results.

@@ -18,7 +18,7 @@ pub struct WorkerResults {
     pub rank: u32,
     /// Number of the worker in its job.
     pub worker: u32,
-    /// Its engine.
+    /// Engine that the worker used, with its features.
     pub engine: EngineUsed,
     /// Start of its measured window, from the start of the run.
     pub started_ns: Nanos,

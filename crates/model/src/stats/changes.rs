@@ -15,7 +15,7 @@ pub struct Segment {
     pub start: usize,
     /// Index behind its last.
     pub end: usize,
-    /// Its median.
+    /// Median of the points of the segment.
     pub level: f64,
     /// Its arithmetic mean.
     pub mean: f64,

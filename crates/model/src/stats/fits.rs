@@ -15,9 +15,9 @@ pub struct WeightedLine {
 /// A point of a fit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Weighted {
-    /// The position.
+    /// Position on the horizontal axis.
     pub x: f64,
-    /// The value.
+    /// Measured value at that position.
     pub y: f64,
     /// Its weight: the inverse of its variance, up to a common factor.
     pub weight: f64,
@@ -55,9 +55,9 @@ pub fn fit_weighted_line(points: &[Weighted]) -> Option<WeightedLine> {
 pub struct Equation<const K: usize> {
     /// The factors of the coefficients.
     pub factors: [f64; K],
-    /// The value.
+    /// Value that the weighted sum of the coefficients should have.
     pub value: f64,
-    /// Its weight.
+    /// Weight of the equation in the fit.
     pub weight: f64,
 }
 

@@ -42,7 +42,7 @@ fn lag_correlation(values: &[f64], lag: usize) -> f64 {
 /// The mean of a series that may be correlated in time, with its confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BatchMeans {
-    /// The mean.
+    /// Mean of the series.
     pub mean: f64,
     /// Half-width of the interval.
     pub half_width: f64,

@@ -174,7 +174,7 @@ pub fn adjust_by_holm(probabilities: &[f64]) -> Vec<f64> {
 pub struct MedianInterval {
     /// Lower bound: one of the values.
     pub low: f64,
-    /// The median.
+    /// Median of the runs.
     pub median: f64,
     /// Upper bound: one of the values.
     pub high: f64,

@@ -26,7 +26,7 @@ pub(super) enum Version {
 /// The action of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// The file will be used.
+    /// Announces a file that later lines name.
     Add,
     /// It is opened.
     Open,
@@ -41,7 +41,7 @@ pub enum Action {
 }
 
 impl Action {
-    /// Its word.
+    /// The word for this action in a log line.
     pub fn word(self) -> &'static str {
         match self {
             Action::Add => "add",
@@ -54,7 +54,7 @@ impl Action {
     }
 }
 
-/// The numbers of a line.
+/// Offset and length of a transfer.
 type ByteRange = (u64, u32);
 
 impl Reader {

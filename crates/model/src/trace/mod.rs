@@ -25,7 +25,7 @@ use crate::units::Nanos;
 pub struct Entry {
     /// The number of its file in [`Replay::files`].
     pub file: u32,
-    /// The action.
+    /// What the entry does with the file.
     pub what: EntryAction,
     /// The time since the previous entry.
     pub gap: Nanos,
@@ -74,7 +74,7 @@ pub enum TraceError {
     Unknown {
         /// Number of the line or record, from 1.
         line: u64,
-        /// The file.
+        /// Name of the file that the line uses.
         name: String,
     },
     /// A file that is not open.
@@ -82,7 +82,7 @@ pub enum TraceError {
     NotOpen {
         /// Number of the line, from 1.
         line: u64,
-        /// The file.
+        /// Name of the file that is not open.
         name: String,
     },
     /// A record without blktrace's magic number.

@@ -61,7 +61,7 @@ fn targets_must_exist() {
     check(|plan| plan.targets[0].path.clear(), "target 0: the path is empty");
     check(
         |plan| plan.targets[0].kind = TargetKind::Template { number: 1 },
-        "target 0 (/mnt/a): target *1 of the profile has no path; give one",
+        "target 0 (/mnt/a): target *1 of the profile has no path; set one",
     );
     check(
         |plan| {
@@ -100,7 +100,7 @@ fn targets_must_exist() {
 fn a_job_needs_a_stop_condition() {
     check_job(
         |job| job.stop = Stop::default(),
-        "job `first`: nothing ends it: give a time, bytes, operations or passes",
+        "job `first`: nothing ends it: set a time, bytes, operations or passes",
     );
     let at_once = "job `first`: the job would end immediately: times, bytes, operations and passes must be above 0";
     check_job(|job| job.stop = Stop::after(Nanos(0)), at_once);
@@ -362,7 +362,7 @@ fn all_mistakes_are_reported_together_and_only_once() {
             }
             plan.steps[0].jobs[0].stop = Stop::default();
         },
-        "job `first`: nothing ends it: give a time, bytes, operations or passes\n\
+        "job `first`: nothing ends it: set a time, bytes, operations or passes\n\
          job `first`, worker 0: its queue depth is 0; it must be at least 1\n\
          job `first`, worker 0: the share of writes must be 0 to 100 percent, not -1",
     );

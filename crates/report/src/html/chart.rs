@@ -8,7 +8,7 @@ use serde::Serialize;
 pub struct Chart {
     /// Unique in its page; letters, digits and `-`.
     pub id: String,
-    /// The heading.
+    /// Heading above the chart.
     pub title: String,
     /// The caption: how to read the chart, in a sentence or two.
     pub about: String,
@@ -64,7 +64,7 @@ pub enum Scale {
 pub struct Tick {
     /// Its value on the axis.
     pub at: f64,
-    /// Its label.
+    /// Text at the tick.
     pub words: String,
 }
 
@@ -178,9 +178,9 @@ pub struct Mark {
     /// End of a band.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<f64>,
-    /// Its label.
+    /// Text at the line or band.
     pub words: String,
-    /// Its colour.
+    /// Colour of the line or band.
     pub tone: Tone,
 }
 

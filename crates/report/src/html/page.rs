@@ -146,7 +146,7 @@ impl Tone {
 pub struct Lead {
     /// The topic, in a few words.
     pub topic: String,
-    /// The sentence.
+    /// The finding in one sentence.
     pub sentence: String,
     /// Advice on what to do.
     pub advice: Vec<String>,
@@ -166,7 +166,7 @@ pub struct Tile {
 /// A part of a page with a title.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Section {
-    /// Its title.
+    /// Heading of the section.
     pub title: String,
     /// Introduction; may be empty.
     pub about: String,
@@ -191,7 +191,7 @@ pub enum Block {
     Code {
         /// Heading.
         title: String,
-        /// The text.
+        /// Preformatted text.
         text: String,
         /// Caveats, a sentence each.
         notes: Vec<String>,
@@ -232,13 +232,13 @@ impl Table {
 /// A file embedded in a page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Download {
-    /// Its name.
+    /// Suggested file name.
     pub file: String,
     /// Label of its button.
     pub words: String,
     /// Its media type.
     pub media: String,
-    /// Its text.
+    /// Content of the file.
     pub text: String,
 }
 

@@ -11,7 +11,7 @@ use crate::diagnosis::format_limit;
 /// An I/O path.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct IoPath {
-    /// The heading.
+    /// Heading above the drawing.
     pub title: String,
     /// From the program to the medium.
     pub layers: Vec<Layer>,
@@ -24,7 +24,7 @@ pub struct IoPath {
 /// One layer of the path.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Layer {
-    /// Its name.
+    /// Name of the layer, such as a device.
     pub name: String,
     /// Facts about it, one line each.
     pub facts: Vec<String>,

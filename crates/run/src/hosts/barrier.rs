@@ -18,7 +18,7 @@ pub(super) enum Arrival {
     Examined,
     /// It needs a file that another rank creates.
     WaitingForFile {
-        /// The step.
+        /// Index of the step that needs the file.
         step: u32,
     },
 }

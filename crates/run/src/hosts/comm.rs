@@ -7,9 +7,9 @@ use std::time::Duration;
 pub enum Incoming {
     /// A complete message.
     Message {
-        /// The sender.
+        /// Rank of the sender.
         from: u32,
-        /// Its bytes.
+        /// Bytes of the message.
         bytes: Vec<u8>,
     },
     /// The connection to a process is lost.

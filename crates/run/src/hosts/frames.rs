@@ -99,8 +99,8 @@ impl MessageReader {
         let begin = message.len();
         if length > MAX_FRAME || begin + length > MAX_MESSAGE {
             return Err(invalid(format!(
-                "a frame of {length} bytes after {begin} of its message is too long (the maximum \
-                 is {} MiB, and {} MiB per message): the sender is not this version of fathom",
+                "a frame of {length} bytes after {begin} bytes of its message is too long (the maximum is {} MiB, and \
+                 {} MiB per message): the sender is another version of fathom",
                 MAX_FRAME >> 20,
                 MAX_MESSAGE >> 20
             )));

@@ -34,7 +34,7 @@ pub enum HandshakeError {
     #[error("another version of fathom answers there; install the same version on all hosts")]
     OtherVersion,
     /// No greeting came.
-    #[error("it does not answer: it is running another test, or is not fathom")]
+    #[error("it does not respond: it is running another test, or is not fathom")]
     Silent,
     /// The connection ended before a greeting.
     #[error("it ends the connection without a greeting: it is not fathom, or is ending")]
@@ -49,7 +49,7 @@ pub enum HandshakeError {
     #[error("the agent is running another test; wait until that ends")]
     Busy,
     /// The coordinator already has all its agents.
-    #[error("it came too late: the coordinator already has all its processes")]
+    #[error("it connected too late: the coordinator already has all its processes")]
     Full,
     /// The connection failed.
     #[error(transparent)]

@@ -21,7 +21,7 @@ pub(super) struct Introduction {
     pub(super) protocol: u32,
     /// Version of the program.
     pub(super) version: String,
-    /// Its host.
+    /// Name and facts of its host.
     pub(super) host: Host,
     /// CPUs that it may use.
     #[serde(default)]
@@ -59,7 +59,7 @@ pub(super) enum ToAgent {
     Alive,
 }
 
-/// The ID of a run. Only digits and `-`, because an agent creates a folder with that name.
+/// The ID of a run. Only digits and `-`, because an agent creates a directory with that name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String")]
 pub(super) struct RunId(String);
@@ -86,7 +86,7 @@ impl TryFrom<String> for RunId {
         match is_plain && (1..=RunId::MAX_LENGTH).contains(&text.len()) {
             true => Ok(RunId(text)),
             false => Err(format!(
-                "`{}` does not name a run: only digits and `-` do",
+                "`{}` is not the name of a run, which has only digits and `-`",
                 text.escape_debug().take(RunId::MAX_LENGTH).collect::<String>()
             )),
         }

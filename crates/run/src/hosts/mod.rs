@@ -80,7 +80,7 @@ fn partial_results_interval(elapsed: Duration) -> Duration {
 /// Host and settings of a process of a fleet.
 #[derive(Clone, Debug)]
 pub struct LocalHost<'a> {
-    /// Its host.
+    /// Name and facts of the host.
     pub host: Host,
     /// The clock of its runs.
     pub clock: Clock,
@@ -114,7 +114,7 @@ pub struct JournalEntry {
     /// Shortest round trip of a message.
     #[serde(default)]
     pub round_trip_ns: Nanos,
-    /// The results.
+    /// Results of this process.
     pub results: Results,
 }
 

@@ -6,7 +6,7 @@
 pub struct Rendezvous {
     /// The host of the first process, the coordinator.
     pub host: String,
-    /// Its port.
+    /// TCP port on which it listens.
     pub port: u16,
     /// The number of this process.
     pub number: u32,
@@ -53,7 +53,7 @@ pub fn rendezvous(variable: impl Fn(&str) -> Option<String>) -> Result<Option<Re
         None => (text.as_str(), None),
         Some((place, count)) => match count.parse::<u32>() {
             Ok(count) if count > 0 => (place, Some(count)),
-            _ => return Err(syntax_error("does not give the number of processes")),
+            _ => return Err(syntax_error("does not state the number of processes")),
         },
     };
     let parts = place.rsplit_once(':');
@@ -74,7 +74,10 @@ pub fn rendezvous(variable: impl Fn(&str) -> Option<String>) -> Result<Option<Re
         })?;
     if number >= size {
         let what = format!("this is process {number} (counted from 0) of {size}");
-        return Err((what, format!("let FATHOM_HEAD end in `*{}` or more", number + 1)));
+        return Err((
+            what,
+            format!("end FATHOM_HEAD with `*{}` or a larger number", number + 1),
+        ));
     }
     let host = match host {
         "" => NODE_LIST_VARIABLES.iter().find_map(|name| first_node(&variable(name)?)),
@@ -162,7 +165,7 @@ mod tests {
         );
         check(
             &[("FATHOM_HEAD", "h:1*x"), ("FATHOM_RANK", "0")],
-            Err("does not give the number"),
+            Err("does not state the number"),
         );
         check(&[("FATHOM_HEAD", ":1*2"), ("FATHOM_RANK", "0")], Err("names no host"));
     }

@@ -31,7 +31,7 @@ pub struct Examined {
     pub kind: Option<FileKind>,
     /// Its current size.
     pub size: u64,
-    /// Its preparation.
+    /// What preparation does with it.
     pub action: PrepareAction,
     /// Directions of the operations that the plan issues to it.
     pub directions: Vec<Direction>,
@@ -206,7 +206,7 @@ fn action_for_missing(target: &Target, path: &Path) -> Result<PrepareAction, Tar
         ));
     }
     let folder = parent_folder(path);
-    // fio also creates missing folders.
+    // fio also creates missing directories.
     let with_folders = matches!(target.prepare, Prepare::LayOut { may_create: true, .. });
     if !folder.is_dir() && !with_folders {
         return Err(TargetError::NoParent(target.path.clone()));
@@ -255,7 +255,7 @@ pub(super) fn broken_rule(total: u64, available: u64) -> &'static str {
     }
 }
 
-/// The size of a file to create in a folder, checked against the free space.
+/// The size of a file to create in a directory, checked against the free space.
 pub(super) fn size_in(folder: &Path, requested_size: Option<u64>, name: &str) -> Result<u64, TargetError> {
     let examine_error = |source| TargetError::Examine {
         path: name.to_owned(),

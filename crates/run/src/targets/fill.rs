@@ -33,7 +33,7 @@ const SLOW_PREPARATION: &str = "SLOW-PREPARATION";
 /// Marks the errors of creating a file.
 const CANNOT_CREATE: &str = "cannot create";
 
-/// What to write.
+/// The part of a file to write, and how.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fill<'a> {
     pub(super) path: &'a Path,
@@ -72,7 +72,7 @@ pub enum FillError {
     File {
         /// The failed action, such as `cannot create`.
         what: &'static str,
-        /// The file.
+        /// Path of the file.
         path: String,
         /// The error number.
         errno: Option<i32>,

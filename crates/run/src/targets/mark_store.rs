@@ -42,7 +42,7 @@ pub(super) fn save(file: &fs::File, text: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// The folder in which facts about files are kept for later commands of this user.
+/// The directory in which facts about files are kept for later commands of this user.
 pub(super) fn state_folder() -> Option<PathBuf> {
     let set = |name: &str| {
         std::env::var_os(name)

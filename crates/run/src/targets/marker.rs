@@ -105,8 +105,8 @@ pub(super) fn begin_shared(file: &fs::File, random_len: Bytes) -> io::Result<()>
     mark_store::save(file, &Record::Writing { id, random_len }.to_string())
 }
 
-/// Marks a file in its current state, after [`begin`]. Returns the time after which any change
-/// gives the file a timestamp outside the mark's tolerance.
+/// Seals a file that [`begin`] marked. Changes before the returned time may go undetected, because
+/// they can get a timestamp within the tolerance.
 ///
 /// # Errors
 /// The system's error, or `TimedOut` if others keep changing the file. The file then stays marked

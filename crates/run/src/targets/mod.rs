@@ -43,7 +43,7 @@ pub enum TargetError {
     /// There is nothing at the path.
     #[error("{path} does not exist")]
     Missing {
-        /// The path.
+        /// Path of the target.
         path: String,
         /// What to do.
         help: String,
@@ -63,7 +63,7 @@ pub enum TargetError {
     /// It cannot be tested.
     #[error("{path} is {what}")]
     Unsuitable {
-        /// The path.
+        /// Path of the target.
         path: String,
         /// What it is.
         what: &'static str,
@@ -73,9 +73,9 @@ pub enum TargetError {
     /// An existing file is smaller than requested and must not be changed.
     #[error("cannot enlarge {path} from {actual} to {wanted}: it is a file {}", mark.describe())]
     TooSmall {
-        /// The path.
+        /// Path of the file.
         path: String,
-        /// Its size.
+        /// Current size of the file.
         actual: Bytes,
         /// The requested size.
         wanted: Bytes,
@@ -88,7 +88,7 @@ pub enum TargetError {
         examine::broken_rule(total.0, available.0)
     )]
     NoRoom {
-        /// The path.
+        /// Path of the file to create.
         path: String,
         /// The requested size.
         wanted: Bytes,
@@ -100,7 +100,7 @@ pub enum TargetError {
     /// The file system lacks the space. Nothing was changed.
     #[error("cannot write {wanted} to {path}: its file system has {available} left")]
     NoSpace {
-        /// The path.
+        /// Path of the file to fill.
         path: String,
         /// The requested size.
         wanted: Bytes,
@@ -110,13 +110,13 @@ pub enum TargetError {
     /// The path now leads to another file or device than the permitted one.
     #[error("{path} was replaced while it was being prepared")]
     Replaced {
-        /// The path.
+        /// Path that leads elsewhere now.
         path: String,
     },
     /// The system cannot examine the path.
     #[error("cannot examine {path}: {source}")]
     Examine {
-        /// The path.
+        /// Path that cannot be examined.
         path: String,
         /// The system's error.
         source: std::io::Error,
@@ -124,9 +124,9 @@ pub enum TargetError {
     /// The guard refuses a file that another process of this test has just created.
     #[error("{why}")]
     Refused {
-        /// The path.
+        /// Path of the refused file.
         path: String,
-        /// The refusal.
+        /// Reasons of the guard, and its remedy.
         why: Box<guard::Refusal>,
     },
     /// Preparation failed.
@@ -135,7 +135,7 @@ pub enum TargetError {
 }
 
 impl TargetError {
-    /// The remedy.
+    /// What the user can do about the error, if anything.
     pub fn help(&self) -> Option<String> {
         match self {
             TargetError::Missing { help, .. } | TargetError::Unsuitable { help, .. } => Some(help.clone()),
@@ -191,7 +191,7 @@ pub enum PrepareAction {
     },
     /// A file is created and filled.
     Create {
-        /// Its size.
+        /// Size of the new file.
         size: Bytes,
         /// It is removed at the end.
         temporary: bool,
@@ -219,7 +219,7 @@ pub enum PrepareAction {
     },
 }
 
-/// The folder of a file; that of a bare name is the current one.
+/// The directory of a file; that of a bare name is the current one.
 pub(crate) fn parent_folder(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,

@@ -12,7 +12,7 @@ use super::prepare::schedule_removal;
 use super::{Examined, Preparation, PrepareAction, ReadyTargets, TargetError};
 
 /// The path by which a target is opened. Windows has two short names of devices: `#n` for a
-/// physical drive, and a letter with a colon for a volume instead of its current folder.
+/// physical drive, and a letter with a colon for a volume instead of its current directory.
 pub(super) fn path_to_open(path: &str, rules: TargetRules, windows: bool) -> PathBuf {
     if windows && rules.short_device_names {
         let drive = path.strip_prefix('#').filter(|number| is_number(number));

@@ -12,7 +12,7 @@ use super::marker::{self, MarkState};
 use super::prepare::size_created_on_open;
 use super::{FillError, Preparation, PrepareAction, ReadyTargets, TargetError, permit};
 
-/// How such a target was prepared, in words.
+/// Description of a target that another process has created.
 pub(super) const CREATED_BY_PEER: &str = "written for this run by another process of this test";
 
 /// The other processes of a test, for preparing targets.

@@ -21,7 +21,7 @@ pub struct TargetDecision {
     pub examined: Examined,
     /// All intended actions of the plan.
     pub intent: Intent,
-    /// The decision.
+    /// Whether the guard permits these actions, and why.
     pub decision: Decision,
 }
 

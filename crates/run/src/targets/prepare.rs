@@ -406,7 +406,7 @@ impl Preparation<'_> {
 fn create_parent_folder(path: &Path) -> Result<(), FillError> {
     let folder = parent_folder(path);
     fs::create_dir_all(folder).map_err(|error| FillError::File {
-        what: "cannot create the folder",
+        what: "cannot create the directory",
         path: folder.display().to_string(),
         errno: error.raw_os_error(),
         written: Bytes(0),

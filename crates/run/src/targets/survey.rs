@@ -8,8 +8,8 @@ use model::Bytes;
 use model::environment::TargetFacts;
 use model::plan::{FileTree, Plan, Target, TargetKind};
 
-/// The facts of each target of a plan, in plan order. A missing target has the facts of its folder,
-/// and no kind.
+/// The facts of each target of a plan, in plan order. A missing target has the facts of its
+/// directory, and no kind.
 pub fn survey(plan: &Plan) -> Vec<TargetFacts> {
     let system = System::live();
     plan.targets
@@ -64,7 +64,7 @@ pub fn storage_facts(system: &System, path: &Path) -> Option<TargetFacts> {
     Some(probe::target(system, &file, ""))
 }
 
-/// The facts of a folder, for a target to create in it.
+/// The facts of a directory, for a target to create in it.
 fn folder_facts(system: &System, folder: &Path, kind: &str, path: &str) -> TargetFacts {
     TargetFacts {
         path: path.to_owned(),

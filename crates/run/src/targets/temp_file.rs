@@ -35,9 +35,9 @@ const ATTRIBUTE: &str = "user.fathom.own";
 pub struct TempFile {
     path: PathBuf,
     keep: bool,
-    /// Open for the lock.
+    /// Descriptor that holds the lock.
     lock: fs::File,
-    /// The folder from which it is removed; `None` if this user cannot open it.
+    /// The directory from which it is removed; `None` if this user cannot open it.
     folder: Option<sys::file::Folder>,
     /// Records that this process holds the lock.
     _write_lock: Option<WriteLock>,
@@ -82,7 +82,7 @@ impl TempFile {
         })
     }
 
-    /// Its identity.
+    /// Identity of the file, to recognise it later.
     pub(super) fn identity(&self) -> Option<Identity> {
         sys::facts::open_file_identity(&self.lock)
     }
@@ -174,7 +174,8 @@ impl Drop for TempFile {
     }
 }
 
-/// Marks an open file as ours, if the system allows it. Returns the note if there is one.
+/// Marks an open file as ours, if the system permits it. Returns the path of the note, if it needs
+/// one.
 fn mark(file: &fs::File, path: &Path, length: u64) -> Option<PathBuf> {
     let text = mark_of(file, path, length, lock_scope(file))?;
     if sys::file::set_attribute(file, ATTRIBUTE, text.as_bytes()).is_ok() {

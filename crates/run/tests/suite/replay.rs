@@ -174,7 +174,7 @@ fn contradictory_plans_of_replays_are_refused() {
             let other = stream();
             job.workers[0].streams.push(other);
         }),
-        ("no trace is given", |job| job.workers[0].streams[0].replay = None),
+        ("no trace is set", |job| job.workers[0].streams[0].replay = None),
         ("takes its mix from the trace", |job| {
             job.workers[0].streams[0].mix = Mix::READS
         }),

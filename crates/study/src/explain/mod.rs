@@ -80,7 +80,7 @@ pub struct Explanation {
 /// One load.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ExplainedLoad {
-    /// Its figures.
+    /// Figures of the load, from any tool.
     pub observation: Observation,
     /// Their explanation.
     pub sentences: Vec<String>,

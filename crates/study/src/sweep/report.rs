@@ -14,7 +14,7 @@ use crate::numbers::format_time;
 /// The report of a sweep, for tables and programs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
-    /// Its name.
+    /// Name of the sweep.
     pub name: String,
     /// The parameters that were varied, in the order of the settings.
     pub varied: Vec<Parameter>,

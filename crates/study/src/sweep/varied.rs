@@ -130,7 +130,7 @@ fn parse_range(parameter: Parameter, from: &str, to: &str) -> Result<Vec<f64>, S
     let step = match step {
         None if from <= 0.0 => {
             return Err(format!(
-                "a range that doubles cannot begin at 0; give a step: {name}={from}..{to}+25"
+                "a range that doubles cannot begin at 0; specify a step: {name}={from}..{to}+25"
             ));
         }
         None => None,
@@ -182,7 +182,7 @@ mod tests {
         check("depth=0..8", "depth must be 1");
         check("depth=8..1", "empty");
         check("depth=1.5", "depth must be 1");
-        check("read=0..100", "give a step: read=0..100+25");
+        check("read=0..100", "specify a step: read=0..100+25");
         check("read=101", "read must be 0 to 100");
         check("block=4x", "not a unit");
         check("block=4097", "whole units");

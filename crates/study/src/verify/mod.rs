@@ -63,7 +63,7 @@ pub struct Promise {
 /// The reason why a promise cannot be verified.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VerifyError {
-    /// The problem.
+    /// Why it cannot be verified.
     pub what: String,
     /// The recommended action.
     pub help: String,

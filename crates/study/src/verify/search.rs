@@ -64,7 +64,7 @@ pub struct Search {
 
 #[derive(Clone, Copy, Debug)]
 struct Window {
-    /// Its slots.
+    /// Queue slots in use.
     slots: u32,
     /// The operations per second that it reached.
     iops: f64,

@@ -139,8 +139,8 @@ fn a_limit_without_a_name_is_saturation() {
     );
 }
 
-/// Saturation is also found if flushes empty the queue at times, or a requested rate was not
-/// reached. The report need not state whether the loop was closed.
+/// Also saturated: a queue that flushes empty at times, and a load that missed its target rate.
+/// `closed_loop` may be unknown.
 #[test]
 fn a_second_depth_that_only_adds_latency_is_saturation() {
     let deeper = closed_loop(64, 7000.0);
@@ -195,7 +195,7 @@ fn a_second_depth_that_costs_operations_is_saturation() {
         "{}",
         found.sentence
     );
-    // A limit of 7000 passes 7000 at any depth, so a decline does not confirm it.
+    // A real limit of 7000 would deliver 7000 at both depths, so a decline does not confirm it.
     let found = diagnose(&shallow, &[layer("disk", LayerKind::Disk, 7000.0)], &context);
     assert_eq!((found.answer, found.confirmed), (Answer::Cap, Some(false)));
 }
@@ -351,7 +351,7 @@ fn the_providers_counters_come_first() {
     assert_eq!(found.layer.as_deref(), Some("gp3"));
 }
 
-/// The measured window has only the lower level.
+/// The burst ends in the warm-up, so the measured window shows only the lower rate.
 #[test]
 fn credits_that_end_in_the_warm_up_are_named() {
     let window = with_series(closed_loop(32, 500.0), &[500.0; 60]);
@@ -457,8 +457,7 @@ fn a_rate_that_recovers_has_not_risen() {
     );
 }
 
-/// Operations of 300 us on 12 servers at depth 16: two modes, and a count that varies by less than
-/// the depth.
+/// Depth 16 on 12 servers of 300 us has two latency modes. Counts vary by less than the depth.
 #[test]
 fn a_plain_queue_is_not_a_throttle() {
     let waves = |swing: u64| {

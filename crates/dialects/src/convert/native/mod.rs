@@ -42,7 +42,7 @@ pub fn to_native(plan: &Plan) -> Conversion {
 /// Native jobs of a plan.
 #[derive(Clone, Debug)]
 pub struct NativeJobs {
-    /// The jobs.
+    /// The job file as a document.
     pub document: Document,
     /// What is lost.
     pub lost: Vec<Lost>,

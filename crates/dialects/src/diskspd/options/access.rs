@@ -83,7 +83,7 @@ const RANDOM: Switch = Switch {
             Value::AbsoluteRanges,
             &["-rdabs90/10G:0/10M:5/1G", "-rdabs100/64b"],
         )
-        .help("Shares of the operations, in percent, for ranges of the target given in bytes."),
+        .help("Shares of the operations, in percent, for ranges of the target in bytes."),
     ],
     apply: |line, value| match value.as_bytes().first() {
         Some(b's') => random_share(line, &value[1..]),

@@ -15,17 +15,17 @@ use super::newer::Version;
 /// A switch: a letter and its forms.
 #[derive(Clone, Copy)]
 pub struct Switch {
-    /// The letter.
+    /// Letter after the `-`.
     pub letter: char,
     /// Its group in the help.
     pub group: Group,
     /// The part of a profile that it applies to.
     pub scope: Scope,
-    /// Its default.
+    /// Default value, as the help shows it.
     pub default: &'static str,
     /// Further help: units, repetitions, differences between systems.
     pub detail: &'static str,
-    /// Its forms.
+    /// Accepted forms, such as with and without a value.
     pub forms: &'static [Form],
     pub(super) pass: Pass,
     /// Parses and applies the value.
@@ -58,11 +58,11 @@ pub enum Value {
     None,
     /// A decimal number.
     Integer {
-        /// Its placeholder.
+        /// Placeholder of the number, in help texts.
         name: &'static str,
-        /// The minimum.
+        /// Smallest accepted number.
         min: u32,
-        /// The maximum.
+        /// Largest accepted number.
         max: u32,
     },
     /// A size above zero; 0 only if `zero`.

@@ -180,7 +180,7 @@ fn number(name: &str, complaints: &mut Vec<crate::Diagnostic>) -> Option<i32> {
     if number.is_none() {
         crate::fio::draft::complain(
             complaints,
-            format!("fio: ignore_error: unknown error `{name}`; give its number"),
+            format!("fio: ignore_error: unknown error `{name}`; use its number"),
         );
     }
     number

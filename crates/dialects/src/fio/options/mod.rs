@@ -49,9 +49,9 @@ use std::sync::Arc;
 /// A valid word of an option.
 #[derive(Clone, Copy)]
 pub struct Word {
-    /// The word.
+    /// The word itself, as the user writes it.
     pub text: &'static str,
-    /// The meaning.
+    /// Meaning of the word, for help texts.
     pub help: &'static str,
     pub(super) set: fn(&mut JobOptions),
 }

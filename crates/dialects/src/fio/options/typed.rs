@@ -3,7 +3,7 @@
 /// A range of numbers, in the order written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Range {
-    /// The first.
+    /// First number, as written.
     pub low: u64,
     /// The second; the same as the first if there was only one.
     pub high: u64,
@@ -44,9 +44,9 @@ pub enum LogName {
 /// Processors from the first to the last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CpuRange {
-    /// The first.
+    /// Lowest CPU number.
     pub first: u32,
-    /// The last.
+    /// Highest CPU number, included.
     pub last: u32,
 }
 
@@ -82,14 +82,14 @@ pub enum Distribution {
     Even,
     /// By a Zipf law.
     Zipf {
-        /// Its exponent.
+        /// Exponent of the law.
         theta: f64,
         /// The position of the most frequent block, from 0 to 1.
         center: Option<f64>,
     },
     /// By a Pareto law.
     Pareto {
-        /// Its share.
+        /// Parameter of the law.
         h: f64,
         /// The position of the most frequent block, from 0 to 1.
         center: Option<f64>,

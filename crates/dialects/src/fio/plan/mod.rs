@@ -46,7 +46,7 @@ pub struct LowerEnv<'a> {
 /// The lowered jobs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lowered {
-    /// The plan.
+    /// The plan of all jobs.
     pub plan: Plan,
     /// Lines for stdout when the jobs start.
     pub stdout: Vec<String>,

@@ -313,7 +313,7 @@ fn replay_of(options: &JobOptions, trace: String, form: TraceForm) -> Result<Rep
     let small = |name: &str, value: i64| {
         u32::try_from(value).map_err(|_| {
             format!(
-                "fio: {name}: {value} is out of range; give a number from 0 to {}",
+                "fio: {name}: {value} is out of range; use a number from 0 to {}",
                 u32::MAX
             )
         })

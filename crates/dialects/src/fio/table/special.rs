@@ -39,7 +39,7 @@ pub(super) fn directory(reader: &mut Reader<'_>, text: &str) -> ParseResult {
                 let line = format!("fio: file:options.rs:0, func=lstat, error={why}");
                 reader.notices.push(Notice::Out(line));
             }
-            let hint = format!("create the directory (mkdir -p {name}), or give an existing one");
+            let hint = format!("create the directory (mkdir -p {name}), or name an existing one");
             reader.notices.push(Notice::Hint(hint));
             return Err(reader.fail(format!("fio: {name} is not a directory")));
         };

@@ -27,7 +27,7 @@ pub(in crate::import) fn read(file: &str, text: &str) -> Result<Imported, Vec<Di
         let line = whole_text.lines().nth(row.saturating_sub(1)).unwrap_or_default();
         let complaint = Diagnostic::new(format!("cannot parse the XML: {error}"));
         let complaint = complaint.at(location_of(file, row + before, line));
-        vec![complaint.help("give the complete report, which ends with </Results>: this one is truncated or edited")]
+        vec![complaint.help("pass the complete report, which ends with </Results>: this one is truncated or edited")]
     })?;
     let mut imported = Imported::new(Form::DiskspdXml);
     for results in document.descendants().filter(|node| node.has_tag_name("Results")) {
@@ -88,7 +88,7 @@ fn read_results(imported: &mut Imported, results: Node<'_, '_>) {
                 let finding = Finding::new("REPORT-TRUNCATED", Severity::Warning, what).at(name);
                 imported
                     .remarks
-                    .push(finding.help("give the whole report, or run the test again"));
+                    .push(finding.help("pass the complete report, or run the test again"));
             }
         }
     }

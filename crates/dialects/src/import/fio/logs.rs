@@ -53,7 +53,7 @@ pub struct LogName {
 }
 
 impl LogName {
-    /// Parses a file name without its folder; `None` if it is not a log's name.
+    /// Parses a file name without its directory; `None` if it is not a log's name.
     pub fn parse(name: &str) -> Option<LogName> {
         let (stem, client) = match name.rsplit_once(".log.") {
             Some((stem, client)) => (stem, Some(client)),

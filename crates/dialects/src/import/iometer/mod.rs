@@ -213,7 +213,7 @@ impl Reader<'_> {
                 "no row ALL follows the titles in line {number}: the file is truncated, or the test recorded nothing"
             );
             let finding = Finding::new("REPORT-TRUNCATED", Severity::Warning, what);
-            let help = "give the whole file, or run the test again with results recorded for All";
+            let help = "pass the complete file, or run the test again with results recorded for All";
             self.imported.remarks.push(finding.help(help));
         }
     }

@@ -116,7 +116,7 @@ impl Table {
             if names.iter().all(|name| table.place(name).is_none()) {
                 let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
                 let what = format!("no column is titled {}: without it {why}", names.join(" or "));
-                let help = "give results.csv as Iometer wrote it, with all titles";
+                let help = "pass results.csv as Iometer wrote it, with all titles";
                 complaints.push(Diagnostic::new(what).at(at.clone()).help(help));
             }
         }

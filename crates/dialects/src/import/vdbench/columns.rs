@@ -179,7 +179,7 @@ pub(super) fn missing_columns(names: &[String], known: &[(&str, Column)], at: &L
         let what = format!("no column is named {}: without it {why}", names.join(" or "));
         Diagnostic::new(what)
             .at(at.clone())
-            .help("give summary.html or flatfile.html as Vdbench wrote it, with the complete header")
+            .help("pass summary.html or flatfile.html as Vdbench wrote it, with the complete header")
     };
     lacking.map(complaint).collect()
 }

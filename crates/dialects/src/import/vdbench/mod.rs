@@ -280,7 +280,7 @@ fn add_runs(imported: &mut Imported, runs: &[Run], version: Option<&str>) {
             _ if run.is_complete() => (
                 "REPORT-TRUNCATED",
                 "its averages have no rate".to_owned(),
-                "give flatfile.html or summary.html as Vdbench wrote it",
+                "pass flatfile.html or summary.html as Vdbench wrote it",
             ),
             last => {
                 let seen = last.map_or("before its first interval".to_owned(), |(number, _)| {

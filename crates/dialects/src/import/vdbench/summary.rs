@@ -125,7 +125,7 @@ impl Reader {
             let what = "this is a file system workload (fwd=), whose columns fathom does not read";
             let complaint = Diagnostic::new(what).at(location_of(file, index + 1, line));
             self.refused
-                .push(complaint.help("give flatfile.html of the same output, whose reads and writes fathom reads"));
+                .push(complaint.help("pass flatfile.html of the same output; it has reads and writes"));
         } else if let Some((date, names)) = parse_header(lines, index) {
             let lacking = missing_columns(&names, SUMMARY_COLUMNS, &location_of(file, index + 1, line));
             self.refused.extend(lacking);

@@ -40,9 +40,9 @@ pub struct NativeOption {
 /// Groups of options, in the order of the help.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Group {
-    /// The target.
+    /// What to test.
     Target,
-    /// The operations.
+    /// Which operations to issue.
     Work,
     /// Operations on files instead of blocks.
     Files,

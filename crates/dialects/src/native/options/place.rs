@@ -10,7 +10,7 @@ pub(super) const TARGET: NativeOption = NativeOption {
     group: Group::Target,
     help: "File, directory or block device to test; may be repeated.",
     detail: "In a directory fathom creates a file, fills it with random data, and removes it at the end. A missing \
-        file is created if `size` is given, and stays. `null` tests only the tool itself.",
+        file is created if `size` is set, and stays. `null` tests only the tool itself.",
     example: "target = \"/mnt/data\"",
     other_tools: "fio filename, directory; DiskSpd target",
     synonyms: &["file", "device"],

@@ -57,7 +57,7 @@ pub struct Disk {
 pub struct Layout {
     /// `MBR` or `GPT`; `None` if the disk has no table.
     pub table: Option<String>,
-    /// Its entries.
+    /// Partitions in the table.
     pub partitions: Vec<PartitionEntry>,
 }
 
@@ -68,7 +68,7 @@ pub struct PartitionEntry {
     pub number: u32,
     /// First byte on the disk.
     pub start: u64,
-    /// Its length.
+    /// Length in bytes.
     pub length: u64,
     /// Its type in the table.
     pub kind: PartitionType,
@@ -118,9 +118,9 @@ pub struct Volume {
     pub extents: Option<Vec<Extent>>,
     /// Its mount points: `F:\`, `C:\mnt\data\`; `None` if unknown.
     pub mounted_at: Option<Vec<String>>,
-    /// Its contents.
+    /// What the volume holds: a file system or something else.
     pub contents: VolumeContents,
-    /// Its size.
+    /// Size in bytes.
     pub size: u64,
     /// It is read-only.
     pub read_only: bool,

@@ -504,13 +504,13 @@ pub fn remove(path: &Path, id: FileId) -> io::Result<()> {
     }
 }
 
-/// The folder of a file, held open, so that the file can be removed even if its path no longer
-/// leads there: after `umount -l`, or when a folder was renamed.
+/// The directory of a file, held open, so that the file can be removed even if its path no longer
+/// leads there: after `umount -l`, or when a directory was renamed.
 #[derive(Debug)]
 pub struct Folder(OwnedFd);
 
 impl Folder {
-    /// Opens the folder of a file.
+    /// Opens the directory of a file.
     ///
     /// # Errors
     /// The system's error.

@@ -205,7 +205,7 @@ impl Mpi {
         let (abi, constants) = if let Some(version) = library.standard_version() {
             if version != STANDARD_VERSION {
                 return Err(format!(
-                    "it has version {version} of the MPI standard's ABI; fathom supports {STANDARD_VERSION}"
+                    "its MPI standard ABI is version {version}; fathom supports version {STANDARD_VERSION}"
                 ));
             }
             let constants = Constants {

@@ -26,7 +26,7 @@ pub struct Response {
     pub status: u8,
     /// Sense data.
     pub sense: Vec<u8>,
-    /// The block.
+    /// The block of data, if the command returned one.
     pub block: Option<Box<[u8; BLOCK]>>,
 }
 

@@ -1,4 +1,4 @@
-//! Classifies open handles: file, folder, disk, volume, other.
+//! Classifies open handles: file, directory, disk, volume, other.
 
 use std::fs;
 use std::io;

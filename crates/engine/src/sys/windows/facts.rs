@@ -44,7 +44,7 @@ pub fn names_a_device(path: &Path) -> bool {
     match path.components().next() {
         Some(Component::Prefix(prefix)) => match prefix.kind() {
             Prefix::DeviceNS(_) => true,
-            // `\\?\C:` is the volume, and `\\?\C:\` the root folder of its file system.
+            // `\\?\C:` is the volume, and `\\?\C:\` the root directory of its file system.
             Prefix::VerbatimDisk(_) | Prefix::Verbatim(_) => path.components().nth(1).is_none(),
             Prefix::UNC(..) | Prefix::VerbatimUNC(..) | Prefix::Disk(_) => false,
         },

@@ -50,7 +50,7 @@ pub const READ_ONLY: i32 = 19;
 /// Error number: it took too long.
 pub const TIMED_OUT: i32 = 1460;
 
-/// Opens a file of this user for reading. On Windows its folder belongs to the user.
+/// Opens a file of this user for reading. On Windows its directory belongs to the user.
 ///
 /// # Errors
 /// The system's error.
@@ -413,12 +413,12 @@ pub fn remove(path: &Path, id: FileId) -> io::Result<()> {
     }
 }
 
-/// The folder of a file. It cannot be renamed while a file in it is open.
+/// The directory of a file. It cannot be renamed while a file in it is open.
 #[derive(Debug)]
 pub struct Folder(PathBuf);
 
 impl Folder {
-    /// The folder of a file.
+    /// The directory of a file.
     ///
     /// # Errors
     /// None.

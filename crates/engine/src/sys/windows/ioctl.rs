@@ -26,8 +26,8 @@ pub(crate) struct Output {
     pub(crate) truncated: bool,
 }
 
-/// Opens a file, folder, disk or volume for queries, which needs no access to its contents and no
-/// privilege.
+/// Opens a file, directory, disk or volume for queries, which needs no access to its contents and
+/// no privilege.
 ///
 /// # Errors
 /// The system's error.

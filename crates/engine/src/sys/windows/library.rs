@@ -16,7 +16,8 @@ pub(crate) fn find(library: &str, function: &CStr) -> Option<*const c_void> {
     address(unsafe { GetModuleHandleW(name.as_ptr()) }, function)
 }
 
-/// Same as [`find`], but loads the library from the system folder if necessary and keeps it loaded.
+/// Same as [`find`], but loads the library from the system directory if necessary and keeps it
+/// loaded.
 pub(crate) fn load(library: &str, function: &CStr) -> Option<*const c_void> {
     let name = wide(library);
     // SAFETY: the name is live and ends with a zero; the flag prevents other libraries from being

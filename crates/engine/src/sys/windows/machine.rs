@@ -20,7 +20,7 @@ use super::{processors, thread};
 const VERSION: &str = r"SOFTWARE\Microsoft\Windows NT\CurrentVersion";
 const PROCESSOR: &str = r"HARDWARE\DESCRIPTION\System\CentralProcessor\0";
 
-/// The machine.
+/// Reads the name, version and memory of this machine.
 pub(crate) fn host() -> Host {
     Host {
         name: name().unwrap_or_else(|| std::env::var("COMPUTERNAME").unwrap_or_default()),
@@ -35,7 +35,7 @@ pub(crate) fn host() -> Host {
     }
 }
 
-/// Its processors.
+/// Reads the model, count and topology of the processors.
 pub(crate) fn cpu() -> Cpu {
     let topology = processors::topology();
     let mut nodes: Vec<u32> = topology.iter().map(|cpu| cpu.node).collect();

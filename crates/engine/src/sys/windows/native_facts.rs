@@ -18,12 +18,12 @@ pub const PRIVILEGED: &str = "run as administrator, or as a user who may open it
 /// Advice for files that need privileges.
 pub const PRIVILEGED_FILE: &str = PRIVILEGED;
 
-/// The machine.
+/// Reads the facts of this machine.
 pub fn host() -> Option<Host> {
     Some(machine::host())
 }
 
-/// Its processors.
+/// Reads the facts of its processors.
 pub fn cpu() -> Option<Cpu> {
     Some(machine::cpu())
 }

@@ -96,8 +96,8 @@ fn drive_type(root: &str) -> u32 {
 }
 
 fn volume(name: String) -> Volume {
-    // Without a trailing backslash the name denotes the volume, with it the root folder of its file
-    // system.
+    // Without a trailing backslash the name denotes the volume, with it the root directory of its
+    // file system.
     let opened = open_for_query(Path::new(name.trim_end_matches('\\'))).ok();
     let extents = opened.as_ref().and_then(|file| {
         let answer = device_io_control_all(file, IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS, &[], 1024).ok()?;
@@ -161,7 +161,7 @@ fn file_system(root: &str) -> io::Result<(String, u32, u32)> {
     }
 }
 
-/// Letters and folders where a volume is mounted.
+/// Letters and directories where a volume is mounted.
 fn mounted_at(name: &str) -> Option<Vec<String>> {
     let name = wide(name);
     let mut names = vec![0u16; 1024];

@@ -44,7 +44,7 @@ pub(super) fn build_report(
         }
         if let Some(fleet) = &results.fleet {
             let words = format!(
-                "{} together; divided settings apply to all of them, other settings to each",
+                "{} together; settings in `divide` are totals, other settings apply to each host",
                 fleet.describe()
             );
             environment.push(("Issued by".into(), words));

@@ -39,7 +39,7 @@ const HEADING: &str = "Sweep";
 /// Vary depth, block size, rate, …; find the knee
 #[derive(clap::Args)]
 #[command(
-    long_about = "Repeats one load while varying one or more parameters, and reports where more load stops paying: \
+    long_about = "Repeats one load while varying one or more parameters, and reports where more load stops helping: \
         bounds, knee, the highest load within a limit, scalability, and one recommendation.\n\nThe order of the \
         points is random, so that drift scatters the points instead of bending the curve. The first point is \
         measured again at the end, and points are added near the knee. Points that would show nothing new are \

@@ -53,7 +53,7 @@ impl Targets {
             }
             if let Some((what, run_it)) = run::detect_other_tool(name) {
                 let help = format!(
-                    "name the targets: verify issues the promised load, not the load of a file. To judge that of \
+                    "name the targets: verify issues the promised load, not the load of a file. To judge the load of \
                      the file, {run_it}, then `fathom explain --require CLAUSES RESULT`"
                 );
                 return Err(Faults::usage(
@@ -71,7 +71,7 @@ impl Targets {
             true => {
                 let fault = Fault::new("cannot test simulated devices and other targets together");
                 Err(Faults::usage(fault.help(
-                    "a simulated device has a clock of its own: test it without other targets",
+                    "a simulated device has its own clock: test it without other targets",
                 )))
             }
         }
@@ -92,7 +92,9 @@ impl Targets {
             let path = format!("{SIMULATED}{}", device.name);
             if self.paths.contains(&path) {
                 let fault = Fault::new(format!("{name} defines another device `{}`", device.name));
-                return Err(Faults::usage(fault.help("give each simulated device a different name")));
+                return Err(Faults::usage(
+                    fault.help("use different names for the simulated devices"),
+                ));
             }
             self.paths.push(path);
             self.simulated.push(device.device);
@@ -136,7 +138,7 @@ impl Targets {
             let Some(size) = file_size else {
                 return Err(Faults::one(
                     Fault::new(format!("{path} does not exist"))
-                        .help("check the spelling; --file-size SIZE makes a file of that name for the test"),
+                        .help("check the spelling; --file-size SIZE creates a file of that name for the test"),
                     Exit::Refused,
                 ));
             };
@@ -172,7 +174,7 @@ impl Targets {
 
 fn missing_job_file_fault(device: &str) -> Fault {
     Fault::new(format!("`{SIMULATED}{device}` is the name of a device in a job file")).help(format!(
-        "give the file with the [simulated.{device}] table: `fathom verify device.toml`"
+        "pass the file with the [simulated.{device}] table: `fathom verify device.toml`"
     ))
 }
 

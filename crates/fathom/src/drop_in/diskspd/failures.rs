@@ -228,8 +228,8 @@ fn add_target_error(error: &TargetError, plan: &Plan, messages: &mut Messages) -
     messages.hint(silent.then(|| error.to_string()));
     messages.hint(match error {
         TargetError::NoSize(_) => Some("check the spelling, or create the file with -c<size>, such as -c1G".into()),
-        TargetError::Empty(_) => Some("fill the file with -c<size>, such as -c1G, or give another file".into()),
-        TargetError::Directory(_) => Some("give a file in it".into()),
+        TargetError::Empty(_) => Some("fill the file with -c<size>, such as -c1G, or use another file".into()),
+        TargetError::Directory(_) => Some("name a file in it".into()),
         _ => error.help(),
     });
     let is_created = |path: &str| {

@@ -12,7 +12,7 @@ use model::{Direction, Nanos};
 use report::formats::fio::logs::{LogRequest, WindowValue, total_file_name};
 use tempfile::TempDir;
 
-/// The requested logs, and a temporary folder for records of single operations.
+/// The requested logs, and a temporary directory for records of single operations.
 #[derive(Debug)]
 pub(super) struct Logs {
     requests: Vec<Option<LogRequest>>,
@@ -26,7 +26,7 @@ impl Logs {
     /// Reads the requested logs. The plan records single operations if a log has a line for each.
     ///
     /// # Errors
-    /// The message, if the folder for single operations cannot be created.
+    /// The message, if the directory for single operations cannot be created.
     pub(super) fn from_jobs(jobs: &Jobs, plan: &mut Plan) -> Result<Logs, String> {
         let requests = jobs.jobs.iter().map(read_request).collect::<Result<Vec<_>, _>>()?;
         let mut operations = None;

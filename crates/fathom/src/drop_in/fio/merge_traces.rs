@@ -44,7 +44,7 @@ fn merge_one(replay: &Replay, path: &str, stop: &AtomicBool) -> Result<(), Strin
     let iterations = value_per_trace("merge_blktrace_iters", &replay.merge_blktrace_iters, names.len(), 1.0)?;
     if let Some(wrong) = iterations.iter().find(|count| count.fract() != 0.0 || **count < 1.0) {
         return Err(format!(
-            "fio: merge_blktrace_iters: invalid value {wrong}: give 1 or more"
+            "fio: merge_blktrace_iters: invalid value {wrong}: use 1 or more"
         ));
     }
     let same = |name: &&String| match (Path::new(name).canonicalize(), Path::new(path).canonicalize()) {
@@ -53,7 +53,7 @@ fn merge_one(replay: &Replay, path: &str, stop: &AtomicBool) -> Result<(), Strin
     };
     if let Some(input) = names.iter().find(same) {
         return Err(format!(
-            "fio: merge_blktrace_file: {path} is the input {input}: give another file"
+            "fio: merge_blktrace_file: {path} is the input {input}: use another file"
         ));
     }
     let each = names.iter().zip(percents).zip(iterations);

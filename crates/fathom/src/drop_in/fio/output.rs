@@ -35,7 +35,8 @@ enum Destination {
     Whole { path: PathBuf, bytes: Vec<u8> },
 }
 
-/// True if a new file can replace a path: it is free or a regular file, and its folder is writable.
+/// True if a new file can replace a path: it is free or a regular file, and its directory is
+/// writable.
 fn can_replace(path: &Path) -> bool {
     // These paths are open descriptors, not files.
     if ["/dev", "/proc"].iter().any(|special| path.starts_with(special)) {

@@ -50,7 +50,7 @@ fn agent_port() -> Result<u16, Failure> {
         return Ok(DEFAULT_PORT);
     };
     text.parse()
-        .map_err(|_| format!("invalid value `{text}` of {PORT}: give the port of `fathom agent --listen`").into())
+        .map_err(|_| format!("invalid value `{text}` of {PORT}: use the port of `fathom agent --listen`").into())
 }
 
 fn failure_from_faults(faults: Faults) -> Failure {

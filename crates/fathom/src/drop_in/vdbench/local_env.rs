@@ -20,7 +20,7 @@ pub const SELF_TEST: &str = "parmfile";
 pub struct LocalEnv {
     /// The text of the built-in test, which has no file.
     pub self_test: Option<String>,
-    /// Nothing is run, so hosts may be other machines.
+    /// Only parse the file: accept any host name.
     pub reads_only: bool,
     /// Texts of files that were read, because a pipe can be read only once.
     texts: HashMap<String, String>,
@@ -79,8 +79,8 @@ impl VdbenchEnv for LocalEnv {
     }
 }
 
-/// Refuses paths that cannot be examined, because they would look like missing files. Plans that
-/// are not executed may contain files of other users.
+/// Refuses paths that cannot be examined; they would look like missing files. If the plan is only
+/// printed, missing permissions are accepted.
 ///
 /// # Errors
 /// The first such path, with the cause.

@@ -99,7 +99,7 @@ impl Drive<'_> {
                 text: format!("Unable to create anchor directory: {}", fsd.anchor),
                 more: vec![
                     format!("cause: {error}"),
-                    "help: `create_anchors=yes` makes missing parents too".into(),
+                    "help: `create_anchors=yes` creates missing parents too".into(),
                 ],
             })?;
             let host = self.style.host(None);

@@ -99,7 +99,7 @@ fn format_table(text: &str, selection: &Selection) -> Result<String, Diagnostic>
         })
     };
     if !header.contains(&"tod") {
-        return Err(Diagnostic::new(format!("{} is not a flat file", selection.input)).help("give `flatfile.html`"));
+        return Err(Diagnostic::new(format!("{} is not a flat file", selection.input)).help("use `flatfile.html`"));
     }
     let columns = match &selection.columns[..] {
         [] => (0..header.len()).collect(),

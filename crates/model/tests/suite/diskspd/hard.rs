@@ -602,7 +602,7 @@ fn a_template_is_not_a_complete_plan() {
     let mut plan = plan("template", &["*1"], vec![job(one(0, stream(0, random(), 4096, 0, 0)))]);
     plan.targets[0].kind = TargetKind::Template { number: 1 };
     let error = plan.check().unwrap_err().to_string();
-    assert!(error.contains("*1") && error.contains("no path; give one"), "{error}");
+    assert!(error.contains("*1") && error.contains("no path; set one"), "{error}");
     let saved = serde_json::to_string(&plan).unwrap();
     assert_eq!(serde_json::from_str::<Plan>(&saved).unwrap(), plan);
 }

@@ -21,7 +21,7 @@ pub(super) struct Disk {
     pub ticks_ms: [u64; 2],
     pub in_queue_ms: u64,
     pub busy_percent: f64,
-    /// Its members.
+    /// Disks below this one, such as members of an array.
     pub members: Vec<Disk>,
 }
 

@@ -10,7 +10,7 @@ pub struct Style {
     pub binary: bool,
     /// The value is in units of 1024 (or 1000), so that it starts with the first prefix.
     pub thousands: bool,
-    /// The unit.
+    /// Unit to print after the number.
     pub unit: Unit,
 }
 

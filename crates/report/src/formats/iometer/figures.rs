@@ -1,4 +1,4 @@
-//! Figures of a row, and their cells.
+//! Sums the results of a CSV row and formats its cells.
 
 use model::histogram::Histogram;
 use model::results::{HostCoreUse, StepResults, StreamResults};
@@ -43,7 +43,7 @@ pub(super) struct Figures {
 }
 
 impl Figures {
-    /// The settings, without figures.
+    /// Returns a copy that keeps the settings and sets every figure to zero.
     pub(super) fn settings(&self) -> Figures {
         Figures {
             depth: self.depth,

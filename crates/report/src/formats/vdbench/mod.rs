@@ -117,11 +117,11 @@ fn figures(layout: Layout, tally: &Tally, seconds: f64, decimal_megabytes: bool)
 /// A row of the skew report, for an SD, WD or host.
 #[derive(Clone, Debug)]
 pub struct SkewRow {
-    /// Its name.
+    /// Name of the SD, WD or host.
     pub name: String,
     /// Requested percentage of the operations; only WDs have one.
     pub requested: Option<f64>,
-    /// Its figures.
+    /// Operations, bytes and latencies.
     pub tally: Tally,
 }
 

@@ -246,7 +246,10 @@ fn bars(scope: &ChartScope, job: &JobSummary) -> Chart {
         .tone(tone)
     });
     let which = match all > MAX_BARS {
-        true => format!("The {MAX_BARS} slowest and fastest of {all} ranks. "),
+        true => format!(
+            "The {half} slowest and the {half} fastest of {all} ranks. ",
+            half = MAX_BARS / 2
+        ),
         false => String::new(),
     };
     Chart {

@@ -41,7 +41,7 @@ pub struct State {
 pub struct Machine {
     /// The time between the two readings.
     pub length: Nanos,
-    /// Its processors.
+    /// Use of each CPU between the readings.
     pub cores: Vec<CoreUse>,
     /// The devices under the targets.
     pub devices: Vec<DeviceUse>,

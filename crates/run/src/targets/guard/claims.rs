@@ -21,7 +21,7 @@ pub struct Claim {
     pub notes: Vec<Note>,
 }
 
-/// Why there is no claim.
+/// Why a target could not be claimed.
 #[derive(Debug, thiserror::Error)]
 pub enum ClaimError {
     /// It cannot be opened for reading.

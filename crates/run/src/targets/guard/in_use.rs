@@ -50,8 +50,8 @@ enum Reach {
     /// The device itself, the devices built on it, and its disk. Every use of these uses its
     /// blocks.
     All,
-    /// A device below it. Other devices built on that one may share no block, so only uses of the
-    /// whole count.
+    /// A device below it. Others built on that device may share no block with the target, so only
+    /// uses of the whole device count.
     WholeOnly,
 }
 

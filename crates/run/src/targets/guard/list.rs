@@ -18,7 +18,7 @@ pub struct Listing {
     pub kind: ListingKind,
     /// Mount points of the device, or of file systems on it.
     pub mounted_at: Vec<String>,
-    /// Its contents.
+    /// Signatures of file systems, tables and databases found on it.
     pub contents: Contents,
     /// The error of opening it for reading, if any.
     pub read_error: Option<String>,
@@ -177,7 +177,7 @@ impl Listing {
         }
     }
 
-    /// Its size.
+    /// Size of the device.
     pub fn size(&self) -> Bytes {
         match &self.kind {
             ListingKind::Device(device) => device.size,

@@ -18,7 +18,7 @@ pub struct Refusal {
     pub intent: Intent,
     /// All reasons, the most severe first. Never empty.
     pub reasons: Vec<Reason>,
-    /// The remedy.
+    /// What the user can do to permit the test.
     pub help: String,
 }
 
@@ -44,7 +44,7 @@ pub enum Relation {
 pub enum Reason {
     /// A file system on it is mounted.
     Mounted {
-        /// Which device.
+        /// Which related device is mounted.
         what: Relation,
         /// Type of the file system.
         kind: String,
@@ -53,45 +53,45 @@ pub enum Reason {
     },
     /// It is used as swap space.
     Swap {
-        /// Which device.
+        /// Which related device is swap space.
         what: Relation,
     },
     /// Another device is built on it.
     Held {
-        /// Which device.
+        /// Which related device has a holder.
         what: Relation,
         /// A description of the other device.
         by: String,
     },
     /// A loop device shows it.
     LoopDevice {
-        /// Which device.
+        /// Which related device backs the loop device.
         what: Relation,
         /// The loop device.
         by: String,
     },
     /// A virtual machine has it open.
     VirtualMachine {
-        /// Which device.
+        /// Which related device is open.
         what: Relation,
-        /// The machine.
+        /// Process of the virtual machine.
         process: Process,
     },
     /// It belongs to a ZFS pool that is imported.
     ZfsPool {
-        /// The pool.
+        /// Name of the pool.
         pool: String,
     },
     /// The running system needs it.
     System {
-        /// Which device.
+        /// Which related device the system needs.
         what: Relation,
         /// `runs from` or `is started from`.
         how: &'static str,
     },
     /// It is unknown whether it is in use, so it counts as used.
     InDoubt {
-        /// Which device.
+        /// Which related device may be in use.
         what: Relation,
         /// The unknown fact.
         why: String,
@@ -261,7 +261,7 @@ fn release(reasons: &[Reason], hardest: &Reason) -> String {
             let place = at.first().map_or("", String::as_str);
             match place.starts_with('/') {
                 true => format!("unmount it (umount {place})"),
-                // A letter or folder of Windows.
+                // A letter or directory of Windows.
                 false => format!("dismount it (mountvol {place} /P)"),
             }
         }

@@ -23,7 +23,7 @@ pub struct Candidate {
     pub size: u64,
     /// Whether fathom created it and it is unchanged since.
     pub mark: MarkState,
-    /// Its contents.
+    /// Signatures of file systems, tables and databases found in it.
     pub contents: Contents,
     /// Something has claimed the device exclusively (`EBUSY` for `O_EXCL`).
     pub claimed: bool,

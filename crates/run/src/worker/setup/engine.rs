@@ -284,7 +284,7 @@ fn choose_engine(assignment: &Assignment<'_>, files: &[File], slots: u32) -> (En
     } else if choice.kind != EngineKind::Psync || cfg!(windows) {
         (choice.kind, choice.reason)
     } else if has_own_priorities(assignment.worker) {
-        let reason = "each operation has an I/O priority of its own";
+        let reason = "each operation has its own I/O priority";
         (EngineKind::IoUring, reason.to_owned())
     } else if requested.atomic {
         let reason = "atomic writes need its flags";

@@ -239,7 +239,7 @@ pub const COMPLAINTS: &[Saying] = &[
     (
         "ignore_error",
         "--ignore_error=EWRONG",
-        "fio: ignore_error: unknown error `EWRONG`; give its number",
+        "fio: ignore_error: unknown error `EWRONG`; use its number",
     ),
     (
         "filetype",

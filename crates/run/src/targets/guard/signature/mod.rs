@@ -19,11 +19,11 @@ use std::io::{self, Read, Seek, SeekFrom};
 /// A signature that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signature {
-    /// Its kind.
+    /// File system, partition table, database and so on.
     pub kind: SignatureKind,
     /// Its name, such as `ext4`.
     pub name: &'static str,
-    /// Its position.
+    /// Position of its first byte.
     pub offset: u64,
     /// The user's name for it: a label, a pool, a volume.
     pub label: Option<String>,
@@ -74,7 +74,7 @@ impl fmt::Display for Signature {
     }
 }
 
-/// True if a name is spelt out and begins with a vowel sound.
+/// True if a name is read letter by letter and begins with a vowel sound, as in "an LVM volume".
 fn sounds_like_a_vowel(name: &str) -> bool {
     ["XFS", "NTFS", "F2FS", "HFS", "LVM", "LMDB", "MBR", "SGI", "MD "]
         .iter()
