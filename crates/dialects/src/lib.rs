@@ -13,6 +13,9 @@
 
 #![forbid(unsafe_code)]
 
+#[macro_use]
+mod defaults;
+
 pub mod convert;
 pub mod diskspd;
 pub mod fio;

@@ -8,7 +8,7 @@ use analysis::caps::Layer;
 use analysis::diagnosis::{Counts, KnownBurst};
 use analysis::policies::{Burst, BurstOf, Catalogue, Disks, credits, has_machine, stack_of_paths};
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_parser};
-use dialects::native::{OPTIONS, parse_cap, parse_name, parse_path};
+use dialects::native::{options, parse_cap, parse_name, parse_path};
 use engine::probe::{self, Cloud, System};
 use model::observation::Observation;
 use model::plan::{CachePath, Plan, StoragePath, TargetKind};
@@ -136,7 +136,7 @@ impl<const OF_JOBS: bool> FromArgMatches for StorageArgs<OF_JOBS> {
 impl<const OF_JOBS: bool> Args for StorageArgs<OF_JOBS> {
     fn augment_args(command: Command) -> Command {
         command.args(STORAGE.map(|name| {
-            let option = OPTIONS.iter().find(|option| option.name == name);
+            let option = options().find(|option| option.name == name);
             let option = option.expect("a native option");
             let flag = Arg::new(name).long(name).help(option.help.trim_end_matches('.'));
             match OF_JOBS {

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, ValueHint};
-use dialects::native::{NativeOption, OPTIONS};
+use dialects::native::{NativeOption, options};
 
 use crate::screen::ProgressArgs;
 
@@ -49,7 +49,7 @@ impl<S: Subset> FromArgMatches for LoadOptions<S> {
             ),
         };
         Ok(LoadOptions {
-            options: OPTIONS.iter().filter(is_given).map(with_values).collect(),
+            options: options().filter(is_given).map(with_values).collect(),
             subset: PhantomData,
         })
     }
@@ -62,7 +62,7 @@ impl<S: Subset> FromArgMatches for LoadOptions<S> {
 
 impl<S: Subset> Args for LoadOptions<S> {
     fn augment_args(command: Command) -> Command {
-        let options = OPTIONS.iter().filter(|option| S::has(option.name));
+        let options = options().filter(|option| S::has(option.name));
         command.args(options.map(load_option))
     }
 

@@ -51,85 +51,61 @@ fn normalize(profile: &Profile) -> Profile {
 }
 
 fn switches(span: &TimeSpan, target: &Target) -> Vec<String> {
-    let defaults = (TimeSpan::default(), Target::default());
+    let defaults = Target::default();
     let mut words = Vec::new();
-    let mut push_switch = |word: String| words.push(word);
-    if target.block != defaults.1.block {
-        push_switch(format!("-b{}", uppercase_size(u64::from(target.block))));
+    if target.block != defaults.block {
+        words.push(format!("-b{}", uppercase_size(u64::from(target.block))));
     }
-    if let Some(bytes) = target.file_size.filter(|bytes| *bytes > 0) {
-        push_switch(format!("-c{}", uppercase_size(bytes)));
-    }
-    push_switch(format!("-d{}", span.duration));
-    push_switch(format!("-W{}", span.warm_up));
-    if span.cool_down > 0 {
-        push_switch(format!("-C{}", span.cool_down));
-    }
-    if target.base > 0 {
-        push_switch(format!("-B{}", uppercase_size(target.base)));
-    }
-    if target.end > 0 {
-        push_switch(format!("-f{}", uppercase_size(target.end)));
-    }
-    pattern(target, &mut push_switch);
+    let file_size = target.file_size.filter(|bytes| *bytes > 0);
+    words.extend(file_size.map(|bytes| format!("-c{}", uppercase_size(bytes))));
+    words.push(format!("-d{}", span.duration));
+    words.push(format!("-W{}", span.warm_up));
+    words.extend((span.cool_down > 0).then(|| format!("-C{}", span.cool_down)));
+    words.extend((target.base > 0).then(|| format!("-B{}", uppercase_size(target.base))));
+    words.extend((target.end > 0).then(|| format!("-f{}", uppercase_size(target.end))));
+    pattern(target, &mut words);
     if span.threads > 0 {
-        push_switch(format!("-F{}", span.threads));
+        words.push(format!("-F{}", span.threads));
     } else if target.threads > 1 {
-        push_switch(format!("-t{}", target.threads));
+        words.push(format!("-t{}", target.threads));
     }
-    if span.requests > 0 {
-        push_switch(format!("-O{}", span.requests));
-    }
-    if target.requests != defaults.1.requests {
-        push_switch(format!("-o{}", target.requests));
-    }
-    if target.write_percent > 0 {
-        push_switch(format!("-w{}", target.write_percent));
-    }
+    words.extend((span.requests > 0).then(|| format!("-O{}", span.requests)));
+    words.extend((target.requests != defaults.requests).then(|| format!("-o{}", target.requests)));
+    words.extend((target.write_percent > 0).then(|| format!("-w{}", target.write_percent)));
     match (target.throughput, target.throughput_unit) {
         (0, _) => {}
-        (limit, ThroughputUnit::BytesPerMs) => push_switch(format!("-g{limit}")),
-        (limit, ThroughputUnit::Iops) => push_switch(format!("-g{limit}i")),
+        (limit, ThroughputUnit::BytesPerMs) => words.push(format!("-g{limit}")),
+        (limit, ThroughputUnit::Iops) => words.push(format!("-g{limit}i")),
     }
-    if let Some(burst) = target.burst {
-        push_switch(format!("-i{burst}"));
-    }
-    if let Some(pause) = target.think_ms {
-        push_switch(format!("-j{pause}"));
-    }
-    caches(target, &mut push_switch);
-    data(span, target, &mut push_switch);
-    threads(span, &mut push_switch);
-    if span.seed > 0 {
-        push_switch(format!("-z{}", span.seed));
-    }
-    if span.latency {
-        push_switch("-L".into());
-    }
+    words.extend(target.burst.map(|burst| format!("-i{burst}")));
+    words.extend(target.think_ms.map(|pause| format!("-j{pause}")));
+    caches(target, &mut words);
+    data(span, target, &mut words);
+    threads(span, &mut words);
+    words.extend((span.seed > 0).then(|| format!("-z{}", span.seed)));
+    words.extend(span.latency.then(|| "-L".into()));
     if span.iops_deviation {
         match span.bucket_ms {
-            1000 => push_switch("-D".into()),
-            length => push_switch(format!("-D{length}")),
+            1000 => words.push("-D".into()),
+            length => words.push(format!("-D{length}")),
         }
     }
     words
 }
 
-fn pattern(target: &Target, push_switch: &mut dyn FnMut(String)) {
+fn pattern(target: &Target, words: &mut Vec<String>) {
     let step = match target.step() {
         step if step == u64::from(target.block) => String::new(),
         step => uppercase_size(step),
     };
     match (target.random_percent, target.interlocked) {
-        (0, true) => push_switch(format!("-si{step}")),
+        (0, true) => words.push(format!("-si{step}")),
         (0, false) if step.is_empty() => {}
-        (0, false) => push_switch(format!("-s{step}")),
-        (100, _) => push_switch(format!("-r{step}")),
+        (0, false) => words.push(format!("-s{step}")),
+        (100, _) => words.push(format!("-r{step}")),
         (share, _) => {
-            push_switch(format!("-rs{share}"));
-            if !step.is_empty() {
-                push_switch(format!("-r{step}"));
-            }
+            words.push(format!("-rs{share}"));
+            words.extend((!step.is_empty()).then(|| format!("-r{step}")));
         }
     }
     if let Some(distribution) = &target.distribution {
@@ -145,14 +121,10 @@ fn pattern(target: &Target, push_switch: &mut dyn FnMut(String)) {
             .ranges
             .iter()
             .map(|range| format!("{}/{}", range.io_percent, length(range.length)));
-        push_switch(format!("-rd{kind}{}", ranges.collect::<Vec<_>>().join(":")));
+        words.push(format!("-rd{kind}{}", ranges.collect::<Vec<_>>().join(":")));
     }
-    if target.thread_stride > 0 {
-        push_switch(format!("-T{}", uppercase_size(target.thread_stride)));
-    }
-    if target.parallel {
-        push_switch("-p".into());
-    }
+    words.extend((target.thread_stride > 0).then(|| format!("-T{}", uppercase_size(target.thread_stride))));
+    words.extend(target.parallel.then(|| "-p".into()));
     let hints: String = [
         (target.random_access, 'r'),
         (target.sequential_scan, 's'),
@@ -162,12 +134,10 @@ fn pattern(target: &Target, push_switch: &mut dyn FnMut(String)) {
     .filter(|(is, _)| *is)
     .map(|(_, letter)| letter)
     .collect();
-    if !hints.is_empty() {
-        push_switch(format!("-f{hints}"));
-    }
+    words.extend((!hints.is_empty()).then(|| format!("-f{hints}")));
 }
 
-fn caches(target: &Target, push_switch: &mut dyn FnMut(String)) {
+fn caches(target: &Target, words: &mut Vec<String>) {
     let mapped = if target.memory_mapped { "m" } else { "" };
     let cache = match (target.cache, target.write_through, target.memory_mapped) {
         (Cache::Unbuffered, true, false) => "h",
@@ -177,40 +147,28 @@ fn caches(target: &Target, push_switch: &mut dyn FnMut(String)) {
         (_, true, _) => "w",
         (_, false, _) => "",
     };
-    if !(mapped.is_empty() && cache.is_empty()) {
-        push_switch(format!("-S{mapped}{cache}"));
-    }
+    words.extend((!(mapped.is_empty() && cache.is_empty())).then(|| format!("-S{mapped}{cache}")));
     match target.flush {
         None => {}
-        Some(FlushType::ViewOfFile) => push_switch("-Nv".into()),
-        Some(FlushType::NonVolatileMemory) => push_switch("-Nn".into()),
-        Some(FlushType::NonVolatileMemoryNoDrain) => push_switch("-Ni".into()),
+        Some(FlushType::ViewOfFile) => words.push("-Nv".into()),
+        Some(FlushType::NonVolatileMemory) => words.push("-Nn".into()),
+        Some(FlushType::NonVolatileMemoryNoDrain) => words.push("-Ni".into()),
     }
-    if target.large_pages {
-        push_switch("-l".into());
-    }
-    if target.priority != Target::default().priority {
-        push_switch(format!("-I{}", target.priority));
-    }
+    words.extend(target.large_pages.then(|| "-l".into()));
+    words.extend((target.priority != Target::default().priority).then(|| format!("-I{}", target.priority)));
 }
 
-fn data(span: &TimeSpan, target: &Target, push_switch: &mut dyn FnMut(String)) {
-    if target.zero_buffers {
-        push_switch("-Z".into());
-    }
-    if span.random_write_data {
-        push_switch("-Zr".into());
-    }
+fn data(span: &TimeSpan, target: &Target, words: &mut Vec<String>) {
+    words.extend(target.zero_buffers.then(|| "-Z".into()));
+    words.extend(span.random_write_data.then(|| "-Zr".into()));
     if let Some(source) = &target.source {
         let file = source.file.as_ref().map(|file| format!(",{file}")).unwrap_or_default();
-        push_switch(format!("-Z{}{file}", uppercase_size(source.size)));
+        words.push(format!("-Z{}{file}", uppercase_size(source.size)));
     }
 }
 
-fn threads(span: &TimeSpan, push_switch: &mut dyn FnMut(String)) {
-    if span.no_affinity {
-        push_switch("-n".into());
-    }
+fn threads(span: &TimeSpan, words: &mut Vec<String>) {
+    words.extend(span.no_affinity.then(|| "-n".into()));
     if !span.affinity.is_empty() {
         let mut group = 0;
         let mut list = String::from("-a");
@@ -224,22 +182,17 @@ fn threads(span: &TimeSpan, push_switch: &mut dyn FnMut(String)) {
             }
             list += &processor.number.to_string();
         }
-        push_switch(list);
+        words.push(list);
     }
-    if span.completion_routines {
-        push_switch("-x".into());
-    }
-    if span.newer.ring.is_some() {
-        push_switch("-u".into());
-    }
+    words.extend(span.completion_routines.then(|| "-x".into()));
+    words.extend(span.newer.ring.is_some().then(|| "-u".into()));
     match span.newer.bypass {
-        Some(BypassIo::Partial) => push_switch("-Sy".into()),
-        Some(BypassIo::Full) => push_switch("-SY".into()),
+        Some(BypassIo::Partial) => words.push("-Sy".into()),
+        Some(BypassIo::Full) => words.push("-SY".into()),
         None => {}
     }
-    if let Some(separation) = span.newer.separation {
-        push_switch(format!("-bs{}", separation.to_text()));
-    }
+    let separation = span.newer.separation;
+    words.extend(separation.map(|separation| format!("-bs{}", separation.to_text())));
 }
 
 fn uppercase_size(bytes: u64) -> String {

@@ -3,53 +3,55 @@
 use super::show;
 use super::values::{self, Unit};
 
-/// The flags, typed, with their defaults.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Flags {
-    /// The file for all output, including errors.
-    pub output: Option<String>,
-    /// Forms of the report.
-    pub formats: Formats,
-    /// Version of the terse form.
-    pub terse_version: u8,
-    /// The name of the log of total bandwidth.
-    pub bandwidth_log: Option<String>,
-    /// Whether the status line is shown.
-    pub eta: Eta,
-    /// Microseconds between new lines of the status output; 0 for never.
-    pub eta_newline_us: u64,
-    /// Microseconds between two status lines.
-    pub eta_interval_us: u64,
-    /// Microseconds between two cumulative reports; 0 for none.
-    pub status_interval_us: u64,
-    /// The sections to run; all if empty.
-    pub sections: Vec<String>,
-    /// Jobs that write or trim are refused.
-    pub readonly: bool,
-    /// Checks the options, and runs nothing.
-    pub parse_only: bool,
-    /// Prints job files as command lines, and runs nothing.
-    pub show_command: bool,
-    /// A warning about a job is an error.
-    pub warnings_fatal: bool,
-    /// Where verify states and dumps go; the working directory if absent.
-    pub aux_path: Option<String>,
-    /// The class of messages to trace.
-    pub debug: Vec<String>,
-    /// Merges traces, and runs nothing.
-    pub merge_blktrace_only: bool,
-    /// How idle processors are measured.
-    pub idle_profile: Option<IdleProfile>,
-    /// A file whose appearance ends the jobs.
-    pub trigger_file: Option<String>,
-    /// Microseconds until the trigger ends the jobs; 0 for never.
-    pub trigger_timeout_us: u64,
-    /// The command that a trigger runs.
-    pub trigger: Option<String>,
-    /// The address on which to listen for clients; empty for the default.
-    pub server: Option<String>,
-    /// The file for the process id of the background server.
-    pub daemonize: Option<String>,
+with_defaults! {
+    /// The flags, typed, with their defaults.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Flags {
+        /// The file for all output, including errors.
+        pub output: Option<String>,
+        /// Forms of the report.
+        pub formats: Formats = Formats { normal: true, ..Formats::NONE },
+        /// Version of the terse form.
+        pub terse_version: u8 = 3,
+        /// The name of the log of total bandwidth.
+        pub bandwidth_log: Option<String>,
+        /// Whether the status line is shown.
+        pub eta: Eta = Eta::Auto,
+        /// Microseconds between new lines of the status output; 0 for never.
+        pub eta_newline_us: u64,
+        /// Microseconds between two status lines.
+        pub eta_interval_us: u64 = 1_000_000,
+        /// Microseconds between two cumulative reports; 0 for none.
+        pub status_interval_us: u64,
+        /// The sections to run; all if empty.
+        pub sections: Vec<String>,
+        /// Jobs that write or trim are refused.
+        pub readonly: bool,
+        /// Checks the options, and runs nothing.
+        pub parse_only: bool,
+        /// Prints job files as command lines, and runs nothing.
+        pub show_command: bool,
+        /// A warning about a job is an error.
+        pub warnings_fatal: bool,
+        /// Where verify states and dumps go; the working directory if absent.
+        pub aux_path: Option<String>,
+        /// The class of messages to trace.
+        pub debug: Vec<String>,
+        /// Merges traces, and runs nothing.
+        pub merge_blktrace_only: bool,
+        /// How idle processors are measured.
+        pub idle_profile: Option<IdleProfile>,
+        /// A file whose appearance ends the jobs.
+        pub trigger_file: Option<String>,
+        /// Microseconds until the trigger ends the jobs; 0 for never.
+        pub trigger_timeout_us: u64,
+        /// The command that a trigger runs.
+        pub trigger: Option<String>,
+        /// The address on which to listen for clients; empty for the default.
+        pub server: Option<String>,
+        /// The file for the process id of the background server.
+        pub daemonize: Option<String>,
+    }
 }
 
 /// Formats of the report, printed in the order terse, JSON, normal.
@@ -107,38 +109,6 @@ impl Flags {
     /// `--debug` enables lines of this kind.
     pub fn debugs(&self, kind: &str) -> bool {
         self.debug.iter().any(|word| word == kind)
-    }
-}
-
-impl Default for Flags {
-    fn default() -> Self {
-        Flags {
-            output: None,
-            formats: Formats {
-                normal: true,
-                ..Formats::NONE
-            },
-            terse_version: 3,
-            bandwidth_log: None,
-            eta: Eta::Auto,
-            eta_newline_us: 0,
-            eta_interval_us: 1_000_000,
-            status_interval_us: 0,
-            sections: Vec::new(),
-            readonly: false,
-            parse_only: false,
-            show_command: false,
-            warnings_fatal: false,
-            aux_path: None,
-            debug: Vec::new(),
-            idle_profile: None,
-            merge_blktrace_only: false,
-            trigger_file: None,
-            trigger_timeout_us: 0,
-            trigger: None,
-            server: None,
-            daemonize: None,
-        }
     }
 }
 

@@ -20,62 +20,34 @@ impl Config {
     }
 }
 
-/// `'TEST SETUP`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct TestSetup {
-    pub(crate) description: String,
-    /// Measured time in seconds; 0: until stopped.
-    pub(crate) run_seconds: u64,
-    /// Time before recording, in seconds.
-    pub(crate) ramp_up_seconds: u64,
-    /// Workers of a manager that the file does not list; absent: one for each processor.
-    pub(crate) disk_workers: Option<u32>,
-    pub(crate) record: Record,
-    pub(crate) workers: Steps,
-    pub(crate) targets: Steps,
-    pub(crate) depth: Steps,
-    pub(crate) test_type: TestType,
-}
-
-impl Default for TestSetup {
-    fn default() -> Self {
-        TestSetup {
-            description: String::new(),
-            run_seconds: 0,
-            ramp_up_seconds: 0,
-            disk_workers: None,
-            record: Record::All,
-            workers: Steps::default(),
-            targets: Steps::default(),
-            depth: Steps {
-                end: 32,
-                step: 2,
-                exponential: true,
-                ..Steps::default()
-            },
-            test_type: TestType::Normal,
-        }
+with_defaults! {
+    /// `'TEST SETUP`.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct TestSetup {
+        pub(crate) description: String,
+        /// Measured time in seconds; 0: until stopped.
+        pub(crate) run_seconds: u64,
+        /// Time before recording, in seconds.
+        pub(crate) ramp_up_seconds: u64,
+        /// Workers of a manager that the file does not list; absent: one for each processor.
+        pub(crate) disk_workers: Option<u32>,
+        pub(crate) record: Record = Record::All,
+        pub(crate) workers: Steps,
+        pub(crate) targets: Steps,
+        pub(crate) depth: Steps = Steps { end: 32, step: 2, exponential: true, ..Steps::default() },
+        pub(crate) test_type: TestType = TestType::Normal,
     }
 }
 
-/// How a number increases from step to step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Steps {
-    pub(crate) start: u32,
-    /// The maximum; only queue depths have one.
-    pub(crate) end: u32,
-    pub(crate) step: u32,
-    pub(crate) exponential: bool,
-}
-
-impl Default for Steps {
-    fn default() -> Self {
-        Steps {
-            start: 1,
-            end: 1,
-            step: 1,
-            exponential: false,
-        }
+with_defaults! {
+    /// How a number increases from step to step.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct Steps {
+        pub(crate) start: u32 = 1,
+        /// The maximum; only queue depths have one.
+        pub(crate) end: u32 = 1,
+        pub(crate) step: u32 = 1,
+        pub(crate) exponential: bool,
     }
 }
 

@@ -10,39 +10,26 @@ use model::{Bytes, access::Access};
 use super::spec::JobSpec;
 use super::values::{self, unknown};
 
-/// A tree and the operations on it, as written in a job.
-#[derive(Clone, Debug, PartialEq)]
-pub struct FileSpec {
-    /// Levels of directories.
-    pub depth: u32,
-    /// Directories in each directory.
-    pub width: u32,
-    /// Files in each directory of the last level.
-    pub files: u32,
-    /// Their sizes.
-    pub sizes: BlockSizes,
-    /// Percent of the files that exist at the start.
-    pub prefill: Option<u8>,
-    /// Groups of operations.
-    pub groups: Vec<FileGroup>,
-    /// Groups run in sequence.
-    pub in_sequence: bool,
-    /// True if files are used in order instead of at random.
-    pub in_order: bool,
-}
-
-impl Default for FileSpec {
-    fn default() -> Self {
-        FileSpec {
-            depth: 1,
-            width: 10,
-            files: 100,
-            sizes: BlockSizes::Fixed { size: Bytes::kib(16) },
-            prefill: None,
-            groups: Vec::new(),
-            in_sequence: false,
-            in_order: false,
-        }
+with_defaults! {
+    /// A tree and the operations on it, as written in a job.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct FileSpec {
+        /// Levels of directories.
+        pub depth: u32 = 1,
+        /// Directories in each directory.
+        pub width: u32 = 10,
+        /// Files in each directory of the last level.
+        pub files: u32 = 100,
+        /// Their sizes.
+        pub sizes: BlockSizes = BlockSizes::Fixed { size: Bytes::kib(16) },
+        /// Percent of the files that exist at the start.
+        pub prefill: Option<u8>,
+        /// Groups of operations.
+        pub groups: Vec<FileGroup>,
+        /// Groups run in sequence.
+        pub in_sequence: bool,
+        /// True if files are used in order instead of at random.
+        pub in_order: bool,
     }
 }
 

@@ -573,7 +573,7 @@ mod tests {
 
     #[test]
     fn every_option_is_a_key() {
-        for option in crate::native::OPTIONS {
+        for option in crate::native::options() {
             let text = format!("[[job]]\n{}\n", option.example);
             let document = read_job_file("test.toml", &text);
             assert!(document.is_ok(), "{}: {document:?}", option.example);

@@ -1,7 +1,7 @@
 //! The native dialect: flags of `fathom run` and keys of its job files, which are the same.
 //!
-//! The table [`OPTIONS`] has a row for each; flags, keys, help, man page and completions come from
-//! it.
+//! The table [`options()`] has a row for each; flags, keys, help, man page and completions come
+//! from it.
 
 mod caps;
 pub mod files;
@@ -19,7 +19,7 @@ pub use caps::{parse_cap, parse_name, parse_path};
 pub use jobfile::{objective, read_job_file};
 pub(crate) use lower::IO_ERROR;
 pub use lower::lower;
-pub use options::{Group, NativeOption, OPTIONS, find, option_called};
+pub use options::{Group, NativeOption, find, option_called, options};
 pub use spec::{Document, JobSpec, PartSpec, SimulatedSpec};
 
 use crate::diagnostic::{Diagnostic, Location};
@@ -47,7 +47,7 @@ pub fn apply(
 ) -> Result<(), Diagnostic> {
     let Some(option) = find(name) else {
         let complaint = Diagnostic::new(format!("unknown option `{name}`")).at(location());
-        return Err(match nearest(name, OPTIONS.iter().map(|option| option.name)) {
+        return Err(match nearest(name, options().map(|option| option.name)) {
             Some(known) => complaint.help(format!("did you mean `{known}`?")),
             None => complaint.help("`fathom run --help` lists them"),
         });

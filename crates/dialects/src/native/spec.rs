@@ -49,188 +49,124 @@ pub struct SimulatedSpec {
     pub device: SimulatedDevice,
 }
 
-/// One job.
-#[derive(Clone, Debug, PartialEq)]
-pub struct JobSpec {
-    /// The line in its file, from 1; 0 on a command line.
-    pub line: usize,
-    /// The name in reports.
-    pub name: Option<String>,
-    /// Paths, `null` or `simulated:NAME`.
-    pub targets: Vec<String>,
-    /// Bytes of each target to use, or to create.
-    pub size: Option<Bytes>,
-    /// Bytes to skip at the start.
-    pub offset: Bytes,
-    /// Keep files that were created in a directory.
-    pub keep: bool,
-    /// The operations of a job without parts.
-    pub part: PartSpec,
-    /// Weighted parts.
-    pub parts: Vec<PartSpec>,
-    /// Threads.
-    pub workers: u32,
-    /// Operations in flight; 1 by default.
-    pub depth: Option<u32>,
-    /// Whether the depth is per worker, target or job.
-    pub depth_per: DepthPer,
-    /// Bypass the page cache.
-    pub direct: bool,
-    /// When a write counts as complete.
-    pub write_through: WriteThrough,
-    /// Use a memory map.
-    pub mapped: bool,
-    /// Flush after this many writes; 0: never.
-    pub flush_every: u32,
-    /// System call that flushes.
-    pub flush_kind: FlushKind,
-    /// Flush at the end.
-    pub flush_at_end: bool,
-    /// Amount and unit per second.
-    pub rate: Option<(u64, RateUnit)>,
-    /// How due times are spaced.
-    pub arrivals: Process,
-    /// Longest delay that a paced job catches up; absent: any.
-    pub catch_up: Option<Nanos>,
-    /// Pause between bursts of operations.
-    pub pause: Option<Nanos>,
-    /// Operations of a burst.
-    pub pause_after: u32,
-    /// Engine.
-    pub engine: EngineKind,
-    /// Busy-wait for completions.
-    pub poll: bool,
-    /// A kernel thread submits.
-    pub submission_thread: bool,
-    /// Operations per submitting call.
-    pub batch: Option<u32>,
-    /// CPUs for the threads.
-    pub cpus: Vec<u32>,
-    /// Length of the measured window.
-    pub time: Option<Nanos>,
-    /// I/O before it.
-    pub warm_up: Option<Nanos>,
-    /// I/O after it.
-    pub cool_down: Nanos,
-    /// Pause before the first operation.
-    pub start_delay: Nanos,
-    /// End after this many operations of the job.
-    pub operations: Option<u64>,
-    /// End after this many bytes of the job.
-    pub bytes: Option<Bytes>,
-    /// End after this many passes.
-    pub passes: Option<u32>,
-    /// Control rules.
-    pub control: Vec<Control>,
-    /// Failed operations do not end the job.
-    pub tolerate_errors: bool,
-    /// Log file with a line for each operation.
-    pub log: Option<String>,
-    /// Hosts that the job is for; none: all.
-    pub hosts: Vec<String>,
-    /// Quantities that hosts divide among them.
-    pub divide: Divide,
-    /// The storage below the job.
-    pub storage: StoragePath,
-    /// Limits of this job alone.
-    pub caps: Vec<Layer>,
-    /// Jobs of one step run side by side; steps follow one another.
-    pub step: u32,
-    /// The job of the same step that must end first.
-    pub after: Option<String>,
-    /// Operations are on files of a tree.
-    pub on_files: bool,
-    /// The tree and the operations on it.
-    pub files: FileSpec,
-    /// Names of the options that were written.
-    pub written: BTreeSet<&'static str>,
-}
-
-/// One kind of operation.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PartSpec {
-    /// Share of the operations.
-    pub share: u32,
-    /// Where operations go.
-    pub access: Access,
-    /// Share of reads in percent.
-    pub read_percent: f64,
-    /// Trims instead of writes.
-    pub trim: bool,
-    /// The share of reads is exact.
-    pub exact_mix: bool,
-    /// Lengths.
-    pub sizes: BlockSizes,
-    /// Alignment; absent: the shortest length.
-    pub alignment: Option<Bytes>,
-    /// Contents of writes.
-    pub content: Content,
-}
-
-impl Default for PartSpec {
-    fn default() -> Self {
-        PartSpec {
-            share: 1,
-            access: Access::random(Placement::Uniform(Default::default())),
-            read_percent: 100.0,
-            trim: false,
-            exact_mix: false,
-            sizes: BlockSizes::default(),
-            alignment: None,
-            content: Content::Fresh,
-        }
+with_defaults! {
+    /// One job.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct JobSpec {
+        /// The line in its file, from 1; 0 on a command line.
+        pub line: usize,
+        /// The name in reports.
+        pub name: Option<String>,
+        /// Paths, `null` or `simulated:NAME`.
+        pub targets: Vec<String>,
+        /// Bytes of each target to use, or to create.
+        pub size: Option<Bytes>,
+        /// Bytes to skip at the start.
+        pub offset: Bytes,
+        /// Keep files that were created in a directory.
+        pub keep: bool,
+        /// The operations of a job without parts.
+        pub part: PartSpec,
+        /// Weighted parts.
+        pub parts: Vec<PartSpec>,
+        /// Threads.
+        pub workers: u32 = 1,
+        /// Operations in flight; 1 by default.
+        pub depth: Option<u32>,
+        /// Whether the depth is per worker, target or job.
+        pub depth_per: DepthPer = DepthPer::Worker,
+        /// Bypass the page cache.
+        pub direct: bool = true,
+        /// When a write counts as complete.
+        pub write_through: WriteThrough = WriteThrough::Off,
+        /// Use a memory map.
+        pub mapped: bool,
+        /// Flush after this many writes; 0: never.
+        pub flush_every: u32,
+        /// System call that flushes.
+        pub flush_kind: FlushKind = FlushKind::Data,
+        /// Flush at the end.
+        pub flush_at_end: bool,
+        /// Amount and unit per second.
+        pub rate: Option<(u64, RateUnit)>,
+        /// How due times are spaced.
+        pub arrivals: Process = Process::Linear,
+        /// Longest delay that a paced job catches up; absent: any.
+        pub catch_up: Option<Nanos>,
+        /// Pause between bursts of operations.
+        pub pause: Option<Nanos>,
+        /// Operations of a burst.
+        pub pause_after: u32 = 1,
+        /// Engine.
+        pub engine: EngineKind = EngineKind::Auto,
+        /// Busy-wait for completions.
+        pub poll: bool,
+        /// A kernel thread submits.
+        pub submission_thread: bool,
+        /// Operations per submitting call.
+        pub batch: Option<u32>,
+        /// CPUs for the threads.
+        pub cpus: Vec<u32>,
+        /// Length of the measured window.
+        pub time: Option<Nanos>,
+        /// I/O before it.
+        pub warm_up: Option<Nanos>,
+        /// I/O after it.
+        pub cool_down: Nanos,
+        /// Pause before the first operation.
+        pub start_delay: Nanos,
+        /// End after this many operations of the job.
+        pub operations: Option<u64>,
+        /// End after this many bytes of the job.
+        pub bytes: Option<Bytes>,
+        /// End after this many passes.
+        pub passes: Option<u32>,
+        /// Control rules.
+        pub control: Vec<Control>,
+        /// Failed operations do not end the job.
+        pub tolerate_errors: bool,
+        /// Log file with a line for each operation.
+        pub log: Option<String>,
+        /// Hosts that the job is for; none: all.
+        pub hosts: Vec<String>,
+        /// Quantities that hosts divide among them.
+        pub divide: Divide,
+        /// The storage below the job.
+        pub storage: StoragePath,
+        /// Limits of this job alone.
+        pub caps: Vec<Layer>,
+        /// Jobs of one step run side by side; steps follow one another.
+        pub step: u32 = 1,
+        /// The job of the same step that must end first.
+        pub after: Option<String>,
+        /// Operations are on files of a tree.
+        pub on_files: bool,
+        /// The tree and the operations on it.
+        pub files: FileSpec,
+        /// Names of the options that were written.
+        pub written: BTreeSet<&'static str>,
     }
 }
 
-impl Default for JobSpec {
-    fn default() -> Self {
-        JobSpec {
-            line: 0,
-            name: None,
-            targets: Vec::new(),
-            size: None,
-            offset: Bytes(0),
-            keep: false,
-            part: PartSpec::default(),
-            parts: Vec::new(),
-            workers: 1,
-            depth: None,
-            depth_per: DepthPer::Worker,
-            direct: true,
-            write_through: WriteThrough::Off,
-            mapped: false,
-            flush_every: 0,
-            flush_kind: FlushKind::Data,
-            flush_at_end: false,
-            rate: None,
-            arrivals: Process::Linear,
-            catch_up: None,
-            pause: None,
-            pause_after: 1,
-            engine: EngineKind::Auto,
-            poll: false,
-            submission_thread: false,
-            batch: None,
-            cpus: Vec::new(),
-            time: None,
-            warm_up: None,
-            cool_down: Nanos(0),
-            start_delay: Nanos(0),
-            operations: None,
-            bytes: None,
-            passes: None,
-            control: Vec::new(),
-            tolerate_errors: false,
-            log: None,
-            hosts: Vec::new(),
-            divide: Divide::default(),
-            storage: StoragePath::default(),
-            caps: Vec::new(),
-            step: 1,
-            after: None,
-            on_files: false,
-            files: FileSpec::default(),
-            written: BTreeSet::new(),
-        }
+with_defaults! {
+    /// One kind of operation.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct PartSpec {
+        /// Share of the operations.
+        pub share: u32 = 1,
+        /// Where operations go.
+        pub access: Access = Access::random(Placement::Uniform(Default::default())),
+        /// Share of reads in percent.
+        pub read_percent: f64 = 100.0,
+        /// Trims instead of writes.
+        pub trim: bool,
+        /// The share of reads is exact.
+        pub exact_mix: bool,
+        /// Lengths.
+        pub sizes: BlockSizes,
+        /// Alignment; absent: the shortest length.
+        pub alignment: Option<Bytes>,
+        /// Contents of writes.
+        pub content: Content = Content::Fresh,
     }
 }

@@ -9,7 +9,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::jobfile::{OBJECTIVE, Reader, objective, value_texts};
-use super::options::{OPTIONS, find};
+use super::options::{find, options};
 use super::spec::{Document, JobSpec, SimulatedSpec};
 use super::{apply, presets};
 use crate::diagnostic::{Diagnostic, Location};
@@ -122,8 +122,7 @@ impl Workload {
 
     /// Names of its options in the order of the table.
     fn options_set(&self) -> impl Iterator<Item = &'static str> + '_ {
-        OPTIONS
-            .iter()
+        options()
             .map(|read_option| read_option.name)
             .filter(|name| self.sets(name))
     }
@@ -282,7 +281,7 @@ fn read_option(reader: &mut Reader<'_>, (key, value): Entry<'_, '_>) -> Option<S
     let name = key.get_ref().as_ref();
     let at = key.span().start;
     if find(name).is_none() {
-        let known = OPTIONS.iter().map(|read_option| read_option.name).chain(KEYS);
+        let known = options().map(|read_option| read_option.name).chain(KEYS);
         let help = match nearest(name, known) {
             Some(near) => format!("did you mean `{near}`?"),
             None => "valid keys: name, preset, job, objective, require, pace, and the options of `fathom run --help`"

@@ -134,63 +134,42 @@ pub enum Transfer {
     Steps(u64, u64, u64),
 }
 
-/// A workload definition.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Wd {
-    /// Name after `wd=`.
-    pub name: String,
-    /// Its SDs, by name.
-    pub sds: Vec<String>,
-    /// `xfersize=`.
-    pub xfersize: Transfer,
-    /// Percent of reads.
-    pub rdpct: u32,
-    /// Percent of random addresses; −1 for `eof`.
-    pub seekpct: i32,
-    /// `seekpct=(poisson,midpoint)`.
-    pub poisson: Option<f64>,
-    /// `stride=`.
-    pub stride: Option<(u64, u64)>,
-    /// `skew=`.
-    pub skew: Option<f64>,
-    /// Percent of reads and of writes in the hit area.
-    pub hits: (f64, f64),
-    /// `range=` or `hotband=`.
-    pub range: Option<(f64, f64)>,
-    /// `hotband=` was given.
-    pub has_hotband: bool,
-    /// `openflags=`.
-    pub flags: Vec<String>,
-    /// `streams=`.
-    pub streams: Option<u32>,
-    /// `iorate=`: the WD's own operations per second.
-    pub rate: Option<f64>,
-    /// `priority=`.
-    pub priority: Option<u32>,
-    /// The labels of `host=`; empty: all.
-    pub hosts: Vec<String>,
-}
-
-impl Default for Wd {
-    fn default() -> Wd {
-        Wd {
-            name: String::new(),
-            sds: Vec::new(),
-            xfersize: Transfer::One(4096),
-            rdpct: 100,
-            seekpct: 100,
-            poisson: None,
-            stride: None,
-            skew: None,
-            hits: (0.0, 0.0),
-            range: None,
-            has_hotband: false,
-            flags: Vec::new(),
-            streams: None,
-            rate: None,
-            priority: None,
-            hosts: Vec::new(),
-        }
+with_defaults! {
+    /// A workload definition.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Wd {
+        /// Name after `wd=`.
+        pub name: String,
+        /// Its SDs, by name.
+        pub sds: Vec<String>,
+        /// `xfersize=`.
+        pub xfersize: Transfer = Transfer::One(4096),
+        /// Percent of reads.
+        pub rdpct: u32 = 100,
+        /// Percent of random addresses; −1 for `eof`.
+        pub seekpct: i32 = 100,
+        /// `seekpct=(poisson,midpoint)`.
+        pub poisson: Option<f64>,
+        /// `stride=`.
+        pub stride: Option<(u64, u64)>,
+        /// `skew=`.
+        pub skew: Option<f64>,
+        /// Percent of reads and of writes in the hit area.
+        pub hits: (f64, f64) = (0.0, 0.0),
+        /// `range=` or `hotband=`.
+        pub range: Option<(f64, f64)>,
+        /// `hotband=` was given.
+        pub has_hotband: bool,
+        /// `openflags=`.
+        pub flags: Vec<String>,
+        /// `streams=`.
+        pub streams: Option<u32>,
+        /// `iorate=`: the WD's own operations per second.
+        pub rate: Option<f64>,
+        /// `priority=`.
+        pub priority: Option<u32>,
+        /// The labels of `host=`; empty: all.
+        pub hosts: Vec<String>,
     }
 }
 

@@ -41,69 +41,46 @@ pub struct Fsd {
     pub ranks: Vec<usize>,
 }
 
-/// A file system workload definition.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Fwd {
-    /// Name after `fwd=`.
-    pub name: String,
-    /// Its FSDs, by name.
-    pub fsds: Vec<String>,
-    /// `operation=`, by number.
-    pub operation: usize,
-    /// `rdpct=`.
-    pub rdpct: Option<u8>,
-    /// `fileio=random`.
-    pub is_random: bool,
-    /// `fileio=(random,shared)`.
-    pub shares_files: bool,
-    /// `fileio=(sequential,delete)`.
-    pub deletes_first: bool,
-    /// `fileselect=random` or `poisson`.
-    pub selects_at_random: bool,
-    /// `fileselect=(poisson,midpoint)`.
-    pub poisson: Option<f64>,
-    /// `fileselect=once`.
-    pub once: bool,
-    /// `xfersize=`.
-    pub xfersize: Transfer,
-    /// `threads=`.
-    pub threads: u32,
-    /// `stopafter=`: blocks; if negative, a percentage of the file.
-    pub stopafter: Option<f64>,
-    /// `skew=`.
-    pub skew: Option<f64>,
-    /// `target=`: the FSD to which files are copied or moved.
-    pub target: Option<String>,
-    /// `openflags=`; empty: those of its FSDs.
-    pub flags: Vec<String>,
-    /// The labels of `host=`; empty: all.
-    pub hosts: Vec<String>,
-    /// Reasons to refuse a run with it.
-    pub refusal: Option<String>,
-}
-
-impl Default for Fwd {
-    fn default() -> Fwd {
-        Fwd {
-            name: String::new(),
-            fsds: Vec::new(),
-            operation: 0,
-            rdpct: None,
-            is_random: false,
-            shares_files: false,
-            deletes_first: false,
-            selects_at_random: false,
-            poisson: None,
-            once: false,
-            xfersize: Transfer::One(4096),
-            threads: 1,
-            stopafter: None,
-            skew: None,
-            target: None,
-            flags: Vec::new(),
-            hosts: Vec::new(),
-            refusal: None,
-        }
+with_defaults! {
+    /// A file system workload definition.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Fwd {
+        /// Name after `fwd=`.
+        pub name: String,
+        /// Its FSDs, by name.
+        pub fsds: Vec<String>,
+        /// `operation=`, by number.
+        pub operation: usize,
+        /// `rdpct=`.
+        pub rdpct: Option<u8>,
+        /// `fileio=random`.
+        pub is_random: bool,
+        /// `fileio=(random,shared)`.
+        pub shares_files: bool,
+        /// `fileio=(sequential,delete)`.
+        pub deletes_first: bool,
+        /// `fileselect=random` or `poisson`.
+        pub selects_at_random: bool,
+        /// `fileselect=(poisson,midpoint)`.
+        pub poisson: Option<f64>,
+        /// `fileselect=once`.
+        pub once: bool,
+        /// `xfersize=`.
+        pub xfersize: Transfer = Transfer::One(4096),
+        /// `threads=`.
+        pub threads: u32 = 1,
+        /// `stopafter=`: blocks; if negative, a percentage of the file.
+        pub stopafter: Option<f64>,
+        /// `skew=`.
+        pub skew: Option<f64>,
+        /// `target=`: the FSD to which files are copied or moved.
+        pub target: Option<String>,
+        /// `openflags=`; empty: those of its FSDs.
+        pub flags: Vec<String>,
+        /// The labels of `host=`; empty: all.
+        pub hosts: Vec<String>,
+        /// Reasons to refuse a run with it.
+        pub refusal: Option<String>,
     }
 }
 

@@ -15,17 +15,19 @@ use super::streams::gcd;
 use super::workloads::matches_name;
 use crate::Diagnostic;
 
-/// What reads check, and where the expected data is recorded.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Validation {
-    /// Each write is read back immediately.
-    pub read_after_write: bool,
-    /// Known blocks are read before they are written.
-    pub read_before_write: bool,
-    /// Maps are kept for a later run.
-    pub journal: Option<Journal>,
-    /// The file of the map of each SD or FSD, and the bytes of its key blocks.
-    pub maps: BTreeMap<String, (String, u64)>,
+with_defaults! {
+    /// What reads check, and where the expected data is recorded.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Validation {
+        /// Each write is read back immediately.
+        pub read_after_write: bool,
+        /// Known blocks are read before they are written.
+        pub read_before_write: bool = true,
+        /// Maps are kept for a later run.
+        pub journal: Option<Journal>,
+        /// The file of the map of each SD or FSD, and the bytes of its key blocks.
+        pub maps: BTreeMap<String, (String, u64)>,
+    }
 }
 
 /// How the maps of a run are kept.
@@ -63,17 +65,6 @@ const JOURNAL_WORDS: &[(&str, char)] = &[
     ("skip_read_all", 's'),
     ("ignore_pending", 'i'),
 ];
-
-impl Default for Validation {
-    fn default() -> Validation {
-        Validation {
-            read_after_write: false,
-            read_before_write: true,
-            journal: None,
-            maps: BTreeMap::new(),
-        }
-    }
-}
 
 impl Validation {
     /// Adds the settings of the letters after `-v`.

@@ -6,7 +6,7 @@ use ::run::targets::guard::{Decision, Permissions};
 use ::run::targets::{PrepareAction, TargetDecision};
 use archive::history::EntryKind;
 use clap::{Args as _, Command, FromArgMatches, ValueHint};
-use dialects::native::{self, Document, JobSpec, OPTIONS, presets};
+use dialects::native::{self, Document, JobSpec, presets};
 use dialects::{Location, convert};
 use model::Nanos;
 use model::plan::Plan;
@@ -191,7 +191,7 @@ pub(super) fn record_preset_changes(document: &mut Document, options: &[OptionWi
     let (before, set) = (&used.changed, |name: &str| {
         options.iter().any(|(option, _)| option.name == name)
     });
-    let names = OPTIONS.iter().map(|option| option.name);
+    let names = native::options().map(|option| option.name);
     let changed =
         names.filter(|name| !PRESET_NEUTRAL.contains(name) && (set(name) || before.iter().any(|one| one == name)));
     used.changed = changed.map(str::to_owned).collect();

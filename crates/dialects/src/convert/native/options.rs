@@ -30,28 +30,25 @@ pub(super) fn job_text(plan: &Plan, group: &WorkerGroup<'_>, name: String) -> Jo
     };
     let alternatives = &worker.streams[..streams_per_target.max(1)];
     let stream = &alternatives[0];
-    let mut push_option = |name: &'static str, value: String| options.push((name, value));
     if let Some(work) = &stream.files {
-        file_options(plan, stream, work, &mut push_option);
-        common_options(group, stream, &mut push_option);
+        file_options(plan, stream, work, &mut options);
+        common_options(group, stream, &mut options);
         return JobText {
             name,
             options,
             parts: Vec::new(),
         };
     }
-    region_options(plan, group, &mut push_option);
+    region_options(plan, group, &mut options);
     let kept = |target: &Target| target.at_end == AtEndOfJob::Keep;
-    if plan.origin.dialect == Dialect::Native && targets.iter().any(|id| kept(plan.target(*id))) {
-        push_option("keep", "true".into());
-    }
     let native = plan.origin.dialect == Dialect::Native;
+    if native && targets.iter().any(|id| kept(plan.target(*id))) {
+        options.push(("keep", "true".into()));
+    }
     let mut parts = Vec::new();
     match alternatives {
         [one] if one.weight == 1 || !native => {
-            stream_options(one, native)
-                .into_iter()
-                .for_each(|(name, value)| push_option(name, value));
+            options.extend(stream_options(one, native));
         }
         several => parts.extend(
             shares::weights(several)
@@ -59,42 +56,34 @@ pub(super) fn job_text(plan: &Plan, group: &WorkerGroup<'_>, name: String) -> Jo
                 .zip(several.iter().map(|stream| stream_options(stream, native))),
         ),
     }
-    flush_options(stream, native, &mut push_option);
-    depth_options(group, &mut push_option);
-    common_options(group, stream, &mut push_option);
+    flush_options(stream, native, &mut options);
+    depth_options(group, &mut options);
+    common_options(group, stream, &mut options);
     JobText { name, options, parts }
 }
 
 /// Options that jobs on blocks and jobs on files share.
-fn common_options(group: &WorkerGroup<'_>, stream: &Stream, push_option: &mut dyn FnMut(&'static str, String)) {
+fn common_options(group: &WorkerGroup<'_>, stream: &Stream, options: &mut Options) {
     let count = group.workers.len();
-    if count > 1 {
-        push_option("workers", count.to_string());
-    }
-    pacing_options(group, stream, push_option);
-    stop_options(group, push_option);
-    system_options(group, stream, push_option);
+    options.extend((count > 1).then(|| ("workers", count.to_string())));
+    pacing_options(group, stream, options);
+    stop_options(group, options);
+    system_options(group, stream, options);
 }
 
 /// Options of a tree and its operations.
-fn file_options(plan: &Plan, stream: &Stream, work: &FileWork, push_option: &mut dyn FnMut(&'static str, String)) {
-    push_option("kind", "files".into());
+fn file_options(plan: &Plan, stream: &Stream, work: &FileWork, options: &mut Options) {
+    options.push(("kind", "files".into()));
     let trees = stream.target.ids().iter().map(|id| &plan.target(*id).kind);
     for tree in trees {
         if let TargetKind::Tree { tree } = tree {
-            push_option("tree", format_tree(tree));
+            options.push(("tree", format_tree(tree)));
         }
     }
-    push_option(if work.in_sequence { "sequence" } else { "mix" }, work.to_string());
-    if work.in_order {
-        push_option("order", "sequential".into());
-    }
-    if work.block != BlockSizes::default().max() {
-        push_option("block", size(work.block.0));
-    }
-    if let Some(content) = format_content(&stream.content) {
-        push_option("content", content);
-    }
+    options.push((if work.in_sequence { "sequence" } else { "mix" }, work.to_string()));
+    options.extend(work.in_order.then(|| ("order", "sequential".into())));
+    options.extend((work.block != BlockSizes::default().max()).then(|| ("block", size(work.block.0))));
+    options.extend(format_content(&stream.content).map(|content| ("content", content)));
 }
 
 /// A tree in the syntax of `tree`.
@@ -114,7 +103,7 @@ pub(in crate::convert) fn format_tree(tree: &FileTree) -> String {
 }
 
 /// Options of size and offset.
-fn region_options(plan: &Plan, group: &WorkerGroup<'_>, push_option: &mut dyn FnMut(&'static str, String)) {
+fn region_options(plan: &Plan, group: &WorkerGroup<'_>, options: &mut Options) {
     let stream = &group.worker().streams[0];
     let target = stream.target.ids().first().map(|id| plan.target(*id));
     let prepared_size = target.and_then(|target| target.prepare.size().map(|size| size.0));
@@ -162,12 +151,8 @@ fn region_options(plan: &Plan, group: &WorkerGroup<'_>, push_option: &mut dyn Fn
         (None, _) => None,
     };
     // A job that has its own size keeps it.
-    if let Some(bytes) = size.filter(|bytes| *bytes > 0) {
-        push_option("size", self::size(bytes));
-    }
-    if offset > 0 {
-        push_option("offset", self::size(offset));
-    }
+    options.extend(size.filter(|bytes| *bytes > 0).map(|bytes| ("size", self::size(bytes))));
+    options.extend((offset > 0).then(|| ("offset", self::size(offset))));
 }
 
 /// Options of the operations of a stream.
@@ -175,9 +160,7 @@ fn stream_options(stream: &Stream, native: bool) -> Options {
     let mut options: Options = Vec::new();
     let mix = words::resulting_mix(stream);
     let direction = mix.directions().next().unwrap_or(Direction::Read);
-    if let Some(access) = format_access(stream.access(direction), direction) {
-        options.push(("access", access));
-    }
+    options.extend(format_access(stream.access(direction), direction).map(|access| ("access", access)));
     match mix {
         Mix::Only {
             direction: Direction::Trim,
@@ -185,18 +168,14 @@ fn stream_options(stream: &Stream, native: bool) -> Options {
         _ => {
             let writes = mix.write_share();
             let reads = 100.0 - writes;
-            if reads != 100.0 {
-                options.push(("read", reads.to_string()));
-            }
+            options.extend((reads != 100.0).then(|| ("read", reads.to_string())));
         }
     }
     if let Mix::Exact { .. } = mix {
         options.push(("exact-mix", "true".into()));
     }
     let sizes = &stream.pattern.sizes[direction];
-    if *sizes != BlockSizes::default() {
-        options.push(("block", format_block(sizes)));
-    }
+    options.extend((*sizes != BlockSizes::default()).then(|| ("block", format_block(sizes))));
     let align = stream.pattern.alignment[direction].0;
     let walk = match stream.access(direction) {
         Access::Sequential(walk) => walk.advance,
@@ -210,12 +189,9 @@ fn stream_options(stream: &Stream, native: bool) -> Options {
         _ => align,
     };
     let is_default = step == 0 || (!native && step == sizes.min().0);
-    if !is_default {
-        options.push(("align", size(step)));
-    }
-    if let Some(content) = format_content(&stream.content).filter(|_| native || mix.includes(Direction::Write)) {
-        options.push(("content", content));
-    }
+    options.extend((!is_default).then(|| ("align", size(step))));
+    let content = format_content(&stream.content).filter(|_| native || mix.includes(Direction::Write));
+    options.extend(content.map(|content| ("content", content)));
     options
 }
 
@@ -286,24 +262,18 @@ fn format_block(sizes: &BlockSizes) -> String {
     }
 }
 
-fn flush_options(stream: &Stream, native: bool, push_option: &mut dyn FnMut(&'static str, String)) {
+fn flush_options(stream: &Stream, native: bool, options: &mut Options) {
     let sync = stream.sync;
     let (every, kind) = match (sync.every_writes, sync.data_every_writes) {
         (0, 1..) => (sync.data_every_writes, FlushKind::Data),
         _ => (sync.every_writes, sync.kind),
     };
-    if every > 0 {
-        push_option("flush-every", every.to_string());
-    }
-    if kind == FlushKind::Full && (native || every > 0) {
-        push_option("flush", "full".into());
-    }
-    if sync.at_end {
-        push_option("flush-at-end", "true".into());
-    }
+    options.extend((every > 0).then(|| ("flush-every", every.to_string())));
+    options.extend((kind == FlushKind::Full && (native || every > 0)).then(|| ("flush", "full".into())));
+    options.extend(sync.at_end.then(|| ("flush-at-end", "true".into())));
 }
 
-fn depth_options(group: &WorkerGroup<'_>, push_option: &mut dyn FnMut(&'static str, String)) {
+fn depth_options(group: &WorkerGroup<'_>, options: &mut Options) {
     let worker = group.worker();
     let slots: Vec<u32> = group.workers.iter().map(|worker| worker.slots()).collect();
     let uneven = slots.iter().any(|of_one| *of_one != slots[0]);
@@ -319,16 +289,12 @@ fn depth_options(group: &WorkerGroup<'_>, push_option: &mut dyn FnMut(&'static s
         }
         Depth::PerStream => (worker.streams[0].depth, None),
     };
-    if depth != 1 {
-        push_option("depth", depth.to_string());
-    }
-    if let Some(per) = per {
-        push_option("depth-per", per.into());
-    }
+    options.extend((depth != 1).then(|| ("depth", depth.to_string())));
+    options.extend(per.map(|per| ("depth-per", per.into())));
 }
 
 /// Native rates are per job: the sum of all streams of its workers.
-fn pacing_options(group: &WorkerGroup<'_>, stream: &Stream, push_option: &mut dyn FnMut(&'static str, String)) {
+fn pacing_options(group: &WorkerGroup<'_>, stream: &Stream, options: &mut Options) {
     let rates: Vec<Rate> = group.worker().streams.iter().flat_map(shares::schedules).collect();
     if let Some(first) = rates.first() {
         let same = rates.iter().filter(|rate| rate.unit == first.unit);
@@ -340,23 +306,19 @@ fn pacing_options(group: &WorkerGroup<'_>, stream: &Stream, push_option: &mut dy
             RateUnit::Bytes if !total.is_multiple_of(1024) => format!("{total}B/s"),
             RateUnit::Bytes => format!("{}/s", size(total)),
         };
-        push_option("rate", rate);
-        if first.process == Process::Poisson {
-            push_option("arrivals", "poisson".into());
-        }
+        options.push(("rate", rate));
+        options.extend((first.process == Process::Poisson).then(|| ("arrivals", "poisson".into())));
         if let CatchUp::Within(most) = first.catch_up {
-            push_option("catch-up", time(most));
+            options.push(("catch-up", time(most)));
         }
     }
     if let Some(think) = stream.think {
-        push_option("pause", time(think.pause_ns));
-        if think.operations > 1 {
-            push_option("pause-after", think.operations.to_string());
-        }
+        options.push(("pause", time(think.pause_ns)));
+        options.extend((think.operations > 1).then(|| ("pause-after", think.operations.to_string())));
     }
 }
 
-fn stop_options(group: &WorkerGroup<'_>, push_option: &mut dyn FnMut(&'static str, String)) {
+fn stop_options(group: &WorkerGroup<'_>, options: &mut Options) {
     let job = group.job;
     let streams = || group.worker().streams.iter();
     let walks = |access: &Access| {
@@ -387,41 +349,33 @@ fn stop_options(group: &WorkerGroup<'_>, push_option: &mut dyn FnMut(&'static st
     let workers = group.workers.len() as u64;
     let counted = stop.operations.is_some() || stop.bytes.is_some() || stop.passes.is_some();
     match stop.after_ns {
-        Some(after) if counted || after != Nanos::secs(30) => push_option("time", time(after)),
+        Some(after) if counted || after != Nanos::secs(30) => options.push(("time", time(after))),
         _ => {}
     }
     let default_warm_up = if counted { Nanos(0) } else { Nanos::secs(2) };
-    if job.phases.warm_up_ns != default_warm_up {
-        push_option("warm-up", time(job.phases.warm_up_ns));
-    }
-    if job.phases.cool_down_ns.0 > 0 {
-        push_option("cool-down", time(job.phases.cool_down_ns));
-    }
+    options.extend((job.phases.warm_up_ns != default_warm_up).then(|| ("warm-up", time(job.phases.warm_up_ns))));
+    options.extend((job.phases.cool_down_ns.0 > 0).then(|| ("cool-down", time(job.phases.cool_down_ns))));
     let delay = job.phases.start_delay.low_ns;
-    if delay.0 > 0 {
-        push_option("start-delay", time(delay));
-    }
-    if let Some(operations) = stop.operations {
-        push_option("operations", operations.saturating_mul(workers).to_string());
-    }
-    if let Some(Bytes(bytes)) = stop.bytes {
-        push_option("bytes", size(bytes.saturating_mul(workers)));
-    }
-    if let Some(passes) = stop.passes {
-        push_option("passes", passes.to_string());
-    }
+    options.extend((delay.0 > 0).then(|| ("start-delay", time(delay))));
+    let of_job = |amount: u64| amount.saturating_mul(workers);
+    options.extend(
+        stop.operations
+            .map(|operations| ("operations", of_job(operations).to_string())),
+    );
+    options.extend(stop.bytes.map(|bytes| ("bytes", size(of_job(bytes.0)))));
+    options.extend(stop.passes.map(|passes| ("passes", passes.to_string())));
     for control in &job.control {
         match control {
-            Control::Precision(rule) => push_option("until-precision", format!("{}%", rule.percent)),
-            Control::SteadyState(rule) if rule.percent => push_option("until-steady", format!("{}%", rule.limit)),
-            Control::LatencyTarget(rule) => push_option("latency-target", time(rule.target_ns)),
+            Control::Precision(rule) => options.push(("until-precision", format!("{}%", rule.percent))),
+            Control::SteadyState(rule) if rule.percent => options.push(("until-steady", format!("{}%", rule.limit))),
+            Control::LatencyTarget(rule) => options.push(("latency-target", time(rule.target_ns))),
             // There is no similar option.
             Control::SteadyState(_) | Control::MinimumRate(_) => {}
         }
     }
 }
 
-fn system_options(group: &WorkerGroup<'_>, stream: &Stream, push_option: &mut dyn FnMut(&'static str, String)) {
+fn system_options(group: &WorkerGroup<'_>, stream: &Stream, options: &mut Options) {
     let worker = group.worker();
     let cache = match (stream.cache.mapping, stream.cache.direct, stream.cache.write_through) {
         (Some(_), _, _) => "mapped",
@@ -430,54 +384,34 @@ fn system_options(group: &WorkerGroup<'_>, stream: &Stream, push_option: &mut dy
         (None, false, WriteThrough::Off) => "buffered",
         (None, false, WriteThrough::Data | WriteThrough::DataAndMetadata) => "buffered-through",
     };
-    if cache != "direct" && stream.files.is_none() {
-        push_option("cache", cache.into());
-    }
+    options.extend((cache != "direct" && stream.files.is_none()).then(|| ("cache", cache.into())));
     match worker.engine.kind {
         EngineKind::Auto => {}
-        kind if kind.info().native => push_option("engine", kind.name().into()),
+        kind if kind.info().native => options.push(("engine", kind.name().into())),
         // The comparison reports this mismatch.
         _ => {}
     }
-    if let Some(batch) = worker.batching.submit {
-        push_option("batch", batch.to_string());
-    }
-    if worker.engine.poll {
-        push_option("poll", "true".into());
-    }
+    options.extend(worker.batching.submit.map(|batch| ("batch", batch.to_string())));
+    options.extend(worker.engine.poll.then(|| ("poll", "true".into())));
     if worker.engine.submission_thread {
-        push_option("submission-thread", "true".into());
+        options.push(("submission-thread", "true".into()));
     }
     let cpus = group.cpus();
-    if !cpus.is_empty() {
-        push_option("cpus", words::cpus(words::period(&cpus)));
-    }
+    options.extend((!cpus.is_empty()).then(|| ("cpus", words::cpus(words::period(&cpus)))));
     let policy = &stream.on_error;
     if !policy.tolerate_read.is_empty() || !policy.tolerate_write.is_empty() {
-        push_option("tolerate-errors", "true".into());
+        options.push(("tolerate-errors", "true".into()));
     }
-    if let Some(log) = &group.job.operation_log {
-        push_option("log", log.clone());
-    }
-    if !group.job.hosts.is_empty() {
-        push_option("for-hosts", group.job.hosts.join(","));
-    }
+    options.extend(group.job.operation_log.clone().map(|log| ("log", log)));
+    options.extend((!group.job.hosts.is_empty()).then(|| ("for-hosts", group.job.hosts.join(","))));
     if group.job.divide != Divide::default() {
-        push_option("divide", words::divided_resources(group.job.divide));
+        options.push(("divide", words::divided_resources(group.job.divide)));
     }
     let storage = &group.job.storage;
-    if let Some(path) = storage.cache {
-        push_option("path", path.word().into());
-    }
-    if let Some(role) = &storage.role {
-        push_option("role", role.clone());
-    }
-    if let Some(replicas) = storage.replicas {
-        push_option("replicas", replicas.to_string());
-    }
-    if let Some(hops) = storage.hops {
-        push_option("hops", hops.to_string());
-    }
+    options.extend(storage.cache.map(|path| ("path", path.word().into())));
+    options.extend(storage.role.clone().map(|role| ("role", role)));
+    options.extend(storage.replicas.map(|replicas| ("replicas", replicas.to_string())));
+    options.extend(storage.hops.map(|hops| ("hops", hops.to_string())));
 }
 
 /// Describes a simulated device by what differs from the default: `a simulated device (size 1g,

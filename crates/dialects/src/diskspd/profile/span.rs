@@ -13,40 +13,42 @@ use crate::diskspd::xml::schema::{Attribute, Content, Occurs, Rule, Value, text_
 use crate::diskspd::xml::write::write_all;
 use crate::diskspd::xml::{XmlError, XmlErrorKind};
 
-/// One test: warm-up, measured time, cool-down.
-#[derive(Clone, Debug, PartialEq)]
-pub struct TimeSpan {
-    /// Measured seconds (`-d`).
-    pub duration: u32,
-    /// Seconds before that (`-W`).
-    pub warm_up: u32,
-    /// Seconds after it (`-C`).
-    pub cool_down: u32,
-    /// Seed of thread 0; thread i has this plus i (`-z`).
-    pub seed: u32,
-    /// Threads of the pool; 0: each target has its own (`-F`).
-    pub threads: u32,
-    /// Requests of each thread over all its targets; 0: each target has its own. Works only with
-    /// `threads` (`-O`).
-    pub requests: u32,
-    /// New random data for each write (`-Zr`).
-    pub random_write_data: bool,
-    /// Threads are not bound to processors (`-n`).
-    pub no_affinity: bool,
-    /// Processors to which threads are bound round-robin; empty: all active ones (`-a`).
-    pub affinity: Vec<Processor>,
-    /// Completion routines instead of a completion port (`-x`).
-    pub completion_routines: bool,
-    /// Values of DiskSpd 2.3.
-    pub newer: Newer,
-    /// Latency in the report (`-L`).
-    pub latency: bool,
-    /// Deviation of IOPS in the report (`-D`).
-    pub iops_deviation: bool,
-    /// Length of the intervals for that, in milliseconds.
-    pub bucket_ms: u32,
-    /// Files and devices.
-    pub targets: Vec<Target>,
+with_defaults! {
+    /// One test: warm-up, measured time, cool-down.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct TimeSpan {
+        /// Measured seconds (`-d`).
+        pub duration: u32 = 10,
+        /// Seconds before that (`-W`).
+        pub warm_up: u32 = 5,
+        /// Seconds after it (`-C`).
+        pub cool_down: u32,
+        /// Seed of thread 0; thread i has this plus i (`-z`).
+        pub seed: u32,
+        /// Threads of the pool; 0: each target has its own (`-F`).
+        pub threads: u32,
+        /// Requests of each thread over all its targets; 0: each target has its own. Works only
+        /// with `threads` (`-O`).
+        pub requests: u32,
+        /// New random data for each write (`-Zr`).
+        pub random_write_data: bool,
+        /// Threads are not bound to processors (`-n`).
+        pub no_affinity: bool,
+        /// Processors to which threads are bound round-robin; empty: all active ones (`-a`).
+        pub affinity: Vec<Processor>,
+        /// Completion routines instead of a completion port (`-x`).
+        pub completion_routines: bool,
+        /// Values of DiskSpd 2.3.
+        pub newer: Newer,
+        /// Latency in the report (`-L`).
+        pub latency: bool,
+        /// Deviation of IOPS in the report (`-D`).
+        pub iops_deviation: bool,
+        /// Length of the intervals for that, in milliseconds.
+        pub bucket_ms: u32 = 1000,
+        /// Files and devices.
+        pub targets: Vec<Target>,
+    }
 }
 
 /// A processor as Windows numbers them.
@@ -56,28 +58,6 @@ pub struct Processor {
     pub group: u16,
     /// Number in the group.
     pub number: u8,
-}
-
-impl Default for TimeSpan {
-    fn default() -> Self {
-        TimeSpan {
-            duration: 10,
-            warm_up: 5,
-            cool_down: 0,
-            seed: 0,
-            threads: 0,
-            requests: 0,
-            random_write_data: false,
-            no_affinity: false,
-            affinity: Vec::new(),
-            completion_routines: false,
-            newer: Newer::default(),
-            latency: false,
-            iops_deviation: false,
-            bucket_ms: 1000,
-            targets: Vec::new(),
-        }
-    }
 }
 
 pub(super) const TIME_SPAN: Rule = all("TimeSpan", Occurs::AtLeastOnce, || rules(SPAN));

@@ -11,74 +11,76 @@ use crate::diskspd::xml::schema::{Attribute, Content, Occurs, Rule, Value, is_na
 use crate::diskspd::xml::write::Writer;
 use crate::diskspd::xml::{XmlError, XmlErrorKind};
 
-/// A path and its load.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Target {
-    /// A file, `#<n>` for a drive, `<letter>:` for a volume, `*<n>` for a slot of a template, or on
-    /// Linux a device.
-    pub path: String,
-    /// Bytes per operation (`-b`).
-    pub block: u32,
-    /// First byte that is used (`-B`).
-    pub base: u64,
-    /// The end of the used area, exclusive; 0: the end of the target (`-f`, `-B…:len`).
-    pub end: u64,
-    /// The file is recreated with this size; 0 creates nothing (`-c`).
-    pub file_size: Option<u64>,
-    /// Alignment of random and stride of sequential operations; 0 means the block size (`-r<size>`,
-    /// `-s<size>`).
-    pub alignment: u64,
-    /// The percentage of random operations: 0 sequential, 100 random, otherwise mixed (`-r`,
-    /// `-rs`).
-    pub random_percent: u8,
-    /// Threads share one sequential position (`-si`).
-    pub interlocked: bool,
-    /// Requests walk on their own (`-p`).
-    pub parallel: bool,
-    /// Distance between the starts of threads (`-T`).
-    pub thread_stride: u64,
-    /// The distribution of random operations (`-rd`).
-    pub distribution: Option<Distribution>,
-    /// Requests of each thread (`-o`).
-    pub requests: u32,
-    /// Threads; used where the time span has no pool (`-t`).
-    pub threads: u32,
-    /// Writes in percent (`-w`).
-    pub write_percent: u8,
-    /// Software caches (`-S`).
-    pub cache: Cache,
-    /// Writes go through to the medium (`-Sw`).
-    pub write_through: bool,
-    /// Memory-mapped (`-Sm`).
-    pub memory_mapped: bool,
-    /// The flush after a write to the map (`-N`).
-    pub flush: Option<FlushType>,
-    /// Sequential-scan hint (`-fs`).
-    pub sequential_scan: bool,
-    /// Random-access hint (`-fr`).
-    pub random_access: bool,
-    /// Temporary-file hint (`-ft`).
-    pub temporary_file: bool,
-    /// Large pages for buffers (`-l`).
-    pub large_pages: bool,
-    /// Write buffers of zeros (`-Z`).
-    pub zero_buffers: bool,
-    /// Buffer that writes are taken from (`-Z<size>[,<file>]`).
-    pub source: Option<Source>,
-    /// Operations of a burst, over all threads (`-i`).
-    pub burst: Option<u32>,
-    /// Pause between bursts in milliseconds (`-j`).
-    pub think_ms: Option<u32>,
-    /// Limit of each thread; 0 for none (`-g`).
-    pub throughput: u32,
-    /// The unit of that limit.
-    pub throughput_unit: ThroughputUnit,
-    /// 1 very low, 2 low, 3 normal (`-I`).
-    pub priority: u8,
-    /// Share of the operations of a pool with common requests (XML only).
-    pub weight: u32,
-    /// Threads of the pool that use it; empty: all (XML only).
-    pub thread_targets: Vec<ThreadTarget>,
+with_defaults! {
+    /// A path and its load.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct Target {
+        /// A file, `#<n>` for a drive, `<letter>:` for a volume, `*<n>` for a slot of a template,
+        /// or on Linux a device.
+        pub path: String,
+        /// Bytes per operation (`-b`).
+        pub block: u32 = 64 << 10,
+        /// First byte that is used (`-B`).
+        pub base: u64,
+        /// The end of the used area, exclusive; 0: the end of the target (`-f`, `-B…:len`).
+        pub end: u64,
+        /// The file is recreated with this size; 0 creates nothing (`-c`).
+        pub file_size: Option<u64>,
+        /// Alignment of random and stride of sequential operations; 0 means the block size
+        /// (`-r<size>`, `-s<size>`).
+        pub alignment: u64,
+        /// The percentage of random operations: 0 sequential, 100 random, otherwise mixed (`-r`,
+        /// `-rs`).
+        pub random_percent: u8,
+        /// Threads share one sequential position (`-si`).
+        pub interlocked: bool,
+        /// Requests walk on their own (`-p`).
+        pub parallel: bool,
+        /// Distance between the starts of threads (`-T`).
+        pub thread_stride: u64,
+        /// The distribution of random operations (`-rd`).
+        pub distribution: Option<Distribution>,
+        /// Requests of each thread (`-o`).
+        pub requests: u32 = 2,
+        /// Threads; used where the time span has no pool (`-t`).
+        pub threads: u32 = 1,
+        /// Writes in percent (`-w`).
+        pub write_percent: u8,
+        /// Software caches (`-S`).
+        pub cache: Cache = Cache::Cached,
+        /// Writes go through to the medium (`-Sw`).
+        pub write_through: bool,
+        /// Memory-mapped (`-Sm`).
+        pub memory_mapped: bool,
+        /// The flush after a write to the map (`-N`).
+        pub flush: Option<FlushType>,
+        /// Sequential-scan hint (`-fs`).
+        pub sequential_scan: bool,
+        /// Random-access hint (`-fr`).
+        pub random_access: bool,
+        /// Temporary-file hint (`-ft`).
+        pub temporary_file: bool,
+        /// Large pages for buffers (`-l`).
+        pub large_pages: bool,
+        /// Write buffers of zeros (`-Z`).
+        pub zero_buffers: bool,
+        /// Buffer that writes are taken from (`-Z<size>[,<file>]`).
+        pub source: Option<Source>,
+        /// Operations of a burst, over all threads (`-i`).
+        pub burst: Option<u32>,
+        /// Pause between bursts in milliseconds (`-j`).
+        pub think_ms: Option<u32>,
+        /// Limit of each thread; 0 for none (`-g`).
+        pub throughput: u32,
+        /// The unit of that limit.
+        pub throughput_unit: ThroughputUnit = ThroughputUnit::BytesPerMs,
+        /// 1 very low, 2 low, 3 normal (`-I`).
+        pub priority: u8 = 3,
+        /// Share of the operations of a pool with common requests (XML only).
+        pub weight: u32 = 1,
+        /// Threads of the pool that use it; empty: all (XML only).
+        pub thread_targets: Vec<ThreadTarget>,
+    }
 }
 
 /// A distribution of random operations: consecutive ranges from the start of the addressed area.
@@ -148,44 +150,6 @@ pub struct ThreadTarget {
     pub thread: u32,
     /// Weight of the target for this thread; 0: that of the target.
     pub weight: u32,
-}
-
-impl Default for Target {
-    fn default() -> Self {
-        Target {
-            path: String::new(),
-            block: 64 << 10,
-            base: 0,
-            end: 0,
-            file_size: None,
-            alignment: 0,
-            random_percent: 0,
-            interlocked: false,
-            parallel: false,
-            thread_stride: 0,
-            distribution: None,
-            requests: 2,
-            threads: 1,
-            write_percent: 0,
-            cache: Cache::Cached,
-            write_through: false,
-            memory_mapped: false,
-            flush: None,
-            sequential_scan: false,
-            random_access: false,
-            temporary_file: false,
-            large_pages: false,
-            zero_buffers: false,
-            source: None,
-            burst: None,
-            think_ms: None,
-            throughput: 0,
-            throughput_unit: ThroughputUnit::BytesPerMs,
-            priority: 3,
-            weight: 1,
-            thread_targets: Vec::new(),
-        }
-    }
 }
 
 impl Target {

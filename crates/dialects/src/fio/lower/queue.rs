@@ -51,18 +51,6 @@ pub(in crate::fio) fn poll_percent(draft: &mut Draft<'_>) {
     draft.parts.worker.engine.poll_percent = draft.options.engine.hipri_percentage.clamp(0, 100) as u8;
 }
 
-pub(in crate::fio) fn uncached(draft: &mut Draft<'_>) {
-    draft.parts.worker.engine.uncached = draft.options.engine.uncached != 0;
-}
-
-pub(in crate::fio) fn huge_maps(draft: &mut Draft<'_>) {
-    draft.parts.worker.engine.huge_maps = draft.options.engine.thp != 0;
-}
-
-pub(in crate::fio) fn stat_call(draft: &mut Draft<'_>) {
-    draft.parts.worker.engine.lookup_call = draft.options.engine.stat_type;
-}
-
 /// A number of operations, capped to the queue depth.
 fn cap_to_depth(options: &JobOptions, number: i64) -> u32 {
     number.clamp(0, i64::from(depth(options))) as u32

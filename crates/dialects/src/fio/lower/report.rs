@@ -45,26 +45,6 @@ fn sample(options: &JobOptions, given_ms: i64, logged: bool) -> Nanos {
     })
 }
 
-pub(in crate::fio) fn bandwidth_sample_ms(options: &JobOptions) -> Option<String> {
-    Some((bandwidth_sample(options).0 / 1_000_000).to_string())
-}
-
-pub(in crate::fio) fn iops_sample_ms(options: &JobOptions) -> Option<String> {
-    Some((iops_sample(options).0 / 1_000_000).to_string())
-}
-
-pub(in crate::fio) fn merged(options: &JobOptions) -> Option<String> {
-    Some(options.report.group_reporting.to_string())
-}
-
-pub(in crate::fio) fn thread(options: &JobOptions) -> Option<String> {
-    Some(options.job.thread.to_string())
-}
-
-pub(in crate::fio) fn hidden(options: &JobOptions) -> Option<String> {
-    (!options.report.stats).then(|| "false".into())
-}
-
 pub(in crate::fio) fn kilo(options: &JobOptions) -> Option<String> {
     (options.report.kb_base == KbBase::Decimal).then(|| "1000".into())
 }
@@ -75,10 +55,6 @@ pub(in crate::fio) fn unit(options: &JobOptions) -> Option<String> {
         UnitBase::Bytes => Some("8".into()),
         UnitBase::Bits => Some("1".into()),
     }
-}
-
-pub(in crate::fio) fn significant_figures(options: &JobOptions) -> Option<String> {
-    Some(options.report.significant_figures.to_string())
 }
 
 pub(in crate::fio) fn percentile_list(options: &JobOptions) -> Option<String> {

@@ -3,7 +3,7 @@
 use model::Direction;
 use model::plan::{CpuWork, EngineKind, LookupCall, PriorityClass, PriorityRule, Program, TargetKind};
 
-use super::{Section, on};
+use super::Section;
 
 /// The engine kind that matches the section's.
 fn kind(section: &Section<'_>) -> EngineKind {
@@ -47,42 +47,14 @@ pub(in crate::fio) fn hipri_percentage(section: &Section<'_>) -> Option<String> 
     (percent != 100).then(|| percent.to_string())
 }
 
-pub(in crate::fio) fn uncached(section: &Section<'_>) -> Option<String> {
-    on(section.worker().engine.uncached)
-}
-
-pub(in crate::fio) fn thp(section: &Section<'_>) -> Option<String> {
-    on(section.worker().engine.huge_maps)
-}
-
-pub(in crate::fio) fn io_submit_mode(section: &Section<'_>) -> Option<String> {
-    section.worker().engine.offload.then(|| "offload".into())
-}
-
 pub(in crate::fio) fn iodepth(section: &Section<'_>) -> Option<String> {
     let depth = section.stream().depth;
     (depth != 1).then(|| depth.to_string())
 }
 
 /// 1 is fio's default.
-fn not_one(number: Option<u32>) -> Option<String> {
+pub(in crate::fio) fn not_one(number: Option<u32>) -> Option<String> {
     number.filter(|number| *number != 1).map(|number| number.to_string())
-}
-
-pub(in crate::fio) fn iodepth_batch(section: &Section<'_>) -> Option<String> {
-    not_one(section.worker().batching.submit)
-}
-
-pub(in crate::fio) fn iodepth_batch_complete_min(section: &Section<'_>) -> Option<String> {
-    not_one(section.worker().batching.complete_min)
-}
-
-pub(in crate::fio) fn iodepth_batch_complete_max(section: &Section<'_>) -> Option<String> {
-    section.worker().batching.complete_max.map(|most| most.to_string())
-}
-
-pub(in crate::fio) fn iodepth_low(section: &Section<'_>) -> Option<String> {
-    section.worker().batching.refill_below.map(|low| low.to_string())
 }
 
 pub(in crate::fio) fn stat_type(section: &Section<'_>) -> Option<String> {
@@ -116,12 +88,8 @@ pub(in crate::fio) fn cpumode(section: &Section<'_>) -> Option<String> {
     sorts.then(|| "qsort".into())
 }
 
-pub(in crate::fio) fn exit_on_io_done(section: &Section<'_>) -> Option<String> {
-    on(section.job().ends_with_io)
-}
-
 /// The value of an option of the program.
-fn program_value(section: &Section<'_>, word: fn(&Program) -> Option<String>) -> Option<String> {
+pub(in crate::fio) fn program_value(section: &Section<'_>, word: fn(&Program) -> Option<String>) -> Option<String> {
     section.worker().engine.program.as_ref().and_then(word)
 }
 
@@ -143,12 +111,8 @@ pub(in crate::fio) fn grace_time(section: &Section<'_>) -> Option<String> {
     })
 }
 
-pub(in crate::fio) fn std_redirect(section: &Section<'_>) -> Option<String> {
-    program_value(section, |program| program.output.is_none().then(|| "0".into()))
-}
-
 /// The kernel's number of a priority class.
-pub(super) fn class(class: PriorityClass) -> u8 {
+pub(in crate::fio) fn class(class: PriorityClass) -> u8 {
     match class {
         PriorityClass::RealTime => 1,
         PriorityClass::BestEffort => 2,
@@ -189,27 +153,11 @@ pub(in crate::fio) fn cmdprio_bssplit(section: &Section<'_>) -> Option<String> {
 }
 
 /// A field of the rules for all operations of each direction.
-fn common_rule_value(section: &Section<'_>, part: fn(&PriorityRule) -> u64) -> Option<String> {
+pub(in crate::fio) fn common_rule_value(section: &Section<'_>, part: fn(&PriorityRule) -> u64) -> Option<String> {
     let rules_of_stream = &section.stream().priorities;
     if rules_of_stream.is_empty() || rules_of_stream.iter().any(|rule| rule.length.is_some()) {
         return None;
     }
     let first = |direction| rules(section, direction).next().map_or(0, part).to_string();
     Some(DIRECTIONS.map(first).join(","))
-}
-
-pub(in crate::fio) fn cmdprio_percentage(section: &Section<'_>) -> Option<String> {
-    common_rule_value(section, |rule| u64::from(rule.percent))
-}
-
-pub(in crate::fio) fn cmdprio_class(section: &Section<'_>) -> Option<String> {
-    common_rule_value(section, |rule| u64::from(class(rule.class)))
-}
-
-pub(in crate::fio) fn cmdprio(section: &Section<'_>) -> Option<String> {
-    common_rule_value(section, |rule| u64::from(rule.level))
-}
-
-pub(in crate::fio) fn cmdprio_hint(section: &Section<'_>) -> Option<String> {
-    common_rule_value(section, |rule| u64::from(rule.hint))
 }

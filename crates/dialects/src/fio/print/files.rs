@@ -14,25 +14,17 @@ fn escaped(path: &str) -> String {
     path.replace(':', r"\:")
 }
 
-fn paths(section: &Section<'_>) -> Vec<String> {
+pub(in crate::fio) fn paths(section: &Section<'_>) -> Vec<String> {
     let ids = section.stream().target.ids().iter();
     ids.map(|id| escaped(&section.plan.target(*id).path)).collect()
 }
 
 /// The directory, for a target whose path ends with a slash: fio generates the file names in it.
-fn folder(section: &Section<'_>) -> Option<String> {
+pub(in crate::fio) fn folder(section: &Section<'_>) -> Option<String> {
     match &paths(section)[..] {
         [folder] if folder.ends_with('/') => Some(folder.clone()),
         _ => None,
     }
-}
-
-pub(in crate::fio) fn directory(section: &Section<'_>) -> Option<String> {
-    folder(section)
-}
-
-pub(in crate::fio) fn filename(section: &Section<'_>) -> Option<String> {
-    folder(section).is_none().then(|| paths(section).join(":"))
 }
 
 pub(in crate::fio) fn file_service_type(section: &Section<'_>) -> Option<String> {
@@ -201,7 +193,7 @@ pub(in crate::fio) fn lockfile(section: &Section<'_>) -> Option<String> {
 }
 
 /// The value of an option of the first clone's replay.
-fn replay_value(section: &Section<'_>, word: fn(&Replay) -> Option<String>) -> Option<String> {
+pub(in crate::fio) fn replay_value(section: &Section<'_>, word: fn(&Replay) -> Option<String>) -> Option<String> {
     section.stream().replay.as_ref().and_then(word)
 }
 
@@ -217,10 +209,6 @@ pub(in crate::fio) fn read_iolog(section: &Section<'_>) -> Option<String> {
         names.truncate(1);
     }
     Some(names.join(":"))
-}
-
-pub(in crate::fio) fn replay_no_stall(section: &Section<'_>) -> Option<String> {
-    replay_value(section, |replay| on(replay.without_times))
 }
 
 pub(in crate::fio) fn replay_redirect(section: &Section<'_>) -> Option<String> {

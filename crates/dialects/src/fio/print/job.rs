@@ -4,7 +4,7 @@ use model::mix::Mix;
 use model::plan::{Control, Stop, TrackedMetric, Windows};
 use model::{Direction, Nanos};
 
-use super::{Section, bare, files, list, micros, on, positive, size, time};
+use super::{Section, bare, files, list, micros, time};
 use crate::fio::lower::special::ENDLESS;
 use crate::notation;
 
@@ -23,21 +23,9 @@ pub(in crate::fio) fn numjobs(section: &Section<'_>) -> Option<String> {
     (clones > 1).then(|| clones.to_string())
 }
 
-pub(in crate::fio) fn group_reporting(section: &Section<'_>) -> Option<String> {
-    bare(section.clones().len() > 1)
-}
-
-pub(in crate::fio) fn stonewall(section: &Section<'_>) -> Option<String> {
-    bare(section.step > 0 && section.index == 0)
-}
-
 /// Its runtime, unless it runs until stopped.
-fn time_limit(section: &Section<'_>) -> Option<Nanos> {
+pub(in crate::fio) fn time_limit(section: &Section<'_>) -> Option<Nanos> {
     section.job().stop.after_ns.filter(|time| *time != ENDLESS)
-}
-
-pub(in crate::fio) fn runtime(section: &Section<'_>) -> Option<String> {
-    time_limit(section).map(micros)
 }
 
 /// fio ends a job after its size, unless it has a runtime and `time_based`.
@@ -106,14 +94,6 @@ pub(in crate::fio) fn startdelay(section: &Section<'_>) -> Option<String> {
     }
 }
 
-pub(in crate::fio) fn ramp_time(section: &Section<'_>) -> Option<String> {
-    time(section.job().phases.warm_up_ns)
-}
-
-pub(in crate::fio) fn ramp_size(section: &Section<'_>) -> Option<String> {
-    section.job().phases.warm_up_bytes.and_then(|bytes| size(bytes.0))
-}
-
 /// When a job ends the others: `exitall` or `exitall_on_error`.
 enum Ends {
     Always,
@@ -150,7 +130,7 @@ pub(in crate::fio) fn exitall_on_error(section: &Section<'_>) -> Option<String> 
 }
 
 /// The windows of a log of averages or of histograms.
-fn windows<'a>(section: &Section<'a>, histograms: bool) -> Option<&'a Windows> {
+pub(in crate::fio) fn windows<'a>(section: &Section<'a>, histograms: bool) -> Option<&'a Windows> {
     section
         .job()
         .windows
@@ -158,24 +138,8 @@ fn windows<'a>(section: &Section<'a>, histograms: bool) -> Option<&'a Windows> {
         .find(|windows| windows.histograms == histograms)
 }
 
-fn window_ms(windows: Option<&Windows>) -> Option<String> {
+pub(in crate::fio) fn window_ms(windows: Option<&Windows>) -> Option<String> {
     windows.map(|windows| (windows.length_ns.0 / 1_000_000).to_string())
-}
-
-pub(in crate::fio) fn write_lat_log(section: &Section<'_>) -> Option<String> {
-    windows(section, false).map(|_| section.job().name.clone())
-}
-
-pub(in crate::fio) fn log_avg_msec(section: &Section<'_>) -> Option<String> {
-    window_ms(windows(section, false))
-}
-
-pub(in crate::fio) fn write_hist_log(section: &Section<'_>) -> Option<String> {
-    windows(section, true).map(|_| section.job().name.clone())
-}
-
-pub(in crate::fio) fn log_hist_msec(section: &Section<'_>) -> Option<String> {
-    window_ms(windows(section, true))
 }
 
 fn tracked(of: TrackedMetric) -> &'static str {
@@ -187,7 +151,10 @@ fn tracked(of: TrackedMetric) -> &'static str {
 }
 
 /// The value of an option of the first steady-state rule.
-fn steady_state_value(section: &Section<'_>, word: fn(&model::plan::SteadyState) -> Option<String>) -> Option<String> {
+pub(in crate::fio) fn steady_state_value(
+    section: &Section<'_>,
+    word: fn(&model::plan::SteadyState) -> Option<String>,
+) -> Option<String> {
     let rule = section.job().control.iter().find_map(|rule| match rule {
         Control::SteadyState(rule) => Some(rule),
         _ => None,
@@ -203,14 +170,6 @@ pub(in crate::fio) fn steadystate(section: &Section<'_>) -> Option<String> {
     })
 }
 
-pub(in crate::fio) fn steadystate_duration(section: &Section<'_>) -> Option<String> {
-    steady_state_value(section, |rule| Some(micros(rule.window_ns)))
-}
-
-pub(in crate::fio) fn steadystate_ramp_time(section: &Section<'_>) -> Option<String> {
-    steady_state_value(section, |rule| time(rule.ramp_ns))
-}
-
 pub(in crate::fio) fn steadystate_check_interval(section: &Section<'_>) -> Option<String> {
     steady_state_value(section, |rule| {
         (rule.interval_ns != Nanos::secs(1)).then(|| micros(rule.interval_ns))
@@ -218,7 +177,7 @@ pub(in crate::fio) fn steadystate_check_interval(section: &Section<'_>) -> Optio
 }
 
 /// The value of an option of the first latency target.
-fn latency_target_value(
+pub(in crate::fio) fn latency_target_value(
     section: &Section<'_>,
     word: fn(&model::plan::LatencyTarget) -> Option<String>,
 ) -> Option<String> {
@@ -229,22 +188,10 @@ fn latency_target_value(
     rule.and_then(word)
 }
 
-pub(in crate::fio) fn latency_target(section: &Section<'_>) -> Option<String> {
-    latency_target_value(section, |rule| Some(micros(rule.target_ns)))
-}
-
-pub(in crate::fio) fn latency_window(section: &Section<'_>) -> Option<String> {
-    latency_target_value(section, |rule| Some(micros(rule.window_ns)))
-}
-
 pub(in crate::fio) fn latency_percentile(section: &Section<'_>) -> Option<String> {
     latency_target_value(section, |rule| {
         (rule.percentile != 100.0).then(|| rule.percentile.to_string())
     })
-}
-
-pub(in crate::fio) fn latency_run(section: &Section<'_>) -> Option<String> {
-    latency_target_value(section, |rule| on(rule.keep_running))
 }
 
 /// The minimum rate of each direction.
@@ -289,18 +236,6 @@ pub(in crate::fio) fn max_latency(section: &Section<'_>) -> Option<String> {
     let max = &section.stream().on_error.latency_ns_max;
     let any = max.iter().any(|(_, max)| max.is_some());
     any.then(|| list(max, |max| max.map(micros).unwrap_or_default()))
-}
-
-pub(in crate::fio) fn flow(section: &Section<'_>) -> Option<String> {
-    section.stream().flow.map(|flow| flow.weight.to_string())
-}
-
-pub(in crate::fio) fn flow_id(section: &Section<'_>) -> Option<String> {
-    section.stream().flow.map(|flow| flow.id.to_string())
-}
-
-pub(in crate::fio) fn flow_sleep(section: &Section<'_>) -> Option<String> {
-    section.stream().flow.and_then(|flow| positive(flow.pause_ns.0 / 1000))
 }
 
 /// Whether the section writes.

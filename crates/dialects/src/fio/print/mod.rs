@@ -1,6 +1,6 @@
-//! Prints parts of a plan as fio's options: each function here returns the value of one option. The
-//! rows of the option table name these functions. Settings that fio lacks become the nearest
-//! equivalent; `convert` parses the text again to report the differences.
+//! Prints parts of a plan as fio's options. The rows of the option table name the functions here,
+//! or have a short expression of their own. Settings that fio lacks become the nearest equivalent;
+//! `convert` parses the text again to report the differences.
 
 pub(super) mod engine;
 pub(super) mod files;
@@ -27,9 +27,9 @@ pub(crate) struct Section<'a> {
     /// The plan; each of its jobs is a section.
     plan: &'a Plan,
     /// Number of its step.
-    step: usize,
+    pub(in crate::fio) step: usize,
     /// Its number in the step.
-    index: usize,
+    pub(in crate::fio) index: usize,
     /// Its job, its first clone and the clone's stream, for options that are plan fields.
     pub(crate) parts: Parts,
 }
@@ -63,33 +63,33 @@ impl<'a> Section<'a> {
         row.print(self).filter(|_| engine_has_it)
     }
 
-    fn jobs(&self) -> &'a [Job] {
+    pub(in crate::fio) fn jobs(&self) -> &'a [Job] {
         &self.plan.steps[self.step].jobs
     }
 
-    fn job(&self) -> &'a Job {
+    pub(in crate::fio) fn job(&self) -> &'a Job {
         &self.jobs()[self.index]
     }
 
-    fn clones(&self) -> &'a [Worker] {
+    pub(in crate::fio) fn clones(&self) -> &'a [Worker] {
         &self.job().workers
     }
 
-    fn worker(&self) -> &'a Worker {
+    pub(in crate::fio) fn worker(&self) -> &'a Worker {
         &self.clones()[0]
     }
 
-    fn stream(&self) -> &'a Stream {
+    pub(in crate::fio) fn stream(&self) -> &'a Stream {
         &self.worker().streams[0]
     }
 
     /// The first of its targets.
-    fn target(&self) -> &'a Target {
+    pub(in crate::fio) fn target(&self) -> &'a Target {
         self.plan.target(self.stream().target.ids()[0])
     }
 
     /// The seed of its random numbers; 0 for an unpredictable one.
-    fn seed(&self) -> u64 {
+    pub(in crate::fio) fn seed(&self) -> u64 {
         match (self.worker().draws, self.plan.origin.dialect, self.plan.seed) {
             (model::draws::DrawsForm::PerPurpose { seed, .. }, _, _) => seed,
             (_, Dialect::Native, 1) | (_, Dialect::Diskspd, 0) => DEFAULT_SEED,
@@ -99,41 +99,41 @@ impl<'a> Section<'a> {
 }
 
 /// `1` for a true value.
-fn on(is_on: bool) -> Option<String> {
+pub(in crate::fio) fn on(is_on: bool) -> Option<String> {
     is_on.then(|| "1".into())
 }
 
 /// `0` for a false value, if the default is 1.
-fn off(is_on: bool) -> Option<String> {
+pub(in crate::fio) fn off(is_on: bool) -> Option<String> {
     (!is_on).then(|| "0".into())
 }
 
 /// An empty value for a flag that is set.
-fn bare(is_on: bool) -> Option<String> {
+pub(in crate::fio) fn bare(is_on: bool) -> Option<String> {
     is_on.then(String::new)
 }
 
 /// A number above 0.
-fn positive(number: u64) -> Option<String> {
+pub(in crate::fio) fn positive(number: u64) -> Option<String> {
     (number > 0).then(|| number.to_string())
 }
 
 /// A size above 0.
-fn size(bytes: u64) -> Option<String> {
+pub(in crate::fio) fn size(bytes: u64) -> Option<String> {
     (bytes > 0).then(|| notation::size(bytes))
 }
 
 /// A time above 0 in whole microseconds.
-fn time(time: Nanos) -> Option<String> {
+pub(in crate::fio) fn time(time: Nanos) -> Option<String> {
     (time.0 >= 1000).then(|| micros(time))
 }
 
-fn micros(time: Nanos) -> String {
+pub(in crate::fio) fn micros(time: Nanos) -> String {
     notation::time(Nanos(time.0 / 1000 * 1000))
 }
 
 /// One value if all directions agree, otherwise one for each.
-fn list<T: PartialEq>(values: &PerDirection<T>, word: impl Fn(&T) -> String) -> String {
+pub(in crate::fio) fn list<T: PartialEq>(values: &PerDirection<T>, word: impl Fn(&T) -> String) -> String {
     match values.read == values.write && values.write == values.trim {
         true => word(&values.read),
         false => [&values.read, &values.write, &values.trim].map(word).join(","),

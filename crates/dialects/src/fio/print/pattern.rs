@@ -173,14 +173,14 @@ pub(in crate::fio) fn random_sequence_stride(section: &Section<'_>) -> Option<St
     on(matches!(placement(section), Some(Placement::List(list)) if list.moving))
 }
 
-fn zones<'a>(section: &Section<'a>) -> Option<&'a Zones> {
+pub(in crate::fio) fn zones<'a>(section: &Section<'a>) -> Option<&'a Zones> {
     match access(section) {
         Access::Zones(zones) => Some(zones),
         _ => None,
     }
 }
 
-fn write_pointers<'a>(section: &Section<'a>) -> Option<&'a WritePointers> {
+pub(in crate::fio) fn write_pointers<'a>(section: &Section<'a>) -> Option<&'a WritePointers> {
     match access(section) {
         Access::WritePointers(zones) => Some(zones),
         _ => None,
@@ -208,10 +208,6 @@ pub(in crate::fio) fn zonecapacity(section: &Section<'_>) -> Option<String> {
     Some(size(zones.capacity.0))
 }
 
-pub(in crate::fio) fn read_beyond_wp(section: &Section<'_>) -> Option<String> {
-    on(write_pointers(section).is_some_and(|zones| zones.read_beyond))
-}
-
 pub(in crate::fio) fn max_open_zones(section: &Section<'_>) -> Option<String> {
     let zones = write_pointers(section).filter(|zones| zones.open > 0)?;
     Some(zones.open.to_string())
@@ -225,31 +221,11 @@ pub(in crate::fio) fn zone_reset_frequency(section: &Section<'_>) -> Option<Stri
     Some(write_pointers(section)?.reset?.share.to_string())
 }
 
-pub(in crate::fio) fn zonerange(section: &Section<'_>) -> Option<String> {
-    zones(section).map(|zones| size(zones.range.0))
-}
-
-pub(in crate::fio) fn zoneskip(section: &Section<'_>) -> Option<String> {
-    zones(section).map(|zones| size(zones.skip.0))
-}
-
-fn aged<'a>(section: &Section<'a>) -> Option<&'a Aged> {
+pub(in crate::fio) fn aged<'a>(section: &Section<'a>) -> Option<&'a Aged> {
     match placement(section) {
         Some(Placement::Aged(aged)) => Some(aged),
         _ => None,
     }
-}
-
-pub(in crate::fio) fn sprandom(section: &Section<'_>) -> Option<String> {
-    on(aged(section).is_some())
-}
-
-pub(in crate::fio) fn spr_num_regions(section: &Section<'_>) -> Option<String> {
-    aged(section).map(|aged| aged.regions.to_string())
-}
-
-pub(in crate::fio) fn spr_op(section: &Section<'_>) -> Option<String> {
-    aged(section).map(|aged| aged.spare.to_string())
 }
 
 pub(in crate::fio) fn spr_cs(section: &Section<'_>) -> Option<String> {

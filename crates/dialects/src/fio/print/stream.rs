@@ -5,7 +5,7 @@ use model::plan::{FlushKind, Process, Rate, RateUnit, Think, ThinkCount, WriteTh
 use model::{Direction, PerDirection};
 
 use super::job::writes;
-use super::{Section, bare, micros, off, on, pattern, positive, time};
+use super::{Section, bare, off, pattern, positive};
 use crate::notation::{hexadecimal, size};
 
 pub(in crate::fio) fn sync(section: &Section<'_>) -> Option<String> {
@@ -65,7 +65,7 @@ pub(in crate::fio) fn scramble_buffers(section: &Section<'_>) -> Option<String> 
 }
 
 /// The part of random data that is constant.
-fn constant(section: &Section<'_>) -> Option<ConstantPart> {
+pub(in crate::fio) fn constant(section: &Section<'_>) -> Option<ConstantPart> {
     match content(section)? {
         Content::Compressible {
             percent,
@@ -88,10 +88,6 @@ pub(in crate::fio) fn buffer_pattern(section: &Section<'_>) -> Option<String> {
         _ => constant(section)?.pattern,
     };
     (!bytes.is_empty()).then(|| format!("0x{}", hexadecimal(&bytes)))
-}
-
-pub(in crate::fio) fn buffer_compress_percentage(section: &Section<'_>) -> Option<String> {
-    constant(section).map(|part| part.percent.to_string())
 }
 
 pub(in crate::fio) fn buffer_compress_chunk(section: &Section<'_>) -> Option<String> {
@@ -172,16 +168,8 @@ pub(in crate::fio) fn rate_process(section: &Section<'_>) -> Option<String> {
 }
 
 /// The value of a pause option. Engines that use processors or run programs pause themselves.
-fn pauses(section: &Section<'_>, word: fn(&Think) -> Option<String>) -> Option<String> {
+pub(in crate::fio) fn pauses(section: &Section<'_>, word: fn(&Think) -> Option<String>) -> Option<String> {
     section.stream().think.as_ref().and_then(word)
-}
-
-pub(in crate::fio) fn thinktime(section: &Section<'_>) -> Option<String> {
-    pauses(section, |think| Some(micros(think.pause_ns)))
-}
-
-pub(in crate::fio) fn thinktime_spin(section: &Section<'_>) -> Option<String> {
-    pauses(section, |think| time(think.spin_ns))
 }
 
 pub(in crate::fio) fn thinktime_blocks(section: &Section<'_>) -> Option<String> {
@@ -196,16 +184,4 @@ pub(in crate::fio) fn thinktime_blocks_type(section: &Section<'_>) -> Option<Str
     pauses(section, |think| {
         (think.count == ThinkCount::Issued).then(|| "issue".into())
     })
-}
-
-pub(in crate::fio) fn thinktime_iotime(section: &Section<'_>) -> Option<String> {
-    pauses(section, |think| think.after_ns.map(micros))
-}
-
-pub(in crate::fio) fn thinkcycles(section: &Section<'_>) -> Option<String> {
-    pauses(section, |think| positive(think.cycles_each))
-}
-
-pub(in crate::fio) fn rate_ignore_thinktime(section: &Section<'_>) -> Option<String> {
-    pauses(section, |think| on(think.shifts_schedule))
 }

@@ -1,11 +1,10 @@
 //! Prints CPU and memory placement, priorities and error handling.
 
-use super::engine::class;
 use super::{Section, on};
 use crate::notation;
 
 /// The processors of all clones, and whether each clone has its own.
-fn processors(section: &Section<'_>) -> Option<(Vec<u32>, bool)> {
+pub(in crate::fio) fn processors(section: &Section<'_>) -> Option<(Vec<u32>, bool)> {
     let lists: Vec<&Vec<u32>> = section.clones().iter().map(|clone| &clone.placement.cpus).collect();
     if lists.iter().all(|list| list.is_empty()) {
         return None;
@@ -15,14 +14,6 @@ fn processors(section: &Section<'_>) -> Option<(Vec<u32>, bool)> {
     }
     let all: Vec<u32> = lists.iter().flat_map(|list| list.iter().copied()).collect();
     Some((notation::period(&all).to_vec(), true))
-}
-
-pub(in crate::fio) fn cpus_allowed(section: &Section<'_>) -> Option<String> {
-    processors(section).map(|(list, _)| notation::cpus(&list))
-}
-
-pub(in crate::fio) fn cpus_allowed_policy(section: &Section<'_>) -> Option<String> {
-    processors(section).filter(|(_, split)| *split).map(|_| "split".into())
 }
 
 pub(in crate::fio) fn numa_mem_policy(section: &Section<'_>) -> Option<String> {
@@ -37,10 +28,6 @@ pub(in crate::fio) fn numa_mem_policy(section: &Section<'_>) -> Option<String> {
 pub(in crate::fio) fn numa_cpu_nodes(section: &Section<'_>) -> Option<String> {
     let nodes = &section.worker().placement.cpu_nodes;
     (!nodes.is_empty()).then(|| notation::cpus(nodes))
-}
-
-pub(in crate::fio) fn nice(section: &Section<'_>) -> Option<String> {
-    section.worker().placement.nice.map(|nice| nice.to_string())
 }
 
 pub(in crate::fio) fn cgroup(section: &Section<'_>) -> Option<String> {
@@ -61,31 +48,9 @@ pub(in crate::fio) fn cgroup_nodelete(section: &Section<'_>) -> Option<String> {
     on(section.worker().placement.control_group.as_ref()?.keep)
 }
 
-pub(in crate::fio) fn mem(section: &Section<'_>) -> Option<String> {
-    section.worker().memory.huge_pages.then(|| "mmaphuge".into())
-}
-
 pub(in crate::fio) fn hugepage_size(section: &Section<'_>) -> Option<String> {
     let memory = section.worker().memory;
     super::size(memory.huge_page.0).filter(|_| memory.huge_pages)
-}
-
-pub(in crate::fio) fn prioclass(section: &Section<'_>) -> Option<String> {
-    section
-        .stream()
-        .priority
-        .map(|priority| class(priority.class).to_string())
-}
-
-pub(in crate::fio) fn prio(section: &Section<'_>) -> Option<String> {
-    section.stream().priority.map(|priority| priority.level.to_string())
-}
-
-pub(in crate::fio) fn priohint(section: &Section<'_>) -> Option<String> {
-    section
-        .stream()
-        .priority
-        .and_then(|priority| super::positive(u64::from(priority.hint)))
 }
 
 /// Tolerated errors of reads, writes and checks.
@@ -120,8 +85,4 @@ fn name(error: i32) -> String {
         84 => "EILSEQ".into(),
         other => other.to_string(),
     }
-}
-
-pub(in crate::fio) fn block_error_percentiles(section: &Section<'_>) -> Option<String> {
-    on(section.stream().on_error.block_lifetimes)
 }

@@ -2,11 +2,11 @@
 
 use model::plan::{TrimWritten, Verify, VerifyMethod};
 
-use super::{Section, off, positive};
+use super::{Section, off};
 use crate::notation::hexadecimal;
 
 /// The value of a verification option.
-fn check(section: &Section<'_>, word: fn(&Verify) -> Option<String>) -> Option<String> {
+pub(in crate::fio) fn check(section: &Section<'_>, word: fn(&Verify) -> Option<String>) -> Option<String> {
     section.stream().verify.as_ref().and_then(word)
 }
 
@@ -32,10 +32,6 @@ pub fn verify_method_name(method: VerifyMethod) -> &'static str {
         VerifyMethod::PatternWithHeader => "pattern_hdr",
         VerifyMethod::None => "null",
     }
-}
-
-pub(in crate::fio) fn verify(section: &Section<'_>) -> Option<String> {
-    check(section, |verify| Some(verify_method_name(verify.method).into()))
 }
 
 pub(in crate::fio) fn do_verify(section: &Section<'_>) -> Option<String> {
@@ -71,27 +67,7 @@ pub(in crate::fio) fn verify_async_cpus(section: &Section<'_>) -> Option<String>
     })
 }
 
-pub(in crate::fio) fn verify_policy(section: &Section<'_>) -> Option<String> {
-    check(section, |verify| verify.flushed_only.then(|| "fsynced".into()))
-}
-
 /// The value of a trim option.
-fn trims(section: &Section<'_>, word: fn(&TrimWritten) -> Option<String>) -> Option<String> {
+pub(in crate::fio) fn trims(section: &Section<'_>, word: fn(&TrimWritten) -> Option<String>) -> Option<String> {
     section.stream().verify.as_ref()?.trims.as_ref().and_then(word)
-}
-
-pub(in crate::fio) fn trim_percentage(section: &Section<'_>) -> Option<String> {
-    trims(section, |trims| Some(trims.percent.to_string()))
-}
-
-pub(in crate::fio) fn trim_backlog(section: &Section<'_>) -> Option<String> {
-    trims(section, |trims| Some(trims.backlog.to_string()))
-}
-
-pub(in crate::fio) fn trim_backlog_batch(section: &Section<'_>) -> Option<String> {
-    trims(section, |trims| positive(trims.batch))
-}
-
-pub(in crate::fio) fn trim_verify_zero(section: &Section<'_>) -> Option<String> {
-    trims(section, |trims| off(trims.read_as_zeros))
 }

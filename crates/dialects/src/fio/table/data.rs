@@ -30,7 +30,8 @@ pub const ROWS: &[Row] = rows! {
             ),
         ]),
     int(tier1(2120), field!(data.buffer_compress_percentage)).min(0).max(100).default("0").example("50")
-        .help("Compressibility of written data, in percent.").prints(print::stream::buffer_compress_percentage)
+        .help("Compressibility of written data, in percent.")
+        .prints(|section| print::stream::constant(section).map(|part| part.percent.to_string()))
         .effects(&[
             (
                 "--rw=write --buffer_compress_percentage=50",
@@ -97,15 +98,17 @@ pub const ROWS: &[Row] = rows! {
         ]),
     int(tier2(900), field!(data.trim_percentage)).min(0).max(100).default("0").example("10")
         .help("Share of written blocks to discard, in percent; needs verify and trim_backlog.")
-        .prints(print::verify::trim_percentage)
+        .prints(|section| print::verify::trims(section, |trims| Some(trims.percent.to_string())))
         .effects(&[(TRIMS, "stream.verify.trims.percent=20")]),
     boolean(tier2(910), field!(data.trim_verify_zero)).default("1").example("0")
-        .help("Require that discarded blocks read as zeros.").prints(print::verify::trim_verify_zero)
+        .help("Require that discarded blocks read as zeros.")
+        .prints(|section| print::verify::trims(section, |trims| print::off(trims.read_as_zeros)))
         .effects(&[(TRIMS, "stream.verify.trims.read_as_zeros=false")]),
     size(tier2(920), field!(data.trim_backlog)).default("0").example("100")
-        .help("Discard after this many written blocks.").prints(print::verify::trim_backlog)
+        .help("Discard after this many written blocks.")
+        .prints(|section| print::verify::trims(section, |trims| Some(trims.backlog.to_string())))
         .effects(&[(TRIMS, "stream.verify.trims.backlog=64")]),
     int(tier2(930), field!(data.trim_backlog_batch)).default("0").example("10").help("Blocks to discard at a time.")
-        .prints(print::verify::trim_backlog_batch)
+        .prints(|section| print::verify::trims(section, |trims| print::positive(trims.batch)))
         .effects(&[(TRIMS, "stream.verify.trims.batch=8")]),
 };

@@ -29,8 +29,9 @@ pub const ROWS: &[Row] = rows! {
         .prints(print::engine::hipri_percentage)
         .effects(&[("--ioengine=pvsync2 --hipri --hipri_percentage=30", "worker.engine.poll_percent=30")]),
     int(tier1(0), field!(engine.uncached)).engines(&["pvsync2", "io_uring"]).min(0).max(1).default("0")
-        .example("1").help("Drop pages from the cache after the operation.").lowers_with(queue::uncached)
-        .prints(print::engine::uncached)
+        .example("1").help("Drop pages from the cache after the operation.")
+        .lowers_with(|draft| draft.parts.worker.engine.uncached = draft.options.engine.uncached != 0)
+        .prints(|section| print::on(section.worker().engine.uncached))
         .effects(&[("--ioengine=pvsync2 --uncached=1", "worker.engine.uncached=true")]),
     boolean(tier1(0), field!(engine.nowait)).engines(&["pvsync2", "libaio", "io_uring"]).default("0").example("1")
         .help("Fail operations that would block (RWF_NOWAIT).").plan_field(field_of_plan!(Flag: worker.engine.no_wait))
@@ -55,7 +56,8 @@ pub const ROWS: &[Row] = rows! {
         .effects(&[("--ioengine=io_uring --force_async=4", "worker.engine.force_async_every=4")]),
     per_direction(tier1(0), field!(engine.cmdprio_percentage), Unit::Bytes).engines(&["libaio", "io_uring"]).min(0)
         .max(100).example("10").help("Share of operations with a higher priority, in percent.")
-        .lowers_with(priorities::rules).prints(print::engine::cmdprio_percentage)
+        .lowers_with(priorities::rules)
+        .prints(|section| print::engine::common_rule_value(section, |rule| u64::from(rule.percent)))
         .effects(&[
             (
                 "--ioengine=libaio --direct=1 --cmdprio_percentage=10",
@@ -63,7 +65,8 @@ pub const ROWS: &[Row] = rows! {
             ),
         ]),
     per_direction(tier1(0), field!(engine.cmdprio_class), Unit::Bytes).engines(&["libaio", "io_uring"]).min(0)
-        .max(3).example("1").help("Class of the cmdprio priority.").prints(print::engine::cmdprio_class)
+        .max(3).example("1").help("Class of the cmdprio priority.")
+        .prints(|section| print::engine::common_rule_value(section, |rule| u64::from(print::engine::class(rule.class))))
         .effects(&[
             (
                 "--ioengine=libaio --direct=1 --cmdprio_percentage=10 --cmdprio_class=3",
@@ -71,7 +74,8 @@ pub const ROWS: &[Row] = rows! {
             ),
         ]),
     per_direction(tier1(0), field!(engine.cmdprio), Unit::Bytes).engines(&["libaio", "io_uring"]).min(0).max(7)
-        .example("0").help("Level of the cmdprio priority.").prints(print::engine::cmdprio)
+        .example("0").help("Level of the cmdprio priority.")
+        .prints(|section| print::engine::common_rule_value(section, |rule| u64::from(rule.level)))
         .effects(&[
             (
                 "--ioengine=libaio --direct=1 --cmdprio_percentage=10 --cmdprio=5",
@@ -79,7 +83,8 @@ pub const ROWS: &[Row] = rows! {
             ),
         ]),
     per_direction(tier1(0), field!(engine.cmdprio_hint), Unit::Bytes).engines(&["libaio", "io_uring"]).min(0)
-        .max(1023).example("1").help("Hint of the cmdprio priority.").prints(print::engine::cmdprio_hint)
+        .max(1023).example("1").help("Hint of the cmdprio priority.")
+        .prints(|section| print::engine::common_rule_value(section, |rule| u64::from(rule.hint)))
         .effects(&[
             (
                 "--ioengine=libaio --direct=1 --cmdprio_percentage=10 --cmdprio_hint=3",
@@ -107,7 +112,8 @@ pub const ROWS: &[Row] = rows! {
     refused(tier3(0), "apptag", "int", PROTECTION).engines(&["io_uring"]).example("1").help("Application tag."),
     refused(tier3(0), "apptag_mask", "int", PROTECTION).engines(&["io_uring"]).example("1").help("Mask of the application tag."),
     int(tier1(0), field!(engine.thp)).engines(&["mmap"]).default("0").example("1").help("Use huge pages.")
-        .lowers_with(queue::huge_maps).prints(print::engine::thp)
+        .lowers_with(|draft| draft.parts.worker.engine.huge_maps = draft.options.engine.thp != 0)
+        .prints(|section| print::on(section.worker().engine.huge_maps))
         .effects(&[("--ioengine=mmap --thp=1", "worker.engine.huge_maps=true")]),
     flag(tier1(0), field!(engine.no_completion_thread)).engines(&["windowsaio"])
         .help("Reap completions in the job's own thread.")
@@ -138,7 +144,7 @@ pub const ROWS: &[Row] = rows! {
         ]),
     boolean(tier2(0), field!(engine.exit_on_io_done)).engines(&["cpuio"]).default("0").example("1")
         .help("End after all I/O jobs have ended.").lowers_with(special_engines::ends_with_io)
-        .prints(print::engine::exit_on_io_done)
+        .prints(|section| print::on(section.job().ends_with_io))
         .effects(&[("--ioengine=cpuio --cpuload=50 --exit_on_io_done=1", "job.ends_with_io=true")]),
     text(tier2(0), field!(engine.program)).engines(&["exec"]).example("/bin/true").help("Program to run.")
         .lowers_with(special_engines::program).prints(print::engine::program)
@@ -155,7 +161,8 @@ pub const ROWS: &[Row] = rows! {
         .help("Seconds until a program that does not terminate is killed.").prints(print::engine::grace_time)
         .effects(&[("--ioengine=exec --program=p --grace_time=7", "worker.engine.program.grace_ns=7000000000")]),
     boolean(tier2(0), field!(engine.std_redirect)).engines(&["exec"]).default("1").example("0")
-        .help("Redirect its output to files.").prints(print::engine::std_redirect)
+        .help("Redirect its output to files.")
+        .prints(|section| print::engine::program_value(section, |program| program.output.is_none().then(|| "0".into())))
         .effects(&[
             (
                 "--ioengine=exec --program=p --std_redirect=0",
@@ -164,7 +171,8 @@ pub const ROWS: &[Row] = rows! {
         ]),
     keyword(tier2(0), "stat_type", STAT_TYPE_WORDS)
         .engines(&["filestat", "dirstat"]).default("stat").example("lstat").help("The system call for the lookup.")
-        .lowers_with(queue::stat_call).prints(print::engine::stat_type)
+        .lowers_with(|draft| draft.parts.worker.engine.lookup_call = draft.options.engine.stat_type)
+        .prints(print::engine::stat_type)
         .effects(&[
             ("--ioengine=filestat --filesize=4k --stat_type=lstat", "worker.engine.look=lstat"),
             ("--ioengine=dirstat --stat_type=statx", "worker.engine.look=statx"),

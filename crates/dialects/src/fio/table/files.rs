@@ -9,7 +9,8 @@ use crate::fio::print;
 /// The rows of these options.
 pub const ROWS: &[Row] = rows! {
     special(tier1(40), "filename", special::filename).example("/dev/sdb:/dev/sdc")
-        .help("Files or devices, separated by colons.").prints(print::files::filename)
+        .help("Files or devices, separated by colons.")
+        .prints(|section| print::files::folder(section).is_none().then(|| print::files::paths(section).join(":")))
         .effects(&[
             ("--filename=a:b", "plan.targets.*.path=[a,b]"),
             ("--directory=d:e --filename=a --numjobs=2", "plan.targets.*.path=[d/a]"),
@@ -24,7 +25,7 @@ pub const ROWS: &[Row] = rows! {
         ]),
     special(tier1(60), "directory", special::directory).example("/mnt/test")
         .help("Directories for the files, separated by colons; clones use them round-robin.")
-        .prints(print::files::directory)
+        .prints(print::files::folder)
         .effects(&[
             ("--directory=d:e --numjobs=3", "plan.targets.*.path=[d/x.0.0,e/x.1.0,d/x.2.0]"),
             ("--directory=d --filename=a", "plan.targets.*.path=[d/a]"),

@@ -2,7 +2,7 @@
 
 use super::row::*;
 use super::special;
-use crate::fio::lower::{job as lower, report, system};
+use crate::fio::lower::{job as lower, system};
 use crate::fio::options::job;
 use crate::fio::print;
 use crate::fio::values::Unit;
@@ -52,7 +52,8 @@ pub const ROWS: &[Row] = rows! {
         .lowers_with(lower::start_delay).prints(print::job::startdelay)
         .effects(&[("--startdelay=5-10", "job.phases.start_delay={high_ns:10000000000,low_ns:5000000000}")]),
     time(tier1(620), field!(job.runtime), Unit::Seconds).aliases(&["timeout"]).default("0").example("60")
-        .help("End after this time, excluding the ramp time (default unit: seconds).").prints(print::job::runtime)
+        .help("End after this time, excluding the ramp time (default unit: seconds).")
+        .prints(|section| print::job::time_limit(section).map(print::micros))
         .effects(&[
             ("--runtime=2m", "job.stop.after_ns=120000000000"),
             ("--runtime=30 --time_based", "job.stop.repeat_until_time=true"),
@@ -65,13 +66,14 @@ pub const ROWS: &[Row] = rows! {
         .effects(&[("--runtime=30 --time_based", "job.stop.repeat_until_time=true")]),
     time(tier1(680), field!(job.ramp_time), Unit::Seconds).min(0).default("0").example("2s")
         .help("Warm-up time before measuring (default unit: seconds).").lowers_with(lower::warm_up)
-        .prints(print::job::ramp_time)
+        .prints(|section| print::time(section.job().phases.warm_up_ns))
         .effects(&[
             ("--ramp_time=500ms", "job.phases.warm_up_ns=500000000"),
             ("--ramp_size=1m --ramp_time=3", "job.phases.warm_up_ns=3000000000"),
         ]),
     size(tier2(690), field!(job.ramp_size)).min(1).example("1g")
-        .help("Warm-up amount before measuring.").prints(print::job::ramp_size)
+        .help("Warm-up amount before measuring.")
+        .prints(|section| section.job().phases.warm_up_bytes.and_then(|bytes| print::size(bytes.0)))
         .effects(&[("--ramp_size=1m", "job.phases.warm_up_bytes=1048576; job.phases.warm_up_ns>86399999999999")]),
     size(tier1(400), field!(job.number_ios)).default("0").example("100").help("End after this many operations.")
         .prints(print::job::number_ios)
@@ -110,7 +112,8 @@ pub const ROWS: &[Row] = rows! {
             ("--size=4k --name=a --exitall_on_error --exit_what=all", "job.ends_with.plan=true"),
         ]),
     flag(tier1(1810), field!(job.stonewall)).aliases(&["wait_for_previous"])
-        .help("Start after all jobs above have ended, in a new group.").prints(print::job::stonewall)
+        .help("Start after all jobs above have ended, in a new group.")
+        .prints(|section| print::bare(section.step > 0 && section.index == 0))
         .effects(&[
             (
                 "--size=4k --name=a --name=b --stonewall",
@@ -122,7 +125,7 @@ pub const ROWS: &[Row] = rows! {
             ("--size=4k --name=a --name=b --new_group", "plan.steps.*.jobs.*.name=[[a,b]]; plan.groups.*.name=[0,1]"),
         ]),
     flag(tier1(1830), field!(job.thread)).aliases(&["threads"]).help("Run clones as threads instead of processes.")
-        .shows("thread", report::thread)
+        .shows("thread", |options| Some(options.job.thread.to_string()))
         .effects(&[("--thread", "shown.thread.0=true")]),
     boolean(tier1(1640), field!(job.create_only)).default("0").example("1")
         .help("Only prepare the files.").plan_field(field_of_plan!(Flag: job.prepare_only))
@@ -163,14 +166,16 @@ pub const ROWS: &[Row] = rows! {
         .effects(&[("--error_dump=1", "stream.on_error.tell_tolerated=true")]),
     int(tier2(2460), field!(job.flow)).max(1000).default("0").example("8")
         .help("Weight of the job among the jobs of the same flow.")
-        .lowers_with(lower::flow).prints(print::job::flow)
+        .lowers_with(lower::flow).prints(|section| section.stream().flow.map(|flow| flow.weight.to_string()))
         .effects(&[("--flow=8", "stream.flow={id:0,pause_ns:0,weight:8}")]),
-    int(tier2(2440), field!(job.flow_id)).default("0").example("1").help("Id of the flow.").prints(print::job::flow_id)
+    int(tier2(2440), field!(job.flow_id)).default("0").example("1").help("Id of the flow.")
+        .prints(|section| section.stream().flow.map(|flow| flow.id.to_string()))
         .effects(&[("--flow=8 --flow_id=3", "stream.flow.id=3")]),
     ignored(tier1(2450), "flow_watermark").example("64").help("Removed from fio; has no effect.")
         .without_effect("fio has removed it"),
     int(tier2(2470), field!(job.flow_sleep)).default("0").example("100")
-        .help("Pause of a job that is ahead of its share, in microseconds.").prints(print::job::flow_sleep)
+        .help("Pause of a job that is ahead of its share, in microseconds.")
+        .prints(|section| section.stream().flow.and_then(|flow| print::positive(flow.pause_ns.0 / 1000)))
         .effects(&[("--flow=8 --flow_sleep=100", "stream.flow.pause_ns=100000")]),
     text(tier2(2330), field!(job.profile)).example("tiobench")
         .help("Built-in workload: tiobench. Only on the command line.")

@@ -13,12 +13,13 @@ pub const ROWS: &[Row] = rows! {
     special(tier1(1850), "write_bw_log", special::bw_log).example("run").help("Name of the bandwidth log.")
         .effects(&[("--write_bw_log=a --log_avg_msec=100", "shown.bw_sample_ms.0=100")]),
     special(tier1(1870), "write_lat_log", special::lat_log).example("run").help("Name of the latency logs.")
-        .lowers_with(report::windows).prints(print::job::write_lat_log)
+        .lowers_with(report::windows)
+        .prints(|section| print::job::windows(section, false).map(|_| section.job().name.clone()))
         .effects(&[("--write_lat_log=a --log_avg_msec=100", "job.windows=[{histograms:false,length_ns:100000000}]")]),
     special(tier1(1880), "write_iops_log", special::iops_log).example("run").help("Name of the IOPS log.")
         .effects(&[("--write_iops_log=a --log_avg_msec=100", "shown.iops_sample_ms.0=100")]),
     special(tier1(1940), "write_hist_log", special::hist_log).example("run").help("Name of the latency histogram log.")
-        .prints(print::job::write_hist_log)
+        .prints(|section| print::job::windows(section, true).map(|_| section.job().name.clone()))
         .effects(&[
             ("--write_hist_log=a --log_hist_msec=200", "job.windows=[{histograms:true,length_ns:200000000}]"),
             // Logs with equal intervals share a window.
@@ -28,15 +29,18 @@ pub const ROWS: &[Row] = rows! {
             ),
         ]),
     int(tier1(1860), field!(logs.bwavgtime)).default("500").example("1000")
-        .help("Length of a bandwidth sample, in milliseconds.").shows("bw_sample_ms", report::bandwidth_sample_ms)
+        .help("Length of a bandwidth sample, in milliseconds.")
+        .shows("bw_sample_ms", |options| Some((report::bandwidth_sample(options).0 / 1_000_000).to_string()))
         .effects(&[("--bwavgtime=250", "shown.bw_sample_ms.0=250; plan.grids.*.length_ns=[250000000,500000000]")]),
     int(tier1(1890), field!(logs.iopsavgtime)).default("500").example("1000")
-        .help("Length of an IOPS sample, in milliseconds.").shows("iops_sample_ms", report::iops_sample_ms)
+        .help("Length of an IOPS sample, in milliseconds.")
+        .shows("iops_sample_ms", |options| Some((report::iops_sample(options).0 / 1_000_000).to_string()))
         .effects(&[
             ("--iopsavgtime=250", "shown.iops_sample_ms.0=250; plan.grids.*.length_ns=[250000000,500000000]"),
         ]),
     int(tier1(1910), field!(logs.log_avg_msec)).default("0").example("500")
-        .help("Averaging interval of log entries, in milliseconds; 0 logs every operation.").prints(print::job::log_avg_msec)
+        .help("Averaging interval of log entries, in milliseconds; 0 logs every operation.")
+        .prints(|section| print::job::window_ms(print::job::windows(section, false)))
         .effects(&[
             (
                 "--write_bw_log=a --log_avg_msec=100",
@@ -45,7 +49,8 @@ pub const ROWS: &[Row] = rows! {
             ("--write_lat_log=a --log_avg_msec=100", "job.windows=[{histograms:false,length_ns:100000000}]"),
         ]),
     int(tier1(1920), field!(logs.log_hist_msec)).default("0").example("1000")
-        .help("Interval between histograms, in milliseconds.").prints(print::job::log_hist_msec)
+        .help("Interval between histograms, in milliseconds.")
+        .prints(|section| print::job::window_ms(print::job::windows(section, true)))
         .effects(&[
             ("--write_hist_log=a --log_hist_msec=200", "job.windows=[{histograms:true,length_ns:200000000}]"),
         ]),

@@ -10,10 +10,12 @@ use crate::fio::values::Unit;
 /// The rows of these options.
 pub const ROWS: &[Row] = rows! {
     time(tier1(1400), field!(pace.thinktime), Unit::Microseconds).default("0").example("500")
-        .help("Pause after operations (bare: microseconds).").lowers_with(lower::pauses).prints(print::stream::thinktime)
+        .help("Pause after operations (bare: microseconds).").lowers_with(lower::pauses)
+        .prints(|section| print::stream::pauses(section, |think| Some(print::micros(think.pause_ns))))
         .effects(&[("--thinktime=500", "stream.think.pause_ns=500000")]),
     time(tier2(1410), field!(pace.thinktime_spin), Unit::Microseconds).default("0").example("100")
-        .help("Part of the pause to spend in a busy loop (bare: microseconds).").prints(print::stream::thinktime_spin)
+        .help("Part of the pause to spend in a busy loop (bare: microseconds).")
+        .prints(|section| print::stream::pauses(section, |think| print::time(think.spin_ns)))
         .effects(&[
             ("--thinktime=500 --thinktime_spin=100", "stream.think.spin_ns=100000; stream.think.pause_ns=500000"),
             ("--thinktime_spin=100", "stream.think.spin_ns=100000; stream.think.pause_ns=100000"),
@@ -28,12 +30,14 @@ pub const ROWS: &[Row] = rows! {
         .help("Which operations thinktime_blocks counts.").prints(print::stream::thinktime_blocks_type)
         .effects(&[("--thinktime=500 --thinktime_blocks_type=issue", "stream.think.count=issued")]),
     time(tier2(1440), field!(pace.thinktime_iotime), Unit::Seconds).default("0").example("1")
-        .help("Time between two pauses (default unit: seconds).").prints(print::stream::thinktime_iotime)
+        .help("Time between two pauses (default unit: seconds).")
+        .prints(|section| print::stream::pauses(section, |think| think.after_ns.map(print::micros)))
         .effects(&[
             ("--thinktime=500 --thinktime_iotime=2", "stream.think.after_ns=2000000000; stream.think.operations=0"),
         ]),
     int(tier2(1450), field!(pace.thinkcycles)).default("0").example("1000")
-        .help("CPU cycles to burn after each operation.").prints(print::stream::thinkcycles)
+        .help("CPU cycles to burn after each operation.")
+        .prints(|section| print::stream::pauses(section, |think| print::positive(think.cycles_each)))
         .effects(&[("--thinkcycles=1000", "stream.think.cycles_each=1000")]),
     per_direction(tier1(1460), field!(pace.rate), Unit::Bytes).example("10m,5m")
         .help("Bytes per second, per clone and direction.").lowers_with(lower::pacing).prints(print::stream::rate)
@@ -62,7 +66,8 @@ pub const ROWS: &[Row] = rows! {
         .help("Interval for checking minimum rates, in milliseconds.").prints(print::job::rate_cycle)
         .effects(&[("--rate_min=1m --rate_cycle=500", "job.control.*.cycle_ns=[500000000]")]),
     boolean(tier2(1500), field!(pace.rate_ignore_thinktime)).default("0").example("1")
-        .help("Do not catch up after pauses.").prints(print::stream::rate_ignore_thinktime)
+        .help("Do not catch up after pauses.")
+        .prints(|section| print::stream::pauses(section, |think| print::on(think.shifts_schedule)))
         .effects(&[("--rate=1m --thinktime=500 --rate_ignore_thinktime=1", "stream.think.shifts_schedule=true")]),
     per_direction(tier1(1510), field!(pace.rate_iops), Unit::Bytes).example("700,300")
         .help("Operations per second, per clone and direction.").prints(print::stream::rate_iops)
@@ -95,7 +100,7 @@ pub const ROWS: &[Row] = rows! {
         ]),
     time(tier1(1540), field!(pace.latency_target), Unit::Microseconds).default("0").example("20ms")
         .help("Latency target of the depth search (bare: microseconds).").lowers_with(lower::control)
-        .prints(print::job::latency_target)
+        .prints(|section| print::job::latency_target_value(section, |rule| Some(print::micros(rule.target_ns))))
         .effects(&[
             (
                 "--latency_target=20ms --latency_window=5s",
@@ -103,7 +108,8 @@ pub const ROWS: &[Row] = rows! {
             ),
         ]),
     time(tier1(1550), field!(pace.latency_window), Unit::Microseconds).default("0").example("500ms")
-        .help("Interval for checking the latency target (bare: microseconds).").prints(print::job::latency_window)
+        .help("Interval for checking the latency target (bare: microseconds).")
+        .prints(|section| print::job::latency_target_value(section, |rule| Some(print::micros(rule.window_ns))))
         .effects(&[("--latency_target=20ms --latency_window=5s", "job.control.*.window_ns=[5000000000]")]),
     real(tier1(1560), field!(pace.latency_percentile)).max(100).default("100").example("95")
         .help("Share of operations that must meet the latency target, in percent.").prints(print::job::latency_percentile)
@@ -114,7 +120,8 @@ pub const ROWS: &[Row] = rows! {
             ),
         ]),
     boolean(tier1(1570), field!(pace.latency_run)).default("0").example("1")
-        .help("Keep adjusting the depth until the runtime is over.").prints(print::job::latency_run)
+        .help("Keep adjusting the depth until the runtime is over.")
+        .prints(|section| print::job::latency_target_value(section, |rule| print::on(rule.keep_running)))
         .effects(&[
             ("--latency_target=20ms --latency_window=5s --latency_run=1", "job.control.*.keep_running=[true]"),
         ]),
@@ -135,7 +142,7 @@ pub const ROWS: &[Row] = rows! {
         ]),
     time(tier1(2490), field!(pace.steadystate_duration), Unit::Seconds).aliases(&["ss_dur"]).min(0)
         .default("0").example("10").help("Window of the steady-state check (default unit: seconds).")
-        .prints(print::job::steadystate_duration)
+        .prints(|section| print::job::steady_state_value(section, |rule| Some(print::micros(rule.window_ns))))
         .effects(&[
             (
                 "--ss=iops:5% --steadystate_duration=10",
@@ -144,7 +151,7 @@ pub const ROWS: &[Row] = rows! {
         ]),
     time(tier1(2500), field!(pace.steadystate_ramp_time), Unit::Seconds).aliases(&["ss_ramp"]).default("0")
         .example("5").help("Delay of the steady-state check (default unit: seconds).")
-        .prints(print::job::steadystate_ramp_time)
+        .prints(|section| print::job::steady_state_value(section, |rule| print::time(rule.ramp_ns)))
         .effects(&[("--ss=iops:5% --ss_dur=10 --steadystate_ramp_time=3", "job.control.*.ramp_ns=[3000000000]")]),
     time(tier1(2510), field!(pace.steadystate_check_interval), Unit::Seconds).aliases(&["ss_interval"]).default("1")
         .example("2").help("Sampling interval of the steady-state check (default unit: seconds).")

@@ -44,26 +44,27 @@ pub const ROWS: &[Row] = rows! {
         ]),
     int(tier1(250), field!(queue.iodepth_batch)).aliases(&["iodepth_batch_submit"]).default("1").example("8")
         .help("Operations per submission; 0 for iodepth.").lowers_with(lower::submit)
-        .prints(print::engine::iodepth_batch)
+        .prints(|section| print::engine::not_one(section.worker().batching.submit))
         .effects(&[
             ("--ioengine=libaio --iodepth=32 --iodepth_batch=8", "worker.batching.submit=8"),
             ("--ioengine=libaio --iodepth=32 --iodepth_batch=0", "worker.batching.submit=32"),
         ]),
     int(tier1(260), field!(queue.iodepth_batch_complete_min)).aliases(&["iodepth_batch_complete"]).min(0)
         .default("1").example("4").help("Minimum completions to wait for; 0 polls without waiting.")
-        .lowers_with(lower::complete_min).prints(print::engine::iodepth_batch_complete_min)
+        .lowers_with(lower::complete_min)
+        .prints(|section| print::engine::not_one(section.worker().batching.complete_min))
         .effects(&[
             ("--ioengine=libaio --iodepth=32 --iodepth_batch_complete_min=4", "worker.batching.complete_min=4"),
         ]),
     int(tier1(270), field!(queue.iodepth_batch_complete_max)).min(0).default("0").example("16")
         .help("Maximum completions to reap in one call.").lowers_with(lower::complete_max)
-        .prints(print::engine::iodepth_batch_complete_max)
+        .prints(|section| section.worker().batching.complete_max.map(|most| most.to_string()))
         .effects(&[
             ("--ioengine=libaio --iodepth=32 --iodepth_batch_complete_max=16", "worker.batching.complete_max=16"),
         ]),
     int(tier1(280), field!(queue.iodepth_low)).default("0").example("16")
         .help("Depth at which the queue is refilled.").lowers_with(lower::refill_below)
-        .prints(print::engine::iodepth_low)
+        .prints(|section| section.worker().batching.refill_below.map(|low| low.to_string()))
         .effects(&[("--ioengine=libaio --iodepth=32 --iodepth_low=16", "worker.batching.refill_below=16")]),
     boolean(tier2(290), field!(queue.serialize_overlap)).default("0").example("1")
         .help("Delay an operation that overlaps one in flight.")
@@ -72,7 +73,8 @@ pub const ROWS: &[Row] = rows! {
             ("--ioengine=libaio --iodepth=8 --serialize_overlap=1", "worker.batching.serialize_overlap=true"),
         ]),
     keyword(tier1(300), "io_submit_mode", queue::SubmitMode::WORDS).default("inline").example("offload")
-        .help("The thread that submits operations.").lowers_with(lower::offload).prints(print::engine::io_submit_mode)
+        .help("The thread that submits operations.").lowers_with(lower::offload)
+        .prints(|section| section.worker().engine.offload.then(|| "offload".into()))
         .effects(&[("--iodepth=4 --io_submit_mode=offload", "worker.engine.offload=true; stream.depth=4")]),
     boolean(tier1(550), field!(queue.direct)).default("0").example("1").help("Bypass the page cache (O_DIRECT).")
         .then(|job| job.queue.buffered = !job.queue.direct).plan_field(field_of_plan!(Flag: stream.cache.direct))
@@ -137,7 +139,8 @@ pub const ROWS: &[Row] = rows! {
         .prints(print::stream::write_hint)
         .effects(&[("--rw=write --write_hint=short", "stream.hint.write_lifetime=2")]),
     keyword(tier1(710), "mem", queue::Memory::WORDS).tail(special::memory).aliases(&["iomem"]).default("malloc").example("mmap")
-        .help("Memory type of the buffers.").lowers_with(lower::buffers).prints(print::system::mem)
+        .help("Memory type of the buffers.").lowers_with(lower::buffers)
+        .prints(|section| section.worker().memory.huge_pages.then(|| "mmaphuge".into()))
         .effects(&[
             ("--mem=mmaphuge", "worker.memory.huge_pages=true"),
             ("--mem=shmhuge --hugepage-size=1g", "worker.memory.huge_page=1073741824"),

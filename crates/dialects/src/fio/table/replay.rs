@@ -47,7 +47,8 @@ pub const ROWS: &[Row] = rows! {
         .help("Read the trace in pieces.")
         .without_effect("a trace is always read in pieces, during the replay"),
     boolean(tier2(970), field!(replay.replay_no_stall)).default("0").example("1")
-        .help("Ignore the times in the trace.").prints(print::files::replay_no_stall)
+        .help("Ignore the times in the trace.")
+        .prints(|section| print::files::replay_value(section, |replay| print::on(replay.without_times)))
         .effects(&[("--read_iolog=trace --replay_no_stall=1", "stream.replay.without_times=true")]),
     text(tier2(980), field!(replay.replay_redirect)).example("/dev/sdb")
         .help("Replay all operations on this file or device.").prints(print::files::replay_redirect)

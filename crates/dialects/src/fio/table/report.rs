@@ -9,10 +9,11 @@ use crate::fio::print;
 /// Rows of the option table for measurement and reports.
 pub const ROWS: &[Row] = rows! {
     flag(tier1(2060), field!(report.group_reporting)).help("Report all jobs of a group as one.")
-        .shows("group_reporting", lower::merged).prints(print::job::group_reporting)
+        .shows("group_reporting", |options| Some(options.report.group_reporting.to_string()))
+        .prints(|section| print::bare(section.clones().len() > 1))
         .effects(&[("--group_reporting", "plan.groups.*.merged=[true]; shown.group_reporting.0=true")]),
     boolean(tier1(2070), field!(report.stats)).default("1").example("0").help("Include the job in reports.")
-        .shows("stats", lower::hidden)
+        .shows("stats", |options| (!options.report.stats).then(|| "false".into()))
         .effects(&[("--stats=0", "shown.stats.0=false")]),
     boolean(tier1(2180), field!(report.clat_percentiles)).default("1").example("0")
         .help("Report percentiles of completion latency.").shows("percentiles_of", lower::percentiles_of)
@@ -28,7 +29,8 @@ pub const ROWS: &[Row] = rows! {
         .help("Percentiles to report.").shows("percentile_list", lower::percentile_list)
         .effects(&[("--percentile_list=50:99.9", "shown.percentile_list.0=50:99.9")]),
     int(tier1(2220), field!(report.significant_figures)).min(1).max(10).default("4").example("6")
-        .help("Significant digits in the normal report.").shows("significant_figures", lower::significant_figures)
+        .help("Significant digits in the normal report.")
+        .shows("significant_figures", |options| Some(options.report.significant_figures.to_string()))
         .effects(&[("--significant_figures=6", "shown.significant_figures.0=6")]),
     keyword(tier1(2300), "unified_rw_reporting", report::Unified::WORDS).default("none").example("mixed")
         .help("Report reads, writes and trims together.").shows("unified", lower::unified)
@@ -64,7 +66,7 @@ pub const ROWS: &[Row] = rows! {
         ]),
     boolean(tier2(2040), field!(report.block_error_percentiles)).default("0").example("1")
         .help("Report the lifetime of blocks until their first error.").lowers_with(system::block_lifetimes)
-        .prints(print::system::block_error_percentiles)
+        .prints(|section| print::on(section.stream().on_error.block_lifetimes))
         .effects(&[("--rw=trimwrite --block_error_percentiles=1", "stream.on_error.block_lifetimes=true")]),
     int(tier2(2050), field!(report.job_start_clock_id)).default("0").example("1")
         .help("ID of the clock for the job's start time in reports."),

@@ -15,10 +15,12 @@ pub const ROWS: &[Row] = rows! {
     special(tier1(1680), "cpumask", special::cpu_mask).example("3").help("CPUs as a bit mask.")
         .effects(&[("--cpumask=5", "worker.placement.cpus=[0,2]")]),
     special(tier1(1690), "cpus_allowed", special::cpus).example("0,2-5").help("CPUs as a list.")
-        .lowers_with(lower::cpus).prints(print::system::cpus_allowed)
+        .lowers_with(lower::cpus)
+        .prints(|section| print::system::processors(section).map(|(list, _)| crate::notation::cpus(&list)))
         .effects(&[("--cpus_allowed=0,2-4", "worker.placement.cpus=[0,2,3,4]")]),
     keyword(tier1(1700), "cpus_allowed_policy", system::CpuPolicy::WORDS).default("shared").example("split")
-        .help("Whether clones share the CPUs, or have one each.").prints(print::system::cpus_allowed_policy)
+        .help("Whether clones share the CPUs, or have one each.")
+        .prints(|section| print::system::processors(section).filter(|(_, split)| *split).map(|_| "split".into()))
         .effects(&[
             (
                 "--cpus_allowed=4,6 --cpus_allowed_policy=split --numjobs=3",
@@ -32,19 +34,22 @@ pub const ROWS: &[Row] = rows! {
         .lowers_with(lower::memory).prints(print::system::numa_mem_policy)
         .effects(&[("--numa_mem_policy=bind:0,2", "worker.placement.memory_nodes={nodes:[0,2],policy:bind}")]),
     int(tier1(1360), field!(system.nice)).min(-20).max(19).default("0").example("5").help("Nice value.")
-        .lowers_with(lower::nice).prints(print::system::nice)
+        .lowers_with(lower::nice).prints(|section| section.worker().placement.nice.map(|nice| nice.to_string()))
         .effects(&[("--nice=-5", "worker.placement.nice=-5")]),
     optional_int(tier2(1370), field!(system.prio)).min(0).max(7).example("4").help("Priority of operations.")
-        .lowers_with(lower::priority).prints(print::system::prio)
+        .lowers_with(lower::priority)
+        .prints(|section| section.stream().priority.map(|priority| priority.level.to_string()))
         .effects(&[("--prio=4", "stream.priority.level=4; stream.priority.class=best_effort")]),
     optional_int(tier2(1380), field!(system.prioclass)).min(0).max(3).example("2")
-        .help("Priority class of operations.").prints(print::system::prioclass)
+        .help("Priority class of operations.")
+        .prints(|section| section.stream().priority.map(|priority| print::engine::class(priority.class).to_string()))
         .effects(&[
             ("--prioclass=1", "stream.priority.class=real_time; stream.priority.percent=100"),
             ("--prioclass=3 --prio=2", "stream.priority.class=idle"),
         ]),
     optional_int(tier2(1390), field!(system.priohint)).min(0).max(1023).example("1")
-        .help("Priority hint of operations.").prints(print::system::priohint)
+        .help("Priority hint of operations.")
+        .prints(|section| section.stream().priority.and_then(|priority| print::positive(u64::from(priority.hint))))
         .effects(&[
             // Without prioclass, the class is best effort.
             ("--priohint=5", "stream.priority={class:best_effort,hint:5,level:0,percent:100}"),

@@ -10,7 +10,8 @@ use crate::fio::print;
 /// The rows of these options.
 pub const ROWS: &[Row] = rows! {
     keyword(tier1(730), "verify", verify::Checksum::WORDS).default("0").example("crc32c")
-        .help("Checksum to write with the data, and to verify.").lowers_with(lower::verify).prints(print::verify::verify)
+        .help("Checksum to write with the data, and to verify.").lowers_with(lower::verify)
+        .prints(|section| print::verify::check(section, |verify| Some(print::verify_method_name(verify.method).into())))
         .effects(&[
             ("--rw=write --verify=crc32c", "stream.verify.method=crc32c; stream.content={content:fresh}"),
             ("--rw=write --verify=sha3-256", "stream.verify.method=sha3_256"),
@@ -77,7 +78,8 @@ pub const ROWS: &[Row] = rows! {
                 "stream.verify.only=true; stream.verify.any_seed=true; stream.verify.any_order=true",
             )]),
     keywords(tier1(650), "verify_policy", VERIFY_POLICY_WORDS).default("completed").example("fsynced")
-        .help("Which writes to verify.").prints(print::verify::verify_policy)
+        .help("Which writes to verify.")
+        .prints(|section| print::verify::check(section, |verify| verify.flushed_only.then(|| "fsynced".into())))
         .effects(&[("--rw=write --verify=md5 --verify_policy=fsynced", "stream.verify.flushed_only=true")]),
     boolean(tier1(660), field!(verify.verify_header_seed)).default("1").example("0")
         .help("Verify the seed in the header.").plan_field(field_of_plan!(Not: stream.verify?.any_seed)).lowers_with(lower::header_seed)

@@ -34,13 +34,15 @@ pub const ROWS: &[Row] = rows! {
             ("--rw=write --zonemode=zbd --zonesize=8k --zonecapacity=4k", "stream.pattern.access.0.capacity=4096"),
         ]),
     size(tier2(1130), field!(zones.zonerange)).default("0").example("256m")
-        .help("Size of a zone.").prints(print::pattern::zonerange)
+        .help("Size of a zone.")
+        .prints(|section| print::pattern::zones(section).map(|zones| crate::notation::size(zones.range.0)))
         .effects(&[("--zonemode=strided --zonesize=8k --zonerange=16k", "stream.pattern.access.0.range=16384")]),
     amount(tier2(1140), field!(zones.zoneskip)).default("0").example("256m").help("Bytes between two zones.")
-        .prints(print::pattern::zoneskip)
+        .prints(|section| print::pattern::zones(section).map(|zones| crate::notation::size(zones.skip.0)))
         .effects(&[("--zonemode=strided --zonesize=8k --zoneskip=32k", "stream.pattern.access.0.skip=32768")]),
     boolean(tier2(1150), field!(zones.read_beyond_wp)).default("0").example("1")
-        .help("Also read beyond the write pointer.").prints(print::pattern::read_beyond_wp)
+        .help("Also read beyond the write pointer.")
+        .prints(|section| print::on(print::pattern::write_pointers(section).is_some_and(|zones| zones.read_beyond)))
         .effects(&[("--rw=randread --zonemode=zbd --zonesize=8k --read_beyond_wp=1", "stream.pattern.access.0.read_beyond=true")]),
     int(tier2(1160), field!(zones.max_open_zones)).default("0").example("14")
         .help("Maximum open zones of a file; 0 for no limit.").prints(print::pattern::max_open_zones)
@@ -83,13 +85,15 @@ pub const ROWS: &[Row] = rows! {
     refused(tier3(1270), "dp_scheme", "text", PLACEMENT).example("scheme.txt").help("File with the placement scheme."),
     boolean(tier2(1280), field!(zones.sprandom)).default("0").example("1")
         .help("Bring an SSD, in one pass, into the state that long random writes leave.")
-        .lowers_with(pattern::check_aging).prints(print::pattern::sprandom)
+        .lowers_with(pattern::check_aging).prints(|section| print::on(print::pattern::aged(section).is_some()))
         .effects(&[("--rw=randwrite --sprandom=1", "stream.pattern.access.*.placement.distribution=[aged]")]),
     int(tier2(1290), field!(zones.spr_num_regions)).min(2).max(1 << 20).default("100").example("200")
-        .help("Number of regions of the sprandom pass.").prints(print::pattern::spr_num_regions)
+        .help("Number of regions of the sprandom pass.")
+        .prints(|section| print::pattern::aged(section).map(|aged| aged.regions.to_string()))
         .effects(&[("--rw=randwrite --sprandom=1 --spr_num_regions=50", "stream.pattern.access.0.placement.regions=50")]),
     real(tier2(1300), field!(zones.spr_op)).default("0.15").example("0.28")
-        .help("Over-provisioning of the device, as a share between 0 and 1.").prints(print::pattern::spr_op)
+        .help("Over-provisioning of the device, as a share between 0 and 1.")
+        .prints(|section| print::pattern::aged(section).map(|aged| aged.spare.to_string()))
         .effects(&[("--rw=randwrite --sprandom=1 --spr_op=0.25", "stream.pattern.access.0.placement.spare=0.25")]),
     size(tier2(1310), field!(zones.spr_cs)).default("0").example("1g")
         .help("Write cache size of the device; blocks are overwritten one region later.").prints(print::pattern::spr_cs)

@@ -12,122 +12,109 @@ const LOAD: NativeOption = NativeOption {
     ..ROW
 };
 
-pub(super) const DEPTH: NativeOption = NativeOption {
-    name: "depth",
-    value: "N",
-    help: "Operations that each worker keeps in flight.",
-    detail: "Default: 1. `depth-per` sets what this depth applies to.",
-    example: "depth = 32",
-    other_tools: "fio iodepth; DiskSpd -o",
-    synonyms: &["qd", "queue_depth", "outstanding"],
-    set: |job, text| {
-        job.depth = Some(values::count(text, 1, 1 << 20)? as u32);
-        Ok(())
+pub(super) const OPTIONS: &[NativeOption] = &[
+    NativeOption {
+        name: "depth",
+        value: "N",
+        help: "Operations that each worker keeps in flight.",
+        detail: "Default: 1. `depth-per` sets what this depth applies to.",
+        example: "depth = 32",
+        other_tools: "fio iodepth; DiskSpd -o",
+        synonyms: &["qd", "queue_depth", "outstanding"],
+        set: |job, text| assign(&mut job.depth, values::count_u32(text, 1, 1 << 20).map(Some)),
+        ..LOAD
     },
-    ..LOAD
-};
-
-pub(super) const DEPTH_PER: NativeOption = NativeOption {
-    name: "depth-per",
-    value: "WHAT",
-    help: "What the queue depth applies to: worker, target or job.",
-    detail: "Default: worker, over all its targets. `target`: each target of each worker. `job`: divided among workers.",
-    example: "depth-per = \"job\"",
-    other_tools: "DiskSpd -o is per target, -O per worker",
-    set: |job, text| {
-        let words = [
-            ("worker", DepthPer::Worker),
-            ("target", DepthPer::Target),
-            ("job", DepthPer::Job),
-        ];
-        job.depth_per = values::keyword(text, &words)?;
-        Ok(())
+    NativeOption {
+        name: "depth-per",
+        value: "WHAT",
+        help: "What the queue depth applies to: worker, target or job.",
+        detail: "Default: worker, over all its targets. `target`: each target of each worker. `job`: divided among workers.",
+        example: "depth-per = \"job\"",
+        other_tools: "DiskSpd -o is per target, -O per worker",
+        set: |job, text| {
+            let words = [
+                ("worker", DepthPer::Worker),
+                ("target", DepthPer::Target),
+                ("job", DepthPer::Job),
+            ];
+            job.depth_per = values::keyword(text, &words)?;
+            Ok(())
+        },
+        ..LOAD
     },
-    ..LOAD
-};
-
-pub(super) const WORKERS: NativeOption = NativeOption {
-    name: "workers",
-    value: "N",
-    help: "Threads that issue I/O.",
-    detail: "Default: 1; `auto` means the same.",
-    example: "workers = 4",
-    other_tools: "fio numjobs; DiskSpd -t, -F",
-    synonyms: &["threads", "jobs"],
-    set: |job, text| {
-        job.workers = match text.trim() {
-            "auto" => JobSpec::default().workers,
-            text => values::count(text, 1, 4096)
-                .map_err(|why| format!("{why}; the number of threads is 1 to 4096, or `auto`"))?
-                as u32,
-        };
-        Ok(())
+    NativeOption {
+        name: "workers",
+        value: "N",
+        help: "Threads that issue I/O.",
+        detail: "Default: 1; `auto` means the same.",
+        example: "workers = 4",
+        other_tools: "fio numjobs; DiskSpd -t, -F",
+        synonyms: &["threads", "jobs"],
+        set: |job, text| {
+            job.workers = match text.trim() {
+                "auto" => JobSpec::default().workers,
+                text => values::count(text, 1, 4096)
+                    .map_err(|why| format!("{why}; the number of threads is 1 to 4096, or `auto`"))?
+                    as u32,
+            };
+            Ok(())
+        },
+        ..LOAD
     },
-    ..LOAD
-};
-
-pub(super) const RATE: NativeOption = NativeOption {
-    name: "rate",
-    value: "RATE",
-    help: "Operations or bytes per second of the whole job.",
-    detail: "Default: as fast as possible. `4000` is operations, `100MiB/s` is bytes. The workers divide the total, and parts by \
+    NativeOption {
+        name: "rate",
+        value: "RATE",
+        help: "Operations or bytes per second of the whole job.",
+        detail: "Default: as fast as possible. `4000` is operations, `100MiB/s` is bytes. The workers divide the total, and parts by \
         their shares. Latency is then measured from the time an operation was due; reports also show the service time.",
-    example: "rate = \"4000 iops\"",
-    other_tools: "fio rate, rate_iops (per job clone); DiskSpd -g (per thread and target)",
-    synonyms: &["iops"],
-    set: |job, text| assign(&mut job.rate, values::rate(text).map(Some)),
-    ..LOAD
-};
-
-pub(super) const ARRIVALS: NativeOption = NativeOption {
-    name: "arrivals",
-    value: "HOW",
-    help: "How due times are spaced: even or poisson.",
-    detail: "Default: even. `poisson` models independent users.",
-    example: "arrivals = \"poisson\"",
-    other_tools: "fio rate_process",
-    set: |job, text| {
-        assign(
-            &mut job.arrivals,
-            values::keyword(text, &[("even", Process::Linear), ("poisson", Process::Poisson)]),
-        )
+        example: "rate = \"4000 iops\"",
+        other_tools: "fio rate, rate_iops (per job clone); DiskSpd -g (per thread and target)",
+        synonyms: &["iops"],
+        set: |job, text| assign(&mut job.rate, values::rate(text).map(Some)),
+        ..LOAD
     },
-    ..LOAD
-};
-
-pub(super) const CATCH_UP: NativeOption = NativeOption {
-    name: "catch-up",
-    value: "TIME",
-    help: "Longest delay for which a paced job catches up.",
-    detail: "Default: any delay. Operations not caught up count as late.",
-    example: "catch-up = \"1s\"",
-    set: |job, text| assign(&mut job.catch_up, values::time(text).map(Some)),
-    ..LOAD
-};
-
-pub(super) const PAUSE: NativeOption = NativeOption {
-    name: "pause",
-    value: "TIME",
-    help: "Pause of a worker between bursts of operations.",
-    detail: "Default: none. `pause-after` sets the operations per burst.",
-    example: "pause = \"10ms\"",
-    other_tools: "fio thinktime; DiskSpd -j",
-    set: |job, text| assign(&mut job.pause, values::time(text).map(Some)),
-    ..LOAD
-};
-
-pub(super) const PAUSE_AFTER: NativeOption = NativeOption {
-    name: "pause-after",
-    value: "N",
-    help: "Operations of a worker between two pauses.",
-    detail: "Default: 1.",
-    example: "pause-after = 100",
-    other_tools: "fio thinktime_blocks; DiskSpd -i",
-    set: |job, text| {
-        assign(
-            &mut job.pause_after,
-            values::count(text, 1, u64::from(u32::MAX)).map(|number| number as u32),
-        )
+    NativeOption {
+        name: "arrivals",
+        value: "HOW",
+        help: "How due times are spaced: even or poisson.",
+        detail: "Default: even. `poisson` models independent users.",
+        example: "arrivals = \"poisson\"",
+        other_tools: "fio rate_process",
+        set: |job, text| {
+            assign(
+                &mut job.arrivals,
+                values::keyword(text, &[("even", Process::Linear), ("poisson", Process::Poisson)]),
+            )
+        },
+        ..LOAD
     },
-    ..LOAD
-};
+    NativeOption {
+        name: "catch-up",
+        value: "TIME",
+        help: "Longest delay for which a paced job catches up.",
+        detail: "Default: any delay. Operations not caught up count as late.",
+        example: "catch-up = \"1s\"",
+        set: |job, text| assign(&mut job.catch_up, values::time(text).map(Some)),
+        ..LOAD
+    },
+    NativeOption {
+        name: "pause",
+        value: "TIME",
+        help: "Pause of a worker between bursts of operations.",
+        detail: "Default: none. `pause-after` sets the operations per burst.",
+        example: "pause = \"10ms\"",
+        other_tools: "fio thinktime; DiskSpd -j",
+        set: |job, text| assign(&mut job.pause, values::time(text).map(Some)),
+        ..LOAD
+    },
+    NativeOption {
+        name: "pause-after",
+        value: "N",
+        help: "Operations of a worker between two pauses.",
+        detail: "Default: 1.",
+        example: "pause-after = 100",
+        other_tools: "fio thinktime_blocks; DiskSpd -i",
+        set: |job, text| assign(&mut job.pause_after, values::count_u32(text, 1, u32::MAX)),
+        ..LOAD
+    },
+];

@@ -92,70 +92,25 @@ impl NativeOption {
 /// The option that fio, or common usage, calls `word`: `depth` for `iodepth` or `qd`.
 pub fn option_called(word: &str) -> Option<&'static NativeOption> {
     let word = word.replace('-', "_");
-    OPTIONS.iter().find(|option| option.is_called(&word))
+    options().find(|option| option.is_called(&word))
 }
 
-/// All options.
-pub const OPTIONS: &[NativeOption] = &[
-    place::TARGET,
-    place::SIZE,
-    place::OFFSET,
-    place::KEEP,
-    place::PATH,
-    place::ROLE,
-    place::REPLICAS,
-    place::HOPS,
-    work::ACCESS,
-    work::READ,
-    work::WRITE,
-    work::TRIM,
-    work::EXACT_MIX,
-    work::BLOCK,
-    work::ALIGN,
-    work::CONTENT,
-    work::FLUSH_EVERY,
-    work::FLUSH,
-    work::FLUSH_AT_END,
-    files::KIND,
-    files::TREE,
-    files::MIX,
-    files::SEQUENCE,
-    files::ORDER,
-    load::DEPTH,
-    load::DEPTH_PER,
-    load::WORKERS,
-    load::RATE,
-    load::ARRIVALS,
-    load::CATCH_UP,
-    load::PAUSE,
-    load::PAUSE_AFTER,
-    time::TIME,
-    time::WARM_UP,
-    time::COOL_DOWN,
-    time::START_DELAY,
-    time::OPERATIONS,
-    time::BYTES,
-    time::PASSES,
-    time::UNTIL_PRECISION,
-    time::UNTIL_STEADY,
-    time::LATENCY_TARGET,
-    time::STEP,
-    time::AFTER,
-    system::CACHE,
-    system::ENGINE,
-    system::BATCH,
-    system::POLL,
-    system::SUBMISSION_THREAD,
-    system::CPUS,
-    system::TOLERATE_ERRORS,
-    system::HOSTS,
-    system::DIVIDE,
-    system::LOG,
-];
+/// All options, in the order of the help.
+pub fn options() -> impl Iterator<Item = &'static NativeOption> {
+    let groups = [
+        place::OPTIONS,
+        work::OPTIONS,
+        files::OPTIONS,
+        load::OPTIONS,
+        time::OPTIONS,
+        system::OPTIONS,
+    ];
+    groups.into_iter().flatten()
+}
 
 /// The option with a name.
 pub fn find(name: &str) -> Option<&'static NativeOption> {
-    OPTIONS.iter().find(|option| option.name == name)
+    options().find(|option| option.name == name)
 }
 
 /// An empty row, as the base of the others.
@@ -178,7 +133,7 @@ mod tests {
 
     #[test]
     fn every_row_is_complete_and_its_example_works() {
-        for option in OPTIONS {
+        for option in options() {
             assert!(
                 !option.name.is_empty() && option.help.ends_with('.') && !option.example.is_empty(),
                 "{}",
@@ -191,7 +146,7 @@ mod tests {
             let mut job = JobSpec::default();
             (option.set)(&mut job, value).unwrap_or_else(|why| panic!("{}: {why}", option.example));
         }
-        let names: std::collections::HashSet<_> = OPTIONS.iter().map(|option| option.name).collect();
-        assert_eq!(names.len(), OPTIONS.len(), "a name occurs twice");
+        let names: std::collections::HashSet<_> = options().map(|option| option.name).collect();
+        assert_eq!(names.len(), options().count(), "a name occurs twice");
     }
 }

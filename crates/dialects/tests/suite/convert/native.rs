@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use dialects::convert::{Form, to_native};
-use dialects::native::OPTIONS;
+use dialects::native::options;
 use model::plan::Plan;
 use proptest::prelude::*;
 
@@ -93,7 +93,7 @@ fn every_option_is_used_above() {
         .flat_map(|line| line.split_whitespace())
         .filter_map(|word| word.strip_prefix("--"))
         .collect();
-    for option in OPTIONS {
+    for option in options() {
         let in_files = FILES.iter().any(|file| file.contains(&format!("\n{} = ", option.name)));
         assert!(said.contains(option.name) || in_files, "{} is not used", option.name);
     }

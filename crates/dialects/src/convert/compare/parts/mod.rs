@@ -41,6 +41,10 @@ fn text_if(condition: bool, text: &str) -> String {
     if condition { text.to_owned() } else { String::new() }
 }
 
+fn equivalent_if(condition: bool) -> Impact {
+    if condition { Equivalent } else { Lost }
+}
+
 pub(super) fn optional<T>(value: &Option<T>, words: fn(&T) -> String) -> String {
     value.as_ref().map(words).unwrap_or_default()
 }
@@ -199,10 +203,7 @@ pub(super) fn engine_impact(pair: &Pair<'_>) -> Impact {
     // On Linux, Iometer itself uses AIO.
     let is_of_iometer = pair.to == Dialect::Iometer && wanted == EngineKind::Libaio;
     let is_default = (wanted, got) == (EngineKind::Psync, EngineKind::Auto);
-    match is_synchronous_by_depth(pair) || is_default || is_of_iometer {
-        true => Equivalent,
-        false => Lost,
-    }
+    equivalent_if(is_synchronous_by_depth(pair) || is_default || is_of_iometer)
 }
 
 /// Memory-mapped operations run one after the other.
@@ -301,10 +302,7 @@ pub(super) fn cpus(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
 }
 
 pub(super) fn cpus_impact(pair: &Pair<'_>) -> Impact {
-    match pair.wanted.worker.placement.cpus.is_empty() {
-        true => Equivalent,
-        false => Lost,
-    }
+    equivalent_if(pair.wanted.worker.placement.cpus.is_empty())
 }
 
 pub(super) fn latency(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
@@ -432,10 +430,7 @@ pub(super) fn content(at: &StreamContext<'_>, wanted: &StreamContext<'_>) -> Str
 pub(super) fn content_impact(pair: &Pair<'_>) -> Impact {
     let fresh =
         |at: &StreamContext<'_>| matches!(at.stream.content, Content::Fresh | Content::Drawn | Content::Stamped);
-    match fresh(&pair.wanted) && fresh(&pair.got) {
-        true => Equivalent,
-        false => Lost,
-    }
+    equivalent_if(fresh(&pair.wanted) && fresh(&pair.got))
 }
 
 pub(super) fn direct(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
@@ -456,10 +451,7 @@ pub(super) fn write_through(at: &StreamContext<'_>, wanted: &StreamContext<'_>) 
 
 pub(super) fn write_through_impact(pair: &Pair<'_>) -> Impact {
     let off = |at: &StreamContext<'_>| at.stream.cache.write_through == WriteThrough::Off;
-    match off(&pair.wanted) || off(&pair.got) {
-        true => Lost,
-        false => Equivalent,
-    }
+    equivalent_if(!off(&pair.wanted) && !off(&pair.got))
 }
 
 /// The memory map of the stream, or of the mmap engine.
@@ -480,10 +472,7 @@ pub(super) fn drop_before(at: &StreamContext<'_>, wanted: &StreamContext<'_>) ->
 
 /// fio sets hints by default, and hints have no effect without the page cache.
 pub(super) fn hint_impact(pair: &Pair<'_>) -> Impact {
-    match pair.from == Dialect::Fio || pair.wanted.stream.cache.direct {
-        true => Equivalent,
-        false => Lost,
-    }
+    equivalent_if(pair.from == Dialect::Fio || pair.wanted.stream.cache.direct)
 }
 
 pub(super) fn flushes(at: &StreamContext<'_>, wanted: &StreamContext<'_>) -> String {
