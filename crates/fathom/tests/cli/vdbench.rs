@@ -37,6 +37,39 @@ fn an_unwritable_console_fails_the_command_after_the_run() {
 }
 
 #[test]
+fn a_lay_out_that_would_fill_the_file_system_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let lun = |name: &str| text(&folder.path().join(name)).to_owned();
+    let (total, available) = engine::sys::file::space(folder.path()).unwrap();
+    let fillable = available
+        .saturating_sub(total / 5)
+        .max((total / 100).min(available / 2));
+    let run = "wd=wd1,sd=*,xfersize=4k,rdpct=100\nrd=rd1,wd=wd1,iorate=10,elapsed=2,interval=1\n";
+    // Each of two files fits, but both together do not.
+    let size = fillable / 5 * 3 >> 20 << 20;
+    let (a, b) = (lun("a"), lun("b"));
+    let cases = [
+        (format!("sd=sd1,lun={a},size=100t\n"), a.clone()),
+        (
+            format!("sd=sd1,lun={a},size={size}\nsd=sd2,lun={b},size={size}\n"),
+            format!("{a}, {b}"),
+        ),
+    ];
+    for (sds, files) in cases {
+        let ran = run_vdbench(folder.path(), &format!("{sds}{run}"), &[]);
+        ran.expect(
+            157,
+            &[
+                "cannot create ",
+                &format!(" at {files}: this would "),
+                " of its file system",
+            ],
+        );
+        assert_eq!(names(folder.path()), ["output", "parmfile"]);
+    }
+}
+
+#[test]
 fn a_run_writes_the_output_files_of_vdbench() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("data");
