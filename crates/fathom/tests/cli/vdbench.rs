@@ -507,7 +507,7 @@ fn an_interrupted_lay_out_leaves_no_file() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("data");
     let parameters = format!(
-        "sd=sd1,lun={},size=200g,openflags=o_sync\nwd=wd1,sd=sd1\nrd=rd1,wd=wd1,iorate=max,elapsed=2\n",
+        "sd=sd1,lun={},size=1g,openflags=o_sync\nwd=wd1,sd=sd1\nrd=rd1,wd=wd1,iorate=max,elapsed=2\n",
         text(&file)
     );
     fs::write(folder.path().join("parmfile"), parameters).unwrap();
