@@ -70,6 +70,23 @@ fn a_lay_out_that_would_fill_the_file_system_is_refused() {
 }
 
 #[test]
+fn an_output_directory_is_used_again_after_a_full_disk() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = folder.path().join("output");
+    fs::create_dir(&output).unwrap();
+    fs::write(output.join("sd1.html"), "").unwrap();
+    let lun = folder.path().join("data");
+    let parameters = format!(
+        "sd=sd1,lun={},size=1m\nwd=wd1,sd=sd1,xfersize=4k,rdpct=100\nrd=rd1,wd=wd1,iorate=50,elapsed=2,interval=1\n",
+        text(&lun)
+    );
+    run_vdbench(folder.path(), &parameters, &[]).expect(0, &["completed successfully"]);
+    fs::write(output.join("sd1.html"), "mine").unwrap();
+    run_vdbench(folder.path(), &parameters, &[]).expect(157, &["sd1.html: Vdbench did not write the file that is there"]);
+    assert_eq!(fs::read_to_string(output.join("sd1.html")).unwrap(), "mine");
+}
+
+#[test]
 fn a_run_writes_the_output_files_of_vdbench() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("data");
