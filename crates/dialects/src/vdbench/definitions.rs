@@ -442,7 +442,9 @@ fn sd(block: &Block, number: Option<u64>) -> Result<Sd, Diagnostic> {
             .help("give `lun=` a file or device"));
     }
     let flags = flags(block)?;
-    let is_direct = flags.iter().any(|flag| ["o_direct", "directio"].contains(&flag.as_str()));
+    let is_direct = flags
+        .iter()
+        .any(|flag| ["o_direct", "directio"].contains(&flag.as_str()));
     if lun.starts_with("/dev/") && !is_direct {
         return Err(block
             .error(format!(
@@ -513,7 +515,11 @@ pub(super) fn flags(block: &Block) -> Result<Vec<String>, Diagnostic> {
 
 /// The names of flags of Linux's `open`, from a hexadecimal number. `None` if it has others.
 fn flags_of_number(digits: &str) -> Option<Vec<&'static str>> {
-    const O_DIRECT: u64 = if cfg!(target_arch = "aarch64") { 0x1_0000 } else { 0x4000 };
+    const O_DIRECT: u64 = if cfg!(target_arch = "aarch64") {
+        0x1_0000
+    } else {
+        0x4000
+    };
     const O_DSYNC: u64 = 0x1000;
     // It contains the bit of O_DSYNC.
     const O_SYNC: u64 = 0x10_1000;

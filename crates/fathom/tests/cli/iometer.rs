@@ -167,12 +167,18 @@ fn results_include_figures_of_connections() {
 #[test]
 fn a_test_with_a_failed_worker_is_marked_as_aborted() {
     let Some(folder) = need(Directory::fast()) else { return };
-    let text = fs::read_to_string(format!("{FILES}/v2006.icf")).unwrap().replace('\r', "");
+    let text = fs::read_to_string(format!("{FILES}/v2006.icf"))
+        .unwrap()
+        .replace('\r', "");
     let (config, results) = (folder.path().join("reads.icf"), folder.path().join("r.csv"));
     let reads = text
         .replace("\t4096,100,67,100,", "\t4096,100,100,100,")
         .replace("CYCLE_OUTSTANDING_IOS", "NORMAL");
-    fs::write(&config, reads.replace("\t0          0          1\n", "\t0          0          4\n")).unwrap();
+    fs::write(
+        &config,
+        reads.replace("\t0          0          1\n", "\t0          0          4\n"),
+    )
+    .unwrap();
     let map = format!("D:={}", folder.path().display());
     let mut child = Command::new(PROGRAM)
         .args(["iometer".as_ref(), config.as_os_str(), results.as_os_str()])
@@ -186,7 +192,12 @@ fn a_test_with_a_failed_worker_is_marked_as_aborted() {
         std::thread::sleep(Duration::from_millis(50));
     }
     std::thread::sleep(Duration::from_secs(2));
-    fs::File::options().write(true).open(&target).unwrap().set_len(0).unwrap();
+    fs::File::options()
+        .write(true)
+        .open(&target)
+        .unwrap()
+        .set_len(0)
+        .unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(1));
     let text = fs::read_to_string(&results).unwrap();
     assert_eq!(text.lines().last(), Some("Aborted test"), "{text}");
@@ -204,7 +215,10 @@ fn an_unknown_assigned_specification_is_reported_without_notes() {
     let map = format!("D:={}", folder.path().display());
     fathom(&["iometer", &at("gone.icf"), &at("r.csv"), "--map", &map]).expect(
         0,
-        &["warning: Error restoring access specification assignments", "\"gone\" doesn't exist.  Ignoring."],
+        &[
+            "warning: Error restoring access specification assignments",
+            "\"gone\" doesn't exist.  Ignoring.",
+        ],
     );
 }
 

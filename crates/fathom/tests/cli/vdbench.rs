@@ -82,7 +82,8 @@ fn an_output_directory_is_used_again_after_a_full_disk() {
     );
     run_vdbench(folder.path(), &parameters, &[]).expect(0, &["completed successfully"]);
     fs::write(output.join("sd1.html"), "mine").unwrap();
-    run_vdbench(folder.path(), &parameters, &[]).expect(157, &["sd1.html: Vdbench did not write the file that is there"]);
+    run_vdbench(folder.path(), &parameters, &[])
+        .expect(157, &["sd1.html: Vdbench did not write the file that is there"]);
     assert_eq!(fs::read_to_string(output.join("sd1.html")).unwrap(), "mine");
 }
 

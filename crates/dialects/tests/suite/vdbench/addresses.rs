@@ -129,7 +129,11 @@ fn a_device_needs_direct_io_and_flags_may_be_numbers() {
         ("0x105000", (true, DataAndMetadata)),
         ("(o_direct,0x1000)", (true, Data)),
     ] {
-        assert_eq!(cache(&format!("lun=/dev/sdx,openflags={flags}")), Ok(expected), "{flags}");
+        assert_eq!(
+            cache(&format!("lun=/dev/sdx,openflags={flags}")),
+            Ok(expected),
+            "{flags}"
+        );
     }
     let unknown = "Invalid 'openflags=' parameter for Linux: 0x8000";
     assert_eq!(cache("lun=/d/f,openflags=0x8000"), Err(unknown.to_owned()));
