@@ -115,10 +115,9 @@ const SD: &[Row<Disk>] = &[
             WriteThrough::Data => Some("o_dsync"),
             WriteThrough::DataAndMetadata => Some("o_sync"),
         };
-        let flags: Vec<&str> = disk
-            .stream
-            .cache
-            .direct
+        // Vdbench refuses a device without it.
+        let is_device = disk.target.path.starts_with("/dev/");
+        let flags: Vec<&str> = (disk.stream.cache.direct || is_device)
             .then_some("o_direct")
             .into_iter()
             .chain(sync)

@@ -98,8 +98,9 @@ pub fn read_command(arguments: &[String], temporary: &str) -> Result<Command, Di
                 .clone()
                 .next()
                 .filter(|next| next.starts_with(|c: char| c.is_ascii_digit()) && !next.contains('='));
-            command.repeat = Some(next.and_then(seconds));
-            if next.is_some() {
+            command.repeat = Some(None);
+            if let Some(next) = next {
+                read_option(&mut command, &format!("-l {next}"), letter, next, temporary)?;
                 rest.next();
             }
         }
@@ -134,7 +135,15 @@ fn read_option(
         'w' => command.warmup = Some(whole("the warm-up")?),
         'm' if value == "b" => command.decimal = true,
         // The port, the debug switches, and the number of slaves: there is only this process.
-        'm' | 'p' | 'd' | 'k' => {}
+        'm' | 'p' | 'd' if value.parse::<u32>().is_ok() => {}
+        'k' if value.is_empty() => {}
+        'm' | 'p' | 'd' => {
+            let word = match word.len() {
+                2 => format!("{word} {value}"),
+                _ => word.to_owned(),
+            };
+            return refuse(&format!("Invalid execution parameter: '{word}'"), "give a whole number");
+        }
         'r' => command.start_at = Some(value.to_owned()),
         'l' if value.is_empty() => {}
         'l' => match seconds(value) {
@@ -254,6 +263,12 @@ mod tests {
         assert_eq!(read("").unwrap_err(), "No input parameters specified");
         assert_eq!(read("-f parmfile -z").unwrap_err(), "Invalid execution parameter: '-z'");
         assert!(read("-f x -vt").unwrap_err().contains("`-vt` is not supported"));
+        for option in ["-l 2x", "-l2x", "-m abc", "-mabc", "-p x", "-d x", "-kx"] {
+            let error = format!("Invalid execution parameter: '{option}'");
+            assert_eq!(read(&format!("-f x {option}")).unwrap_err(), error);
+        }
+        assert_eq!(read("-f x -l -s").unwrap().repeat, Some(None));
+        assert!(read("-f x -m 2 -p 5570 -d27 -k -mb").unwrap().decimal);
         assert_eq!(read("-f x -jx").unwrap_err(), "Invalid execution parameter: '-jx'");
         assert!(read("-tx").unwrap_err().contains("not supported"));
     }

@@ -426,6 +426,17 @@ fn sd(block: &Block, number: Option<u64>) -> Result<Sd, Diagnostic> {
             .error(format!("No lun name specified for sd={name}"))
             .help("set `lun=` to a file or device"));
     }
+    let flags = flags(block)?;
+    let is_direct = flags
+        .iter()
+        .any(|flag| ["o_direct", "directio"].contains(&flag.as_str()));
+    if lun.starts_with("/dev/") && !is_direct {
+        return Err(block
+            .error(format!(
+                "On Linux 'openflags=o_direct' is required for any lun starting with '/dev/': {lun}"
+            ))
+            .help("add `openflags=o_direct`; without it, the page cache would answer"));
+    }
     let offset = block.number("offset")?.unwrap_or(0.0) as u64;
     let align = block.number("align")?.unwrap_or(0.0) as u64;
     if !offset.is_multiple_of(512) {
@@ -445,7 +456,7 @@ fn sd(block: &Block, number: Option<u64>) -> Result<Sd, Diagnostic> {
         name,
         size: block.part("size")?.map(|size| size as u64),
         threads: threads as u32,
-        flags: flags(block)?,
+        flags,
         range: range(block, "range")?,
         offset,
         align,
@@ -470,18 +481,42 @@ pub(super) fn range(block: &Block, field: &str) -> Result<Option<(f64, f64)>, Di
 }
 
 pub(super) fn flags(block: &Block) -> Result<Vec<String>, Diagnostic> {
-    let flags: Vec<String> = block
-        .words("openflags")
-        .iter()
-        .map(|flag| flag.to_ascii_lowercase())
-        .collect();
     const KNOWN: &[&str] = &["none", "o_direct", "directio", "o_sync", "o_dsync", "o_rsync", "fsync"];
-    match flags.iter().find(|flag| !KNOWN.contains(&flag.as_str())) {
-        Some(flag) => Err(block
-            .error(format!("Invalid 'openflags=' parameter for Linux: {flag}"))
-            .help(format!("it takes {}", KNOWN.join(", ")))),
-        None => Ok(flags),
+    let mut flags = Vec::new();
+    for word in block.words("openflags") {
+        let flag = word.to_ascii_lowercase();
+        match flag.strip_prefix("0x").map(flags_of_number) {
+            Some(Some(names)) => flags.extend(names.into_iter().map(str::to_owned)),
+            None if KNOWN.contains(&flag.as_str()) => flags.push(flag),
+            _ => {
+                return Err(block
+                    .error(format!("Invalid 'openflags=' parameter for Linux: {flag}"))
+                    .help(format!("it takes {}, and their numbers (`0x4000`)", KNOWN.join(", "))));
+            }
+        }
     }
+    Ok(flags)
+}
+
+/// The names of flags of Linux's `open`, from a hexadecimal number. `None` if it has others.
+fn flags_of_number(digits: &str) -> Option<Vec<&'static str>> {
+    const O_DIRECT: u64 = if cfg!(target_arch = "aarch64") {
+        0x1_0000
+    } else {
+        0x4000
+    };
+    const O_DSYNC: u64 = 0x1000;
+    // It contains the bit of O_DSYNC.
+    const O_SYNC: u64 = 0x10_1000;
+    let mut rest = u64::from_str_radix(digits, 16).ok()?;
+    let mut names = Vec::new();
+    for (bits, name) in [(O_DIRECT, "o_direct"), (O_SYNC, "o_sync"), (O_DSYNC, "o_dsync")] {
+        if rest & bits == bits {
+            names.push(name);
+            rest &= !bits;
+        }
+    }
+    (rest == 0).then_some(names)
 }
 
 /// Vdbench's times are Java `int`s.

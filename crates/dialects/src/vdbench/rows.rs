@@ -177,7 +177,8 @@ pub const ROWS: &[Row] = &[
         W,
         "openflags",
         "none",
-        "`o_direct` `directio` `o_sync` `o_dsync` `o_rsync` `fsync`",
+        "`o_direct` `directio` `o_sync` `o_dsync` `o_rsync` `fsync`, or a number such as `0x4000`; a name below \
+         `/dev/` needs `o_direct`",
     ),
     row(
         Sd,

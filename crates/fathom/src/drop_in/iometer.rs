@@ -54,8 +54,11 @@ fn run(session: &Session, skip: usize) -> Result<u8, Faults> {
         return Err(Faults::usage(fault.help("add `/r FILE`; its rows are appended")));
     };
     let seed = std::time::UNIX_EPOCH.elapsed().map_or(1, |time| time.as_nanos() as u64);
-    let Lowered { mut plan, notes, .. } = lower(&arguments, &LocalEnv { reads_only: false }, seed)?;
+    let (Lowered { mut plan, notes, .. }, warnings) = lower(&arguments, &LocalEnv { reads_only: false }, seed)?;
     plan.origin.arguments.clone_from(&session.process.arguments);
+    // The test differs from what the file asks for, so this is not a note that may be hidden.
+    let warnings: Vec<String> = warnings.iter().map(|text| format!("warning: {text}")).collect();
+    print_stderr(&warnings);
     notes.iter().for_each(|text| note(text));
     check_outputs(
         &[("results", Path::new(results))],
@@ -118,15 +121,19 @@ fn parse_arguments(program: &str, words: &[String]) -> Result<Result<Arguments, 
 /// The arguments or the configuration are wrong.
 pub fn plan_of(words: &[String]) -> Result<Lowered, Faults> {
     match parse_arguments("iometer", words)? {
-        Ok(arguments) => lower(&arguments, &LocalEnv { reads_only: true }, 1),
+        Ok(arguments) => {
+            let (mut lowered, warnings) = lower(&arguments, &LocalEnv { reads_only: true }, 1)?;
+            lowered.notes.splice(0..0, warnings);
+            Ok(lowered)
+        }
         Err(_) => Err(Faults::usage(
             Fault::new("no configuration file on the command line").help("name one: `iometer x.icf`"),
         )),
     }
 }
 
-/// Reads the configuration, and lowers it to a plan.
-fn lower(arguments: &Arguments, env: &LocalEnv, seed: u64) -> Result<Lowered, Faults> {
+/// Reads the configuration, and lowers it to a plan. Also returns the warnings of the reader.
+fn lower(arguments: &Arguments, env: &LocalEnv, seed: u64) -> Result<(Lowered, Vec<String>), Faults> {
     let path = Path::new(&arguments.config);
     let bytes = user_file::read_bytes(path, user_file::MAX_TEXT).map_err(|error| {
         let fault = Fault::new(format!("Cannot read from file: {}: {error}", arguments.config));
@@ -143,9 +150,8 @@ fn lower(arguments: &Arguments, env: &LocalEnv, seed: u64) -> Result<Lowered, Fa
         return Err(Faults::usage(fault.help("name a file that Iometer saved (.icf)")));
     }
     let Parsed { config, warnings } = iometer::read(&arguments.config, &text)?;
-    let mut lowered = iometer::lower(&config, arguments, env, cfg!(windows), seed)?;
-    lowered.notes.splice(0..0, warnings);
-    Ok(lowered)
+    let lowered = iometer::lower(&config, arguments, env, cfg!(windows), seed)?;
+    Ok((lowered, warnings))
 }
 
 fn open_results(path: &str) -> Result<File, Faults> {

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::process::Command;
+use std::time::Duration;
 
 use testbed::{Directory, need};
 
@@ -161,6 +162,64 @@ fn results_include_figures_of_connections() {
         let expected = if speed { "1000000000.000000" } else { "" };
         assert_eq!(rows_of(kind)[0][column(titles, "Processor Speed")], expected, "{kind}");
     }
+}
+
+#[test]
+fn a_test_with_a_failed_worker_is_marked_as_aborted() {
+    let Some(folder) = need(Directory::fast()) else { return };
+    let text = fs::read_to_string(format!("{FILES}/v2006.icf"))
+        .unwrap()
+        .replace('\r', "");
+    let (config, results) = (folder.path().join("reads.icf"), folder.path().join("r.csv"));
+    let reads = text
+        .replace("\t4096,100,67,100,", "\t4096,100,100,100,")
+        .replace("CYCLE_OUTSTANDING_IOS", "NORMAL");
+    fs::write(
+        &config,
+        reads.replace("\t0          0          1\n", "\t0          0          4\n"),
+    )
+    .unwrap();
+    let map = format!("D:={}", folder.path().display());
+    let mut child = Command::new(PROGRAM)
+        .args(["iometer".as_ref(), config.as_os_str(), results.as_os_str()])
+        .args(["--map", &map])
+        .env("FATHOM_HISTORY", "off")
+        .spawn()
+        .unwrap();
+    let target = folder.path().join("iobw.tst");
+    let has_target = || fs::metadata(&target).is_ok_and(|target| target.len() > 0);
+    while !has_target() && child.try_wait().unwrap().is_none() {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    std::thread::sleep(Duration::from_secs(2));
+    fs::File::options()
+        .write(true)
+        .open(&target)
+        .unwrap()
+        .set_len(0)
+        .unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(1));
+    let text = fs::read_to_string(&results).unwrap();
+    assert_eq!(text.lines().last(), Some("Aborted test"), "{text}");
+}
+
+#[test]
+fn an_unknown_assigned_specification_is_reported_without_notes() {
+    let Some(folder) = need(Directory::fast()) else { return };
+    let text = fs::read_to_string(format!("{FILES}/v2006.icf")).unwrap();
+    let (begin, workers) = text.split_once("'MANAGER LIST").unwrap();
+    let assigned = "4 KiB; 100% Read; 100% random";
+    let workers = workers.replacen(assigned, &format!("gone\n\t{assigned}"), 1);
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    fs::write(at("gone.icf"), format!("{begin}'MANAGER LIST{workers}")).unwrap();
+    let map = format!("D:={}", folder.path().display());
+    fathom(&["iometer", &at("gone.icf"), &at("r.csv"), "--map", &map]).expect(
+        0,
+        &[
+            "warning: Error restoring access specification assignments",
+            "\"gone\" doesn't exist.  Ignoring.",
+        ],
+    );
 }
 
 #[test]

@@ -23,6 +23,7 @@ mod studies;
 mod suites;
 mod support;
 mod vdbench;
+mod vdbench_lay_out;
 mod vdbench_load;
 mod vdbench_tree_validation;
 mod vdbench_validation;

@@ -214,6 +214,8 @@ fn formats_create_and_clean_only_files_of_the_tree() {
         ("Mkdir_rate", "2.0000"),
         ("Write_rate", "20.0000"),
         ("Create_rate", "20.0000"),
+        // Creating a file opens it.
+        ("Open_rate", "20.0000"),
         ("Close_rate", "20.0000"),
     ] {
         assert_eq!(
@@ -230,6 +232,18 @@ fn formats_create_and_clean_only_files_of_the_tree() {
     assert!((reads / 4.0 - opens).abs() <= 3.0, "{reads} {opens}");
     for name in ["fsd1", "fwd1", "format", "fwd1.histogram", "summary", "totals"] {
         assert!(folder.path().join(format!("output/{name}.html")).exists(), "{name}");
+    }
+    let page = |name: &str| fs::read_to_string(folder.path().join(format!("output/{name}.html"))).unwrap();
+    for name in ["histogram", "fsd1.histogram", "fwd1.histogram"] {
+        let page = page(name);
+        let run = page.split("Starting RD=").last().unwrap();
+        let title = "Total of all requested operations: ";
+        let lines: Vec<&str> = run.lines().skip_while(|line| *line != title).collect();
+        assert!(!page.contains("Reads") && !page.contains("reads done"), "{page}");
+        assert_eq!(lines.len(), 3 + 27 + 1, "{page}");
+        let of_row = |line: &&str| -> f64 { line.split_whitespace().nth(3).unwrap().parse().unwrap() };
+        let counted: f64 = lines[3..30].iter().map(of_row).sum();
+        assert!((counted - reads).abs() <= 5.0, "{counted} {reads}");
     }
     let sizes: Vec<u64> = walk(&tree)
         .iter()
@@ -466,32 +480,6 @@ fn a_foreign_file_is_refused_before_the_first_run() {
     ran.expect(157, &["must not be written"]);
     assert!(!ran.out.contains("Starting RD=a"), "{ran:#?}");
     assert!(fs::read(&file).unwrap() == database);
-}
-
-#[cfg(unix)]
-#[test]
-fn an_interrupted_lay_out_leaves_no_file() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("data");
-    let parameters = format!(
-        "sd=sd1,lun={},size=200g,openflags=o_sync\nwd=wd1,sd=sd1\nrd=rd1,wd=wd1,iorate=max,elapsed=2\n",
-        text(&file)
-    );
-    fs::write(folder.path().join("parmfile"), parameters).unwrap();
-    let mut vdbench = command(&["vdbench", "-f", "parmfile"]);
-    let mut child = vdbench.current_dir(folder.path()).spawn().unwrap();
-    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
-    while fs::metadata(&file).map_or(0, |metadata| metadata.len()) < 1 << 20 {
-        assert!(std::time::Instant::now() < deadline, "the lay-out does not begin");
-        std::thread::sleep(std::time::Duration::from_millis(20));
-    }
-    let pid = child.id().to_string();
-    std::process::Command::new("kill")
-        .args(["-INT", &pid])
-        .status()
-        .unwrap();
-    assert_eq!(child.wait().unwrap().code(), Some(157));
-    assert!(!file.exists());
 }
 
 /// Half of the blocks are duplicates of earlier blocks, and half of each block is zeros.

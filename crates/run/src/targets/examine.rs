@@ -280,6 +280,35 @@ pub(super) fn size_in(folder: &Path, requested_size: Option<u64>, name: &str) ->
     Ok(size)
 }
 
+/// Checks that files may grow by these numbers of bytes. A file system needs room for all of its
+/// files.
+///
+/// # Errors
+/// [`TargetError::NoRoom`] for each file system without room.
+pub fn check_growth(files: &[(&Path, u64)]) -> Result<(), Vec<TargetError>> {
+    let mut file_systems: Vec<(u64, &Path, Vec<String>, u64)> = Vec::new();
+    for (path, growth) in files {
+        // The lay-out also creates missing folders.
+        let folder = path.ancestors().skip(1).find(|folder| folder.is_dir());
+        let folder = folder.unwrap_or(Path::new("."));
+        // Without an identity, all files count as files of one file system.
+        let stamp = std::fs::File::open(folder).and_then(|folder| sys::file::file_stamp(&folder));
+        let id = stamp.map_or(0, |stamp| stamp.id.file_system);
+        let name = path.display().to_string();
+        match file_systems.iter_mut().find(|(known, ..)| *known == id) {
+            Some((_, _, names, sum)) => {
+                names.push(name);
+                *sum = sum.saturating_add(*growth);
+            }
+            None => file_systems.push((id, folder, vec![name], *growth)),
+        }
+    }
+    let sizes = file_systems.into_iter();
+    let errors = sizes.filter_map(|(_, folder, names, growth)| size_in(folder, Some(growth), &names.join(", ")).err());
+    let errors: Vec<TargetError> = errors.collect();
+    if errors.is_empty() { Ok(()) } else { Err(errors) }
+}
+
 fn action_for_file(target: &Target, path: &Path, facts: &PathFacts) -> Result<PrepareAction, TargetError> {
     let size = facts.size;
     match &target.prepare {

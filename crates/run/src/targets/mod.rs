@@ -24,7 +24,7 @@ use engine::sys;
 use model::Bytes;
 
 pub use cleanup::Cleanup;
-pub use examine::{Examined, directions, examine};
+pub use examine::{Examined, check_growth, directions, examine};
 pub use fill::FillError;
 pub use marker::MarkState;
 pub use peer_lock::Peers;

@@ -110,3 +110,31 @@ fn a_sequential_workload_reads_every_block_in_order() {
     let places: Vec<u64> = issued.iter().map(|one| one.operation.offset).collect();
     assert_eq!(places, (0..64).map(|block| block << 20).collect::<Vec<u64>>());
 }
+
+#[test]
+fn a_device_needs_direct_io_and_flags_may_be_numbers() {
+    use model::plan::WriteThrough::{Data, DataAndMetadata, Off};
+    let cache = |sd: &str| {
+        let text = format!("sd=sd1,size=1g,{sd}\nwd=wd1,sd=sd1\nrd=rd1,wd=wd1,iorate=max,elapsed=2\n");
+        let runs = run("-f parmfile", &text)?;
+        let cache = runs[0].plan.steps[0].jobs[0].workers[0].streams[0].cache.clone();
+        Ok::<_, String>((cache.direct, cache.write_through))
+    };
+    let refusal = "On Linux 'openflags=o_direct' is required for any lun starting with '/dev/': /dev/sdx";
+    assert_eq!(cache("lun=/dev/sdx"), Err(refusal.to_owned()));
+    assert_eq!(cache("lun=/dev/sdx,openflags=o_sync"), Err(refusal.to_owned()));
+    for (flags, expected) in [
+        ("directio", (true, Off)),
+        ("0x4000", (true, Off)),
+        ("0x105000", (true, DataAndMetadata)),
+        ("(o_direct,0x1000)", (true, Data)),
+    ] {
+        assert_eq!(
+            cache(&format!("lun=/dev/sdx,openflags={flags}")),
+            Ok(expected),
+            "{flags}"
+        );
+    }
+    let unknown = "Invalid 'openflags=' parameter for Linux: 0x8000";
+    assert_eq!(cache("lun=/d/f,openflags=0x8000"), Err(unknown.to_owned()));
+}

@@ -54,8 +54,13 @@ pub(super) fn failure_from_error(error: &RunError) -> Failure {
     let mut lines = text.lines();
     let first = lines.next().unwrap_or_default().to_owned();
     let mut more: Vec<String> = lines.map(str::to_owned).collect();
-    if matches!(error, RunError::Refused(_)) {
-        more.push("help: set FATHOM_ALLOW_DESTROY=PATH if its data may be lost".into());
+    match error {
+        RunError::Refused(_) => more.push("help: set FATHOM_ALLOW_DESTROY=PATH if its data may be lost".into()),
+        RunError::Targets(errors) => {
+            let help = errors.iter().filter_map(|error| error.help());
+            more.extend(help.map(|help| format!("help: {help}")));
+        }
+        _ => {}
     }
     Failure { text: first, more }
 }

@@ -102,8 +102,19 @@ impl Output {
     /// A file of this name exists that Vdbench did not write, or it cannot be created.
     pub fn create(&mut self, name: &str, lines: &[String]) -> Result<(), String> {
         let path = self.folder.join(format!("{name}.html"));
+        // A run on a full file system leaves an empty file.
+        if fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_file() && metadata.len() == 0) {
+            let _ = fs::remove_file(&path);
+        }
         let made = File::options().write(true).create_new(true).open(&path);
-        let file = made.map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+        let file = made.map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => format!(
+                "cannot write {}: Vdbench did not write the file that is there; remove it, or give another directory \
+                 (`-o`)",
+                path.display()
+            ),
+            _ => format!("cannot write {}: {error}", path.display()),
+        })?;
         self.files.insert(name.to_owned(), file);
         self.write(
             name,

@@ -7,11 +7,12 @@ use dialects::vdbench::{JobPart, Run, RunRate};
 use engine::probe::CoreTimes;
 use model::environment::CoreUse;
 use model::event::{Event, Phase};
+use model::histogram::Histogram;
 use model::results::{HostCoreUse, Results};
 use model::{Direction, PerDirection};
 use report::formats::vdbench::{
     Cpu, DirectionTally, FileColumns, FlatFacts, Layout, SkewRow, Tally, file_counters, file_flat_row, file_header,
-    file_row, flat_row, header, histogram, row, skew_table,
+    file_histogram, file_row, flat_row, header, histogram, row, skew_table,
 };
 
 use ::run::targets::SHORT_FILES;
@@ -415,7 +416,7 @@ impl<'a> RunPrinter<'a> {
         for (name, tally) in self.sum_by_item(&averages) {
             let cpu = self.cpu_of_page(&name, results).unwrap_or(cpu);
             self.write_row(&name, &label, self.printed, &tally, cpu);
-            self.write_histogram(&format!("{name}.histogram"), &tally);
+            self.write_histogram(&format!("{name}.histogram"), &tally, results, Some(&name));
         }
         for file in self.total_files() {
             self.write_row(&file, &label, self.printed, &average, cpu);
@@ -427,7 +428,7 @@ impl<'a> RunPrinter<'a> {
         self.print_row(&label, self.printed, &average, cpu);
         let seconds = self.average_seconds();
         self.write_flat(&label, &average, seconds, cpu);
-        self.write_histogram("histogram", &average);
+        self.write_histogram("histogram", &average, results, None);
         let sds = self.run.sds.iter().map(|sd| &sd.name);
         self.write_skew("SD", &self.skew_rows(sds, &averages));
         let hosts = self.style.hosts.clone();
@@ -461,11 +462,33 @@ impl<'a> RunPrinter<'a> {
         }
     }
 
-    fn write_histogram(&mut self, file: &str, tally: &Tally) {
+    /// Writes a histogram. Those of runs on files cover the jobs of a page, or all.
+    fn write_histogram(&mut self, file: &str, tally: &Tally, results: &Results, page: Option<&str>) {
+        let lines = match &self.style.files {
+            Some(columns) => file_histogram(&self.requested_times(columns, results, page), self.limits_us),
+            None => histogram(tally, self.limits_us),
+        };
         self.output.write(file, "");
-        for line in histogram(tally, self.limits_us) {
+        for line in lines {
             self.output.write(file, &line);
         }
+    }
+
+    /// Merges the response times of the requested operations on files in the measured window.
+    fn requested_times(&self, columns: &FileColumns, results: &Results, page: Option<&str>) -> Histogram {
+        let mut times = Histogram::new();
+        let jobs = results.steps.first().map_or(&[][..], |step| &step.jobs);
+        for (job, items) in jobs.iter().zip(&self.items) {
+            if page.is_some_and(|page| !items.iter().any(|item| item == page)) {
+                continue;
+            }
+            for found in job.file_operations() {
+                if columns.requested.contains(&found.kind) {
+                    times.merge(found.results.latency());
+                }
+            }
+        }
+        times
     }
 
     /// Writes the files and the skew table of workloads. If a run has several workloads, their rows
@@ -493,7 +516,7 @@ impl<'a> RunPrinter<'a> {
                 self.write_row(&wd.name, &number.to_string(), headers, tally, cpu);
             }
             self.write_row(&wd.name, label, self.printed, &tally, cpu);
-            self.write_histogram(&format!("{}.histogram", wd.name), &tally);
+            self.write_histogram(&format!("{}.histogram", wd.name), &tally, results, None);
             rows.push(SkewRow {
                 name: wd.name.clone(),
                 requested: Some(*share),

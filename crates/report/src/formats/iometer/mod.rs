@@ -162,7 +162,13 @@ pub fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "'Time Stamp\n{}", format_timestamp(started + end_of_step(step).0))?;
         last = Some(test.index);
     }
-    let failed = results.interrupted || results.steps.iter().any(|step| !is_measured(step));
+    let mut workers = results
+        .steps
+        .iter()
+        .flat_map(|step| &step.jobs)
+        .flat_map(|job| &job.workers);
+    let failed = results.interrupted || workers.any(|worker| worker.failure.is_some());
+    let failed = failed || results.steps.iter().any(|step| !is_measured(step));
     let failed = failed || results.steps.len() < results.plan.steps.len();
     writeln!(out, "{}", if failed { "Aborted test" } else { "'End Test" })
 }

@@ -13,27 +13,49 @@ pub const DEFAULT_LIMITS_US: [u64; 26] = [
 /// Formats the lines of a run: a table for all operations, and if it has both reads and writes, one
 /// for each.
 pub fn histogram(tally: &Tally, limits_us: &[u64]) -> Vec<String> {
-    let limits: &[u64] = if limits_us.is_empty() {
-        &DEFAULT_LIMITS_US
-    } else {
-        limits_us
-    };
+    let limits = limits_or_default(limits_us);
     match (tally.reads.n, tally.writes.n) {
-        (0, 0) => vec!["No statistics generated for this run.".into(), String::new()],
-        (_, 0) => table("Only reads done for this workload:", &tally.reads, limits),
-        (0, _) => table("Only writes done for this workload:", &tally.writes, limits),
+        (0, 0) => empty_run(),
+        (_, 0) => side_table("Only reads done for this workload:", &tally.reads, limits),
+        (0, _) => side_table("Only writes done for this workload:", &tally.writes, limits),
         _ => {
-            let mut lines = table("Reads and writes:", &tally.all(), limits);
-            lines.extend(table("Reads:", &tally.reads, limits));
-            lines.extend(table("Writes:", &tally.writes, limits));
+            let mut lines = side_table("Reads and writes:", &tally.all(), limits);
+            lines.extend(side_table("Reads:", &tally.reads, limits));
+            lines.extend(side_table("Writes:", &tally.writes, limits));
             lines
         }
     }
 }
 
-fn table(title: &str, side: &DirectionTally, limits: &[u64]) -> Vec<String> {
-    let empty = Histogram::new();
-    let histogram = side.histogram.as_ref().unwrap_or(&empty);
+/// Formats the lines of a run on files: one table of the requested operations.
+pub fn file_histogram(requested: &Histogram, limits_us: &[u64]) -> Vec<String> {
+    match requested.is_empty() {
+        true => empty_run(),
+        false => table(
+            "Total of all requested operations: ",
+            requested,
+            limits_or_default(limits_us),
+        ),
+    }
+}
+
+fn limits_or_default(limits_us: &[u64]) -> &[u64] {
+    if limits_us.is_empty() {
+        &DEFAULT_LIMITS_US
+    } else {
+        limits_us
+    }
+}
+
+fn empty_run() -> Vec<String> {
+    vec!["No statistics generated for this run.".into(), String::new()]
+}
+
+fn side_table(title: &str, side: &DirectionTally, limits: &[u64]) -> Vec<String> {
+    table(title, side.histogram.as_ref().unwrap_or(&Histogram::new()), limits)
+}
+
+fn table(title: &str, histogram: &Histogram, limits: &[u64]) -> Vec<String> {
     let n = histogram.n().max(1) as f64;
     let mut lines = vec![
         title.to_owned(),

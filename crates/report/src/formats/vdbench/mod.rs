@@ -10,7 +10,7 @@ mod tally;
 
 pub use files::{FileColumns, file_counters, file_flat_header, file_flat_row, file_header, file_row};
 pub use flat::{FLAT_COMMENT, FlatFacts, flat_header, flat_row};
-pub use histogram::{DEFAULT_LIMITS_US, histogram, thousands};
+pub use histogram::{DEFAULT_LIMITS_US, file_histogram, histogram, thousands};
 pub use tally::{DirectionTally, Tally};
 
 /// The Vdbench release whose columns are written.

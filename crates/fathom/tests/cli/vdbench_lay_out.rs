@@ -1,0 +1,83 @@
+//! `fathom vdbench`: lay-outs and output directories on full file systems.
+
+use std::fs;
+
+use crate::support::{command, names, text};
+use crate::vdbench::run_vdbench;
+
+#[test]
+fn a_lay_out_that_would_fill_the_file_system_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let lun = |name: &str| text(&folder.path().join(name)).to_owned();
+    let (total, available) = engine::sys::file::space(folder.path()).unwrap();
+    let fillable = available
+        .saturating_sub(total / 5)
+        .max((total / 100).min(available / 2));
+    let run = "wd=wd1,sd=*,xfersize=4k,rdpct=100\nrd=rd1,wd=wd1,iorate=10,elapsed=2,interval=1\n";
+    // Each of two files fits, but both together do not.
+    let size = fillable / 5 * 3 >> 20 << 20;
+    let (a, b) = (lun("a"), lun("b"));
+    let cases = [
+        (format!("sd=sd1,lun={a},size=100t\n"), a.clone()),
+        (
+            format!("sd=sd1,lun={a},size={size}\nsd=sd2,lun={b},size={size}\n"),
+            format!("{a}, {b}"),
+        ),
+    ];
+    for (sds, files) in cases {
+        let ran = run_vdbench(folder.path(), &format!("{sds}{run}"), &[]);
+        ran.expect(
+            157,
+            &[
+                "cannot create ",
+                &format!(" at {files}: this would "),
+                " of its file system",
+            ],
+        );
+        assert_eq!(names(folder.path()), ["output", "parmfile"]);
+    }
+}
+
+#[test]
+fn an_output_directory_is_used_again_after_a_full_disk() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = folder.path().join("output");
+    fs::create_dir(&output).unwrap();
+    fs::write(output.join("sd1.html"), "").unwrap();
+    let lun = folder.path().join("data");
+    let parameters = format!(
+        "sd=sd1,lun={},size=1m\nwd=wd1,sd=sd1,xfersize=4k,rdpct=100\nrd=rd1,wd=wd1,iorate=50,elapsed=2,interval=1\n",
+        text(&lun)
+    );
+    run_vdbench(folder.path(), &parameters, &[]).expect(0, &["completed successfully"]);
+    fs::write(output.join("sd1.html"), "mine").unwrap();
+    run_vdbench(folder.path(), &parameters, &[])
+        .expect(157, &["sd1.html: Vdbench did not write the file that is there"]);
+    assert_eq!(fs::read_to_string(output.join("sd1.html")).unwrap(), "mine");
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_lay_out_leaves_no_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("data");
+    let parameters = format!(
+        "sd=sd1,lun={},size=1g,openflags=o_sync\nwd=wd1,sd=sd1\nrd=rd1,wd=wd1,iorate=max,elapsed=2\n",
+        text(&file)
+    );
+    fs::write(folder.path().join("parmfile"), parameters).unwrap();
+    let mut vdbench = command(&["vdbench", "-f", "parmfile"]);
+    let mut child = vdbench.current_dir(folder.path()).spawn().unwrap();
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    while fs::metadata(&file).map_or(0, |metadata| metadata.len()) < 1 << 20 {
+        assert!(std::time::Instant::now() < deadline, "the lay-out does not begin");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let pid = child.id().to_string();
+    std::process::Command::new("kill")
+        .args(["-INT", &pid])
+        .status()
+        .unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(157));
+    assert!(!file.exists());
+}
