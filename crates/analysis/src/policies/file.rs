@@ -5,11 +5,13 @@ use std::collections::BTreeMap;
 
 use model::JsonSchema;
 use serde::{Deserialize, Serialize};
+use toml::Spanned;
 
 use super::date::Date;
 use super::expression::Expression;
 use super::{Confidence, PolicyKind};
 use crate::caps::{Applies, LayerKind};
+use crate::requirement::{self, Metric};
 
 /// The version of the format.
 const SCHEMA: u32 = 1;
@@ -197,7 +199,31 @@ pub(super) struct ClauseForm {
     /// Operations, bytes per second, seconds, or a share.
     pub(super) target: Formula,
     /// Allowed shortfall, as a share of the target.
-    pub(super) tolerance: Option<f64>,
+    pub(super) tolerance: Option<Spanned<f64>>,
+}
+
+impl ClauseForm {
+    /// Refuses a tolerance with which storage would pass that does not keep the promise.
+    fn check_tolerance(&self, name: &str, text: &str) -> Result<(), String> {
+        let Some(tolerance) = &self.tolerance else {
+            return Ok(());
+        };
+        let value = *tolerance.get_ref();
+        let is_rate = match requirement::parse_metric(&self.metric) {
+            Ok((Metric::Iops | Metric::Throughput, _)) => true,
+            Ok((Metric::Mean | Metric::Quantile { .. } | Metric::Availability, _)) => false,
+            // Resolving the policy reports the metric.
+            Err(_) => return Ok(()),
+        };
+        let why = match is_rate {
+            true if (0.0..1.0).contains(&value) => return Ok(()),
+            true => format!("it is {value}, but must be at least 0 and below 1; 5 % is 0.05"),
+            false if value == 0.0 => return Ok(()),
+            false => "only rates have one; change the target instead, and remove `tolerance`".to_owned(),
+        };
+        let line = text[..tolerance.span().start].matches('\n').count() + 1;
+        Err(format!("{name}:{line}: tolerance of clause `{}`: {why}", self.metric))
+    }
 }
 
 /// Burst credits.
@@ -258,6 +284,9 @@ impl File {
                 return Err(format!("{name}: duplicate input `{}`", input.name));
             }
             seen.push(&input.name);
+        }
+        for clause in &file.clause {
+            clause.check_tolerance(name, text)?;
         }
         if file.layer.is_empty() {
             return Err(format!(
