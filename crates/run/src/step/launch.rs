@@ -133,8 +133,7 @@ impl<'a> StepState<'a> {
     ) -> Result<StepState<'a>, RunError> {
         let plan = &context.plan.steps[number];
         require_no_faults(address_space::find_excess(plan))?;
-        let sources = Sources::from_step(plan)
-            .map_err(|(job, worker, why)| RunError::Setup(vec![WorkerFault { job, worker, why }]))?;
+        let sources = Sources::from_step(plan, context.interrupt)?;
         let resources = Arc::new(StepResources {
             plan: Arc::clone(&context.plan),
             step: number,
