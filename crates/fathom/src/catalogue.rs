@@ -13,6 +13,9 @@ use crate::user_file;
 
 /// Environment variable that names policy files or directories, separated as in `PATH`.
 const VARIABLE: &str = "FATHOM_POLICIES";
+/// The argument of [`CatalogueArgs`].
+pub const ARGUMENT: &str = "catalogue";
+
 /// Flags that name policy files.
 #[derive(clap::Args)]
 pub struct CatalogueArgs {
@@ -88,7 +91,10 @@ pub fn parse_inputs(args: &InputArgs) -> Result<Inputs, Faults> {
 /// [`Faults`] for each file that cannot be read or parsed.
 pub fn load_catalogue(args: &CatalogueArgs, also: Option<&Path>) -> Result<Catalogue, Faults> {
     let (mut files, mut faults) = (Vec::new(), Vec::new());
-    for path in list_policy_paths(args).into_iter().chain(also.map(Path::to_owned)) {
+    for path in list_policy_paths(&args.catalogue)
+        .into_iter()
+        .chain(also.map(Path::to_owned))
+    {
         match read_policy_files(&path) {
             Ok(found) => files.extend(found),
             Err(fault) => faults.push(fault),
@@ -136,7 +142,7 @@ pub fn find_policy<'a>(catalogue: &'a Catalogue, name: &str, option: &str) -> Re
 }
 
 /// Lists the user's policy directories and files. Later ones take precedence.
-fn list_policy_paths(args: &CatalogueArgs) -> Vec<PathBuf> {
+fn list_policy_paths(named: &[PathBuf]) -> Vec<PathBuf> {
     let mut places = Vec::new();
     let home = std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".config"));
     let config = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).or(home);
@@ -149,21 +155,34 @@ fn list_policy_paths(args: &CatalogueArgs) -> Vec<PathBuf> {
     if let Some(list) = std::env::var_os(VARIABLE) {
         places.extend(std::env::split_paths(&list).filter(|path| !path.as_os_str().is_empty()));
     }
-    places.extend_from_slice(&args.catalogue);
+    places.extend_from_slice(named);
     places
 }
 
-/// Reads a policy file, or every policy file of a directory in name order. Returns names with
-/// texts.
-fn read_policy_files(path: &Path) -> Result<Vec<(String, String)>, Fault> {
-    let failed = |error: std::io::Error| Fault::for_file("read", path, &error);
-    let mut files = vec![path.to_owned()];
-    if path.is_dir() {
-        let entries = fs::read_dir(path).map_err(failed)?;
-        files = entries.flatten().map(|entry| entry.path()).collect();
-        files.retain(|file| file.extension().is_some_and(|extension| extension == "toml"));
-        files.sort();
+/// Lists the user's policy files, in addition to those `named` on the command line. Unreadable
+/// directories have none.
+pub fn list_policy_files(named: &[PathBuf]) -> Vec<PathBuf> {
+    let lists = list_policy_paths(named)
+        .into_iter()
+        .filter_map(|path| expand_directory(&path).ok());
+    lists.flatten().collect()
+}
+
+/// Lists the policy files of a directory in name order; a file is its own list.
+fn expand_directory(path: &Path) -> std::io::Result<Vec<PathBuf>> {
+    if !path.is_dir() {
+        return Ok(vec![path.to_owned()]);
     }
+    let entries = fs::read_dir(path)?.flatten().map(|entry| entry.path());
+    let is_policy = |file: &PathBuf| file.extension().is_some_and(|extension| extension == "toml");
+    let mut files: Vec<PathBuf> = entries.filter(is_policy).collect();
+    files.sort();
+    Ok(files)
+}
+
+/// Reads a policy file, or every policy file of a directory in name order. Returns names with texts.
+fn read_policy_files(path: &Path) -> Result<Vec<(String, String)>, Fault> {
+    let files = expand_directory(path).map_err(|error| Fault::for_file("read", path, &error))?;
     let read = |file: PathBuf| {
         let text =
             user_file::read_text(&file, user_file::MAX_TEXT).map_err(|error| Fault::for_file("read", &file, &error))?;

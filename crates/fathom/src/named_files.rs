@@ -1,5 +1,5 @@
-//! Refuses command lines in which an output names another file: an input, a second output, or the
-//! history. One of the two would be overwritten.
+//! Refuses command lines in which an output names another file: an input, a second output, a policy
+//! file of the user, or the history. One of the two would be overwritten.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use engine::Identity;
 use engine::sys::facts::read_identity;
 
 use crate::fault::{Fault, Faults};
-use crate::history;
+use crate::{catalogue, history};
 
 /// A file that the command line names.
 struct NamedFile {
@@ -25,7 +25,7 @@ struct NamedFile {
 /// # Errors
 /// [`Faults`] about the first output that names another file.
 pub fn check(root: &Command, matches: &ArgMatches) -> Result<(), Faults> {
-    let mut files = Vec::new();
+    let (mut files, mut policy_paths) = (Vec::new(), Vec::new());
     let (mut command, mut matches) = (root, matches);
     while let Some((name, inner)) = matches.subcommand()
         && let Some(found) = command.find_subcommand(name)
@@ -33,7 +33,19 @@ pub fn check(root: &Command, matches: &ArgMatches) -> Result<(), Faults> {
         (command, matches) = (found, inner);
         let arguments = found.get_arguments().filter(|arg| is_given(arg, inner));
         files.extend(arguments.flat_map(|arg| list_files(arg, inner)));
+        if let Ok(Some(paths)) = inner.try_get_many::<PathBuf>(catalogue::ARGUMENT) {
+            policy_paths.extend(paths.cloned());
+        }
     }
+    files.extend(
+        catalogue::list_policy_files(&policy_paths)
+            .into_iter()
+            .map(|path| NamedFile {
+                path,
+                role: "a policy file".into(),
+                is_output: false,
+            }),
+    );
     files.extend(history::path().ok().map(|path| NamedFile {
         path,
         role: "the history".into(),
@@ -43,16 +55,28 @@ pub fn check(root: &Command, matches: &ArgMatches) -> Result<(), Faults> {
         let mut others = files.iter().enumerate().filter(|(other, _)| *other != number);
         let same = others.find(|(_, other)| is_same_file(&output.path, &other.path));
         if let Some((_, other)) = same {
-            let what = format!(
-                "cannot write {} to {}: it is also {}",
-                output.role,
-                output.path.display(),
-                other.role
-            );
-            return Err(Faults::usage(Fault::new(what).help("name another file")));
+            return Err(refuse(&output.role, &output.path, &other.role));
         }
     }
     Ok(())
+}
+
+/// Checks outputs against inputs that only another file names.
+///
+/// # Errors
+/// [`Faults`] about the first output that names an input.
+pub fn check_inputs<'a>(outputs: impl Iterator<Item = &'a Path>, inputs: &[PathBuf]) -> Result<(), Faults> {
+    for output in outputs {
+        if inputs.iter().any(|input| is_same_file(output, input)) {
+            return Err(refuse("a report", output, "an input"));
+        }
+    }
+    Ok(())
+}
+
+fn refuse(role: &str, path: &Path, other: &str) -> Faults {
+    let what = format!("cannot write {role} to {}: it is also {other}", path.display());
+    Faults::usage(Fault::new(what).help("name another file"))
 }
 
 fn is_given(arg: &Arg, matches: &ArgMatches) -> bool {

@@ -162,20 +162,47 @@ impl WideRandom {
 /// instruction set.
 pub type RandomFill = fn(&mut WideRandom, &mut [u8]);
 
+/// A source buffer, which workers share. A `Vec` inside, because an `Arc<[u8]>` made of it would be
+/// a second copy.
+pub type Source = Arc<Vec<u8>>;
+
+/// A source is filled in pieces of this size, each a multiple of what a generator returns.
+const SOURCE_PIECE: usize = 16 << 20;
+
 /// Returns the source buffer of a [`Content::Source`], or an empty one for other contents. Repeats
 /// `file` to fill it; without `file` it holds random data.
-pub fn source(content: &Content, file: &[u8], fill_random: RandomFill) -> Arc<[u8]> {
+pub fn source(content: &Content, file: &[u8], fill_random: RandomFill) -> Source {
+    source_until(content, file, fill_random, &|| false).unwrap_or_default()
+}
+
+/// Like [`source()`], but `None` if interrupted: gigabytes take seconds to fill.
+pub fn source_until(
+    content: &Content,
+    file: &[u8],
+    fill_random: RandomFill,
+    is_interrupted: &dyn Fn() -> bool,
+) -> Option<Source> {
     let Content::Source { size, .. } = content else {
-        return Arc::default();
+        return Some(Source::default());
     };
     let mut bytes = vec![0u8; size.0 as usize];
-    if file.is_empty() {
-        // The fixed seed gives every run the same source, as in DiskSpd.
-        fill_random(&mut WideRandom::new(0), &mut bytes);
-    } else {
-        repeat(file, &mut bytes);
+    // The fixed seed gives every run the same source, as in DiskSpd.
+    let mut random = WideRandom::new(0);
+    // A piece begins where the file does.
+    let piece = match file.len() {
+        0 => SOURCE_PIECE,
+        length => length * (SOURCE_PIECE / length).max(1),
+    };
+    for part in bytes.chunks_mut(piece) {
+        if is_interrupted() {
+            return None;
+        }
+        match file {
+            [] => fill_random(&mut random, part),
+            _ => repeat(file, part),
+        }
     }
-    bytes.into()
+    Some(Arc::new(bytes))
 }
 
 /// The seed of a working set that streams share.
@@ -192,7 +219,7 @@ pub struct Filler {
     buffers_created: u64,
     /// Refill the buffer before each write even if the content is constant.
     refill_each_write: bool,
-    source: Arc<[u8]>,
+    source: Source,
     /// Source offsets are rounded down to this (the sector, for direct I/O).
     source_step: u64,
 }
@@ -200,7 +227,7 @@ pub struct Filler {
 impl Filler {
     /// A filler for the given contents. `source` is the result of [`source()`], which all fillers
     /// of a step share.
-    pub fn new(content: &Content, seed: u64, fill_random: RandomFill, source: Arc<[u8]>, source_step: u64) -> Filler {
+    pub fn new(content: &Content, seed: u64, fill_random: RandomFill, source: Source, source_step: u64) -> Filler {
         Filler {
             content: content.clone(),
             random: WideRandom::new(seed ^ 0x05ee_d0fb_0ffe_4500),
@@ -510,6 +537,21 @@ mod tests {
             let (first, second) = (blocks_of(3, shared), blocks_of(4, shared));
             assert_eq!(first.intersection(&second).count(), common, "shared: {shared}");
         }
+    }
+
+    #[test]
+    fn a_source_is_filled_in_pieces_and_can_be_interrupted() {
+        let size = SOURCE_PIECE + 1000;
+        let content = Content::Source {
+            size: Bytes(size as u64),
+            file: None,
+        };
+        let mut whole = vec![0; size];
+        WideRandom::new(0).fill(&mut whole);
+        assert!(*source(&content, b"", WideRandom::fill) == whole);
+        repeat(b"abc", &mut whole);
+        assert!(*source(&content, b"abc", WideRandom::fill) == whole);
+        assert!(source_until(&content, b"", WideRandom::fill, &|| true).is_none());
     }
 
     #[test]

@@ -144,7 +144,7 @@ impl NetworkMount {
     /// The share of the bytes read by programs that the client's cache served; `None` if nothing
     /// was read.
     pub fn answered_by_cache(&self) -> Option<f64> {
-        let read = self.bytes.read.0 + self.bytes.read_direct.0;
+        let read = self.bytes.read.0.saturating_add(self.bytes.read_direct.0);
         let missing = read.saturating_sub(self.bytes.from_server.0);
         (read > 0).then(|| missing as f64 / read as f64)
     }

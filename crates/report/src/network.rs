@@ -44,13 +44,18 @@ pub fn rows(mount: &NetworkMount) -> Vec<[String; 10]> {
     mount.by_time().iter().map(row).collect()
 }
 
+/// Adds counters. A damaged file can have counters whose sum exceeds 64 bits.
+fn total(counters: impl Iterator<Item = u64>) -> u64 {
+    counters.fold(0, u64::saturating_add)
+}
+
 /// Sentences that explain the figures.
 pub fn sentences(mount: &NetworkMount) -> Vec<String> {
     let bytes = &mount.bytes;
     let mut sentences = vec![format!(
         "programs read {} and wrote {}; {} came from the server and {} went to it",
-        Bytes(bytes.read.0 + bytes.read_direct.0),
-        Bytes(bytes.written.0 + bytes.written_direct.0),
+        Bytes(bytes.read.0.saturating_add(bytes.read_direct.0)),
+        Bytes(bytes.written.0.saturating_add(bytes.written_direct.0)),
         bytes.from_server,
         bytes.to_server
     )];
@@ -63,9 +68,9 @@ pub fn sentences(mount: &NetworkMount) -> Vec<String> {
     if let Some(slowest) = mount.by_time().first() {
         sentences.extend(describe_time(slowest));
     }
-    let retransmitted: u64 = mount.operations.iter().map(RpcCounts::retransmissions).sum();
+    let retransmitted: u64 = total(mount.operations.iter().map(RpcCounts::retransmissions));
     if retransmitted > 0 {
-        let sent: u64 = mount.operations.iter().map(|one| one.transmissions).sum();
+        let sent: u64 = total(mount.operations.iter().map(|one| one.transmissions));
         let share = retransmitted as f64 / sent as f64 * 100.0;
         sentences.push(format!(
             "{} retransmitted ({share:.2} %): the network loses packets, or the server answers too slowly",
@@ -108,12 +113,12 @@ fn describe_time(one: &RpcCounts) -> Option<String> {
 }
 
 fn connections(mount: &NetworkMount) -> Option<String> {
-    let sends: u64 = mount.connections.iter().map(|one| one.sends).sum();
+    let sends: u64 = total(mount.connections.iter().map(|one| one.sends));
     if sends == 0 {
         return None;
     }
     let mean_per_send = |of: fn(&model::network_mount::ConnectionCounts) -> u64| {
-        mount.connections.iter().map(of).sum::<u64>() as f64 / sends as f64
+        total(mount.connections.iter().map(of)) as f64 / sends as f64
     };
     let mut words = format!(
         "{}: on average {:.1} requests in flight when one was sent",
@@ -131,7 +136,7 @@ fn connections(mount: &NetworkMount) -> Option<String> {
             max_sends as f64 / sends as f64 * 100.0
         );
     }
-    let made: u64 = mount.connections.iter().map(|one| one.connects).sum();
+    let made: u64 = total(mount.connections.iter().map(|one| one.connects));
     if made > 0 {
         words += &format!("; connected {} during this time", pluralize(made, "time"));
     }
@@ -245,5 +250,15 @@ mod tests {
         assert_eq!(rows[0][..3], ["READ", "1,000", "100"].map(str::to_owned));
         assert_eq!(rows[0][5..8], ["0.100", "0.800", "1.000"].map(str::to_owned));
         assert_eq!(rows[1][0], "GETATTR");
+    }
+
+    #[test]
+    fn counters_of_a_damaged_file_do_not_overflow() {
+        let mut mount = mount(100, 800, 1000);
+        mount.bytes.read = Bytes(u64::MAX);
+        mount.bytes.read_direct = Bytes(u64::MAX);
+        mount.connections[0].sends = u64::MAX;
+        mount.operations[0].transmissions = u64::MAX;
+        assert_sentence(&mount, "programs read 16.0 EiB");
     }
 }

@@ -5,7 +5,7 @@ use model::block_size::BlockSizes;
 use model::environment::TargetFacts;
 use model::mix::Mix;
 use model::plan::{Depth, Job, Pacing, Plan, PresetUse, Stream, Target, TargetKind, WriteThrough};
-use model::{Bytes, Direction, Nanos};
+use model::{Bytes, Direction, Nanos, visible};
 
 use crate::numbers::{pluralize, rate};
 
@@ -228,6 +228,10 @@ pub(crate) const DEFAULT_NAMES: [&str; 3] = ["run", "verify", "quick"];
 /// Returns the heading of a plan: the user's name for it, else the load of its only job and the
 /// target.
 pub fn title(plan: &Plan) -> String {
+    visible(&raw_title(plan)).into_owned()
+}
+
+fn raw_title(plan: &Plan) -> String {
     let mut jobs = plan.jobs().map(|(_, job)| job);
     match (jobs.next(), jobs.next()) {
         (Some(job), None) if DEFAULT_NAMES.contains(&&*plan.name) => {

@@ -4,7 +4,7 @@
 //! worker are in order; those of several workers are interleaved.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -14,6 +14,8 @@ use std::time::Duration;
 use engine::{Identity, os_error_name, sys};
 use model::results::Failure;
 use rtrb::{Consumer, Producer, RingBuffer};
+
+use crate::targets::guard::Permissions;
 
 /// The size of a worker's ring in lines. It suffices for 16 ms at a million operations per second.
 const MAX_LINES: usize = 1 << 14;
@@ -123,12 +125,12 @@ impl<L: Line> LineLog<L> {
     ///
     /// # Errors
     /// The system's error; also if the path is a device or one of the targets, to which logs are
-    /// never written.
-    pub(crate) fn start(&mut self, targets: &[Option<Identity>]) -> io::Result<()> {
+    /// never written, or a foreign file that the log would replace.
+    pub(crate) fn start(&mut self, targets: &[Option<Identity>], permissions: &Permissions) -> io::Result<()> {
         let State::Ready(rings) = std::mem::replace(&mut self.state, State::Ended) else {
             return Ok(());
         };
-        let (file, is_new) = open(Path::new(&self.path), targets, self.log_format.appends)?;
+        let (file, is_new) = open(Path::new(&self.path), targets, &self.log_format, permissions)?;
         let mut text = Vec::with_capacity(2 * WRITE_BYTES);
         if is_new {
             text.extend_from_slice(self.log_format.header.as_bytes());
@@ -212,7 +214,21 @@ fn touched_ring<L: Line>(lines: usize) -> (Producer<L>, Consumer<L>) {
 }
 
 /// Opens the file; also returns whether it is empty.
-fn open(path: &Path, targets: &[Option<Identity>], appends: bool) -> io::Result<(File, bool)> {
+fn open(
+    path: &Path,
+    targets: &[Option<Identity>],
+    log_format: &LogFormat,
+    permissions: &Permissions,
+) -> io::Result<(File, bool)> {
+    let appends = log_format.appends;
+    let refuse_target = |identity: Option<Identity>| match identity.is_some() && targets.contains(&identity) {
+        true => Err(io::Error::other("it is a target of the test")),
+        false => Ok(()),
+    };
+    refuse_target(sys::facts::identity_of(path))?;
+    if !appends {
+        refuse_foreign_file(path, log_format, permissions)?;
+    }
     let mut options = OpenOptions::new();
     options.create(true).truncate(false);
     match appends {
@@ -221,9 +237,7 @@ fn open(path: &Path, targets: &[Option<Identity>], appends: bool) -> io::Result<
     };
     let file = sys::file::open_to_write(&mut options, path)?;
     let identity = sys::facts::open_file_identity(&file);
-    if identity.is_some() && targets.contains(&identity) {
-        return Err(io::Error::other("it is a target of the test"));
-    }
+    refuse_target(identity)?;
     if let Some(Identity::BlockDevice(_)) = identity {
         return Err(io::Error::other("it is a device, but a log needs a file"));
     }
@@ -233,6 +247,31 @@ fn open(path: &Path, targets: &[Option<Identity>], appends: bool) -> io::Result<
         file.set_len(0)?;
     }
     Ok((file, !appends || meta.len() == 0))
+}
+
+/// Refuses a log that would replace a file which is not such a log. A job file of someone else
+/// could otherwise destroy any file of its user.
+fn refuse_foreign_file(path: &Path, log_format: &LogFormat, permissions: &Permissions) -> io::Result<()> {
+    let is_link = path.symlink_metadata().is_ok_and(|meta| meta.is_symlink());
+    // `/dev/stdout` is a link to a pipe or a terminal.
+    let leads_to_file = path.metadata().map_or(true, |meta| meta.is_file());
+    if is_link && leads_to_file {
+        return Err(io::Error::other("it is a symbolic link"));
+    }
+    let Ok(meta) = path.metadata() else { return Ok(()) };
+    if !meta.is_file() || meta.len() == 0 || permissions.may_replace(path) {
+        return Ok(());
+    }
+    let header = log_format.header.as_bytes();
+    let mut start = Vec::new();
+    File::open(path)?.take(header.len() as u64).read_to_end(&mut start)?;
+    match start == header {
+        true => Ok(()),
+        false => Err(io::Error::new(
+            io::ErrorKind::AlreadyExists,
+            format!("it exists and is not an {}", log_format.name),
+        )),
+    }
 }
 
 fn write_all<L: Line>(
@@ -308,7 +347,7 @@ mod tests {
         while log.waits() == 0 {
             std::thread::yield_now();
         }
-        log.start(&[]).unwrap();
+        log.start(&[], &Permissions::default()).unwrap();
         let stalls = worker.join().unwrap();
         assert_eq!(log.finish(), None);
         assert_eq!(log.waits(), stalls);
@@ -326,12 +365,52 @@ mod tests {
                 ..log_format()
             };
             let (mut log, mut writers) = LineLog::new(path.to_str().unwrap(), log_format, 1);
-            log.start(&[]).unwrap();
+            log.start(&[], &Permissions::default()).unwrap();
             writers[0].write(Number(1));
             assert_eq!(log.finish(), None);
             let text = std::fs::read_to_string(&path).unwrap();
             assert!(text.starts_with("first\n"), "{text}");
             assert_eq!(numbers(&text), expected);
+        }
+    }
+
+    #[test]
+    fn a_log_replaces_only_a_log_or_a_named_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("file");
+        let name = path.to_str().unwrap().to_owned();
+        let start = |name: &str, permissions: &Permissions| {
+            let (mut log, _writers) = LineLog::<Number>::new(name, log_format(), 1);
+            let started = log.start(&[], permissions).map_err(|error| error.to_string());
+            assert_eq!(log.finish(), None);
+            started
+        };
+        let named = Permissions {
+            overwrite: vec![name.clone()],
+            ..Permissions::default()
+        };
+        for (text, permissions, is_replaced) in [
+            ("", Permissions::default(), true),
+            ("first\n5\n", Permissions::default(), true),
+            ("fir", Permissions::default(), false),
+            ("a foreign file\n", Permissions::default(), false),
+            ("a foreign file\n", named.clone(), true),
+        ] {
+            std::fs::write(&path, text).unwrap();
+            let started = start(&name, &permissions);
+            let expected = if is_replaced { "first\n" } else { text };
+            assert_eq!(started.is_ok(), is_replaced, "{text}: {started:?}");
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), expected);
+        }
+        #[cfg(unix)]
+        {
+            let link = directory.path().join("link");
+            std::os::unix::fs::symlink(&path, &link).unwrap();
+            let why = start(link.to_str().unwrap(), &named).unwrap_err();
+            assert!(why.contains("symbolic link"), "{why}");
+            std::fs::remove_file(&path).unwrap();
+            start(link.to_str().unwrap(), &named).unwrap_err();
+            assert!(!path.exists());
         }
     }
 }

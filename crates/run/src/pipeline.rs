@@ -153,6 +153,7 @@ impl Run<'_> {
             clock: self.context.clock,
             interrupt: self.context.interrupt,
             hooks: self.context.hooks,
+            permissions: self.context.permissions,
             devices: Vec::new(),
             facts: Vec::new(),
             schedulers: Schedulers::default(),

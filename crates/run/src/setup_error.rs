@@ -177,6 +177,9 @@ impl SetupError {
                  verify_state_load"
                     .into(),
             ),
+            SetupError::Log { path, source, .. } if source.kind() == ErrorKind::AlreadyExists => Some(format!(
+                "name another file, or allow it: --allow-overwrite {path}; the existing one was not changed"
+            )),
             SetupError::Log { .. } => Some("name another file; the existing one was not changed".into()),
             SetupError::NotRemote { .. } => {
                 Some("bypass every cache (`cache direct`, DiskSpd `-Su`), or use a file on a network share".into())

@@ -3,25 +3,27 @@
 use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use engine::sys::file::open_without_waiting;
 use engine::{EngineError, probe};
 use model::Bytes;
-use model::content::{self, Content};
+use model::content::{self, Content, Source};
 use model::plan::Step;
 
+use crate::error::{RunError, WorkerFault};
 use crate::setup_error::SetupError;
 
 /// The source of each kind of content that has one.
 #[derive(Debug, Default)]
-pub(crate) struct Sources(Vec<(Content, Arc<[u8]>)>);
+pub(crate) struct Sources(Vec<(Content, Source)>);
 
 impl Sources {
     /// Creates the sources that the streams of a step need.
     ///
     /// # Errors
-    /// The numbers of the job and the worker whose source cannot be created, and why.
-    pub(crate) fn from_step(step: &Step) -> Result<Sources, (usize, usize, SetupError)> {
+    /// The job and the worker whose source cannot be created, and why, or the interruption.
+    pub(crate) fn from_step(step: &Step, interrupt: &AtomicBool) -> Result<Sources, RunError> {
         let mut sources = Sources::default();
         for (job, of_job) in step.jobs.iter().enumerate() {
             for (worker, of_worker) in of_job.workers.iter().enumerate() {
@@ -30,8 +32,9 @@ impl Sources {
                         continue;
                     };
                     if sources.find(&stream.content).is_none() {
-                        let source =
-                            create(&stream.content, *size, file.as_deref()).map_err(|why| (job, worker, why))?;
+                        let source = create(&stream.content, *size, file.as_deref(), interrupt)
+                            .map_err(|why| RunError::Setup(vec![WorkerFault { job, worker, why }]))?;
+                        let source = source.ok_or(RunError::Interrupted)?;
                         sources.0.push((stream.content.clone(), source));
                     }
                 }
@@ -41,17 +44,23 @@ impl Sources {
     }
 
     /// The source of a content; empty for contents that have none.
-    pub(crate) fn source(&self, content: &Content) -> Arc<[u8]> {
+    pub(crate) fn source(&self, content: &Content) -> Source {
         self.find(content).unwrap_or_default()
     }
 
-    fn find(&self, content: &Content) -> Option<Arc<[u8]>> {
+    fn find(&self, content: &Content) -> Option<Source> {
         let found = self.0.iter().find(|(of, _)| of == content);
         found.map(|(_, source)| Arc::clone(source))
     }
 }
 
-fn create(content: &Content, size: Bytes, file: Option<&str>) -> Result<Arc<[u8]>, SetupError> {
+/// Creates a source; `None` if interrupted.
+fn create(
+    content: &Content,
+    size: Bytes,
+    file: Option<&str>,
+    interrupt: &AtomicBool,
+) -> Result<Option<Source>, SetupError> {
     let free = probe::memory_free();
     if size > free.bytes {
         return Err(SetupError::Engine(EngineError::Memory {
@@ -62,10 +71,11 @@ fn create(content: &Content, size: Bytes, file: Option<&str>) -> Result<Arc<[u8]
         }));
     }
     let read = file.map(|path| read(path, size)).transpose()?;
-    Ok(content::source(
+    Ok(content::source_until(
         content,
         read.as_deref().unwrap_or(&[]),
         engine::fill::random_fill(),
+        &|| interrupt.load(Ordering::Relaxed),
     ))
 }
 
@@ -89,6 +99,7 @@ mod tests {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         std::io::Write::write_all(&mut file, b"abc").unwrap();
         let path = file.path().display().to_string();
+        let running = AtomicBool::new(false);
         let source = create(
             &Content::Source {
                 size: Bytes(8),
@@ -96,13 +107,14 @@ mod tests {
             },
             Bytes(8),
             Some(&path),
+            &running,
         );
-        assert_eq!(&*source.unwrap(), b"abcabcab");
+        assert_eq!(**source.unwrap().unwrap(), *b"abcabcab");
         let all = Content::Source {
             size: Bytes(u64::MAX),
             file: None,
         };
-        let too_much = create(&all, Bytes(u64::MAX), None).unwrap_err();
+        let too_much = create(&all, Bytes(u64::MAX), None, &running).unwrap_err();
         assert!(
             matches!(too_much, SetupError::Engine(EngineError::Memory { .. })),
             "{too_much}"

@@ -6,11 +6,13 @@ use std::collections::BTreeMap;
 use model::JsonSchema;
 use model::visible::excerpt;
 use serde::{Deserialize, Serialize};
+use toml::Spanned;
 
 use super::date::Date;
 use super::expression::Expression;
 use super::{Confidence, PolicyKind};
 use crate::caps::{Applies, LayerKind};
+use crate::requirement::{self, Metric};
 
 /// A mistake in a policy file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,10 +26,15 @@ pub struct PolicyFileError {
 impl PolicyFileError {
     fn from_toml(name: &str, text: &str, error: &toml::de::Error) -> PolicyFileError {
         let what = error.message().lines().collect::<Vec<_>>().join("; ");
-        let Some(span) = error.span() else {
-            return PolicyFileError { at: name.into(), what };
-        };
-        let before = &text[..text.floor_char_boundary(span.start)];
+        match error.span() {
+            None => PolicyFileError { at: name.into(), what },
+            Some(span) => PolicyFileError::at_offset(name, text, span.start, what),
+        }
+    }
+
+    /// The mistake begins at this byte of the text.
+    fn at_offset(name: &str, text: &str, offset: usize, what: String) -> PolicyFileError {
+        let before = &text[..text.floor_char_boundary(offset)];
         let start = before.rfind('\n').map_or(0, |newline| newline + 1);
         let (number, column) = (before.matches('\n').count() + 1, before[start..].chars().count() + 1);
         let line = text[start..].lines().next().unwrap_or_default();
@@ -224,7 +231,31 @@ pub(super) struct ClauseForm {
     /// Operations, bytes per second, seconds, or a share.
     pub(super) target: Formula,
     /// Allowed shortfall, as a share of the target.
-    pub(super) tolerance: Option<f64>,
+    pub(super) tolerance: Option<Spanned<f64>>,
+}
+
+impl ClauseForm {
+    /// Refuses a tolerance with which storage would pass that does not keep the promise.
+    /// An error has the offset of the tolerance in the file.
+    fn check_tolerance(&self) -> Result<(), (usize, String)> {
+        let Some(tolerance) = &self.tolerance else {
+            return Ok(());
+        };
+        let value = *tolerance.get_ref();
+        let is_rate = match requirement::parse_metric(&self.metric) {
+            Ok((Metric::Iops | Metric::Throughput, _)) => true,
+            Ok((Metric::Mean | Metric::Quantile { .. } | Metric::Availability, _)) => false,
+            // Resolving the policy reports the metric.
+            Err(_) => return Ok(()),
+        };
+        let why = match is_rate {
+            true if (0.0..1.0).contains(&value) => return Ok(()),
+            true => format!("it is {value}, but must be at least 0 and below 1; 5 % is 0.05"),
+            false if value == 0.0 => return Ok(()),
+            false => "only rates have one; change the target instead, and remove `tolerance`".to_owned(),
+        };
+        Err((tolerance.span().start, format!("tolerance of clause `{}`: {why}", self.metric)))
+    }
 }
 
 /// Burst credits.
@@ -263,10 +294,12 @@ impl File {
     /// Parses a file.
     pub(super) fn parse(name: &str, text: &str) -> Result<File, PolicyFileError> {
         let mut file: File = toml::from_str(text).map_err(|error| PolicyFileError::from_toml(name, text, &error))?;
-        let checked = file.check();
-        checked
-            .map(|()| file)
-            .map_err(|what| PolicyFileError { at: name.into(), what })
+        file.check().map_err(|what| PolicyFileError { at: name.into(), what })?;
+        for clause in &file.clause {
+            let checked = clause.check_tolerance();
+            checked.map_err(|(offset, what)| PolicyFileError::at_offset(name, text, offset, what))?;
+        }
+        Ok(file)
     }
 
     /// Adds the rows of the table, and checks what the format cannot express.

@@ -169,6 +169,43 @@ impl Values {
     }
 }
 
+/// The values that a formula may have.
+struct Bounds {
+    min: f64,
+    /// `min` itself is too low.
+    above: bool,
+    max: f64,
+}
+
+/// Figures above zero. No storage reaches the maximum, and no run lasts so many seconds.
+const POSITIVE: Bounds = Bounds {
+    min: 0.0,
+    above: true,
+    max: 1e15,
+};
+/// Seconds of a run: at most 100 years, which fit into 64 bits of nanoseconds.
+const SECONDS: Bounds = Bounds {
+    max: 3_155_760_000.0,
+    ..POSITIVE
+};
+
+impl Bounds {
+    fn check(&self, place: &str, name: &str, value: f64) -> Result<f64, PolicyError> {
+        let is_low = value < self.min || self.above && value == self.min;
+        if !is_low && value <= self.max {
+            return Ok(value);
+        }
+        let from = if self.above { "above" } else { "at least" };
+        Err(PolicyError::Formula {
+            place: place.to_owned(),
+            why: format!(
+                "`{name}` is {value}, but must be {from} {} and at most {}; correct its formula in the policy file",
+                self.min, self.max
+            ),
+        })
+    }
+}
+
 impl Policy {
     /// Resolves the policy for a disk.
     ///
@@ -419,28 +456,40 @@ impl Policy {
     /// One limit. `{tier}` in its name is replaced by the table row.
     fn layer(&self, form: &LayerForm, tier: &str, values: &Values) -> Result<Layer, PolicyError> {
         let place = format!("layer `{}`", form.name);
+        // A value that a row of the table omits is 0: this row has no such limit.
+        let bounds = Bounds {
+            above: values.columns.is_empty(),
+            ..POSITIVE
+        };
+        let evaluate = |name: &str, formula: &Formula| bounds.check(&place, name, values.evaluate(&place, formula)?);
         let positive = |limit: Limit| (limit.low > 0.0).then_some(limit);
-        let iops = values
-            .evaluate_optional(&place, form.iops.as_ref())?
-            .map(Limit::exactly);
+        let iops = form
+            .iops
+            .as_ref()
+            .map(|formula| evaluate("iops", formula))
+            .transpose()?;
         let bytes = match &form.bytes_per_sec {
             None => None,
-            Some(Range::Exact(formula)) => Some(Limit::exactly(values.evaluate(&place, formula)?)),
+            Some(Range::Exact(formula)) => Some(Limit::exactly(evaluate("bytes_per_sec", formula)?)),
             Some(Range::Between([low, high])) => {
-                let (low, high) = (values.evaluate(&place, low)?, values.evaluate(&place, high)?);
+                let (low, high) = (evaluate("bytes_per_sec", low)?, evaluate("bytes_per_sec", high)?);
                 Some(Limit {
                     low: low.min(high),
                     high: low.max(high),
                 })
             }
         };
-        let unit = values.evaluate_optional(&place, form.unit.as_ref())?;
+        let unit = form
+            .unit
+            .as_ref()
+            .map(|formula| evaluate("unit", formula))
+            .transpose()?;
         Ok(Layer {
             name: form.name.replace("{tier}", tier).trim().to_owned(),
             kind: form.kind,
-            iops: iops.and_then(positive),
+            iops: iops.map(Limit::exactly).and_then(positive),
             bytes_per_sec: bytes.and_then(positive),
-            unit: unit.map(|bytes| Bytes(bytes as u64)),
+            unit: unit.map(|bytes| Bytes(bytes as u64)).filter(|unit| unit.0 > 0),
             applies: form.applies,
             path: self.cache_path(form),
             source: format!("{}, {} ({})", self.id(), self.as_of(), self.source()),
@@ -460,13 +509,21 @@ impl Policy {
 
     fn workload(&self, other: &Overrides, values: &Values) -> Result<Workload, PolicyError> {
         let form = &self.file.workload;
-        let evaluate_or = |name: &str, formula: Option<&Formula>, default: f64| {
-            values
-                .evaluate_optional(&format!("workload.{name}"), formula)
-                .map(|value| value.unwrap_or(default))
+        let evaluate_or = |name: &str, formula: Option<&Formula>, default: f64, bounds: Bounds| {
+            let value = values.evaluate_optional(&format!("workload.{name}"), formula)?;
+            bounds.check("workload", name, value.unwrap_or(default))
         };
-        let block = evaluate_or("block", form.block.as_ref(), DEFAULT_BLOCK.0 as f64)?;
-        let reads = evaluate_or("read_percent", form.read_percent.as_ref(), DEFAULT_READS)?;
+        let percent = Bounds {
+            min: 0.0,
+            above: false,
+            max: 100.0,
+        };
+        let not_negative = Bounds {
+            above: false,
+            ..SECONDS
+        };
+        let block = evaluate_or("block", form.block.as_ref(), DEFAULT_BLOCK.0 as f64, POSITIVE)?;
+        let reads = evaluate_or("read_percent", form.read_percent.as_ref(), DEFAULT_READS, percent)?;
         let random = form.pattern.unwrap_or(PatternForm::Random) == PatternForm::Random;
         Ok(Workload {
             block: other.block.unwrap_or(Bytes(block as u64)),
@@ -474,8 +531,8 @@ impl Policy {
             read_percent: other.read_percent.unwrap_or(reads),
             rate_iops: None,
             concurrency: None,
-            duration_secs: evaluate_or("duration", form.duration.as_ref(), DEFAULT_DURATION)?,
-            warm_up_secs: evaluate_or("warm_up", form.warm_up.as_ref(), DEFAULT_WARM_UP)?,
+            duration_secs: evaluate_or("duration", form.duration.as_ref(), DEFAULT_DURATION, SECONDS)?,
+            warm_up_secs: evaluate_or("warm_up", form.warm_up.as_ref(), DEFAULT_WARM_UP, not_negative)?,
         })
     }
 
@@ -489,12 +546,12 @@ impl Policy {
     ) -> Result<(), PolicyError> {
         let form = &self.file.workload;
         workload.rate_iops = match values.evaluate_optional("workload.rate", form.rate.as_ref())? {
-            Some(rate) => Some(rate),
+            Some(rate) => Some(POSITIVE.check("workload", "rate", rate)?),
             None => reached.map(|reached| reached.iops.low),
         };
         let formula_value = values.evaluate_optional("workload.concurrency", form.concurrency.as_ref())?;
         workload.concurrency = match (formula_value, workload.rate_iops) {
-            (Some(operations), _) => Some(ceil_to_count(operations)),
+            (Some(operations), _) => Some(ceil_to_count(POSITIVE.check("workload", "concurrency", operations)?)),
             (None, Some(rate)) => Some(u64::from(open_loop_slots(
                 rate * latency.unwrap_or(DEFAULT_LATENCY_SECS),
             ))),
@@ -540,6 +597,11 @@ fn build_clause(form: &ClauseForm, values: &Values) -> Result<Clause, PolicyErro
         why: format!("{why}; {help}"),
     })?;
     let value = values.evaluate(&place, &form.target)?;
+    let bounds = match metric {
+        Metric::Availability => Bounds { max: 1.0, ..POSITIVE },
+        Metric::Iops | Metric::Throughput | Metric::Mean | Metric::Quantile { .. } => POSITIVE,
+    };
+    let value = bounds.check(&place, "target", value)?;
     let target = match metric {
         Metric::Mean | Metric::Quantile { .. } => value * 1e9,
         Metric::Iops | Metric::Throughput | Metric::Availability => value,
@@ -551,7 +613,10 @@ fn build_clause(form: &ClauseForm, values: &Values) -> Result<Clause, PolicyErro
         direction,
         side: metric.side(),
         target,
-        tolerance: form.tolerance.unwrap_or(requirement::default_tolerance(metric)),
+        tolerance: form
+            .tolerance
+            .as_ref()
+            .map_or(requirement::default_tolerance(metric), |tolerance| *tolerance.get_ref()),
     };
     clause.text = clause.to_string();
     Ok(clause)

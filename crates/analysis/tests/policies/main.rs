@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that meets the unexpected fails")]
 
+mod bounds;
 mod machines;
 
 use std::collections::BTreeSet;

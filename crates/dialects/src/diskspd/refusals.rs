@@ -26,6 +26,12 @@ pub(super) fn reject_impossible_values(span: &TimeSpan, windows: bool) -> Vec<Di
                 .help("set a duration, for example -d10"),
         );
     }
+    if span.threads == 0 && span.targets.iter().any(|target| target.threads == 0) {
+        complaints.push(
+            Diagnostic::new("ERROR: a target without threads (ThreadsPerFile 0) transfers nothing")
+                .help("set ThreadsPerFile of the target, or ThreadCount of the time span, to at least 1"),
+        );
+    }
     if span.targets.iter().any(|target| target.block == 0) {
         complaints.push(
             Diagnostic::new("ERROR: a block size of 0 bytes (-b0) transfers nothing")
@@ -100,4 +106,29 @@ fn check_buffers(span: &TimeSpan, env: LowerEnv<'_>) -> Option<Diagnostic> {
             .help(format!("{why}; lower -o, -O, -t, -F or -b")),
         )
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diskspd::profile::Target;
+
+    #[test]
+    fn a_target_needs_threads() {
+        let span = |threads, of_target| TimeSpan {
+            duration: 1,
+            threads,
+            targets: vec![Target {
+                threads: of_target,
+                ..Target::default()
+            }],
+            ..TimeSpan::default()
+        };
+        let refuses = |span: TimeSpan| {
+            let complaints = reject_impossible_values(&span, false);
+            complaints.iter().any(|one| one.what.contains("without threads"))
+        };
+        assert!(refuses(span(0, 0)));
+        assert!(!refuses(span(0, 1)) && !refuses(span(2, 0)));
+    }
 }

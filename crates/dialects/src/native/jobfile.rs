@@ -5,6 +5,7 @@
 
 use model::caps::Layer;
 use model::plan::SimulatedDevice;
+use model::visible;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -124,7 +125,7 @@ impl Reader<'_> {
         for (key, value) in root {
             match (key.get_ref().as_ref(), value.get_ref()) {
                 ("defaults", _) => {}
-                ("name", DeValue::String(name)) => document.name = Some(name.to_string()),
+                ("name", DeValue::String(name)) => document.name = Some(visible(name).into_owned()),
                 ("seed", DeValue::Integer(seed)) => match seed.as_str().parse() {
                     Ok(seed) => document.seed = Some(seed),
                     Err(_) => self.add_fault(
@@ -243,7 +244,7 @@ impl Reader<'_> {
         self.refuse_exclusive_keys(table);
         for (key, value) in table {
             match (key.get_ref().as_ref(), value.get_ref()) {
-                ("name", DeValue::String(name)) => job.name = Some(name.to_string()),
+                ("name", DeValue::String(name)) => job.name = Some(visible(name).into_owned()),
                 ("cap", value) => {
                     let caps = self.caps(key.span().start, value);
                     job.caps.extend(caps);

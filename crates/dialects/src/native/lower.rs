@@ -8,7 +8,7 @@ use model::plan::{
     Group, Job, JobEcho, Mapping, Origin, Part, Phases, Plan, Prepare, Process, Rate, Span, Step, Stop, SyncRule,
     Target, TargetId, TargetKind, Think, ThinkCount, Workload,
 };
-use model::{Bytes, Direction, Nanos};
+use model::{Bytes, Direction, Nanos, visible};
 
 use super::files;
 use super::spec::{Document, JobSpec, PartSpec};
@@ -90,7 +90,7 @@ fn lower_step(
         match lower_job(spec, &name, document, plan, *first_worker) {
             Ok(mut job) => {
                 if let Some(after) = &spec.after {
-                    match step.jobs.iter().position(|earlier| earlier.name == *after) {
+                    match step.jobs.iter().position(|earlier| earlier.name == *visible(after)) {
                         Some(position) => job.after.push(Dependency(position as u32)),
                         None => faults.push(in_job(
                             document,

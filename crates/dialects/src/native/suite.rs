@@ -5,6 +5,7 @@
 //! workload to [`Workload::document`].
 
 use model::plan::PresetUse;
+use model::visible;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -161,7 +162,7 @@ fn suite(reader: &mut Reader<'_>, root: &DeTable<'_>) -> Suite {
         let at = value.span().start;
         match (key.get_ref().as_ref(), value.get_ref()) {
             ("defaults", DeValue::Table(_)) => {}
-            ("name", DeValue::String(name)) => suite.name = Some(name.to_string()),
+            ("name", DeValue::String(name)) => suite.name = Some(visible(name).into_owned()),
             ("objective", DeValue::String(text)) => match objective(text) {
                 Some(line) => suite.objective = Some(line),
                 None => reader.add_fault(at, "the objective is empty", OBJECTIVE),
@@ -231,7 +232,7 @@ fn workload(reader: &mut Reader<'_>, at: usize, table: &DeTable<'_>, defaults: &
         let at = value.span().start;
         match (key.get_ref().as_ref(), value.get_ref()) {
             ("name", DeValue::String(text)) if !text.trim().is_empty() => {
-                workload.name = text.to_string();
+                workload.name = visible(text).into_owned();
                 workload.at = reader.location(key.span().start);
             }
             (name @ ("preset" | "job"), DeValue::String(text)) => {
@@ -312,6 +313,14 @@ mod tests {
     fn complaints(text: &str) -> String {
         let faults = read_suite("suite.toml", text).unwrap_err();
         faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn control_characters_of_names_are_escaped() {
+        let text = "name = \"s\\n\"\n[[workload]]\nname = \"a\\r\\nb\"\nrequire = \"iops>=1\"\n";
+        let suite = read_suite("suite.toml", text).unwrap();
+        assert_eq!(suite.name.as_deref(), Some("s\\u000a"));
+        assert_eq!(suite.workloads[0].name, "a\\u000d\\u000ab");
     }
 
     #[test]

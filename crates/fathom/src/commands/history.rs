@@ -276,6 +276,11 @@ fn list(args: &ListArgs) -> Result<Exit, Faults> {
 }
 
 fn set_label(entry: &EntryArgs, label: &str) -> Result<Exit, Faults> {
+    let length = label.chars().count();
+    if length > MAX_CELL {
+        let fault = Fault::new(format!("the label has {length} characters"));
+        return Err(Faults::usage(fault.help(format!("use at most {MAX_CELL}"))));
+    }
     let history = history::open()?;
     let id = entry.number(&history)?;
     history.label(id, label)?;
@@ -331,6 +336,9 @@ fn terminal_width() -> usize {
     terminal_size::terminal_size_of(std::io::stdout()).map_or(usize::MAX, |(width, _)| usize::from(width.0))
 }
 
+/// The most characters of a cell. Formatting pads to at most 65,535.
+const MAX_CELL: usize = 1000;
+
 /// A column of a table.
 struct Column {
     title: &'static str,
@@ -346,7 +354,7 @@ fn format_table(entries: &[Entry], width: usize) -> String {
         title,
         right,
         min_width,
-        cells: entries.iter().map(cell).collect(),
+        cells: entries.iter().map(|entry| shorten(cell(entry), MAX_CELL)).collect(),
     };
     let figure = |of: fn(&archive::history::EntryJob) -> Option<f64>, words: fn(f64) -> String| {
         move |entry: &Entry| match &entry.jobs[..] {
@@ -460,10 +468,16 @@ fn fit_columns(columns: &mut Vec<Column>, width: usize) {
         };
         let to = (column_width(column) - 1).max(column.min_width.unwrap_or(0));
         for cell in &mut column.cells {
-            if cell.chars().count() > to {
-                *cell = cell.chars().take(to - 1).chain(['…']).collect();
-            }
+            *cell = shorten(std::mem::take(cell), to);
         }
+    }
+}
+
+/// Shortens a text to a number of characters.
+fn shorten(text: String, to: usize) -> String {
+    match text.chars().count() > to {
+        true => text.chars().take(to - 1).chain(['…']).collect(),
+        false => text,
     }
 }
 
@@ -573,6 +587,12 @@ mod tests {
             devices: Vec::new(),
             jobs: Vec::new(),
         }
+    }
+
+    #[test]
+    fn a_very_long_name_is_shortened() {
+        let table = format_table(&[entry(1, &"n".repeat(70_000), "/t")], usize::MAX);
+        assert!(table.contains("nnn…") && table.len() < 10_000, "{}", table.len());
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! `fathom nfs`.
 
+use std::collections::{HashMap, VecDeque};
 use std::io::Write;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -101,23 +102,44 @@ fn read_mounts(place: Option<&str>) -> Result<Vec<NetworkMount>, Faults> {
     Ok(mounts)
 }
 
-/// Subtracts two readings of each mount; a remounted one has its counts since the mount.
-fn subtract_readings(before: &[NetworkMount], after: &[NetworkMount], length: Option<Nanos>) -> Vec<NetworkMount> {
-    let since = |mount: &NetworkMount| {
-        let mut found = before.iter().find_map(|before| mount.since(before))?;
-        found.covers_ns = length.unwrap_or(found.covers_ns);
-        Some(found)
-    };
-    after
-        .iter()
-        .map(|mount| since(mount).unwrap_or_else(|| mount.clone()))
-        .collect()
+/// Pairs the mounts of two readings: the mounts of one mount point in their order.
+fn pair_readings<'a>(
+    before: &'a [NetworkMount],
+    after: &'a [NetworkMount],
+) -> impl Iterator<Item = (Option<&'a NetworkMount>, &'a NetworkMount)> {
+    let mut earlier: HashMap<&str, VecDeque<&NetworkMount>> = HashMap::new();
+    for mount in before {
+        earlier.entry(&mount.mount_point).or_default().push_back(mount);
+    }
+    after.iter().map(move |mount| {
+        let same = earlier.get_mut(&*mount.mount_point);
+        (same.and_then(VecDeque::pop_front), mount)
+    })
 }
 
-/// True if a reading contains lower counters of a mount than the reading before it.
-fn is_older(before: &[NetworkMount], mount: &NetworkMount) -> bool {
-    let mut same = before.iter().filter(|before| before.mount_point == mount.mount_point);
-    same.any(|before| mount.since(before).is_none())
+/// Subtracts two readings of each mount; a remounted one has its counts since the mount.
+fn subtract_readings(before: &[NetworkMount], after: &[NetworkMount], length: Option<Nanos>) -> Vec<NetworkMount> {
+    let since = |(before, mount): (Option<&NetworkMount>, &NetworkMount)| {
+        let difference = before.and_then(|before| mount.since(before));
+        difference.map_or_else(
+            || mount.clone(),
+            |found| NetworkMount {
+                covers_ns: length.unwrap_or(found.covers_ns),
+                ..found
+            },
+        )
+    };
+    pair_readings(before, after).map(since).collect()
+}
+
+/// Lists the mounts whose counters are lower than in the reading before.
+fn list_older<'a>(before: &'a [NetworkMount], after: &'a [NetworkMount]) -> impl Iterator<Item = &'a NetworkMount> {
+    let is_older = |(before, mount): (Option<&NetworkMount>, &'a NetworkMount)| {
+        before
+            .is_some_and(|before| mount.since(before).is_none())
+            .then_some(mount)
+    };
+    pair_readings(before, after).filter_map(is_older)
 }
 
 fn compare_files(before: &str, after: &str, json: bool) -> Result<Exit, Faults> {
@@ -136,7 +158,7 @@ fn compare_files(before: &str, after: &str, json: bool) -> Result<Exit, Faults> 
     };
     let files = (before, after);
     let (before, after) = (read(before)?, read(after)?);
-    for mount in after.iter().filter(|mount| is_older(&before, mount)) {
+    for mount in list_older(&before, &after) {
         screen::note(&format!(
             "{}: the counters in {} are lower than in {}: it was mounted again in between, or the earlier copy is not \
              the first file; the output shows the counts since it was mounted",
@@ -159,4 +181,29 @@ fn show(mounts: &[NetworkMount], json: bool) -> Result<(), Faults> {
         }
     }
     screen::put(&String::from_utf8_lossy(&out)).map(|_| ())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mount(source: &str, seconds: u64) -> NetworkMount {
+        NetworkMount {
+            source: source.into(),
+            mount_point: "/mnt".into(),
+            covers_ns: Nanos::secs(seconds),
+            ..NetworkMount::default()
+        }
+    }
+
+    #[test]
+    fn mounts_of_one_mount_point_are_paired_in_their_order() {
+        let before = [mount("a", 10), mount("b", 20)];
+        let after = [mount("a", 15), mount("b", 27), mount("c", 1)];
+        let lengths = subtract_readings(&before, &after, None);
+        let lengths: Vec<u64> = lengths.iter().map(|mount| mount.covers_ns.0 / 1_000_000_000).collect();
+        assert_eq!(lengths, [5, 7, 1]);
+        assert_eq!(list_older(&before, &after).count(), 0);
+        assert_eq!(list_older(&after, &before).count(), 2);
+    }
 }

@@ -420,6 +420,10 @@ fn describe(plan: &Plan, decisions: &[TargetDecision], silenced: &[String]) -> S
     if !findings.is_empty() {
         lines.push(lint::format_findings(&findings));
     }
+    let logs = plan
+        .jobs()
+        .filter_map(|(_, job)| Some((job, job.operation_log.as_ref()?)));
+    lines.extend(logs.map(|(job, log)| format!("{log}: job `{}` would log its operations here", job.name)));
     lines.push("dry run: nothing was opened for writing".into());
     lines.join("\n") + "\n"
 }

@@ -14,10 +14,9 @@ use serde::Serialize;
 
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
-use crate::history;
 use crate::options::MeasureArgs;
 use crate::outputs::{self, OutputSpec};
-use crate::screen;
+use crate::{history, named_files, screen};
 
 /// Options of studies, which have their own report formats.
 #[derive(clap::Args)]
@@ -164,6 +163,14 @@ impl StudyOutputs {
     fn files(&self) -> impl Iterator<Item = &Path> {
         let files = self.list.iter().filter_map(|(_, file)| file.as_deref());
         files.chain(self.save.as_deref())
+    }
+
+    /// Checks that no output names one of these inputs.
+    ///
+    /// # Errors
+    /// [`Faults`] about the first output that does.
+    pub fn check_inputs(&self, inputs: &[PathBuf]) -> Result<(), Faults> {
+        named_files::check_inputs(self.files(), inputs)
     }
 
     /// Checks that every file is writable, and none is a target of the test.

@@ -292,12 +292,14 @@ fn two_copies_of_mountstats_are_compared() {
 fn an_output_replaces_no_other_file_of_the_command() {
     let folder = need(Directory::fast()).expect("a folder can be made");
     let at = |name: &str| folder.path().join(name);
+    fs::create_dir(at("cat")).unwrap();
     let run = |arguments: &[&str]| {
         let mut command = command(arguments);
         finish(
             command
                 .current_dir(folder.path())
-                .env("FATHOM_HISTORY", at("history.db")),
+                .env("FATHOM_HISTORY", at("history.db"))
+                .env("FATHOM_POLICIES", at("cat")),
         )
     };
     fs::write(
@@ -306,6 +308,10 @@ fn an_output_replaces_no_other_file_of_the_command() {
     )
     .unwrap();
     run(&["run", "job.toml", "-q", "--save", "kept.fathom"]).expect(0, &[]);
+    let policy = include_str!("../../../../examples/policies/our-disk.toml");
+    fs::write(at("cat/p.toml"), policy).unwrap();
+    let suite = "[[workload]]\njob = \"job.toml\"\nrequire = \"iops>=1\"\n";
+    fs::write(at("suite.toml"), suite).unwrap();
     let read = |name: &str| fs::read(at(name)).unwrap();
     let (job, kept, history) = (read("job.toml"), read("kept.fathom"), read("history.db"));
     for (line, part) in [
@@ -334,11 +340,23 @@ fn an_output_replaces_no_other_file_of_the_command() {
         ("report kept.fathom -o kept.fathom", "kept.fathom"),
         ("history list --out csv=history.db", "it is also the history"),
         ("run job.toml --save history.db", "it is also the history"),
+        ("suite suite.toml --save job.toml", "it is also an input"),
+        ("suite suite.toml --sign-off ./job.toml", "it is also an input"),
+        ("suite suite.toml --report job.toml --dry-run", "it is also an input"),
+        (
+            "verify --catalogue cat --policy our/disk --junit cat/p.toml .",
+            "it is also a policy file",
+        ),
+        (
+            "run job.toml --out json=cat/p.toml",
+            "--out json to cat/p.toml: it is also a policy file",
+        ),
     ] {
         let words: Vec<&str> = line.split(' ').collect();
         run(&words).expect(4, &["error: cannot write", part]);
     }
     assert!(!at("o").exists());
+    assert_eq!(read("cat/p.toml"), policy.as_bytes());
     assert!(read("job.toml") == job && read("kept.fathom") == kept && read("history.db") == history);
     // The same input twice and an existing output file are allowed.
     run(&["compare", "kept.fathom", "kept.fathom"]).expect(0, &[]);

@@ -109,13 +109,13 @@ impl SequentialCursor {
         // DiskSpd never issues an operation across the end of its target: it wraps before the last
         // partial block. Otherwise each pass would have one more, shorter operation, and sequential
         // results would not be comparable.
-        if position.wrapping_add(area.block) > area.length {
+        if position.saturating_add(area.block) > area.length {
             match self.parameters.at_end {
                 AtEnd::Wrap => position = self.parameters.start.0 % area.alignment,
                 AtEnd::Finish => return None,
             }
         }
-        self.next[index] = position.wrapping_add(area.alignment);
+        self.next[index] = position.saturating_add(area.alignment);
         Some(Position::new(area.base + position))
     }
 
@@ -145,5 +145,25 @@ impl SequentialCursor {
 
     pub(super) fn restart(&mut self) {
         self.next = [self.parameters.start.0; 3];
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stride_beyond_the_area_wraps_to_its_start() {
+        let area = Area {
+            base: 0,
+            length: 1 << 20,
+            block: 4096,
+            alignment: u64::MAX,
+        };
+        let mut cursor = Sequential::default().cursor(PerDirection::all(area)).unwrap();
+        for _ in 0..3 {
+            let position = cursor.next(Direction::Read).unwrap();
+            assert_eq!(position.offset, 0);
+        }
     }
 }

@@ -10,6 +10,7 @@ use crate::content::Content;
 use crate::direction::Direction;
 use crate::mix::Mix;
 use crate::units::Bytes;
+use crate::visible::excerpt;
 
 /// All faults of an invalid plan.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -30,6 +31,8 @@ pub struct PlanFault {
     pub what: String,
 }
 
+/// The most characters of a job's name. Reports pad names to the width of a column.
+const MAX_NAME: usize = 1000;
 /// The maximum queue depth of a worker.
 const MAX_WORKER_DEPTH: u64 = 1 << 20;
 
@@ -111,6 +114,11 @@ impl Plan {
     fn check_job(&self, job: &Job, index: usize, jobs: usize, faults: &mut Faults) {
         if job.workers.is_empty() {
             faults.add("the job has no worker");
+        }
+        let length = job.name.chars().count();
+        if length > MAX_NAME {
+            faults.at = format!("job `{}`", excerpt(&job.name));
+            faults.add(format!("its name has {length} characters; use at most {MAX_NAME}"));
         }
         check_stop(&job.stop, faults);
         check_passes(job, faults);

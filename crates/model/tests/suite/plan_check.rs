@@ -97,6 +97,18 @@ fn targets_must_exist() {
 }
 
 #[test]
+fn a_name_fits_into_a_report() {
+    check_job(|job| job.name = "n".repeat(1000), "");
+    check_job(
+        |job| job.name = "n".repeat(70_000),
+        &format!(
+            "job `{}…`: its name has 70000 characters; use at most 1000",
+            "n".repeat(60)
+        ),
+    );
+}
+
+#[test]
 fn a_job_needs_a_stop_condition() {
     check_job(
         |job| job.stop = Stop::default(),

@@ -23,6 +23,7 @@ use crate::issue_trace::{self, IssueTrace};
 use crate::operation_log::{self, OperationLog};
 use crate::setup_error::SetupError;
 use crate::sources::Sources;
+use crate::targets::guard::Permissions;
 use crate::worker::{Assignment, CellKey, Ended, Inbox, ReadyTarget, set_up};
 
 /// A job while its step runs.
@@ -132,8 +133,7 @@ impl<'a> StepState<'a> {
     ) -> Result<StepState<'a>, RunError> {
         let plan = &context.plan.steps[number];
         require_no_faults(address_space::find_excess(plan))?;
-        let sources = Sources::from_step(plan)
-            .map_err(|(job, worker, why)| RunError::Setup(vec![WorkerFault { job, worker, why }]))?;
+        let sources = Sources::from_step(plan, context.interrupt)?;
         let resources = Arc::new(StepResources {
             plan: Arc::clone(&context.plan),
             step: number,
@@ -157,7 +157,9 @@ impl<'a> StepState<'a> {
             jobs.push(launch_job(&resources, job, first_worker, &status_tx, &wake_tx));
         }
         drop((status_tx, wake_tx));
-        if let Err(error) = await_setup(&mut jobs, &status_rx).and_then(|()| start_logs(&mut jobs, targets)) {
+        if let Err(error) =
+            await_setup(&mut jobs, &status_rx).and_then(|()| start_logs(&mut jobs, targets, context.permissions))
+        {
             jobs.iter().for_each(|job| job.gate.open(None));
             return Err(error);
         }
@@ -329,18 +331,18 @@ fn await_setup(jobs: &mut [LiveJob], status_rx: &Receiver<WorkerStatus>) -> Resu
 }
 
 /// Opens the logs and traces of the jobs, once nothing else can prevent their start.
-fn start_logs(jobs: &mut [LiveJob], targets: &[ReadyTarget]) -> Result<(), RunError> {
+fn start_logs(jobs: &mut [LiveJob], targets: &[ReadyTarget], permissions: &Permissions) -> Result<(), RunError> {
     let targets: Vec<Option<Identity>> = targets.iter().map(|target| target.identity).collect();
     let mut faults: Vec<WorkerFault> = Vec::new();
     for (job, live) in jobs.iter_mut().enumerate() {
         let log = live
             .log
             .as_mut()
-            .map(|log| (log.start(&targets), "operation log", log.path()));
+            .map(|log| (log.start(&targets, permissions), "operation log", log.path()));
         let trace = live
             .trace
             .as_mut()
-            .map(|log| (log.start(&targets), "trace", log.path()));
+            .map(|log| (log.start(&targets, permissions), "trace", log.path()));
         for (started, what, path) in log.into_iter().chain(trace) {
             if let Err(source) = started {
                 let path = path.to_owned();

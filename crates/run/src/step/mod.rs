@@ -24,6 +24,7 @@ use crate::error::{RunError, WorkerFault};
 use crate::other_programs::OtherPrograms;
 use crate::schedulers::Schedulers;
 use crate::setup_error::SetupError;
+use crate::targets::guard::Permissions;
 use crate::worker::ReadyTarget;
 use launch::LiveJob;
 
@@ -38,6 +39,8 @@ pub(crate) struct StepContext<'a> {
     pub(crate) simulation: Simulation,
     pub(crate) interrupt: &'a AtomicBool,
     pub(crate) hooks: RunHooks<'a>,
+    /// What the user permits the logs to overwrite.
+    pub(crate) permissions: &'a Permissions,
     /// Devices under the targets, with the targets that are on each.
     pub(crate) devices: Vec<(String, Vec<u32>)>,
     /// The facts of each target.

@@ -33,7 +33,7 @@ fn number(line: &[String], column: usize) -> u64 {
 fn every_operation_of_the_measured_window_has_a_line() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("log.csv");
-    std::fs::write(&path, "what was there before, and is longer than nothing").unwrap();
+    std::fs::write(&path, format!("{HEADER}\nan older log, which is longer than nothing")).unwrap();
     let mut one = stream();
     one.depth = 7;
     one.mix = Mix::drawn(40.0, MixRule::Independent);

@@ -46,7 +46,8 @@ fn skip(section: &Section<'_>) -> i64 {
     let (stream, direction) = (section.stream(), first_direction(section));
     let stride = || {
         let length = stream.fixed_length(direction);
-        length.map_or(0, |length| stream.alignment(direction) as i64 - length as i64)
+        let alignment = i64::try_from(stream.alignment(direction)).unwrap_or(i64::MAX);
+        length.map_or(0, |length| alignment.saturating_sub_unsigned(length))
     };
     match access(section) {
         Access::Sequential(is_sequential) => match is_sequential.advance {

@@ -116,6 +116,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         .map_err(|error| Faults::unreadable(Path::new(file), &error))?;
     let read = read_suite(file, &text)?;
     let outputs = args.outputs()?;
+    outputs.check_inputs(&workloads::list_job_files(file, &read))?;
     let ready = prepare_workloads(session, args, file, &read)?;
     let permissions = permissions::from_args(&args.safety);
     let plans = ready

@@ -1,6 +1,6 @@
 //! The workloads of a suite, checked before the first of them runs.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use analysis::requirement::Clause;
 use analysis::verdict::JudgedWorkload;
@@ -65,6 +65,16 @@ impl Ready {
             None => plan,
         })
     }
+}
+
+/// Lists the job files of a suite. Their paths begin at the folder of the suite.
+pub(super) fn list_job_files(file: &str, suite: &Suite) -> Vec<PathBuf> {
+    let folder = Path::new(file).parent().unwrap_or(Path::new(""));
+    let job_files = suite.workloads.iter().filter_map(|workload| match &workload.base {
+        Base::File(name) => Some(folder.join(name)),
+        Base::Default | Base::Preset(_) => None,
+    });
+    job_files.collect()
 }
 
 /// Prepares every workload with its requirement before any of them runs.

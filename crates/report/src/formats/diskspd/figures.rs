@@ -19,6 +19,8 @@ use super::settings::{BucketGrid, SpanSettings};
 
 /// DiskSpd treats a shorter window as not measured.
 const MIN_TIME: Nanos = Nanos(100);
+/// A window that a signal closed sooner has no figures: its time is printed as 0.00s.
+const MIN_INTERRUPTED: Nanos = Nanos::millis(5);
 
 /// A time span in which something was measured.
 pub(super) struct Span<'a> {
@@ -186,17 +188,14 @@ impl<'a> Span<'a> {
 /// True if the measured window opened and no worker failed.
 fn was_measured(job: &JobResults) -> bool {
     use model::event::EndReason;
-    let whole = match &job.ended {
+    match &job.ended {
         None | Some(EndReason::Failed) => false,
-        Some(
-            EndReason::Time
-            | EndReason::Done
-            | EndReason::Control { .. }
-            | EndReason::OtherJob
-            | EndReason::Interrupted,
-        ) => true,
-    };
-    whole && job.measured() >= MIN_TIME
+        Some(EndReason::Time | EndReason::Done | EndReason::Control { .. } | EndReason::OtherJob) => {
+            job.measured() >= MIN_TIME
+        }
+        // The window opened only to be closed: the signal came while threads waited to start.
+        Some(EndReason::Interrupted) => job.measured() >= MIN_INTERRUPTED,
+    }
 }
 
 fn find_series<'a>(job: &'a JobResults, (worker, stream): (usize, usize), grid: &BucketGrid) -> Option<&'a Series> {

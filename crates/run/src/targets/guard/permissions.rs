@@ -1,7 +1,10 @@
 //! The permissions of the user.
 
+use std::path::Path;
+
 use engine::Identity;
 use engine::probe::System;
+use engine::sys::facts::identity_of;
 
 use super::Candidate;
 
@@ -28,6 +31,13 @@ impl Permissions {
                 self.destroy.push(name.to_owned());
             }
         }
+    }
+
+    /// True if the user names this existing file as one that may be overwritten.
+    pub(crate) fn may_replace(&self, path: &Path) -> bool {
+        let identity = identity_of(path);
+        let mut names = self.overwrite.iter().chain(&self.destroy);
+        identity.is_some() && names.any(|name| identity_of(Path::new(name)) == identity)
     }
 
     pub(super) fn may_destroy(&self, system: &System, subject: &Candidate) -> bool {
