@@ -2,10 +2,12 @@
 
 use model::finding::{Finding, Severity};
 use model::mix::Mix;
+use model::observation::Observation;
 use model::plan::{Pacing, Process, Rate, RateUnit};
 use model::{Direction, Nanos};
 
 use super::{Check, JobView};
+use crate::attribution::others_keep_processors_busy;
 
 /// Tolerated shortfall of a rate.
 const RATE_TOLERANCE: f64 = 0.01;
@@ -28,7 +30,7 @@ pub(super) const SCHEDULE: Check = Check {
     detect: |input, findings| {
         for job in input.jobs().filter(|job| !job.has_failed()) {
             findings.extend(find_missed_rate(&job));
-            findings.extend(find_schedule_lag(&job));
+            findings.extend(find_schedule_lag(&job, input.observation_of(&job).as_deref()));
         }
     },
 };
@@ -129,7 +131,7 @@ fn find_missed_rate(job: &JobView<'_>) -> Option<Finding> {
     Some(finding.why(why).help(help))
 }
 
-fn find_schedule_lag(job: &JobView<'_>) -> Option<Finding> {
+fn find_schedule_lag(job: &JobView<'_>, observation: Option<&Observation>) -> Option<Finding> {
     let total = job.results.total();
     let delays = total.schedule_delay.as_ref()?;
     let (delay_p99, service_median) = (delays.quantile(0.99), total.total.quantile(0.5));
@@ -145,6 +147,10 @@ fn find_schedule_lag(job: &JobView<'_>) -> Option<Finding> {
         Some(true) => (
             "every slot was in use when they were due; response times start at the due time",
             "the target is the limit: `fathom sweep --over depth=1..64` finds what it can do",
+        ),
+        Some(false) | None if observation.is_some_and(others_keep_processors_busy) => (
+            "other programs kept the processors busy, so operations started late; response times start at the due time",
+            "stop these programs, or measure while they are idle",
         ),
         Some(false) | None => (
             "the queue was full or the processor busy; response times start at the due time",

@@ -29,7 +29,7 @@ pub use document::{
 pub use doubt::MAX_BLOCKED_OPS;
 pub use estimate::{BARE_FIGURE_TOLERANCE, MIN_BEYOND};
 pub use judgement::{ALPHA, ALPHA_FAIL, judge};
-pub use shortfall::Shortfall;
+pub use shortfall::{Shortfall, name_other_programs};
 pub use wording::VerdictText;
 
 /// The verdict on a promise.
@@ -43,7 +43,7 @@ pub struct Verdict {
     pub reasons: Vec<Reason>,
     /// Remarks about the verdict, one sentence each.
     pub notes: Vec<String>,
-    /// A promised figure that the load cannot test; the notes describe it.
+    /// A promised figure that the load cannot test; the last of the notes describes it.
     #[serde(skip)]
     #[schemars(skip)]
     pub untested: Option<UntestedFigure>,
@@ -54,6 +54,10 @@ pub struct Verdict {
 pub struct UntestedFigure {
     /// Its name.
     pub name: &'static str,
+    /// The promise: `throughput >= 150 MB/s`.
+    pub promised: String,
+    /// Why the load does not test it, and how to: one of the notes.
+    pub note: String,
     /// The option that tests it, with its value.
     pub option: (String, String),
 }

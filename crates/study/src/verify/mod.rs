@@ -368,8 +368,8 @@ impl Verification {
         };
         let mut verdict = judge(&self.promise.clauses, &observation, &context);
         verdict.notes.extend(self.suggest_more_targets(&verdict, results));
-        if let Some((note, untested)) = self.find_untested_throughput() {
-            verdict.notes.push(note);
+        if let Some(untested) = self.find_untested_throughput() {
+            verdict.notes.push(untested.note.clone());
             verdict.untested = Some(untested);
         }
         Some(verdict)
@@ -377,7 +377,7 @@ impl Verification {
 
     /// Finds a promised throughput that this load does not reach, with the block size that tests
     /// it.
-    fn find_untested_throughput(&self) -> Option<(String, UntestedFigure)> {
+    fn find_untested_throughput(&self) -> Option<UntestedFigure> {
         let Promise {
             workload, rate_iops, ..
         } = &self.promise;
@@ -391,16 +391,19 @@ impl Verification {
         let enough = Bytes(((bytes / iops) as u64).next_power_of_two());
         let block = enough.to_string().replace(' ', "");
         (moved < MIN_TESTED_SHARE * bytes && enough > workload.block).then(|| {
-            let note = format!(
-                "the throughput of {} was not tested: {rate_iops:.0} operations of {} per second move {}. To test it \
-                 as well, repeat with --block {block}",
-                format_bought(bytes),
-                workload.block,
-                format_bought(moved),
-            );
-            let option = ("--block".to_owned(), block);
-            let name = "throughput";
-            (note, UntestedFigure { name, option })
+            let show = |bytes: f64| Metric::Throughput.show(bytes);
+            UntestedFigure {
+                name: "throughput",
+                promised: format!("throughput >= {}", show(bytes)),
+                note: format!(
+                    "the throughput of {} was not tested: {rate_iops:.0} operations of {} per second move {}; to test \
+                     it, repeat with --block {block}",
+                    show(bytes),
+                    workload.block,
+                    show(moved),
+                ),
+                option: ("--block".to_owned(), block),
+            }
         })
     }
 
@@ -427,12 +430,6 @@ impl Verification {
             )),
         }
     }
-}
-
-/// Formats bytes per second in the unit in which clouds sell throughput.
-fn format_bought(bytes_per_sec: f64) -> String {
-    let mib = bytes_per_sec / Bytes::mib(1).0 as f64;
-    format!("{} MiB/s", (10.0 * mib).round() / 10.0)
 }
 
 fn is_rate(clause: &Clause) -> bool {
