@@ -319,7 +319,10 @@ fn describe_busy_processors(others: &OtherActivity) -> String {
         true => String::new(),
         false => format!(" ({})", named.join(", ")),
     };
-    format!("other programs used {used:.1} of {:.0} processors{list}", others.processors)
+    format!(
+        "other programs used {used:.1} of {:.0} processors{list}",
+        others.processors
+    )
 }
 
 /// Appends the programs that did at least a tenth of that much I/O. The kernel counts a program's

@@ -34,7 +34,10 @@ fn detect(input: &Input<'_>, fault: Fault) -> Option<Symptom> {
     };
     let activity = other_activity(input.observation, |at| seconds.contains(&at));
     let (effect, advice) = match fault {
-        Fault::OtherIo => ("", "stop the programs that use the device, or measure while they are idle"),
+        Fault::OtherIo => (
+            "",
+            "stop the programs that use the device, or measure while they are idle",
+        ),
         _ => (
             ", so operations waited for a processor",
             "stop the programs that use the processors, or measure while they are idle",

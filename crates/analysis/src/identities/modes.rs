@@ -104,7 +104,9 @@ mod tests {
 
     #[test]
     fn a_cache_and_the_disk_behind_it_are_two_modes() {
-        let what = find_two_modes(&observed(&[(50_000, 90_000), (5_000_000, 10_000)])).unwrap().what;
+        let what = find_two_modes(&observed(&[(50_000, 90_000), (5_000_000, 10_000)]))
+            .unwrap()
+            .what;
         assert!(what.starts_with("two modes: 90 % of the reads take about 50"), "{what}");
         assert!(what.contains("the other 10 % about 5"), "{what}");
     }

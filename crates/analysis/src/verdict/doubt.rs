@@ -185,10 +185,7 @@ impl Case<'_> {
                 Metric::Quantile { .. } => "operations beyond the limit",
                 _ => "time beyond the limit",
             };
-            let why = format!(
-                "{:.0} % of the {excess} occurred{WHILE}{found}",
-                100.0 * share
-            );
+            let why = format!("{:.0} % of the {excess} occurred{WHILE}{found}", 100.0 * share);
             return Some(self.adjust_action_for_stops(Doubt::new(cause_of(fault), why).with_shared(found)));
         }
         (!self.has_full_time()).then(|| self.doubt_stall(clause)).flatten()

@@ -227,10 +227,7 @@ mod tests {
         assert_eq!(words.shared, [format!("in the disturbed seconds {busy}")]);
         // A single clause contains the statement itself.
         let one = verdict(vec![clause("p99<=1ms", "80 % occurred while ", busy)]);
-        assert_eq!(
-            one.describe().clauses[0].0,
-            format!("80 % occurred while {busy}")
-        );
+        assert_eq!(one.describe().clauses[0].0, format!("80 % occurred while {busy}"));
         assert!(one.describe().shared.is_empty());
         // Reasons of the whole test are printed separately.
         let mut of_test = verdict(vec![clause("p99<=1ms", "measured 2 ms; ", "the test was stopped")]);

@@ -167,9 +167,14 @@ fn write_first_screen(page: &Page, has_terms: bool, out: &mut String) {
     if !page.tiles.is_empty() {
         out.push_str("<dl class=\"tiles\">\n");
         for tile in &page.tiles {
+            // An approximate figure must not look like a measured one.
+            let class = match tile.value.starts_with('≈') {
+                true => " class=\"weak\"",
+                false => "",
+            };
             let _ = writeln!(
                 out,
-                "<div><dt>{}</dt><dd><strong>{}</strong><span>{}</span></dd></div>",
+                "<div><dt>{}</dt><dd><strong{class}>{}</strong><span>{}</span></dd></div>",
                 text(&tile.name),
                 text_with_nbsp(&tile.value),
                 text_with_nbsp(&tile.note)
@@ -492,7 +497,7 @@ fn write_path(path: &IoPath, out: &mut String) {
         if let Some(percent) = layer.used_percent {
             let _ = write!(
                 out,
-                "<meter min=\"0\" max=\"100\" value=\"{:.1}\" aria-label=\"used\">{percent:.1} %</meter>",
+                "<meter min=\"0\" max=\"100\" high=\"99\" optimum=\"0\" value=\"{:.1}\" aria-label=\"used\">{percent:.1} %</meter>",
                 percent.clamp(0.0, 100.0)
             );
         }
@@ -503,9 +508,10 @@ fn write_path(path: &IoPath, out: &mut String) {
     }
     let _ = writeln!(
         out,
-        "</ol>\n<figcaption>{} {}</figcaption>\n</figure>",
+        "</ol>\n<figcaption>{} {} {}</figcaption>\n</figure>",
         prose(&crate::diagnosis::sentence(&path.sentence)),
-        text(&path.hops)
+        text(&path.hops),
+        text(&path.sources)
     );
 }
 

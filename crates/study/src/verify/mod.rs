@@ -24,7 +24,10 @@ use model::results::Results;
 use model::{Bytes, Direction, Nanos};
 
 pub use search::{Attempt, PROBE_TIME, PROBE_WARM_UP, SLOTS_MAX, Search, slots_max};
-pub use text::{Paragraph, TestLength, format_clauses, format_reach, format_report, headline, headline_for};
+pub use text::{
+    NOT_TESTED, Paragraph, TestLength, count_proven, format_clauses, format_reach, format_report, headline,
+    headline_for,
+};
 
 /// Length of the measured window of the short form.
 pub const QUICK_TIME: Nanos = Nanos::secs(30);

@@ -178,7 +178,10 @@ fn outside_intervals(job: &JobResults) -> (Vec<(f64, &PhaseInterval)>, Vec<Mark>
         across: Across::X,
         at: base(phase).max(earliest),
         to: Some(base(phase) + end(phase)),
-        words: phase.label().into(),
+        words: match base(phase) < earliest {
+            true => format!("{}, last {:.0} of {before:.0} s", phase.label(), -earliest),
+            false => phase.label().into(),
+        },
         tone: Tone::Other,
     };
     let phases: BTreeSet<Phase> = each.iter().map(|(_, one)| one.phase).collect();
