@@ -56,10 +56,17 @@ pub struct UntestedFigure {
     pub name: &'static str,
     /// The promise: `throughput >= 150 MB/s`.
     pub promised: String,
-    /// Why the load does not test it, and how to: one of the notes.
-    pub note: String,
+    /// Why the load does not test it, and how to.
+    pub why: String,
     /// The option that tests it, with its value.
     pub option: (String, String),
+}
+
+impl UntestedFigure {
+    /// The note about it.
+    pub fn describe(&self) -> String {
+        format!("{} was not tested: {}", self.promised, self.why)
+    }
 }
 
 /// The outcome of a promise or of its test.

@@ -191,7 +191,7 @@ pub fn verdict(promised: &str, verdict: &Verdict, length: Option<TestLength>) ->
     let notes = verdict
         .notes
         .iter()
-        .filter(|note| untested.is_none_or(|untested| untested.note != **note));
+        .filter(|note| untested.is_none_or(|untested| untested.describe() != **note));
     let notes = notes.map(|note| report::diagnosis::sentence(note));
     let deciding = describe_deciding(verdict);
     let proven = count_proven(&verdict.clauses, untested).filter(|_| verdict.outcome == Outcome::Pass);
@@ -356,7 +356,7 @@ fn clauses(verdict: &Verdict) -> Vec<page::Clause> {
         promised: untested.promised.clone(),
         word: NOT_TESTED.into(),
         tone: Tone::Unsure,
-        sentence: report::diagnosis::sentence(&untested.note),
+        sentence: report::diagnosis::sentence(&untested.why),
         line: None,
     });
     judged.chain(untested).collect()

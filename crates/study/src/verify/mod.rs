@@ -372,7 +372,7 @@ impl Verification {
         let mut verdict = judge(&self.promise.clauses, &observation, &context);
         verdict.notes.extend(self.suggest_more_targets(&verdict, results));
         if let Some(untested) = self.find_untested_throughput() {
-            verdict.notes.push(untested.note.clone());
+            verdict.notes.push(untested.describe());
             verdict.untested = Some(untested);
         }
         Some(verdict)
@@ -397,11 +397,9 @@ impl Verification {
             let show = |bytes: f64| Metric::Throughput.show(bytes);
             UntestedFigure {
                 name: "throughput",
-                promised: format!("throughput >= {}", show(bytes)),
-                note: format!(
-                    "the throughput of {} was not tested: {rate_iops:.0} operations of {} per second move {}; to test \
-                     it, repeat with --block {block}",
-                    show(bytes),
+                promised: format!("throughput >= {}", format_bought(bytes)),
+                why: format!(
+                    "{rate_iops:.0} operations of {} per second move only {}; to test it, repeat with --block {block}",
                     workload.block,
                     show(moved),
                 ),
@@ -433,6 +431,13 @@ impl Verification {
             )),
         }
     }
+}
+
+/// Formats bytes per second in both units in which clouds sell throughput.
+fn format_bought(bytes_per_sec: f64) -> String {
+    let mib = bytes_per_sec / Bytes::mib(1).0 as f64;
+    let mb = Metric::Throughput.show(bytes_per_sec);
+    format!("{mb} ({} MiB/s)", (10.0 * mib).round() / 10.0)
 }
 
 fn is_rate(clause: &Clause) -> bool {

@@ -49,8 +49,8 @@ pub fn format_report(verified: &VerificationReport) -> Vec<Paragraph> {
         lines.push(Sentences(format!("{}.", reason.what)));
     }
     let notes = verified.verdict.notes.iter();
-    let untested = verified.verdict.untested.as_ref().map(|untested| &untested.note);
-    let notes = notes.filter(|note| Some(*note) != untested);
+    let untested = verified.verdict.untested.as_ref().map(UntestedFigure::describe);
+    let notes = notes.filter(|note| Some(*note) != untested.as_ref());
     let notes = notes.chain(&verified.promise.expired);
     lines.extend(notes.map(|note| Sentences(format!("Note: {note}."))));
     let advice = "Repeat without --quick before you rely on the result or complain.";
@@ -229,9 +229,9 @@ pub fn format_clauses(verdict: &Verdict) -> Vec<Paragraph> {
         lines.extend(action.map(|action| Sentences(format!("help: {action}"))));
     }
     lines.extend(verdict.untested.as_ref().map(|untested| {
-        let (outcome, note) = (NOT_TESTED, &untested.note);
+        let (outcome, why) = (NOT_TESTED, &untested.why);
         Line(format!(
-            "  {outcome:<OUTCOME_WIDTH$} {:<CLAUSE_WIDTH$} {note}",
+            "  {outcome:<OUTCOME_WIDTH$} {:<CLAUSE_WIDTH$} {why}",
             untested.promised
         ))
     }));
