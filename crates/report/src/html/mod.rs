@@ -233,11 +233,26 @@ fn write_lead(one: &Lead, out: &mut String) {
     if !one.advice.is_empty() {
         out.push_str("<ul>");
         for advice in &one.advice {
-            let _ = write!(out, "<li>{}</li>", prose(advice));
+            write_advice(advice, out);
         }
         out.push_str("</ul>");
     }
     out.push_str("</div>\n");
+}
+
+/// Writes advice, with a command of this program in a box that has a button to copy it.
+fn write_advice(advice: &str, out: &mut String) {
+    let parts: Vec<&str> = advice.split('`').collect();
+    let _ = match parts[..] {
+        [before, command, after] if command.contains("fathom ") => writeln!(
+            out,
+            "<li>{}{}{}</li>",
+            prose(before),
+            escape::command_box(command),
+            prose(after)
+        ),
+        _ => writeln!(out, "<li>{}</li>", prose(advice)),
+    };
 }
 
 fn write_findings(all: &[Finding], out: &mut String) {

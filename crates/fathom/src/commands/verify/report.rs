@@ -66,6 +66,24 @@ pub(super) fn build_page(request: &VerifyRequest, results: &Results, verified: &
     // A relative path such as `.` means nothing to other readers.
     let path = std::path::absolute(&verified.target).ok().filter(|path| path.exists());
     let target = path.map_or_else(|| verified.target.clone(), |path| path.display().to_string());
+    // A reader wonders about an odd number.
+    let is_chosen = !results
+        .plan
+        .origin
+        .arguments
+        .iter()
+        .any(|word| word.starts_with("--depth"))
+        && request
+            .policy
+            .as_ref()
+            .is_none_or(|policy| policy.workload.concurrency.is_none());
+    if is_chosen {
+        let depth = format!("(QD {})", verified.issued.concurrency);
+        let explained = format!("(QD {}, chosen for the required rate)", verified.issued.concurrency);
+        page.about
+            .iter_mut()
+            .for_each(|line| *line = line.replacen(&depth, &explained, 1));
+    }
     let title = match &request.policy {
         Some(policy) => {
             let tier = policy.tier.as_ref().map_or(String::new(), |tier| format!(" {tier}"));

@@ -19,7 +19,7 @@ use model::results::{JobResults, Results};
 use model::{Direction, Nanos};
 
 use super::chart::{Across, Chart, Mark, Tone};
-use super::page::{Block, Page, Section, Table, Verdict, mark_title};
+use super::page::{Block, Clause, Line, Page, Section, Table, Verdict, mark_title};
 use super::path;
 use crate::numbers::{count, duration, local_time, rate, rough, time as time_words};
 use crate::summary::{Figures, JobSummary, LatencyFigures, Percentile, PercentileSupport, Summary};
@@ -360,7 +360,9 @@ fn job_section(
         let marks: Vec<Mark> = changes
             .map(|change| time::time_mark(change.at_secs, &change.words))
             .collect();
-        let mut drawn: Vec<Chart> = charts(results, &scope, found, &observation, &marks)
+        let is_mean = |clause: &Clause| matches!(clause.line, Some(Line::Latency(_)));
+        let with_mean = context.verdict.clauses.iter().any(is_mean);
+        let mut drawn: Vec<Chart> = charts(results, &scope, found, (&observation, with_mean), &marks)
             .into_iter()
             .flatten()
             .collect();
@@ -417,7 +419,7 @@ fn charts(
     results: &Results,
     scope: &ChartScope,
     found: &JobResults,
-    observation: &Observation,
+    (observation, with_mean): (&Observation, bool),
     marks: &[Mark],
 ) -> Vec<Option<Chart>> {
     let directions = found.directions();
@@ -428,7 +430,7 @@ fn charts(
     vec![
         iops,
         bytes,
-        Some(time::latencies(scope, found, paced, marks)),
+        Some(time::latencies(scope, found, (paced, with_mean), marks)),
         time::heat(scope, found),
         latency::percentiles(scope, &directions),
         latency::cumulative(scope, &directions),
