@@ -84,6 +84,7 @@ fn describe_reached_limit(input: &Input<'_>, bound: &Bound) -> Symptom {
                     bound.layer,
                     format_figure(bound.limit.high, unit)
                 ),
+                false if bound.is_reached() => format!("{}: {used}{all} reach its limit of {limit}", bound.layer),
                 false => format!(
                     "{}: {used}{all} are {percent:.1} % of its limit of {limit}",
                     bound.layer

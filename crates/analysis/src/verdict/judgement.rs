@@ -137,7 +137,8 @@ impl Case<'_> {
         let is_disturbed = others.is_some() || self.context.findings.iter().any(is_other_load);
         (outcome == Outcome::Pass && is_disturbed && self.observation.load.direct == Some(true)).then(|| {
             let others = others.unwrap_or_else(|| "other I/O".into());
-            format!("{others} ran meanwhile; such load slows a test, so the pass stands")
+            let others = others.trim_start_matches("the ");
+            format!("{others} used the disk or the processors; such load slows a test, so the pass stands")
         })
     }
 

@@ -268,8 +268,9 @@ fn write_findings(all: &[Finding], out: &mut String) {
     if !rest.is_empty() {
         let _ = writeln!(
             out,
-            "<details><summary>{} more</summary><ul class=\"findings\">",
-            rest.len()
+            "<details><summary>{} more finding{}</summary><ul class=\"findings\">",
+            rest.len(),
+            if rest.len() == 1 { "" } else { "s" }
         );
         rest.iter().for_each(|one| write_finding(one, out));
         out.push_str("</ul></details>\n");
