@@ -7,7 +7,7 @@ use model::plan::{Pacing, Process, Rate, RateUnit};
 use model::{Direction, Nanos};
 
 use super::{Check, JobView};
-use crate::attribution::others_keep_processors_busy;
+use crate::attribution::{is_simulated, others_keep_processors_busy};
 
 /// Tolerated shortfall of a rate.
 const RATE_TOLERANCE: f64 = 0.01;
@@ -29,8 +29,9 @@ pub(super) const SCHEDULE: Check = Check {
     about: "Requested rates compared with achieved ones, and how late operations were issued.",
     detect: |input, findings| {
         for job in input.jobs().filter(|job| !job.has_failed()) {
-            findings.extend(find_missed_rate(&job));
-            findings.extend(find_schedule_lag(&job, input.observation_of(&job).as_deref()));
+            let observation = input.observation_of(&job);
+            findings.extend(find_missed_rate(&job, observation.as_deref().is_some_and(is_simulated)));
+            findings.extend(find_schedule_lag(&job, observation.as_deref()));
         }
     },
 };
@@ -83,7 +84,7 @@ fn were_slots_taken(job: &JobView<'_>) -> Option<bool> {
     }
 }
 
-fn find_missed_rate(job: &JobView<'_>) -> Option<Finding> {
+fn find_missed_rate(job: &JobView<'_>, is_simulated: bool) -> Option<Finding> {
     let (requested, unit, is_drawn) = requested_rate(job)?;
     let total = job.results.total();
     let (done, word) = match unit {
@@ -116,6 +117,10 @@ fn find_missed_rate(job: &JobView<'_>) -> Option<Finding> {
         Some(false) => (
             "operations were issued late although slots were free",
             "leave a processor free for each worker, or use more workers; other programs may be using the processors",
+        ),
+        Some(true) if is_simulated => (
+            "every slot was in use when operations were due; the response time shows how long they waited",
+            "a greater --depth helps only if the target serves more operations in parallel",
         ),
         Some(true) => (
             "every slot was in use when operations were due; the response time shows how long they waited",
