@@ -62,8 +62,12 @@ fn command(code: &str) -> String {
 
 /// Formats a command in a box of its own, which breaks lines only at spaces.
 pub(super) fn command_box(code: &str) -> String {
-    let word = |word: &str| format!("<span class=\"option\">{}</span>", text(word));
-    let words: Vec<String> = code.split(' ').map(word).collect();
+    // Browsers also break lines at hyphens.
+    let word = |(index, word): (usize, &str)| match index > 0 && word.contains('-') {
+        true => format!("<span class=\"option\">{}</span>", text(word)),
+        false => text(word),
+    };
+    let words: Vec<String> = code.split(' ').enumerate().map(word).collect();
     format!(
         "<div class=\"command\"><code>{}</code> <button type=\"button\" class=\"copy\" hidden>Copy</button></div>",
         words.join(" ")

@@ -205,7 +205,7 @@ fn write_verdict(verdict: &Verdict, out: &mut String) {
         for clause in &verdict.clauses {
             let _ = writeln!(
                 out,
-                "<li class=\"{}\"><strong>{}</strong> <b>{}</b> {}</li>",
+                "<li class=\"{}\"><strong>{}</strong> <b>{}:</b> {}</li>",
                 clause.tone.class(),
                 text(&clause.word),
                 prose(&clause.promised),

@@ -216,7 +216,10 @@ pub fn repeat_section(results: &Results) -> Option<Section> {
 /// Creates the section with the same test for other tools.
 pub(super) fn equivalents(results: &Results) -> Option<Section> {
     let block = |one: &Equivalent| {
-        let mut notes: Vec<String> = one.lost.iter().map(|lost| format!("Not equivalent: {lost}")).collect();
+        // The converter's name for this program means nothing to readers.
+        let name = |lost: &String| lost.strip_prefix("native").map_or(lost.clone(), |rest| format!("fathom{rest}"));
+        let lost = one.lost.iter().map(name);
+        let mut notes: Vec<String> = lost.map(|lost| format!("Not equivalent: {lost}")).collect();
         notes.extend(one.differs.iter().cloned());
         Block::Code {
             title: format!("For {}", tool_name(one.dialect)),
