@@ -138,7 +138,7 @@ impl Case<'_> {
         (outcome == Outcome::Pass && is_disturbed && self.observation.load.direct == Some(true)).then(|| {
             let others = others.unwrap_or_else(|| "other I/O".into());
             let others = others.trim_start_matches("the ");
-            format!("{others} used the disk or the processors; such load slows a test, so the pass stands")
+            format!("{others} used the disk or the processors; such load slows a test, so the pass holds")
         })
     }
 
