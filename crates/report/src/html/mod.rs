@@ -511,9 +511,15 @@ fn write_path(path: &IoPath, out: &mut String) {
             out.push_str("<em class=\"limit\">Bottleneck</em>");
         }
         if let Some(percent) = layer.used_percent {
+            // A full bar is red only if it is the bottleneck.
+            let limits = if layer.binds {
+                " low=\"98\" high=\"99\" optimum=\"0\""
+            } else {
+                ""
+            };
             let _ = write!(
                 out,
-                "<meter min=\"0\" max=\"100\" high=\"99\" optimum=\"0\" value=\"{:.1}\" aria-label=\"used\">{percent:.1} %</meter>",
+                "<meter min=\"0\" max=\"100\"{limits} value=\"{:.1}\" aria-label=\"used\">{percent:.1} %</meter>",
                 percent.clamp(0.0, 100.0)
             );
         }

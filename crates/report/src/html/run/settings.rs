@@ -217,7 +217,10 @@ pub fn repeat_section(results: &Results) -> Option<Section> {
 pub(super) fn equivalents(results: &Results) -> Option<Section> {
     let block = |one: &Equivalent| {
         // The converter's name for this program means nothing to readers.
-        let name = |lost: &String| lost.strip_prefix("native").map_or(lost.clone(), |rest| format!("fathom{rest}"));
+        let name = |lost: &String| {
+            lost.strip_prefix("native")
+                .map_or(lost.clone(), |rest| format!("fathom{rest}"))
+        };
         let lost = one.lost.iter().map(name);
         let mut notes: Vec<String> = lost.map(|lost| format!("Not equivalent: {lost}")).collect();
         notes.extend(one.differs.iter().cloned());
