@@ -35,7 +35,8 @@ pub(super) fn next_step(context: &PageContext, results: &Results) -> Option<Lead
         advice.push(format!("`{}`", repeat_command(arguments, &options)));
     }
     advice.extend(judge.map(|judge| format!("`{}`", judge_again(judge))));
-    if let Some((name, option)) = verdict.untested.as_ref().filter(|_| takes_options) {
+    let untested = verdict.untested.as_ref();
+    if let Some((name, option)) = untested.filter(|_| takes_options && verdict.tone == Tone::Good) {
         let time = verdict.options.iter().filter(|(name, _)| name == "--time");
         let options: Vec<_> = time.chain([option]).cloned().collect();
         let command = repeat_command_as(arguments, &options, Name::Part(name));
@@ -70,6 +71,8 @@ pub(super) fn next_step(context: &PageContext, results: &Results) -> Option<Lead
     };
     let mut actions: Vec<String> = verdict.actions.iter().map(|action| sentence(action)).collect();
     actions.extend(best_time(context).filter(|_| verdict.tone != Tone::Good));
+    // The default of a PASS advises that already.
+    actions.retain(|action| !(default.starts_with("Stop ") && action.starts_with("Stop ")));
     let sentence = match (verdict.tone, actions.is_empty()) {
         (Tone::Good, false) => format!("{default} {}", actions.join(" ")),
         (_, true) => default.to_owned(),
