@@ -598,7 +598,7 @@ fn the_title_shows_the_verdict_and_the_page_explains_its_terms() {
     let mut context = verdict_context();
     context.verdict.headline = "misses iops >= 4000 by 51 %".into();
     let text = html::file(&run::page(&results("mixed"), &context));
-    assert!(text.contains("<title>mixed: misses iops &gt;= 4,000 by 51 %</title>"));
+    assert!(text.contains("mixed: misses iops &gt;= 4,000 by 51 %</title>"));
     let terms = text.split("<section id=\"terms\">").nth(1).unwrap();
     assert!(text.contains("<a href=\"#terms\">"));
     assert!(terms.contains("<dt>IOPS</dt>") && terms.contains("<dt>in flight, depth, QD</dt>"));
