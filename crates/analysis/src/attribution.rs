@@ -198,6 +198,12 @@ pub fn backlogs(observation: &Observation) -> Vec<Backlog> {
     backlogs
 }
 
+/// True if a target is a simulated device.
+pub(crate) fn is_simulated(observation: &Observation) -> bool {
+    let targets = &observation.load.targets;
+    targets.iter().any(|target| target.starts_with("simulated:"))
+}
+
 /// Begins the list of programs with I/O, after a sentence.
 pub(crate) const PROGRAMS: &str = "; programs with I/O on any device during that time: ";
 
@@ -209,6 +215,8 @@ const MIN_NAMED_SHARE: f64 = 0.05;
 pub struct OtherActivity {
     /// CPU time of other programs as a share of all processors.
     pub cpu_share: f64,
+    /// Number of processors, over all hosts.
+    pub processors: f64,
     /// Share of the processor time that the hypervisor gave to other machines.
     pub stolen_share: f64,
     /// The busiest other programs with their shares of one processor.
@@ -259,6 +267,7 @@ pub fn other_activity(observation: &Observation, within: impl Fn(f64) -> bool) -
     let share = |time: f64| if cpus > 0.0 { time / cpus } else { 0.0 };
     OtherActivity {
         cpu_share: share(cpu),
+        processors: cpus / sampled.max(1.0),
         own_share: share(own),
         stolen_share: share(stolen),
         paused_secs,
@@ -268,6 +277,11 @@ pub fn other_activity(observation: &Observation, within: impl Fn(f64) -> bool) -
             .map(|(name, used)| (name, used / sampled.max(1.0)))
             .collect(),
     }
+}
+
+/// True if other programs used at least half of all processor time.
+pub(crate) fn others_keep_processors_busy(observation: &Observation) -> bool {
+    other_activity(observation, |_| true).cpu_share >= MIN_OTHERS_CPU_SHARE
 }
 
 /// Describes what happened in the seconds of a fault.
@@ -287,22 +301,28 @@ pub fn describe_fault(fault: Fault, others: &OtherActivity) -> String {
             "the hypervisor gave {:.0} % of the processors to other machines",
             100.0 * others.stolen_share
         ),
-        Fault::OtherCpu => {
-            let name = |(name, share): &(String, f64)| format!("{name}: {share:.1} processors");
-            let busiest = others.busiest.iter().filter(|(_, share)| *share >= MIN_NAMED_SHARE);
-            let named: Vec<String> = busiest.map(name).collect();
-            let named = if named.is_empty() {
-                String::new()
-            } else {
-                format!(" ({})", named.join(", "))
-            };
-            format!(
-                "other programs used {:.0} % of all processors{named}, and this test {:.0} %",
-                100.0 * others.cpu_share,
-                100.0 * others.own_share
-            )
-        }
+        Fault::OtherCpu => describe_busy_processors(others),
     }
+}
+
+/// Describes the processors that others used: `1.9 of 2 processors (rustc 0.4, others 1.5)`.
+fn describe_busy_processors(others: &OtherActivity) -> String {
+    let used = others.cpu_share * others.processors;
+    let mut named = others.busiest.clone();
+    named.retain(|(_, share)| *share >= MIN_NAMED_SHARE);
+    let rest = used - named.iter().map(|(_, share)| share).sum::<f64>();
+    if !named.is_empty() && rest >= MIN_NAMED_SHARE {
+        named.push(("others".into(), rest));
+    }
+    let named: Vec<String> = named.iter().map(|(name, share)| format!("{name} {share:.1}")).collect();
+    let list = match named.is_empty() {
+        true => String::new(),
+        false => format!(" ({})", named.join(", ")),
+    };
+    format!(
+        "other programs used {used:.1} of {:.0} processors{list}",
+        others.processors
+    )
 }
 
 /// Appends the programs that did at least a tenth of that much I/O. The kernel counts a program's
@@ -312,7 +332,7 @@ pub(crate) fn name_programs(programs: &[BusyProgram], moved: Bytes) -> String {
         .iter()
         .filter(|program| 10 * program.bytes.0 >= moved.0)
         .take(3);
-    let name = |program: &BusyProgram| format!("{} (pid {}, {})", program.name, program.process, program.bytes);
+    let name = |program: &BusyProgram| format!("{} (pid {})", program.name, program.process);
     let names: Vec<String> = large.map(name).collect();
     match names.is_empty() {
         true => String::new(),

@@ -387,7 +387,7 @@ mod tests {
         assert_eq!(found.answer, Answer::Cap, "{found:?}");
         assert_eq!(found.layer.as_deref(), Some("VM Standard_D8ds_v4, uncached"));
         assert!(
-            found.sentence.contains("12800 IOPS (a + b together) are 100.0 %"),
+            found.sentence.contains("12800 IOPS (a + b together) reach its limit"),
             "{}",
             found.sentence
         );

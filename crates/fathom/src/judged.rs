@@ -136,10 +136,13 @@ impl Judged {
             for reason in &verdict.reasons {
                 text += &screen::wrap_paragraph(&format!("{}.", reason.what));
             }
+            for note in &verdict.notes {
+                text += &screen::wrap_paragraph(&format!("Note: {note}."));
+            }
         }
         let clauses = self.jobs.iter().filter_map(|(_, verdict)| verdict.as_ref());
         let clauses: Vec<ClauseVerdict> = clauses.flat_map(|verdict| verdict.clauses.clone()).collect();
-        text + &format!("{}\n", verify::headline(self.outcome(), &clauses, None))
+        text + &format!("{}\n", verify::headline(self.outcome(), &clauses, (None, None)))
     }
 }
 

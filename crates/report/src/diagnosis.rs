@@ -172,8 +172,17 @@ pub fn sentence(words: &str) -> String {
     format!("{capital}{}{stop}", characters.as_str())
 }
 
-/// Formats a limit and how much of it is used.
+/// Formats a limit with its name and source, and how much of it is used.
 pub(crate) fn format_limit(layer: &LayerUse) -> String {
+    let source = match layer.source.as_str() {
+        "" => String::new(),
+        source => format!(" [{source}]"),
+    };
+    format!("{}: {}{source}", layer.layer, format_use(layer))
+}
+
+/// Formats how much of a limit is used.
+pub(crate) fn format_use(layer: &LayerUse) -> String {
     let percent = 100.0 * layer.share;
     let (used, limit) = (
         format_amount(layer.used, &layer.unit),
@@ -183,14 +192,26 @@ pub(crate) fn format_limit(layer: &LayerUse) -> String {
         [] => String::new(),
         jobs => format!(" ({} together)", jobs.join(" + ")),
     };
-    let mut text = format!("{}: {used}{jobs} of {limit}, {percent:.1} %", layer.layer);
+    let mut text = format!("{used}{jobs} of {limit}, {percent:.1} %");
     if let Some(stranded) = layer.stranded {
         text += &format!(", {} out of reach", format_amount(stranded, &layer.unit));
     }
-    if !layer.source.is_empty() {
-        text += &format!(" [{}]", layer.source);
-    }
     text
+}
+
+/// Lists the sources of limits, each once; empty without any.
+pub(crate) fn list_sources(layers: &[LayerUse]) -> String {
+    let mut sources: Vec<String> = Vec::new();
+    for layer in layers.iter().filter(|layer| !layer.source.is_empty()) {
+        let source = format!("{}: {}", layer.layer, layer.source);
+        if !sources.contains(&source) {
+            sources.push(source);
+        }
+    }
+    match sources.is_empty() {
+        true => String::new(),
+        false => format!("Sources of the limits: {}.", sources.join("; ")),
+    }
 }
 
 fn format_amount(value: f64, unit: &str) -> String {

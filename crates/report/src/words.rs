@@ -196,7 +196,11 @@ pub fn phases(job: &Job) -> String {
 
 /// Describes a target on one line: path, kind, size, file system, device, preparation.
 pub fn target(target: &TargetFacts) -> String {
-    let mut text = format!("{}: {} of {}", target.path, target.kind, target.size);
+    let kind = match target.kind.as_str() {
+        "simulated" => "simulated disk",
+        kind => kind,
+    };
+    let mut text = format!("{}: {kind} of {}", target.path, target.size);
     if let Some(file_system) = &target.file_system {
         text += &format!(" on {}", file_system.kind);
     }

@@ -91,7 +91,7 @@ fn check_device(
         };
         findings.push(finding.at(at));
     }
-    let other_load = programs.and_then(|programs| other_load(&others, all, programs));
+    let other_load = programs.and_then(|programs| other_load(&device.counters.name, &others, all, programs));
     findings.extend(other_load.map(|finding| finding.at(at)));
 }
 
@@ -125,7 +125,7 @@ fn not_on_device(direction: Direction, ours: u64, kernels: u64) -> Finding {
 }
 
 /// Reports the bytes of others, in one finding for both directions.
-fn other_load(others: &[(Direction, u64)], all: u64, programs: &[BusyProgram]) -> Option<Finding> {
+fn other_load(device: &str, others: &[(Direction, u64)], all: u64, programs: &[BusyProgram]) -> Option<Finding> {
     let percent = |bytes: u64| 100.0 * bytes as f64 / all as f64;
     let sum: u64 = others.iter().map(|(_, bytes)| bytes).sum();
     let shares = others
@@ -134,11 +134,11 @@ fn other_load(others: &[(Direction, u64)], all: u64, programs: &[BusyProgram]) -
     let words = match others {
         [] => return None,
         [(direction, _)] => format!("{}s", direction.word()),
-        _ => format!("I/O ({})", shares.collect::<Vec<_>>().join(", ")),
+        _ => shares.collect::<Vec<_>>().join(", "),
     };
     let programs = name_programs(programs, Bytes(sum));
     let what = format!(
-        "{:.1} % of the bytes that the device moved were {words} from outside this test{programs}",
+        "{:.1} % of the traffic on {device} was not from this test ({words}){programs}",
         percent(sum)
     );
     let finding = Finding::new("OTHER-LOAD", Severity::Warning, what);
@@ -198,7 +198,7 @@ mod tests {
         let found: Vec<String> = found.map(|finding| finding.what).collect();
         assert_eq!(
             found,
-            ["75.0 % of the bytes that the device moved were I/O (25.0 % reads, 50.0 % writes) from outside this test"]
+            ["75.0 % of the traffic on sdz was not from this test (25.0 % reads, 50.0 % writes)"]
         );
     }
 
@@ -239,8 +239,8 @@ mod tests {
         assert_eq!(
             rules,
             [
-                "50.0 % of the bytes that the device moved were reads from outside this test; programs with I/O on \
-                 any device during that time: tar (pid 7, 39.06 MiB)"
+                "50.0 % of the traffic on sdz was not from this test (reads); programs with I/O on any device during \
+                 that time: tar (pid 7)"
             ]
         );
     }

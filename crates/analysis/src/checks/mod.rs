@@ -150,6 +150,12 @@ impl<'a> CheckInput<'a> {
             .map(|(plan, results)| JobView { plan, results })
     }
 
+    /// A job's observation, by name; `None` if nothing was measured.
+    fn observation_of(&self, job: &JobView<'_>) -> Option<Rc<Observation>> {
+        let mut found = self.observations();
+        found.find_map(|(_, _, observation)| (observation.name == job.plan.name).then_some(observation))
+    }
+
     fn environments(&self) -> impl Iterator<Item = &'a Environment> {
         self.results.hosts.iter().map(|host| &host.environment)
     }

@@ -59,12 +59,11 @@ fn judge_ranks(job: &JobView<'_>, ranks: &[RankFacts]) -> Vec<Finding> {
         let (Some(facts), Some(found)) = (facts, InFlight::from_workers(workers.iter().copied())) else {
             continue;
         };
-        let severity = match QueueFill::from_counts(&found).queue_deviation(share_before) {
-            Some(QueueDeviation::Short(severity)) if severity >= Severity::Warning => severity,
-            _ => continue,
-        };
+        if QueueFill::from_counts(&found).queue_deviation(share_before) != Some(QueueDeviation::Short) {
+            continue;
+        }
         let figures = format!("{} (rank {number}) {:.1} of {}", facts.host, found.average, found.depth);
-        match is_explained_by_flushes(&found, severity, share_before) {
+        match is_explained_by_flushes(&found, share_before) {
             true => flushing.push(format!("{figures}, flushes took {:.1}", found.flushing)),
             false => starved.push(figures),
         }
@@ -97,16 +96,13 @@ const FLUSHING: (&str, &str) = (
 
 /// True if the slots that flushes took explain the missing operations: a flush takes a slot but
 /// counts in no latency.
-fn is_explained_by_flushes(found: &InFlight, severity: Severity, share_before: f64) -> bool {
+fn is_explained_by_flushes(found: &InFlight, share_before: f64) -> bool {
     let with_flushes = InFlight {
         average: found.average + found.flushing,
         ..*found
     };
-    let still_short = match QueueFill::from_counts(&with_flushes).queue_deviation(share_before) {
-        Some(QueueDeviation::Short(short)) => short > Severity::Note || severity == Severity::Note,
-        _ => false,
-    };
-    found.flushing > 0.0 && !still_short
+    let deviation = QueueFill::from_counts(&with_flushes).queue_deviation(share_before);
+    found.flushing > 0.0 && deviation != Some(QueueDeviation::Short)
 }
 
 fn judge_job(job: &JobView<'_>) -> Option<Finding> {
@@ -123,23 +119,15 @@ fn judge_job(job: &JobView<'_>) -> Option<Finding> {
     if found.flushing > 0.0 {
         figures += &format!("; flushes took {:.digits$}", found.flushing);
     }
-    let severity = match QueueFill::from_counts(&found).queue_deviation(max_share_before_window(job))? {
-        QueueDeviation::Beyond => {
-            let finding = Finding::new("LITTLE-MISMATCH", Severity::Error, figures).at(&*job.plan.name);
-            let why = "that is more than the queue depth: latencies or counts of this run are wrong";
-            let help = "please report this with the saved result; do not use the figures";
-            return Some(finding.why(why).help(help));
-        }
-        QueueDeviation::Short(severity) => severity,
-    };
-    let finding = Finding::new("QD-NOT-ACHIEVED", severity, figures).at(&*job.plan.name);
-    let (why, help) = if is_explained_by_flushes(&found, severity, max_share_before_window(job)) {
+    if QueueFill::from_counts(&found).queue_deviation(max_share_before_window(job))? == QueueDeviation::Beyond {
+        let finding = Finding::new("LITTLE-MISMATCH", Severity::Error, figures).at(&*job.plan.name);
+        let why = "that is more than the queue depth: latencies or counts of this run are wrong";
+        let help = "please report this with the saved result; do not use the figures";
+        return Some(finding.why(why).help(help));
+    }
+    let finding = Finding::new("QD-NOT-ACHIEVED", Severity::Warning, figures).at(&*job.plan.name);
+    let (why, help) = if is_explained_by_flushes(&found, max_share_before_window(job)) {
         FLUSHING
-    } else if severity == Severity::Note {
-        (
-            "submitting operations and generating write data takes time; the target can do slightly more",
-            "no action needed",
-        )
     } else if has_one_operation_per_worker(&found, job) {
         (
             "each operation completed inside the submitting call, as on targets in memory and on file systems \

@@ -2,10 +2,12 @@
 
 use model::finding::{Finding, Severity};
 use model::mix::Mix;
+use model::observation::Observation;
 use model::plan::{Pacing, Process, Rate, RateUnit};
 use model::{Direction, Nanos};
 
 use super::{Check, JobView};
+use crate::attribution::{is_simulated, others_keep_processors_busy};
 
 /// Tolerated shortfall of a rate.
 const RATE_TOLERANCE: f64 = 0.01;
@@ -27,8 +29,9 @@ pub(super) const SCHEDULE: Check = Check {
     about: "Requested rates compared with achieved ones, and how late operations were issued.",
     detect: |input, findings| {
         for job in input.jobs().filter(|job| !job.has_failed()) {
-            findings.extend(find_missed_rate(&job));
-            findings.extend(find_schedule_lag(&job));
+            let observation = input.observation_of(&job);
+            findings.extend(find_missed_rate(&job, observation.as_deref().is_some_and(is_simulated)));
+            findings.extend(find_schedule_lag(&job, observation.as_deref()));
         }
     },
 };
@@ -81,7 +84,7 @@ fn were_slots_taken(job: &JobView<'_>) -> Option<bool> {
     }
 }
 
-fn find_missed_rate(job: &JobView<'_>) -> Option<Finding> {
+fn find_missed_rate(job: &JobView<'_>, is_simulated: bool) -> Option<Finding> {
     let (requested, unit, is_drawn) = requested_rate(job)?;
     let total = job.results.total();
     let (done, word) = match unit {
@@ -115,6 +118,10 @@ fn find_missed_rate(job: &JobView<'_>) -> Option<Finding> {
             "operations were issued late although slots were free",
             "leave a processor free for each worker, or use more workers; other programs may be using the processors",
         ),
+        Some(true) if is_simulated => (
+            "every slot was in use when operations were due; the response time shows how long they waited",
+            "a greater --depth helps only if the target serves more operations in parallel",
+        ),
         Some(true) => (
             "every slot was in use when operations were due; the response time shows how long they waited",
             "compare with the limit and the burst credits of the volume that you bought; a greater --depth helps only \
@@ -129,7 +136,7 @@ fn find_missed_rate(job: &JobView<'_>) -> Option<Finding> {
     Some(finding.why(why).help(help))
 }
 
-fn find_schedule_lag(job: &JobView<'_>) -> Option<Finding> {
+fn find_schedule_lag(job: &JobView<'_>, observation: Option<&Observation>) -> Option<Finding> {
     let total = job.results.total();
     let delays = total.schedule_delay.as_ref()?;
     let (delay_p99, service_median) = (delays.quantile(0.99), total.total.quantile(0.5));
@@ -145,6 +152,10 @@ fn find_schedule_lag(job: &JobView<'_>) -> Option<Finding> {
         Some(true) => (
             "every slot was in use when they were due; response times start at the due time",
             "the target is the limit: `fathom sweep --over depth=1..64` finds what it can do",
+        ),
+        Some(false) | None if observation.is_some_and(others_keep_processors_busy) => (
+            "other programs kept the processors busy, so operations started late; response times start at the due time",
+            "stop these programs, or measure while they are idle",
         ),
         Some(false) | None => (
             "the queue was full or the processor busy; response times start at the due time",

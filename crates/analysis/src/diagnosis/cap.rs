@@ -9,6 +9,7 @@ use super::context::Question;
 use super::input::Input;
 use super::symptom::{Symptom, figure, figure_vs};
 use super::{Signature, remark};
+use crate::attribution::is_simulated;
 use crate::caps::LayerKind;
 use crate::figures::three_digits;
 
@@ -83,6 +84,7 @@ fn describe_reached_limit(input: &Input<'_>, bound: &Bound) -> Symptom {
                     bound.layer,
                     format_figure(bound.limit.high, unit)
                 ),
+                false if bound.is_reached() => format!("{}: {used}{all} reach its limit of {limit}", bound.layer),
                 false => format!(
                     "{}: {used}{all} are {percent:.1} % of its limit of {limit}",
                     bound.layer
@@ -171,6 +173,7 @@ fn advice(input: &Input<'_>, bound: &Bound) -> Vec<String> {
         _ if is_requested(input, bound) => advice.push(
             "no action needed: the requested rate is this limit; buy a higher one only if the load needs it".into(),
         ),
+        _ if is_simulated(input.observation) => {}
         LayerKind::Machine => advice.push("use a larger machine; faster disks would not help".into()),
         LayerKind::Disk => advice.push("use a faster disk, or several".into()),
         LayerKind::Link => advice.push("use a faster link".into()),

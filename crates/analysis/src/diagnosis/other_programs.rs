@@ -33,15 +33,21 @@ fn detect(input: &Input<'_>, fault: Fault) -> Option<Symptom> {
         Question::Limit | Question::MissedRate => missed_seconds(input, fault)?,
     };
     let activity = other_activity(input.observation, |at| seconds.contains(&at));
+    let (effect, advice) = match fault {
+        Fault::OtherIo => (
+            "",
+            "stop the programs that use the device, or measure while they are idle",
+        ),
+        _ => (
+            ", so operations waited for a processor",
+            "stop the programs that use the processors, or measure while they are idle",
+        ),
+    };
     let sentence = format!(
-        "in {} of {of} seconds {}",
+        "in {} of {of} seconds {}{effect}",
         seconds.len(),
         describe_fault(fault, &activity)
     );
-    let advice = match fault {
-        Fault::OtherIo => "stop the programs that use the device, or measure while they are idle",
-        _ => "stop the programs that use the processors, or measure while they are idle",
-    };
     Some(
         Symptom::new(sentence)
             .with_evidence(figure("explained by other programs", 100.0 * share, "%"))

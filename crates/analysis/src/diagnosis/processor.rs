@@ -99,7 +99,7 @@ fn detect_other_programs(input: &Input<'_>, busiest: f64, full: bool) -> Option<
         return None;
     }
     let sentence =
-        describe_fault(Fault::OtherCpu, &others) + ": operations waited for a processor, not for the storage";
+        describe_fault(Fault::OtherCpu, &others) + ", so operations waited for a processor, not for the storage";
     // STOLEN-TIME already reports stolen time. Under a different name, `diagnosis_finding` does not
     // report it again.
     let (figure_name, advice) = match others.stolen_share > others.cpu_share {

@@ -10,8 +10,8 @@ use super::Rule;
 
 /// A queue counts as full if its fill deviates from the depth by at most this share.
 const TOLERANCE: f64 = 0.01;
-/// A queue that is not full is a warning below this share of the depth, and a note above it.
-const WARNING_BELOW: f64 = 0.95;
+/// From this share of its depth on, a queue counts as full.
+const MIN_FULL_SHARE: f64 = 0.95;
 /// Tolerated deviation of the mix, in percentage points.
 const MAX_DRIFT_POINTS: f64 = 1.0;
 
@@ -59,8 +59,8 @@ fn mean_rounding(load: &Observation, mean: f64) -> f64 {
 pub(crate) enum QueueDeviation {
     /// More operations were in flight than there are slots, so one of the figures is wrong.
     Beyond,
-    /// The queue was not full; the severity depends on how much was missing.
-    Short(Severity),
+    /// The queue was not full.
+    Short,
 }
 
 impl QueueFill {
@@ -71,12 +71,7 @@ impl QueueFill {
         if share > 1.0 + self.tolerance + extra_tolerance {
             return Some(QueueDeviation::Beyond);
         }
-        let severity = if share < WARNING_BELOW {
-            Severity::Warning
-        } else {
-            Severity::Note
-        };
-        (share < 1.0 - self.tolerance).then_some(QueueDeviation::Short(severity))
+        (share < (1.0 - self.tolerance).min(MIN_FULL_SHARE)).then_some(QueueDeviation::Short)
     }
 
     /// The operations in flight that fathom counted exactly, instead of rate × latency.
@@ -100,7 +95,7 @@ fn check_queue_depth(load: &Observation) -> Option<Finding> {
     let found = estimate_queue_fill(load)?;
     let depth = found.depth?;
     let what = format!("on average {:.2} of {depth} operations were in flight", found.in_flight);
-    let severity = match found.queue_deviation(0.0)? {
+    match found.queue_deviation(0.0)? {
         QueueDeviation::Beyond => {
             let finding = Finding::new("LITTLE-MISMATCH", Severity::Error, what).at(&*load.name);
             let why = "that is more than the queue depth: the rate, latency or depth in this report is wrong, or \
@@ -112,10 +107,10 @@ fn check_queue_depth(load: &Observation) -> Option<Finding> {
             );
         }
         // A paced load leaves slots free intentionally.
-        QueueDeviation::Short(_) if load.load.closed_loop != Some(true) => return None,
-        QueueDeviation::Short(severity) => severity,
-    };
-    let finding = Finding::new("QD-NOT-ACHIEVED", severity, what).at(&*load.name);
+        QueueDeviation::Short if load.load.closed_loop != Some(true) => return None,
+        QueueDeviation::Short => {}
+    }
+    let finding = Finding::new("QD-NOT-ACHIEVED", Severity::Warning, what).at(&*load.name);
     let (why, help) = match load.load.direct {
         Some(false) => (
             "operations completed inside the system call: the operating system's cache served them",

@@ -18,10 +18,10 @@ pub(super) const MODES: Rule = Rule {
     detect: |load, _, findings| findings.extend(find_two_modes(load)),
 };
 
-/// Finds directions whose latencies have two modes. Only full histograms show them, not
+/// Reports directions whose latencies have two modes. Only full histograms show them, not
 /// percentiles. Directions are judged separately, because reads and writes of different latency
 /// would show two modes together.
-pub(crate) fn find_two_modes(load: &Observation) -> Vec<Finding> {
+pub(crate) fn find_two_modes(load: &Observation) -> Option<Finding> {
     let directions = [
         ("reads", load.directions.read.as_ref()),
         ("writes", load.directions.write.as_ref()),
@@ -36,27 +36,32 @@ pub(crate) fn find_two_modes(load: &Observation) -> Vec<Finding> {
         _ => flows,
     };
     let change = level_changes(load).first().copied();
-    let finding = |(name, latency): (&str, &Latency)| {
-        let finding = Finding::new("TWO-MODES", Severity::Note, describe(name, latency)?).at(&*load.name);
-        Some(match change {
-            Some(change) => finding
-                .why(format!(
-                    "the rate changed after {} s: the modes are probably the latencies before and after the change",
-                    change.at_secs
-                ))
-                .help("judge each level separately"),
-            None => finding
-                .why(
-                    "two kinds of operation are mixed, such as cache hits and misses, or operations that a throttle \
+    let described: Vec<String> = flows
+        .into_iter()
+        .filter_map(|(name, latency)| describe(name, latency))
+        .collect();
+    if described.is_empty() {
+        return None;
+    }
+    let what = format!("two modes: {}", described.join("; "));
+    let finding = Finding::new("TWO-MODES", Severity::Note, what).at(&*load.name);
+    Some(match change {
+        Some(change) => finding
+            .why(format!(
+                "the rate changed after {} s: the modes are probably the latencies before and after the change",
+                change.at_secs
+            ))
+            .help("judge each level separately"),
+        None => finding
+            .why(
+                "two kinds of operation are mixed, such as cache hits and misses, or operations that a throttle \
                      passes and delays; the mean describes neither",
-                )
-                .help(
-                    "judge the two separately, or avoid one of them: use a range much larger than \
+            )
+            .help(
+                "judge the two separately, or avoid one of them: use a range much larger than \
                     all caches, or a rate below the throttle",
-                ),
-        })
-    };
-    flows.into_iter().filter_map(finding).collect()
+            ),
+    })
 }
 
 /// Describes both modes with their shares: the median of the operations on each side of the valley.
@@ -68,7 +73,7 @@ fn describe(name: &str, latency: &Latency) -> Option<String> {
     let (low, high) = (median_of(0.0, fast), median_of(fast, slow));
     (high as f64 >= MIN_RATIO * low as f64).then(|| {
         format!(
-            "{} % of the {name} take about {}, the other {} % about {}: two modes",
+            "{} % of the {name} take about {}, the other {} % about {}",
             figures::format_number(100.0 * fast),
             Nanos(low),
             figures::format_number(100.0 * slow),
@@ -99,17 +104,17 @@ mod tests {
 
     #[test]
     fn a_cache_and_the_disk_behind_it_are_two_modes() {
-        let found = find_two_modes(&observed(&[(50_000, 90_000), (5_000_000, 10_000)]));
-        assert_eq!(found.len(), 1);
-        let what = &found[0].what;
-        assert!(what.starts_with("90 % of the reads take about 50"), "{what}");
+        let what = find_two_modes(&observed(&[(50_000, 90_000), (5_000_000, 10_000)]))
+            .unwrap()
+            .what;
+        assert!(what.starts_with("two modes: 90 % of the reads take about 50"), "{what}");
         assert!(what.contains("the other 10 % about 5"), "{what}");
     }
 
     #[test]
     fn one_mode_and_modes_close_together_are_silent() {
-        assert_eq!(find_two_modes(&observed(&[(50_000, 100_000)])), []);
-        assert_eq!(find_two_modes(&observed(&[(50_000, 50_000), (100_000, 50_000)])), []);
-        assert_eq!(find_two_modes(&sound()), [], "percentiles alone show no modes");
+        assert_eq!(find_two_modes(&observed(&[(50_000, 100_000)])), None);
+        assert_eq!(find_two_modes(&observed(&[(50_000, 50_000), (100_000, 50_000)])), None);
+        assert_eq!(find_two_modes(&sound()), None, "percentiles alone show no modes");
     }
 }

@@ -129,8 +129,8 @@ pub(super) const BUSY_DISK: Rule = Rule {
             if iops > max_iops {
                 let by = name_programs(&before.programs, Bytes(device.bytes.iter().sum()));
                 let what = format!(
-                    "{iops:.0} operations per second of other programs in {}{by}",
-                    before.watched_ns
+                    "before the test, for {}, other programs did {iops:.0} operations per second on {}{by}",
+                    before.watched_ns, device.name
                 );
                 findings.push(rule.finding(what, &device.name));
             }

@@ -7,7 +7,7 @@ use super::census::IntervalSums;
 use super::estimate;
 use super::judgement::{breaks_clause, is_rate};
 use super::load::SlotsNeeded;
-use super::wording::SECONDS_IN_WHICH;
+use super::wording::WHILE;
 use super::{Case, Cause, Reason};
 use crate::attribution::{self, Attribution, Backlog, Fault, MissedSecond, describe_fault};
 use crate::policies::open_loop_slots;
@@ -185,10 +185,7 @@ impl Case<'_> {
                 Metric::Quantile { .. } => "operations beyond the limit",
                 _ => "time beyond the limit",
             };
-            let why = format!(
-                "{:.0} % of the {excess} fell in{SECONDS_IN_WHICH}{found}",
-                100.0 * share
-            );
+            let why = format!("{:.0} % of the {excess} occurred{WHILE}{found}", 100.0 * share);
             return Some(self.adjust_action_for_stops(Doubt::new(cause_of(fault), why).with_shared(found)));
         }
         (!self.has_full_time()).then(|| self.doubt_stall(clause)).flatten()
@@ -404,11 +401,13 @@ impl Case<'_> {
     /// A doubt that states the observation in the seconds of a fault.
     fn fault_doubt(&self, found: &Attribution, fault: Fault) -> Doubt {
         let observed = self.describe_seconds(Some(found), fault);
-        let why = format!(
-            "{} s missed the rate, {} of them in{SECONDS_IN_WHICH}{observed}",
-            found.missed.len(),
-            found.seconds(fault)
-        );
+        let (missed, of_fault) = (found.missed.len(), found.seconds(fault));
+        let which = match of_fault == missed {
+            true => String::new(),
+            false => format!(", {of_fault} of them"),
+        };
+        let all = self.observation.seconds.len();
+        let why = format!("{missed} of {all} seconds missed the rate{which}{WHILE}{observed}");
         self.adjust_action_for_stops(Doubt::new(cause_of(fault), why).with_shared(observed))
     }
 

@@ -1,10 +1,12 @@
 //! Turns estimates into outcomes.
 
+use model::finding::Finding;
 use model::observation::Observation;
 
 use super::census::Slump;
 use super::doubt::Doubt;
 use super::estimate::{self, Estimate, NoEstimate};
+use super::shortfall::name_other_programs;
 use super::wording::{compare, describe_shift, format_estimate, format_with_distance, format_with_unit};
 use super::{Case, Cause, ClauseVerdict, Context, Outcome, Reason, Shortfall, Verdict};
 use crate::requirement::{Clause, Metric, Side};
@@ -52,11 +54,14 @@ pub fn judge(clauses: &[Clause], observation: &Observation, context: &Context<'_
             }
         });
     let judged: Vec<ClauseVerdict> = judged.collect();
+    let outcome = combine_outcomes(&judged, &reasons);
+    let mut notes = case.notes();
+    notes.extend(case.describe_harmless_load(outcome));
     Verdict {
-        outcome: combine_outcomes(&judged, &reasons),
+        outcome,
         clauses: judged,
         reasons,
-        notes: case.notes(),
+        notes,
         untested: None,
     }
 }
@@ -124,6 +129,19 @@ fn adjust_by_holm(probabilities: &[Option<f64>]) -> Vec<f64> {
 }
 
 impl Case<'_> {
+    /// States that other load does not weaken a PASS: rates and latencies of direct I/O pass in
+    /// spite of it. `None` without other load, or if a cache may have served the I/O.
+    fn describe_harmless_load(&self, outcome: Outcome) -> Option<String> {
+        let others = name_other_programs(self.observation, self.context.findings);
+        let is_other_load = |finding: &Finding| ["OTHER-LOAD", "BUSY-DISK"].contains(&finding.rule.as_str());
+        let is_disturbed = others.is_some() || self.context.findings.iter().any(is_other_load);
+        (outcome == Outcome::Pass && is_disturbed && self.observation.load.direct == Some(true)).then(|| {
+            let others = others.unwrap_or_else(|| "other I/O".into());
+            let others = others.trim_start_matches("the ");
+            format!("{others} used the disk or the processors; such load slows a test, so the pass holds")
+        })
+    }
+
     fn estimate(&self, clause: &Clause) -> Result<Estimate, NoEstimate> {
         let (observation, direction) = (self.observation, clause.direction);
         if let Some(unknown) = estimate::not_issued(observation, direction) {

@@ -1,13 +1,14 @@
 //! Checks whether the load matches the promise, and whether the generator could have caused a miss.
 
+use model::Nanos;
 use model::finding::Severity;
 use model::observation::Observation;
 
 use super::doubt::Doubt;
 use super::judgement::breaks_clause;
 use super::{Case, Cause, Reason};
-use crate::attribution::Attribution;
-use crate::policies::{BurstOf, DEFAULT_LATENCY_SECS, SLOW_LATENCY_SECS, SLOW_STORAGE_SLOTS, open_loop_slots};
+use crate::attribution::{Attribution, is_simulated};
+use crate::policies::{Burst, BurstOf, DEFAULT_LATENCY_SECS, SLOW_LATENCY_SECS, SLOW_STORAGE_SLOTS, open_loop_slots};
 use crate::requirement::{Clause, Metric};
 
 /// Tolerance of the read share, in percentage points.
@@ -348,30 +349,17 @@ impl Case<'_> {
         if let (Some(wanted), Some(found)) = (self.context.workload, self.observation.measured_ns)
             && found.as_secs() < wanted.duration_secs * 0.999
         {
+            let examples = match is_simulated(self.observation) {
+                true => "",
+                false => ", such as a full cache, exhausted credits or other tenants",
+            };
             notes.push(format!(
-                "measured for {:.0} s instead of the {:.0} s that a verdict needs: later effects are unknown, such \
-                 as a full cache, exhausted credits or other tenants",
+                "measured for {:.0} s instead of the {:.0} s that a verdict needs: later effects are unknown{examples}",
                 found.as_secs(),
                 wanted.duration_secs
             ));
         }
-        for burst in self.context.bursts {
-            notes.push(format!(
-                "the storage has burst credits: full credits sustain {} {} for {:.0} s; their actual level is \
-                 unknown",
-                Metric::Iops.show(if burst.of == BurstOf::Bytes {
-                    burst.ceiling / 1e6
-                } else {
-                    burst.ceiling
-                }),
-                if burst.of == BurstOf::Bytes {
-                    "MB/s"
-                } else {
-                    burst.unit()
-                },
-                burst.lasts_secs()
-            ));
-        }
+        notes.extend(describe_credits(self.context.bursts));
         notes.extend(self.describe_little_headroom());
         notes
     }
@@ -392,6 +380,24 @@ impl Case<'_> {
             )
         })
     }
+}
+
+/// Describes the burst credits of the storage in one sentence; `None` if it has none.
+fn describe_credits(bursts: &[Burst]) -> Option<String> {
+    let mut rates: Vec<String> = Vec::new();
+    for burst in bursts {
+        let rate = match burst.of {
+            BurstOf::Bytes => Metric::Throughput.show(burst.ceiling),
+            BurstOf::Iops => format!("{} {}", Metric::Iops.show(burst.ceiling), burst.unit()),
+        };
+        rates.push(format!("{rate} for {}", Nanos::secs(burst.lasts_secs().round() as u64)));
+    }
+    (!rates.is_empty()).then(|| {
+        format!(
+            "with full burst credits the storage sustains {}; whether it had any is unknown",
+            rates.join(" and ")
+        )
+    })
 }
 
 /// Bytes of an operation: as configured, otherwise bytes divided by operations.

@@ -29,7 +29,7 @@ pub use document::{
 pub use doubt::MAX_BLOCKED_OPS;
 pub use estimate::{BARE_FIGURE_TOLERANCE, MIN_BEYOND};
 pub use judgement::{ALPHA, ALPHA_FAIL, judge};
-pub use shortfall::Shortfall;
+pub use shortfall::{Shortfall, name_other_programs};
 pub use wording::VerdictText;
 
 /// The verdict on a promise.
@@ -43,7 +43,7 @@ pub struct Verdict {
     pub reasons: Vec<Reason>,
     /// Remarks about the verdict, one sentence each.
     pub notes: Vec<String>,
-    /// A promised figure that the load cannot test; the notes describe it.
+    /// A promised figure that the load cannot test; the last of the notes describes it.
     #[serde(skip)]
     #[schemars(skip)]
     pub untested: Option<UntestedFigure>,
@@ -54,8 +54,19 @@ pub struct Verdict {
 pub struct UntestedFigure {
     /// Name of the promised figure.
     pub name: &'static str,
+    /// The promise: `throughput >= 150 MB/s`.
+    pub promised: String,
+    /// Why the load does not test it, and how to.
+    pub why: String,
     /// The option that tests it, with its value.
     pub option: (String, String),
+}
+
+impl UntestedFigure {
+    /// The note about it.
+    pub fn describe(&self) -> String {
+        format!("{} was not tested: {}", self.promised, self.why)
+    }
 }
 
 /// The outcome of a promise or of its test.

@@ -2,6 +2,9 @@
 //! nothing else disturbed the test and no operations queued up.
 
 use super::doubt::{MAX_DISTURBED_EXCESS, Undisturbed};
+use model::finding::Finding;
+use model::observation::Observation;
+
 use super::estimate::{self, Estimate};
 use super::judgement::is_rate;
 use super::wording::{describe_shift, format_estimate, format_with_unit};
@@ -98,18 +101,26 @@ impl Case<'_> {
         let flow = estimate::direction_flow(self.observation, clause.direction)?;
         let service = flow.latency.as_ref().filter(|_| flow.response.is_some());
         let service = service.and_then(|latency| latency.mean_ns);
-        let service = service.map_or(String::new(), |ns| {
-            format!("; each took {} itself", Metric::Mean.show(ns))
-        });
         // A clause of the rate states the change.
         let states_change = self.clauses.iter().any(is_rate);
         let shift = self.shift(clause).filter(|_| !states_change);
-        Some(format!(
-            "not meaningful ({}): operations queued up, as only {served:.0} of {requested:.0} requested IOPS were \
-             served{service}{}",
-            format_with_unit(clause.metric, estimate.value),
-            shift.map_or(String::new(), |shift| describe_shift(&shift))
-        ))
+        let shift = shift.map_or(String::new(), |shift| describe_shift(&shift));
+        let queued = format_with_unit(clause.metric, estimate.value);
+        Some(match service {
+            Some(service) if service > clause.target => format!(
+                "missed: even without waiting, an operation took {} on average; {queued} with the queue that built \
+                 up{shift}",
+                Metric::Mean.show(service)
+            ),
+            _ => format!(
+                "missed: {queued}, because operations queued up: only {served:.0} of {requested:.0} requested IOPS \
+                 were served{}{shift}",
+                service.map_or(String::new(), |service| format!(
+                    "; without waiting, an operation took {} on average",
+                    Metric::Mean.show(service)
+                ))
+            ),
+        })
     }
 
     /// Describes the undisturbed seconds of a disturbed test, after the figure.
@@ -155,27 +166,7 @@ impl Case<'_> {
 
     /// Names the other programs that used the device or kept the processors busy.
     pub(super) fn name_others(&self) -> Option<String> {
-        let findings = self.context.findings.iter();
-        let named = findings.filter(|finding| CHECKS_OF_PROGRAMS.contains(&&*finding.rule));
-        let mut names: Vec<String> = Vec::new();
-        for (_, programs) in named.filter_map(|finding| finding.what.split_once(PROGRAMS)) {
-            let programs = programs.split("), ");
-            names.extend(programs.filter_map(|program| Some(program.split_once(" (pid ")?.0.to_owned())));
-        }
-        let others = attribution::other_activity(self.observation, |_| true);
-        if others.cpu_share >= MIN_OTHERS_CPU_SHARE {
-            let busiest = others
-                .busiest
-                .into_iter()
-                .filter(|(_, share)| *share >= MIN_NAMED_SHARE);
-            names.extend(busiest.map(|(name, _)| name));
-        }
-        for name in names.iter_mut().filter(|name| *name == "fathom") {
-            *name = "another fathom".into();
-        }
-        let mut seen = std::collections::BTreeSet::new();
-        names.retain(|name| seen.insert(name.clone()));
-        (!names.is_empty()).then(|| format!("the other programs ({})", names.join(", ")))
+        name_other_programs(self.observation, self.context.findings)
     }
 
     /// Adds the other programs to the action for an undecided clause: a longer test does not help
@@ -190,10 +181,35 @@ impl Case<'_> {
     }
 }
 
+/// Names the other programs that used the device or kept the processors busy: `the other programs
+/// (tar, dd)`.
+pub fn name_other_programs(observation: &Observation, findings: &[Finding]) -> Option<String> {
+    let findings = findings.iter();
+    let named = findings.filter(|finding| CHECKS_OF_PROGRAMS.contains(&&*finding.rule));
+    let mut names: Vec<String> = Vec::new();
+    for (_, programs) in named.filter_map(|finding| finding.what.split_once(PROGRAMS)) {
+        let programs = programs.split("), ");
+        names.extend(programs.filter_map(|program| Some(program.split_once(" (pid ")?.0.to_owned())));
+    }
+    let others = attribution::other_activity(observation, |_| true);
+    if others.cpu_share >= MIN_OTHERS_CPU_SHARE {
+        let busiest = others
+            .busiest
+            .into_iter()
+            .filter(|(_, share)| *share >= MIN_NAMED_SHARE);
+        names.extend(busiest.map(|(name, _)| name));
+    }
+    for name in names.iter_mut().filter(|name| *name == "fathom") {
+        *name = "another fathom".into();
+    }
+    let mut seen = std::collections::BTreeSet::new();
+    names.retain(|name| seen.insert(name.clone()));
+    (!names.is_empty()).then(|| format!("the other programs ({})", names.join(", ")))
+}
+
 #[cfg(test)]
 mod tests {
-    use model::finding::{Finding, Severity};
-    use model::observation::Observation;
+    use model::finding::Severity;
 
     use super::*;
     use crate::requirement::parse;
@@ -203,7 +219,7 @@ mod tests {
     fn a_disturbed_failure_has_no_distance_and_names_the_programs() {
         let clauses = parse("p99<=1ms").unwrap();
         let observation = Observation::default();
-        let what = format!("96 % of the bytes{PROGRAMS}mysqld (pid 7, 3 GiB), fathom (pid 9, 1 GiB)");
+        let what = format!("96 % of the bytes{PROGRAMS}mysqld (pid 7), fathom (pid 9)");
         let findings = [Finding::new("OTHER-LOAD", Severity::Warning, what)];
         let judge = |findings: &[Finding]| {
             let context = Context {

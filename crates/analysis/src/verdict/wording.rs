@@ -10,8 +10,8 @@ use crate::shifts::Shift;
 /// If at least this many clauses share a statement, it is printed once, below them.
 const MIN_SHARING: usize = 2;
 
-/// Joins a share with the observation in these seconds.
-pub(super) const SECONDS_IN_WHICH: &str = " seconds in which ";
+/// Joins a share with the observation at that time.
+pub(super) const WHILE: &str = " while ";
 
 /// The text of a verdict. Statements that several clauses share are printed once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -60,8 +60,8 @@ impl Verdict {
         let shared = clause.shared.as_deref().filter(|shared| self.is_shared(shared));
         match shared.and_then(|shared| clause.reason.strip_suffix(shared)) {
             Some("") => "see below".to_owned(),
-            Some(own) => match own.strip_suffix(SECONDS_IN_WHICH) {
-                Some(own) => format!("{own} disturbed seconds (see below)"),
+            Some(own) => match own.strip_suffix(WHILE) {
+                Some(own) => format!("{own} in disturbed seconds (see below)"),
                 None => format!("{own}see below"),
             },
             None => clause.reason.clone(),
@@ -210,27 +210,24 @@ mod tests {
             untested: None,
         };
         let both = verdict(vec![
-            clause("p99<=1ms", "80 % fell in seconds in which ", busy),
-            clause("mean<=1ms", "45 % fell in seconds in which ", busy),
+            clause("p99<=1ms", "80 % occurred while ", busy),
+            clause("mean<=1ms", "45 % occurred while ", busy),
         ]);
         let words = both.describe();
         assert_eq!(
             words.clauses,
             [
                 (
-                    "80 % fell in disturbed seconds (see below)".to_owned(),
+                    "80 % occurred in disturbed seconds (see below)".to_owned(),
                     Some("stop the others".to_owned())
                 ),
-                ("45 % fell in disturbed seconds (see below)".to_owned(), None)
+                ("45 % occurred in disturbed seconds (see below)".to_owned(), None)
             ]
         );
         assert_eq!(words.shared, [format!("in the disturbed seconds {busy}")]);
         // A single clause contains the statement itself.
-        let one = verdict(vec![clause("p99<=1ms", "80 % fell in seconds in which ", busy)]);
-        assert_eq!(
-            one.describe().clauses[0].0,
-            format!("80 % fell in seconds in which {busy}")
-        );
+        let one = verdict(vec![clause("p99<=1ms", "80 % occurred while ", busy)]);
+        assert_eq!(one.describe().clauses[0].0, format!("80 % occurred while {busy}"));
         assert!(one.describe().shared.is_empty());
         // Reasons of the whole test are printed separately.
         let mut of_test = verdict(vec![clause("p99<=1ms", "measured 2 ms; ", "the test was stopped")]);

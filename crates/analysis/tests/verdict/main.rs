@@ -365,7 +365,7 @@ fn a_latency_at_a_rate_beyond_the_capacity_names_the_backlog() {
     };
     let backlog = "of 4000 requested IOPS were served";
     assert!(reason(2500.0).contains(backlog), "{}", reason(2500.0));
-    assert!(reason(2500.0).starts_with("not meaningful ("), "{}", reason(2500.0));
+    assert!(reason(2500.0).starts_with("missed: "), "{}", reason(2500.0));
     assert!(!reason(3990.0).contains("requested"), "{}", reason(3990.0));
 }
 

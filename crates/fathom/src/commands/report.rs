@@ -79,7 +79,11 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         Some(path) => {
             let failed = |error| Faults::one(Fault::for_file("write", path, &error), Exit::Internal);
             archive::write_whole(path, text.as_bytes()).map_err(failed)?;
-            screen::note(&format!("{}: {} KiB", path.display(), text.len() / 1024));
+            screen::note(&format!(
+                "{}: {} KiB; open it in a browser",
+                path.display(),
+                text.len() / 1024
+            ));
         }
     }
     Ok(exit)

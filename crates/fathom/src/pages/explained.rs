@@ -108,7 +108,7 @@ fn assess(explanation: &Explanation) -> Lead {
     let file = shell_word(&explanation.source.file);
     let judge = |limits: &str| format!("fathom report {file} --require {limits} -o page.html");
     let advice = match limits {
-        Some(limits) => advise_judging((judge(&limits), limits)),
+        Some(limits) => advise_judging(&judge(&limits)),
         None => format!(
             "judge it by your own limits instead of these: `{}`",
             judge("'iops>=4000,p99<=3ms'")

@@ -11,7 +11,7 @@ mod trend;
 
 use analysis::policies::{self, Catalogue, Inputs};
 use analysis::requirement::{Clause, Metric};
-use analysis::verdict::{ClauseVerdict, Outcome, Shortfall, Verdict};
+use analysis::verdict::{ClauseVerdict, Outcome, Shortfall, Verdict, name_other_programs};
 use model::Bytes;
 use model::diagnosis::JobDiagnosis;
 use model::finding::{Finding, Severity};
@@ -22,7 +22,7 @@ use report::html::page::{self, Line, Page, Tone};
 use report::html::run::{self, Change, PageContext};
 use report::numbers::rough;
 use study::diagnosis::KnownLimits;
-use study::verify::TestLength;
+use study::verify::{NOT_TESTED, TestLength, count_proven};
 
 use crate::judged::Judged;
 
@@ -34,14 +34,11 @@ pub use trend::{Test, page as trend, sentences as trend_sentences};
 
 /// Builds the page of a run. `verdict` is the default if nothing was promised.
 pub fn run(results: &Results, verdict: page::Verdict) -> Page {
+    let seen = Observation::from_results(results, 0, 0);
     let context = PageContext {
         verdict,
-        comparison: Observation::from_results(results, 0, 0)
-            .and_then(|seen| {
-                let mut findings = results.findings.iter();
-                compare_latency(&seen, findings.find(|finding| finding.rule == "STALLS"))
-            })
-            .unwrap_or_default(),
+        comparison: seen.as_ref().and_then(compare_with_typical).unwrap_or_default(),
+        other_programs: seen.and_then(|seen| name_other_programs(&seen, &results.findings)),
         diagnoses: diagnoses(results),
         changes: changes(results),
     };
@@ -51,20 +48,19 @@ pub fn run(results: &Results, verdict: page::Verdict) -> Page {
 /// Largest typical block: longer operations spend more time on the transfer than on waiting.
 const MAX_TYPICAL_BLOCK: Bytes = Bytes::kib(64);
 
-/// Compares the mean latency with typical ones: of cloud disks, from the catalogue, and of hard
-/// disks.
+/// Compares the typical latency with those of cloud disks, from the catalogue, and of hard disks.
 fn compare_with_typical(seen: &Observation) -> Option<String> {
-    compare_latency(seen, None)
-}
-
-/// Like [`compare_with_typical`], with the finding of a stall, which a mean hides.
-fn compare_latency(seen: &Observation, stall: Option<&Finding>) -> Option<String> {
     let load = &seen.load;
     let is_small = load.block.is_some_and(|block| block <= MAX_TYPICAL_BLOCK);
     if load.random != Some(true) || load.direct != Some(true) || !is_small {
         return None;
     }
-    let mean = seen.total.waited()?.mean_ns?;
+    let latency = seen.total.waited()?;
+    // A few stalls dominate a mean.
+    let (name, typical) = match latency.quantile(0.5) {
+        Some(median) => ("median", median),
+        None => ("mean", latency.mean_ns?),
+    };
     let rotating = Catalogue::built_in()
         .find("generic/hdd")
         .ok()?
@@ -72,19 +68,15 @@ fn compare_latency(seen: &Observation, stall: Option<&Finding>) -> Option<String
         .ok()?;
     let rotating = 1e9 / rotating.clauses.first()?.target;
     let cloud = 1e9 * policies::DEFAULT_LATENCY_SECS;
-    let word = match mean {
-        mean if mean <= cloud => "fast",
-        mean if mean <= rotating => "slow for flash storage",
+    let word = match typical {
+        typical if typical <= cloud => "fast",
+        typical if typical <= rotating => "slow for flash storage",
         _ => "slow",
     };
-    let time = report::numbers::time;
-    let stalled = stall.map_or(String::new(), |stall| {
-        let what = stall.what.trim_start_matches("no operation ");
-        format!(" on average, but no operation {what}")
-    });
     Some(format!(
-        "The mean latency is {}: {word}{stalled} (cloud disks typically take about {:.0} ms, hard disks about {:.0} ms).",
-        time(mean),
+        "The typical operation took {} ({name}), which is {word}: cloud disks take about {:.0} ms, hard disks about \
+         {:.0} ms.",
+        report::numbers::time(typical),
         cloud / 1e6,
         rotating / 1e6
     ))
@@ -195,27 +187,28 @@ pub fn verdict(promised: &str, verdict: &Verdict, length: Option<TestLength>) ->
         .reasons
         .iter()
         .map(|reason| report::diagnosis::sentence(&reason.what));
-    let notes = verdict.notes.iter().map(|note| report::diagnosis::sentence(note));
+    let untested = verdict.untested.as_ref();
+    let notes = verdict
+        .notes
+        .iter()
+        .filter(|note| untested.is_none_or(|untested| untested.describe() != **note));
+    let notes = notes.map(|note| report::diagnosis::sentence(note));
     let deciding = describe_deciding(verdict);
-    let untested = verdict.untested.as_ref().filter(|_| verdict.outcome == Outcome::Pass);
-    let unproven = verdict.clauses.iter().filter(|one| one.outcome != Outcome::Pass);
-    let unproven: Vec<String> = unproven.map(|one| one.clause.to_string()).collect();
+    let proven = count_proven(&verdict.clauses, untested).filter(|_| verdict.outcome == Outcome::Pass);
     page::Verdict {
-        word: match (verdict.outcome, length, untested) {
+        word: match (verdict.outcome, length, &proven) {
+            (Outcome::Pass, _, Some(proven)) => format!("PASS, {proven}"),
             (Outcome::Pass, Some(length), _) if length.is_short() => "PASS, short test".into(),
-            (Outcome::Pass, _, Some(untested)) => format!("PASS, {} not tested", untested.name),
             (outcome, ..) => outcome.word().into(),
         },
         tone: tone(verdict.outcome),
         sentence: match verdict.outcome {
             Outcome::Fail if !deciding.is_empty() => format!("The storage {deciding}."),
-            Outcome::Pass if !unproven.is_empty() => {
-                format!("The storage {deciding}. Not proven: {}.", unproven.join(", "))
-            }
+            Outcome::Pass if proven.is_some() => format!("The storage {deciding}."),
             outcome => format!("{} {promised}", sentence_start(outcome)),
         },
-        headline: match untested {
-            Some(untested) => format!("{deciding}; {} not tested", untested.name),
+        headline: match proven {
+            Some(proven) => format!("{deciding}; {proven}"),
             None => deciding,
         },
         actions: verdict
@@ -255,7 +248,8 @@ fn describe_deciding(verdict: &Verdict) -> String {
         _ if words.is_empty() => return String::new(),
         Outcome::Fail => "misses",
         Outcome::Pass => "meets",
-        Outcome::Inconclusive => "undecided about",
+        Outcome::Inconclusive if words.len() == 1 => return format!("cannot tell whether {} is met", words[0]),
+        Outcome::Inconclusive => return format!("cannot tell whether {} are met", words.join(" and ")),
         Outcome::Consistent => return String::new(),
     };
     format!("{verb} {}", words.join(" and "))
@@ -345,7 +339,7 @@ fn clauses(verdict: &Verdict) -> Vec<page::Clause> {
     let words = verdict.describe().clauses;
     let each = verdict.clauses.iter().zip(words);
     // The next step contains the advice.
-    each.map(|(one, (reason, _))| page::Clause {
+    let judged = each.map(|(one, (reason, _))| page::Clause {
         promised: one.clause.to_string(),
         word: one.outcome.word().into(),
         tone: tone(one.outcome),
@@ -357,8 +351,15 @@ fn clauses(verdict: &Verdict) -> Vec<page::Clause> {
             Metric::Quantile { share } => Some(Line::Percentile(share, one.clause.target)),
             Metric::Availability => None,
         },
-    })
-    .collect()
+    });
+    let untested = verdict.untested.iter().map(|untested| page::Clause {
+        promised: untested.promised.clone(),
+        word: NOT_TESTED.into(),
+        tone: Tone::Unsure,
+        sentence: report::diagnosis::sentence(&untested.why),
+        line: None,
+    });
+    judged.chain(untested).collect()
 }
 
 /// Formats a reason as a sentence, with advice.

@@ -267,7 +267,7 @@ fn the_page_of_a_report_of_fio_shows_how_it_can_be_judged() {
             "<h2>Is it good?</h2>",
             "No requirement was tested.",
             "--require &#39;iops&gt;=3500,read.p99&lt;=610us,write.p99&lt;=730us&#39;",
-            "fathom sweep data05 --block 32KiB --read 70 --over depth=1..64",
+            "fathom sweep data05 --block 32KiB --read 70 --report sweep.html --over depth=1..64",
             "<strong>602 us</strong><span>writes, the slower ones",
         ],
     );

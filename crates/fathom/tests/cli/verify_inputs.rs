@@ -77,7 +77,8 @@ fn credits_count_in_results_that_are_explained() {
         fathom(&[&required[..], more].concat())
     };
     explain(&[]).expect(0, &["PASS iops >= 2500"]);
-    explain(&["--disk", "aws/gp2:size=100GiB"]).expect(2, &["full credits sustain 3000"]);
+    explain(&["--disk", "aws/gp2:size=100GiB"])
+        .expect(2, &["with full burst credits the storage sustains 3000 IOPS for"]);
 }
 
 #[test]

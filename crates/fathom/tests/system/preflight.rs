@@ -55,9 +55,9 @@ fn io_of_other_programs_is_reported_before_the_test_and_with_its_result() {
 
     let neighbour = Neighbour::start(device.path());
     let disturbed = run(&["--preflight", "700ms"]);
-    disturbed.expect(0, &["operations per second of other programs in"]);
+    disturbed.expect(0, &["before the test, for 700 ms, other programs did"]);
     assert!(finding_rules(&disturbed).contains(&busy_disk), "{disturbed:#?}");
-    let found_others = disturbed.err.find("of other programs in").unwrap();
+    let found_others = disturbed.err.find("other programs did").unwrap();
     let watched = disturbed.err.find("watching for").unwrap();
     assert!(found_others > watched, "{disturbed:#?}");
     // `fathom run` has no preflight without the option.

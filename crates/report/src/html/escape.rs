@@ -60,6 +60,20 @@ fn command(code: &str) -> String {
     code.split(' ').map(option).collect::<Vec<_>>().join(" ")
 }
 
+/// Formats a command in a box of its own, which breaks lines only at spaces.
+pub(super) fn command_box(code: &str) -> String {
+    // Browsers also break lines at hyphens.
+    let word = |(index, word): (usize, &str)| match index > 0 && word.contains('-') {
+        true => format!("<span class=\"option\">{}</span>", text(word)),
+        false => text(word),
+    };
+    let words: Vec<String> = code.split(' ').enumerate().map(word).collect();
+    format!(
+        "<div class=\"command\"><code>{}</code> <button type=\"button\" class=\"copy\" hidden>Copy</button></div>",
+        words.join(" ")
+    )
+}
+
 /// Formats prose for an element: text between backticks becomes code, and other numbers get commas
 /// between thousands.
 pub(super) fn prose(sentence: &str) -> String {

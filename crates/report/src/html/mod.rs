@@ -167,9 +167,14 @@ fn write_first_screen(page: &Page, has_terms: bool, out: &mut String) {
     if !page.tiles.is_empty() {
         out.push_str("<dl class=\"tiles\">\n");
         for tile in &page.tiles {
+            // An approximate figure must not look like a measured one.
+            let class = match tile.value.starts_with('≈') {
+                true => " class=\"weak\"",
+                false => "",
+            };
             let _ = writeln!(
                 out,
-                "<div><dt>{}</dt><dd><strong>{}</strong><span>{}</span></dd></div>",
+                "<div><dt>{}</dt><dd><strong{class}>{}</strong><span>{}</span></dd></div>",
                 text(&tile.name),
                 text_with_nbsp(&tile.value),
                 text_with_nbsp(&tile.note)
@@ -200,7 +205,7 @@ fn write_verdict(verdict: &Verdict, out: &mut String) {
         for clause in &verdict.clauses {
             let _ = writeln!(
                 out,
-                "<li class=\"{}\"><strong>{}</strong> <b>{}</b> {}</li>",
+                "<li class=\"{}\"><strong>{}</strong> <b>{}:</b> {}</li>",
                 clause.tone.class(),
                 text(&clause.word),
                 prose(&clause.promised),
@@ -228,11 +233,26 @@ fn write_lead(one: &Lead, out: &mut String) {
     if !one.advice.is_empty() {
         out.push_str("<ul>");
         for advice in &one.advice {
-            let _ = write!(out, "<li>{}</li>", prose(advice));
+            write_advice(advice, out);
         }
         out.push_str("</ul>");
     }
     out.push_str("</div>\n");
+}
+
+/// Writes advice, with a command of this program in a box that has a button to copy it.
+fn write_advice(advice: &str, out: &mut String) {
+    let parts: Vec<&str> = advice.split('`').collect();
+    let _ = match parts[..] {
+        [before, command, after] if command.contains("fathom ") => writeln!(
+            out,
+            "<li>{}{}{}</li>",
+            prose(before),
+            escape::command_box(command),
+            prose(after)
+        ),
+        _ => writeln!(out, "<li>{}</li>", prose(advice)),
+    };
 }
 
 fn write_findings(all: &[Finding], out: &mut String) {
@@ -248,8 +268,9 @@ fn write_findings(all: &[Finding], out: &mut String) {
     if !rest.is_empty() {
         let _ = writeln!(
             out,
-            "<details><summary>{} more</summary><ul class=\"findings\">",
-            rest.len()
+            "<details><summary>{} more finding{}</summary><ul class=\"findings\">",
+            rest.len(),
+            if rest.len() == 1 { "" } else { "s" }
         );
         rest.iter().for_each(|one| write_finding(one, out));
         out.push_str("</ul></details>\n");
@@ -490,9 +511,15 @@ fn write_path(path: &IoPath, out: &mut String) {
             out.push_str("<em class=\"limit\">Bottleneck</em>");
         }
         if let Some(percent) = layer.used_percent {
+            // A full bar is red only if it is the bottleneck.
+            let limits = if layer.binds {
+                " low=\"98\" high=\"99\" optimum=\"0\""
+            } else {
+                ""
+            };
             let _ = write!(
                 out,
-                "<meter min=\"0\" max=\"100\" value=\"{:.1}\" aria-label=\"used\">{percent:.1} %</meter>",
+                "<meter min=\"0\" max=\"100\"{limits} value=\"{:.1}\" aria-label=\"used\">{percent:.1} %</meter>",
                 percent.clamp(0.0, 100.0)
             );
         }
@@ -503,9 +530,10 @@ fn write_path(path: &IoPath, out: &mut String) {
     }
     let _ = writeln!(
         out,
-        "</ol>\n<figcaption>{} {}</figcaption>\n</figure>",
+        "</ol>\n<figcaption>{} {} {}</figcaption>\n</figure>",
         prose(&crate::diagnosis::sentence(&path.sentence)),
-        text(&path.hops)
+        text(&path.hops),
+        text(&path.sources)
     );
 }
 

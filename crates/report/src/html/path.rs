@@ -6,7 +6,10 @@ use model::environment::TargetFacts;
 use model::plan::{CachePath, Job, StoragePath};
 use model::results::{JobResults, Results};
 
-use crate::diagnosis::format_limit;
+use crate::diagnosis::{format_use, list_sources};
+
+/// The layer of the rate that the test requested.
+const REQUESTED_RATE: &str = "Limit: the requested rate";
 
 /// An I/O path.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -19,6 +22,8 @@ pub struct IoPath {
     pub hops: String,
     /// Sentence about the bottleneck.
     pub sentence: String,
+    /// The sources of the limits; may be empty.
+    pub sources: String,
 }
 
 /// One layer of the path.
@@ -61,12 +66,17 @@ pub(super) fn io_path(results: &Results, step: usize, job: usize, diagnosis: Opt
     });
     layers.push(system(plan, target, is(Answer::QueueAbove)));
     let remote = add_target_layers(target, &environment.host.name, is(Answer::Network), &mut layers);
-    let caps = diagnosis.map(caps).unwrap_or_default();
-    let known_cap = caps.iter().any(|layer| layer.binds);
-    // Named limits act before the device.
+    let (own, caps): (Vec<Layer>, Vec<Layer>) = diagnosis
+        .map(caps)
+        .unwrap_or_default()
+        .into_iter()
+        .partition(|layer| layer.name == REQUESTED_RATE);
+    let known_cap = own.iter().chain(&caps).any(|layer| layer.binds);
+    // Named limits act before the device, and this program paces the load.
     let last = layers.len() - 1;
     let at = if last >= 3 { last } else { layers.len() };
     layers.splice(at..at, storage(&plan.storage).into_iter().chain(caps));
+    layers.splice(1..1, own);
     let is_device_limit = matches!(
         answer,
         Some(
@@ -100,6 +110,7 @@ pub(super) fn io_path(results: &Results, step: usize, job: usize, diagnosis: Opt
             many => format!("Operations cross a network {many} times on this path."),
         },
         sentence: diagnosis.map_or_else(String::new, |diagnosis| diagnosis.sentence.clone()),
+        sources: diagnosis.map_or_else(String::new, |diagnosis| list_sources(&diagnosis.layers)),
     })
 }
 
@@ -226,7 +237,7 @@ fn caps(diagnosis: &Diagnosis) -> Vec<Layer> {
     let is_cap = diagnosis.answer == Answer::Cap;
     let of = |layer: &model::diagnosis::LayerUse| Layer {
         name: format!("Limit: {}", layer.layer),
-        facts: vec![format_limit(layer)],
+        facts: vec![format_use(layer)],
         used_percent: Some(100.0 * layer.share),
         binds: is_cap
             && diagnosis.layer.as_deref() == Some(layer.layer.as_str())

@@ -24,7 +24,10 @@ use model::results::Results;
 use model::{Bytes, Direction, Nanos};
 
 pub use search::{Attempt, PROBE_TIME, PROBE_WARM_UP, SLOTS_MAX, Search, slots_max};
-pub use text::{Paragraph, TestLength, format_clauses, format_reach, format_report, headline, headline_for};
+pub use text::{
+    NOT_TESTED, Paragraph, TestLength, count_proven, format_clauses, format_reach, format_report, headline,
+    headline_for,
+};
 
 /// Length of the measured window of the short form.
 pub const QUICK_TIME: Nanos = Nanos::secs(30);
@@ -368,8 +371,8 @@ impl Verification {
         };
         let mut verdict = judge(&self.promise.clauses, &observation, &context);
         verdict.notes.extend(self.suggest_more_targets(&verdict, results));
-        if let Some((note, untested)) = self.find_untested_throughput() {
-            verdict.notes.push(note);
+        if let Some(untested) = self.find_untested_throughput() {
+            verdict.notes.push(untested.describe());
             verdict.untested = Some(untested);
         }
         Some(verdict)
@@ -377,7 +380,7 @@ impl Verification {
 
     /// Finds a promised throughput that this load does not reach, with the block size that tests
     /// it.
-    fn find_untested_throughput(&self) -> Option<(String, UntestedFigure)> {
+    fn find_untested_throughput(&self) -> Option<UntestedFigure> {
         let Promise {
             workload, rate_iops, ..
         } = &self.promise;
@@ -391,16 +394,17 @@ impl Verification {
         let enough = Bytes(((bytes / iops) as u64).next_power_of_two());
         let block = enough.to_string().replace(' ', "");
         (moved < MIN_TESTED_SHARE * bytes && enough > workload.block).then(|| {
-            let note = format!(
-                "the throughput of {} was not tested: {rate_iops:.0} operations of {} per second move {}. To test it \
-                 as well, repeat with --block {block}",
-                format_bought(bytes),
-                workload.block,
-                format_bought(moved),
-            );
-            let option = ("--block".to_owned(), block);
-            let name = "throughput";
-            (note, UntestedFigure { name, option })
+            let show = |bytes: f64| Metric::Throughput.show(bytes);
+            UntestedFigure {
+                name: "throughput",
+                promised: format!("throughput >= {}", format_bought(bytes)),
+                why: format!(
+                    "{rate_iops:.0} operations of {} per second move only {}; to test it, repeat with --block {block}",
+                    workload.block,
+                    show(moved),
+                ),
+                option: ("--block".to_owned(), block),
+            }
         })
     }
 
@@ -429,10 +433,11 @@ impl Verification {
     }
 }
 
-/// Formats bytes per second in the unit in which clouds sell throughput.
+/// Formats bytes per second in both units in which clouds sell throughput.
 fn format_bought(bytes_per_sec: f64) -> String {
     let mib = bytes_per_sec / Bytes::mib(1).0 as f64;
-    format!("{} MiB/s", (10.0 * mib).round() / 10.0)
+    let mb = Metric::Throughput.show(bytes_per_sec);
+    format!("{mb} ({} MiB/s)", (10.0 * mib).round() / 10.0)
 }
 
 fn is_rate(clause: &Clause) -> bool {

@@ -2,7 +2,7 @@
 
 use analysis::policies::Reach;
 use analysis::requirement::{self, Metric};
-use analysis::verdict::{ClauseVerdict, Outcome, Verdict, VerificationReport};
+use analysis::verdict::{ClauseVerdict, Outcome, UntestedFigure, Verdict, VerificationReport};
 use model::Nanos;
 
 use super::FULL_TIME_SECS;
@@ -10,6 +10,9 @@ use super::FULL_TIME_SECS;
 /// Width of the columns of the outcome and the clause.
 const OUTCOME_WIDTH: usize = 13;
 const CLAUSE_WIDTH: usize = 24;
+
+/// The outcome of a promise that the load does not test.
+pub const NOT_TESTED: &str = "NOT TESTED";
 
 /// A piece of the report.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,30 +48,13 @@ pub fn format_report(verified: &VerificationReport) -> Vec<Paragraph> {
     for reason in &verified.verdict.reasons {
         lines.push(Sentences(format!("{}.", reason.what)));
     }
-    let is_short = |note: &&String| verified.issued.quick && note.starts_with("measured for ");
-    let costs = verified.issued.quick.then(|| {
-        format!(
-            "This was the short form: {} show permanent limits, but not later ones, such as exhausted credits or a \
-             full cache. Repeat without --quick before you rely on the result or complain.",
-            verified.issued.measured_ns
-        )
-    });
-    lines.extend(costs.map(Sentences));
-    lines.extend(
-        verified
-            .verdict
-            .notes
-            .iter()
-            .filter(|note| !is_short(note))
-            .map(|note| Sentences(format!("Note: {note}."))),
-    );
-    lines.extend(
-        verified
-            .promise
-            .expired
-            .iter()
-            .map(|note| Sentences(format!("Note: {note}."))),
-    );
+    let notes = verified.verdict.notes.iter();
+    let untested = verified.verdict.untested.as_ref().map(UntestedFigure::describe);
+    let notes = notes.filter(|note| Some(*note) != untested.as_ref());
+    let notes = notes.chain(&verified.promise.expired);
+    lines.extend(notes.map(|note| Sentences(format!("Note: {note}."))));
+    let advice = "Repeat without --quick before you rely on the result or complain.";
+    lines.extend(verified.issued.quick.then(|| Sentences(advice.to_owned())));
     lines
 }
 
@@ -101,34 +87,20 @@ impl TestLength {
 pub fn headline_for(verified: &VerificationReport) -> String {
     let length = TestLength::from_verified(verified);
     let verdict = &verified.verdict;
-    let line = headline(verdict.outcome, &verdict.clauses, Some(length));
-    match describe_tested(verdict) {
-        Some(tested) => line.replacen("PASS", &format!("PASS ({tested})"), 1),
-        None => line,
-    }
+    headline(
+        verdict.outcome,
+        &verdict.clauses,
+        (Some(length), verdict.untested.as_ref()),
+    )
 }
 
-/// Names what a PASS covers, if a promised figure was not tested: `rate and latency; throughput
-/// not tested`.
-fn describe_tested(verdict: &Verdict) -> Option<String> {
-    let untested = verdict.untested.as_ref().filter(|_| verdict.outcome == Outcome::Pass)?;
-    let mut tested: Vec<&str> = Vec::new();
-    for judged in verdict.clauses.iter().filter(|judged| judged.outcome == Outcome::Pass) {
-        let name = match judged.clause.metric {
-            Metric::Iops | Metric::Throughput => "rate",
-            Metric::Mean | Metric::Quantile { .. } => "latency",
-            Metric::Availability => continue,
-        };
-        if !tested.contains(&name) {
-            tested.push(name);
-        }
-    }
-    Some(format!("{}; {} not tested", tested.join(" and "), untested.name))
-}
-
-/// The outcome in one line. A PASS names the clauses that are not proven, a test that was too
-/// short, and stalls that the mean rate hides.
-pub fn headline(outcome: Outcome, clauses: &[ClauseVerdict], length: Option<TestLength>) -> String {
+/// The outcome in one line. A PASS states what it does not cover: promises that are not proven, a
+/// test that was too short, and stalls that the mean rate hides.
+pub fn headline(
+    outcome: Outcome,
+    clauses: &[ClauseVerdict],
+    (length, untested): (Option<TestLength>, Option<&UntestedFigure>),
+) -> String {
     if outcome != Outcome::Pass {
         return outcome.word().to_owned();
     }
@@ -140,23 +112,28 @@ pub fn headline(outcome: Outcome, clauses: &[ClauseVerdict], length: Option<Test
             length.full_secs
         )
     });
-    let list_clauses = |outcome: Outcome, why: &str| {
+    let list_clauses = |outcome: Outcome, what: &str| {
         let clauses = clauses.iter().filter(|judged| judged.outcome == outcome);
         let clauses: Vec<String> = clauses.map(|judged| judged.clause.to_string()).collect();
-        (!clauses.is_empty()).then(|| format!("{}, {why}", clauses.join(", ")))
+        (!clauses.is_empty()).then(|| format!("; {what}: {}", clauses.join(", ")))
     };
     let unproven = [
-        list_clauses(Outcome::Consistent, "which no test of this length can prove"),
-        list_clauses(Outcome::Inconclusive, "which these figures cannot show"),
+        list_clauses(Outcome::Consistent, "no test of this length can prove"),
+        list_clauses(Outcome::Inconclusive, "undecided"),
+        untested.map(|untested| format!("; not tested: {}", untested.promised)),
     ];
-    let unproven: Vec<String> = unproven.into_iter().flatten().collect();
-    let without = match unproven.is_empty() {
-        true => String::new(),
-        false => format!(" without {}", unproven.join("; ")),
-    };
+    let unproven: String = unproven.into_iter().flatten().collect();
+    let share = count_proven(clauses, untested).map_or_else(String::new, |share| format!(": {share}{unproven}"));
     let limitation = clauses.iter().find_map(|judged| judged.limitation.as_ref());
     let limitation = limitation.map_or_else(String::new, |limitation| format!(", but {limitation}"));
-    format!("PASS{short}{without}{limitation}")
+    format!("PASS{short}{share}{limitation}")
+}
+
+/// How many of the promises a PASS proves: `2 of 4 promises proven`; `None` if it proves all.
+pub fn count_proven(clauses: &[ClauseVerdict], untested: Option<&UntestedFigure>) -> Option<String> {
+    let proven = clauses.iter().filter(|judged| judged.outcome == Outcome::Pass).count();
+    let all = clauses.len() + usize::from(untested.is_some());
+    (proven < all).then(|| format!("{proven} of {all} promises proven"))
 }
 
 /// Formats whole seconds in seconds, so that two times are easy to compare.
@@ -251,6 +228,13 @@ pub fn format_clauses(verdict: &Verdict) -> Vec<Paragraph> {
         )));
         lines.extend(action.map(|action| Sentences(format!("help: {action}"))));
     }
+    lines.extend(verdict.untested.as_ref().map(|untested| {
+        let (outcome, why) = (NOT_TESTED, &untested.why);
+        Line(format!(
+            "  {outcome:<OUTCOME_WIDTH$} {:<CLAUSE_WIDTH$} {why}",
+            untested.promised
+        ))
+    }));
     lines.extend(words.shared.into_iter().map(|shared| Sentences(format!("{shared}."))));
     lines
 }

@@ -66,7 +66,10 @@ fn format_load(load: &ExplainedLoad) -> String {
     text += &format_limits(&load.limits);
     text += &format_diagnosis(load);
     if let Some(verdict) = &load.verdict {
-        text += &format!("\n  {}\n", headline(verdict.outcome, &verdict.clauses, load.length));
+        text += &format!(
+            "\n  {}\n",
+            headline(verdict.outcome, &verdict.clauses, (load.length, None))
+        );
         text += &format_verdict(verdict);
     }
     text

@@ -1,7 +1,8 @@
 //! Reports of a verdict: the document for programs, the text, the page, and JUnit.
 
+use ::report::html::page::mark_title;
 use ::report::junit::{Case, CaseOutcome, Suite};
-use ::report::{formats, html};
+use ::report::{formats, html, words};
 use analysis::verdict::{self, ClauseVerdict, FORMAT_VERSION, Outcome, Verdict, VerificationKind, VerificationReport};
 use jiff::Zoned;
 use model::finding::{Finding, Severity};
@@ -47,7 +48,7 @@ pub(super) fn build_page(request: &VerifyRequest, results: &Results, verified: &
     let promised = match (&request.policy, &request.requirement) {
         (Some(policy), None) => format!(
             "what {} promises: {}",
-            policy.id,
+            policy.title,
             clauses.trim_start_matches("the requirement: ")
         ),
         _ => clauses,
@@ -58,17 +59,39 @@ pub(super) fn build_page(request: &VerifyRequest, results: &Results, verified: &
     // The page lists the source with the limits.
     let expired = expired.filter_map(|note| note.split(": ").next());
     shown.notes.extend(expired.map(::report::diagnosis::sentence));
-    if verified.verdict.outcome == Outcome::Pass && length.is_short() {
-        shown.options = vec![("--time".into(), format!("{}s", length.full_secs))];
+    if length.is_short() && !shown.options.iter().any(|(name, _)| name == "--time") {
+        shown.options.push(("--time".into(), format!("{}s", length.full_secs)));
     }
     let mut page = pages::run(results, shown);
     // A relative path such as `.` means nothing to other readers.
     let path = std::path::absolute(&verified.target).ok().filter(|path| path.exists());
     let target = path.map_or_else(|| verified.target.clone(), |path| path.display().to_string());
-    page.title = match &request.policy {
-        Some(policy) => format!("{} on {target}", policy.id),
+    // A reader wonders about an odd number.
+    let is_chosen = !results
+        .plan
+        .origin
+        .arguments
+        .iter()
+        .any(|word| word.starts_with("--depth"))
+        && request
+            .policy
+            .as_ref()
+            .is_none_or(|policy| policy.workload.concurrency.is_none());
+    if is_chosen {
+        let depth = format!("(QD {})", verified.issued.concurrency);
+        let explained = format!("(QD {}, chosen for the required rate)", verified.issued.concurrency);
+        page.about
+            .iter_mut()
+            .for_each(|line| *line = line.replacen(&depth, &explained, 1));
+    }
+    let title = match &request.policy {
+        Some(policy) => {
+            let tier = policy.tier.as_ref().map_or(String::new(), |tier| format!(" {tier}"));
+            format!("{}{tier} on {target}", policy.title)
+        }
         None => target,
     };
+    page.title = mark_title(words::simulation(&results.plan), &title);
     html::file(&page)
 }
 

@@ -11,9 +11,10 @@ use model::observation::Observation;
 use model::results::Results;
 use model::{Bytes, Nanos, shell_word};
 
+use super::repetition::{name_of_repetition, repeat_command};
 use super::settings::command_line;
 use super::{OPEN_JOBS, PageContext, fleet, percentile};
-use crate::html::page::{Lead, Line, Tile, Verdict, sort_by_severity};
+use crate::html::page::{Lead, Line, Tile, Tone, Verdict, sort_by_severity};
 use crate::numbers::{duration_with_unit, local_time, rough, time as time_words};
 use crate::summary::{Figures, JobSummary, LatencyFigures, PercentileSupport, Summary};
 use crate::{diagnosis, words};
@@ -27,9 +28,13 @@ pub(super) fn add_scope(verdict: &Verdict, summary: &Summary) -> Verdict {
     if let ([job], false) = (&summary.jobs[..], verdict.word.is_empty()) {
         let region = describe_region(summary);
         let measured = duration_with_unit(job.measured_ns);
-        let scope = format!("Scope of this verdict: {measured}{region}.");
+        let reads_only = match job.read.is_some() && job.write.is_none() {
+            true => " Only reads were tested: it says nothing about writes or commits (fsync).",
+            false => "",
+        };
+        let scope = format!("Scope of this verdict: {measured}{region}.{reads_only}");
         verdict.notes.push(scope);
-        verdict.notes.extend(warnings(&summary.findings));
+        verdict.notes.extend(warnings(&summary.findings, &verdict));
     }
     verdict
 }
@@ -48,88 +53,148 @@ pub fn describe_region(summary: &Summary) -> String {
     }
 }
 
-/// Why figures with a warning of these rules are unreliable; the first in this order counts.
+/// Why figures with a warning of these rules are unreliable. The first two are harmless for a PASS:
+/// such load slows a test.
 const MEANINGS: [(&str, &str); 5] = [
     ("OTHER-LOAD", "other programs used the disk"),
+    ("D-CPU", "other programs kept the processors busy"),
     ("BUSY-DISK", "other programs used the disk before the test"),
-    ("D-CPU", "other programs used the processors"),
     ("PROGRAM-STOPPED", "this program or its machine was stopped"),
     ("NOT-STEADY", "the storage had not settled"),
 ];
-/// Begins the meaning.
-const UNRELIABLE: &str = "Do not rely on these figures";
+/// Rules about other programs.
+const OTHER_PROGRAMS: [&str; 3] = ["OTHER-LOAD", "D-CPU", "BUSY-DISK"];
 
-/// States what the warnings of checks mean, and counts them.
-fn warnings(findings: &[Finding]) -> Option<String> {
-    let is_grave = |finding: &&&Finding| finding.severity != Severity::Note;
-    let sorted = sort_by_severity(findings);
-    let grave: Vec<_> = sorted.iter().filter(is_grave).collect();
+/// Why the figures are unreliable: `other programs used the disk and kept the processors busy`;
+/// `None` without such a warning.
+fn unreliable_because(findings: &[Finding]) -> Option<String> {
+    let found = |rule: &str| {
+        let is_grave = |finding: &&Finding| finding.rule == rule && finding.severity == Severity::Warning;
+        findings.iter().find(is_grave)
+    };
+    let meanings: Vec<&str> = MEANINGS
+        .iter()
+        .filter(|(rule, _)| found(rule).is_some() && !(*rule == "BUSY-DISK" && found("OTHER-LOAD").is_some()))
+        .map(|(_, meaning)| *meaning)
+        .collect();
+    let (first, others) = meanings.split_first()?;
+    let others = others
+        .iter()
+        .map(|meaning| meaning.trim_start_matches("other programs "));
+    Some(std::iter::once(*first).chain(others).collect::<Vec<_>>().join(" and "))
+}
+
+/// States what the warnings of checks mean for a verdict. Other programs do not weaken a PASS, and
+/// a FAIL states a missed rate itself.
+fn warnings(findings: &[Finding], verdict: &Verdict) -> Option<String> {
+    let is_stated = |finding: &Finding| match verdict.tone {
+        Tone::Good => OTHER_PROGRAMS.contains(&&*finding.rule),
+        Tone::Bad => finding.rule == "RATE-NOT-KEPT",
+        Tone::Unsure | Tone::Plain => false,
+    };
+    let mut grave = sort_by_severity(findings);
+    grave.retain(|finding| finding.severity != Severity::Note && finding.rule != "SHORT-RUN" && !is_stated(finding));
+    if verdict.tone != Tone::Good
+        && let Some(why) = unreliable_because(findings)
+        && grave.first()?.severity < Severity::Error
+    {
+        return Some(format!("Do not rely on these figures: {why} (see Findings)."));
+    }
     // Details follow a semicolon.
     let (first, _) = grave.first()?.what.split_once(';').unwrap_or((&grave[0].what, ""));
-    let is_found = |rule: &str| grave.iter().any(|finding| finding.rule == rule);
-    let meaning = MEANINGS
-        .iter()
-        .find(|(rule, _)| is_found(rule) && grave[0].severity < Severity::Error);
-    Some(match (meaning, grave.len()) {
-        (Some((_, meaning)), 1) => format!("{UNRELIABLE}: {meaning} (see the warning below)."),
-        (Some((_, meaning)), count) => format!("{UNRELIABLE}: {meaning} (see the {count} warnings below)."),
-        (None, 1) => format!("Warning: {first}."),
-        (None, count) => format!("{count} warnings, listed below; the first: {first}."),
+    Some(match grave.len() {
+        1 => format!("Warning: {first}."),
+        count => format!("{count} warnings under Findings; the first: {first}."),
     })
 }
 
 /// Assesses a result that has no requirements.
-pub(super) fn assess_quality(context: &PageContext, results: &Results, summary: &Summary) -> Option<Lead> {
+pub(super) fn assess_quality(context: &PageContext, summary: &Summary) -> Option<Verdict> {
     let ([job], true) = (&summary.jobs[..], context.verdict.word.is_empty()) else {
         return None;
     };
     if job.total.operations == 0 || is_simulated(summary) {
         return None;
     }
-    let found = |rule: &str| summary.findings.iter().any(|finding| finding.rule == rule);
-    let steady: &str = &match job.iops_confidence_percent {
-        _ if found("NOT-STEADY") => "The rate was still changing when the test ended, see below.".into(),
-        Some(percent) if percent > UNSTEADY_PERCENT => {
-            format!("The rate varied too much to quote (± {percent:.1} %).")
-        }
+    let found = |rule: &str| summary.findings.iter().find(|finding| finding.rule == rule);
+    let unreliable = unreliable_because(&summary.findings);
+    let unsteady = job
+        .iops_confidence_percent
+        .filter(|percent| *percent > UNSTEADY_PERCENT);
+    let word = match (&unreliable, unsteady) {
+        (Some(_), _) => "NOT RELIABLE",
+        (None, Some(_)) => "NOT STEADY",
+        (None, None) => "",
+    };
+    let rate = match job.iops_confidence_percent {
+        _ if unreliable.is_some() => String::new(),
+        Some(_) if unsteady.is_some() => "The rate varied too much to quote.".into(),
         Some(_) if job.total.service.is_some() => match found("RATE-NOT-KEPT") {
-            true => "The target did not deliver the rate that the test requested.".into(),
-            false => "The target delivered the rate that the test requested.".into(),
+            Some(_) => "The target did not deliver the rate that the test requested.".into(),
+            None => "The target delivered the rate that the test requested.".into(),
         },
         Some(percent) => format!("The mean rate is known within ± {percent:.1} % (95 %)."),
         None => "The run was too short to say whether the rate is steady.".into(),
     };
-    let warnings = warnings(&summary.findings).unwrap_or_default();
-    let (first, last) = match warnings.starts_with(UNRELIABLE) {
-        true => (&*warnings, ""),
-        false => ("", &*warnings),
+    let stalls = found("STALLS").map(|finding| diagnosis::sentence(&finding.what));
+    let mut others = summary.findings.clone();
+    others.retain(|finding| {
+        let is_meant = MEANINGS.iter().any(|(rule, _)| *rule == finding.rule);
+        finding.severity == Severity::Error || finding.rule != "STALLS" && !is_meant
+    });
+    let sentences = [
+        unreliable.as_deref().map(diagnosis::sentence),
+        stalls,
+        Some(context.comparison.clone()),
+        Some(rate),
+        warnings(&others, &context.verdict),
+    ];
+    let sentences: Vec<String> = sentences.into_iter().flatten().filter(|one| !one.is_empty()).collect();
+    Some(Verdict {
+        word: word.into(),
+        tone: if word.is_empty() { Tone::Plain } else { Tone::Unsure },
+        sentence: sentences.join(" "),
+        ..Verdict::default()
+    })
+}
+
+/// What to do after a result without requirements: repeat it if it is not reliable, and judge it.
+pub(super) fn advise_judgement(
+    quality: &Verdict,
+    context: &PageContext,
+    results: &Results,
+    summary: &Summary,
+) -> Option<Lead> {
+    let [job] = &summary.jobs[..] else { return None };
+    let arguments = &results.plan.origin.arguments;
+    let saved = saved_file(arguments);
+    let is_repeated = quality.tone == Tone::Unsure && saved.is_some();
+    let mut advice = Vec::new();
+    if is_repeated {
+        advice.push(format!("`{}`", repeat_command(arguments, &[])));
+    }
+    let file = saved.map(|file| match is_repeated {
+        true => name_of_repetition(file),
+        false => file.to_owned(),
+    });
+    advice.push(advise_judging(&judge_command(results, summary, job, file.as_deref())?));
+    let sentence = match (quality.tone, &context.other_programs) {
+        (Tone::Unsure, Some(others)) => format!("Stop {others}, and repeat the test."),
+        (Tone::Unsure, None) => "Repeat the test; measure for longer if the rate still varies.".into(),
+        _ => String::new(),
     };
-    let sentences = [first, &context.comparison, steady, "No requirement was tested.", last];
     Some(Lead {
-        topic: "Is it good?".into(),
-        sentence: sentences
-            .iter()
-            .filter(|one| !one.is_empty())
-            .copied()
-            .collect::<Vec<_>>()
-            .join(" "),
-        advice: judge_command(results, summary, job)
-            .map(advise_judging)
-            .into_iter()
-            .collect(),
+        topic: "What next".into(),
+        sentence,
+        advice,
     })
 }
 
 /// Advises a command whose limits come from a result itself.
-pub fn advise_judging((command, require): (String, String)) -> String {
-    let limits: Vec<&str> = require
-        .trim_matches('\'')
-        .split(',')
-        .filter_map(|clause| Some(clause.split_once('=')?.1))
-        .collect();
+pub fn advise_judging(command: &str) -> String {
     format!(
-        "replace {} (taken from this run) by the figures you were promised: `{command}`",
-        limits.join(" and ")
+        "judge it by the limits that you were promised, in place of these (this run's figures with some margin): \
+         `{command}`"
     )
 }
 
@@ -156,27 +221,29 @@ pub fn requirement_from_result(iops: f64, times: impl IntoIterator<Item = (Strin
     shell_word(&clauses.join(",")).into_owned()
 }
 
+/// The file to which a command saved its result.
+fn saved_file(arguments: &[String]) -> Option<&str> {
+    arguments.iter().enumerate().find_map(|(at, word)| match word.as_str() {
+        "--save" => arguments.get(at + 1).map(String::as_str),
+        word => word.strip_prefix("--save="),
+    })
+}
+
 /// A command that judges the saved result, or else repeats the load, against limits that this
-/// result meets. Returns it with these limits.
-fn judge_command(results: &Results, summary: &Summary, job: &JobSummary) -> Option<(String, String)> {
+/// result meets.
+fn judge_command(results: &Results, summary: &Summary, job: &JobSummary, saved: Option<&str>) -> Option<String> {
     let p99 = job.total.latency.percentile(99.0);
     let p99 = p99.filter(|p99| p99.support != PercentileSupport::None);
     let p99 = p99.map(|p99| ("p99".to_owned(), p99.ns as f64));
     let require = requirement_from_result(job.total.iops, p99);
-    let words = &results.plan.origin.arguments;
-    let saved = words.iter().enumerate().find_map(|(at, word)| match word.as_str() {
-        "--save" => words.get(at + 1).map(String::as_str),
-        word => word.strip_prefix("--save="),
-    });
-    let command = match saved {
+    Some(match saved {
         Some(file) => format!("fathom report {} --require {require} -o page.html", shell_word(file)),
         // `verify` has another name for the size of a file.
         None => {
             let load = load(results, summary)?.replacen(" --size ", " --file-size ", 1);
-            format!("fathom verify {load} --require {require}")
+            format!("fathom verify {load} --require {require} --report page.html")
         }
-    };
-    Some((command, require))
+    })
 }
 
 /// The path of a target, or the directory of a temporary file that the run created.
@@ -234,7 +301,7 @@ pub fn run_command(results: &Results, summary: &Summary) -> Option<String> {
 pub fn complete_sweep(advice: &str, load: Option<&str>) -> String {
     const SWEEP: &str = "`fathom sweep --over";
     match load {
-        Some(load) => advice.replace(SWEEP, &format!("`fathom sweep {load} --over")),
+        Some(load) => advice.replace(SWEEP, &format!("`fathom sweep {load} --report sweep.html --over")),
         None => advice.split(&format!(": {SWEEP}")).next().unwrap_or(advice).to_owned(),
     }
 }
@@ -340,14 +407,15 @@ pub(super) fn about(results: &Results, summary: &Summary) -> Vec<String> {
         targets.retain(|words| shown.insert(words.clone()));
     }
     // The name of a temporary file is meaningless.
-    let shown = summary
-        .targets
-        .iter()
-        .map(|target| (&*target.path, target_location(target)));
-    for (path, location) in shown.filter(|(path, location)| path != location) {
-        targets
-            .iter_mut()
-            .for_each(|words| *words = words.replacen(path, &location, 1));
+    for target in &summary.targets {
+        let location = target_location(target);
+        let file = format!("{}: {} of {}", target.path, target.kind, target.size);
+        let shown = format!("test file of {} in {location}", target.size);
+        if location != target.path {
+            targets
+                .iter_mut()
+                .for_each(|words| *words = words.replacen(&file, &shown, 1));
+        }
     }
     lines.extend(targets.iter().take(4).cloned());
     if let [job] = &summary.jobs[..] {
@@ -373,11 +441,6 @@ pub(super) fn about(results: &Results, summary: &Summary) -> Vec<String> {
 
 pub(super) fn lead(context: &PageContext, results: &Results, summary: &Summary) -> Vec<Lead> {
     let several = context.diagnoses.len() > 1;
-    let shown = is_simulated(summary).then(|| Lead {
-        topic: "No real storage".into(),
-        sentence: "The program simulated the target: these figures say nothing about real storage.".into(),
-        advice: Vec::new(),
-    });
     let limits = context.diagnoses.iter().take(OPEN_JOBS).map(|one| Lead {
         topic: match several {
             true => format!("What limits {}", one.name),
@@ -391,7 +454,7 @@ pub(super) fn lead(context: &PageContext, results: &Results, summary: &Summary) 
             .map(|advice| complete_commands(advice, results, summary))
             .collect(),
     });
-    let mut lead: Vec<Lead> = shown.into_iter().chain(limits).collect();
+    let mut lead: Vec<Lead> = limits.collect();
     if summary.jobs.iter().all(|job| job.total.operations == 0) {
         lead.push(Lead {
             topic: "Nothing was measured".into(),
@@ -412,38 +475,31 @@ pub(super) fn tiles(summary: &Summary, verdict: &Verdict) -> Vec<Tile> {
         return Vec::new();
     };
     let total = &job.total;
+    let is_unsteady = job
+        .iops_confidence_percent
+        .is_some_and(|percent| percent > UNSTEADY_PERCENT);
+    // The figure of a queue that grows depends on the length of the test.
+    let is_queued = summary.findings.iter().any(|finding| finding.rule == "RATE-NOT-KEPT");
     let mut tiles = vec![
         Tile {
             name: "Operations per second".into(),
-            value: format!("{} IOPS", rough(total.iops)),
-            note: job.iops_confidence_percent.map_or_else(
-                || iops_by_direction(job),
-                |percent| {
-                    // A paced rate varies too little to print.
-                    if percent < 0.05 {
-                        return iops_by_direction(job);
-                    }
-                    let unsteady = if percent > UNSTEADY_PERCENT { ": not steady" } else { "" };
-                    format!(
-                        "± {percent:.1} % (95 %){unsteady}{}",
-                        append_note(&iops_by_direction(job))
-                    )
-                },
-            ),
+            value: format!("{}{} IOPS", if is_unsteady { "≈ " } else { "" }, rough(total.iops)),
+            note: match job.iops_confidence_percent {
+                // A paced rate varies too little to print.
+                Some(percent) if percent >= 0.05 => format!(
+                    "{}± {percent:.1} % (95 %){}",
+                    if is_unsteady { "not steady: " } else { "" },
+                    append_note(&iops_by_direction(job))
+                ),
+                _ => iops_by_direction(job),
+            },
         },
         Tile {
             name: "Throughput".into(),
             value: format!("{} MB/s", rough(total.mb_per_sec)),
             note: format!("{} MiB/s", rough(total.mib_per_sec)),
         },
-        Tile {
-            name: latency_name(total).into(),
-            value: time_words(total.latency.mean_ns),
-            note: match total.service {
-                Some(_) => "mean, including the wait".into(),
-                None => median(&total.latency),
-            },
-        },
+        latency_tile(total, is_queued),
     ];
     let percent = judged_percent(verdict).filter(|percent| total.latency.percentile(*percent).is_some());
     let percent = percent.unwrap_or(99.0);
@@ -456,6 +512,7 @@ pub(super) fn tiles(summary: &Summary, verdict: &Verdict) -> Vec<Tile> {
             },
             note: match judged.support {
                 PercentileSupport::None => format!("too few operations; maximum {}", Nanos(total.latency.max_ns)),
+                _ if is_queued => format!("including the wait; maximum {}", Nanos(total.latency.max_ns)),
                 _ => format!("maximum {}", Nanos(total.latency.max_ns)),
             },
         });
@@ -473,11 +530,25 @@ fn judged_percent(verdict: &Verdict) -> Option<f64> {
     })
 }
 
-fn latency_name(total: &Figures) -> &'static str {
-    if total.service.is_some() {
-        "Response time"
-    } else {
-        "Mean latency"
+/// The mean latency. If operations had to queue, that of an operation itself.
+fn latency_tile(total: &Figures, is_queued: bool) -> Tile {
+    let (name, value, note) = match &total.service {
+        Some(service) if is_queued => (
+            "Time per operation",
+            service.mean_ns,
+            format!("mean; with the wait in the queue {}", time_words(total.latency.mean_ns)),
+        ),
+        Some(_) => (
+            "Response time",
+            total.latency.mean_ns,
+            format!("mean, including the wait; {}", median(&total.latency)),
+        ),
+        None => ("Mean latency", total.latency.mean_ns, median(&total.latency)),
+    };
+    Tile {
+        name: name.into(),
+        value: time_words(value),
+        note,
     }
 }
 

@@ -19,7 +19,7 @@ use model::results::{JobResults, Results};
 use model::{Direction, Nanos};
 
 use super::chart::{Across, Chart, Mark, Tone};
-use super::page::{Block, Page, Section, Table, Verdict};
+use super::page::{Block, Clause, Line, Page, Section, Table, Verdict, mark_title};
 use super::path;
 use crate::numbers::{count, duration, local_time, rate, rough, time as time_words};
 use crate::summary::{Figures, JobSummary, LatencyFigures, Percentile, PercentileSupport, Summary};
@@ -53,6 +53,8 @@ pub struct PageContext {
     pub verdict: Verdict,
     /// Comparison with typical results of such storage, in sentences; may be empty.
     pub comparison: String,
+    /// Other programs that disturbed the test: `the other programs (tar, dd)`.
+    pub other_programs: Option<String>,
     /// The limit of each job.
     pub diagnoses: Vec<JobDiagnosis>,
     /// Level shifts of the jobs' rates.
@@ -114,20 +116,23 @@ pub fn page(results: &Results, context: &PageContext) -> Page {
     sections.extend(paths(results, context));
     sections.extend(results.shared_limits.iter().map(shared_limits));
     sections.extend(limits(context));
-    sections.push(settings::system(results, &summary));
+    sections.extend(settings::system(results, &summary));
     sections.extend(repeat_section(results));
     sections.push(settings::settings(results, &summary));
     sections.extend(settings::equivalents(results));
     let main = without_repetitions(&summary, results, context);
+    let quality = first_screen::assess_quality(context, &main);
+    let judge = |quality: &Verdict| first_screen::advise_judgement(quality, context, results, &main);
+    let next = quality.as_ref().and_then(judge);
     let mut page = Page {
-        title: first_screen::title(results, &main),
+        title: mark_title(words::simulation(&results.plan), &first_screen::title(results, &main)),
         charts: Vec::new(),
         about: first_screen::about(results, &main),
-        verdict: first_screen::add_scope(&context.verdict, &main),
+        verdict: quality.unwrap_or_else(|| first_screen::add_scope(&context.verdict, &main)),
         lead: fleet::lead(results)
             .into_iter()
-            .chain(first_screen::assess_quality(context, results, &main))
             .chain(first_screen::lead(context, results, &main))
+            .chain(next)
             .chain(next_step::next_step(context, results))
             .collect(),
         tiles: first_screen::tiles(&main, &context.verdict)
@@ -140,6 +145,7 @@ pub fn page(results: &Results, context: &PageContext) -> Page {
         provenance: provenance(&summary),
     };
     next_step::name_place(&mut page.lead, results);
+    next_step::name_program(&mut page, results);
     required::mark(&mut page);
     if let [job] = &main.jobs[..] {
         let prefix = match summary.jobs.len() {
@@ -275,7 +281,7 @@ fn percentile(one: &Percentile) -> String {
     match one.support {
         PercentileSupport::Good => Nanos(one.ns).to_string(),
         PercentileSupport::Weak => format!("~{}", Nanos(one.ns)),
-        PercentileSupport::None => "unsupported".into(),
+        PercentileSupport::None => "too few operations".into(),
     }
 }
 
@@ -354,7 +360,9 @@ fn job_section(
         let marks: Vec<Mark> = changes
             .map(|change| time::time_mark(change.at_secs, &change.words))
             .collect();
-        let mut drawn: Vec<Chart> = charts(results, &scope, found, &observation, &marks)
+        let is_mean = |clause: &Clause| matches!(clause.line, Some(Line::Latency(_)));
+        let with_mean = context.verdict.clauses.iter().any(is_mean);
+        let mut drawn: Vec<Chart> = charts(results, &scope, found, (&observation, with_mean), &marks)
             .into_iter()
             .flatten()
             .collect();
@@ -411,7 +419,7 @@ fn charts(
     results: &Results,
     scope: &ChartScope,
     found: &JobResults,
-    observation: &Observation,
+    (observation, with_mean): (&Observation, bool),
     marks: &[Mark],
 ) -> Vec<Option<Chart>> {
     let directions = found.directions();
@@ -422,14 +430,11 @@ fn charts(
     vec![
         iops,
         bytes,
-        Some(time::latencies(scope, found, paced, marks)),
+        Some(time::latencies(scope, found, (paced, with_mean), marks)),
         time::heat(scope, found),
         latency::percentiles(scope, &directions),
         latency::cumulative(scope, &directions),
         resources::targets(scope, &rates_by_target(results, found)),
-        found.in_flight().and_then(|in_flight| {
-            resources::concurrency_illustration(scope, in_flight.average, found.total().total.mean())
-        }),
     ]
 }
 

@@ -1,17 +1,18 @@
 //! What to do after a verdict: sentences, and commands ready to paste.
 
 use model::results::Results;
+use model::{Nanos, shell_word};
 
 use super::PageContext;
 use super::repetition::{Name, name_of_repetition, repeat_command, repeat_command_as};
 use crate::diagnosis::sentence;
-use crate::html::page::{JudgeCommand, Lead, Tone};
+use crate::html::page::{JudgeCommand, Lead, Page, Tone};
 
 /// Advice after a PASS.
 pub const KEEP_AND_REPEAT: &str =
     "Keep this page, and repeat the test after every change of the storage or its neighbours.";
-/// Topics whose commands the reader runs next.
-const TOPICS: [&str; 2] = ["What next", "Is it good?"];
+/// The topic whose commands the reader runs next.
+const TOPIC: &str = "What next";
 
 /// The next step after a verdict, with its commands.
 pub(super) fn next_step(context: &PageContext, results: &Results) -> Option<Lead> {
@@ -34,26 +35,51 @@ pub(super) fn next_step(context: &PageContext, results: &Results) -> Option<Lead
         advice.push(format!("`{}`", repeat_command(arguments, &options)));
     }
     advice.extend(judge.map(|judge| format!("`{}`", judge_again(judge))));
-    if let Some((name, option)) = verdict.untested.as_ref().filter(|_| takes_options) {
-        let command = repeat_command_as(arguments, std::slice::from_ref(option), Name::Part(name));
+    let untested = verdict.untested.as_ref();
+    if let Some((name, option)) = untested.filter(|_| takes_options && verdict.tone == Tone::Good) {
+        let time = verdict.options.iter().filter(|(name, _)| name == "--time");
+        let options: Vec<_> = time.chain([option]).cloned().collect();
+        let command = repeat_command_as(arguments, &options, Name::Part(name));
         advice.push(format!("to test the {name} as well: `{command}`"));
     }
-    let default = match (verdict.tone, has_options) {
-        (Tone::Good, true) => "Repeat it for as long as a reliable verdict needs.",
-        (Tone::Good, false) => KEEP_AND_REPEAT,
-        (Tone::Bad, _) => "Check what limits it, change that, and repeat.",
-        (Tone::Unsure | Tone::Plain, true) => "Repeat it with this command, which follows the advice above.",
-        (Tone::Unsure | Tone::Plain, false) => "Follow the advice above, and repeat.",
+    let time = verdict.options.iter().find(|(name, _)| name == "--time");
+    let time = time.map(|(_, value)| {
+        value
+            .parse::<Nanos>()
+            .map_or_else(|_| value.clone(), |time| time.to_string())
+    });
+    let stop = context
+        .other_programs
+        .as_ref()
+        .map(|others| format!("Stop {others}, then run"));
+    let stop = stop.as_deref().unwrap_or("Run");
+    let default: &str = &match (verdict.tone, time) {
+        (Tone::Good, Some(time)) => format!("{stop} it again for {time}, which a reliable verdict needs."),
+        (Tone::Good, None) => KEEP_AND_REPEAT.to_owned(),
+        (Tone::Bad, time) => {
+            let time = time.map_or(String::new(), |time| {
+                format!(" for {time}, which a reliable verdict needs")
+            });
+            let cap = match arguments.iter().any(|word| word.starts_with("--cap")) {
+                true => " Adjust or drop `--cap` if you change the disk.",
+                false => "",
+            };
+            format!("Check what limits it, change that, and repeat{time}.{cap}")
+        }
+        _ if has_options => "Repeat it with this command, which follows the advice above.".to_owned(),
+        _ => "Follow the advice above, and repeat.".to_owned(),
     };
     let mut actions: Vec<String> = verdict.actions.iter().map(|action| sentence(action)).collect();
     actions.extend(best_time(context).filter(|_| verdict.tone != Tone::Good));
+    // The default of a PASS advises that already.
+    actions.retain(|action| !(default.starts_with("Stop ") && action.starts_with("Stop ")));
     let sentence = match (verdict.tone, actions.is_empty()) {
         (Tone::Good, false) => format!("{default} {}", actions.join(" ")),
         (_, true) => default.to_owned(),
         (_, false) => actions.join(" "),
     };
     Some(Lead {
-        topic: TOPICS[0].into(),
+        topic: TOPIC.into(),
         sentence,
         advice,
     })
@@ -90,8 +116,27 @@ pub(super) fn name_place(lead: &mut [Lead], results: &Results) {
     let first = lead
         .iter_mut()
         .filter(has_command)
-        .min_by_key(|lead| !TOPICS.contains(&&*lead.topic));
+        .min_by_key(|lead| lead.topic != TOPIC);
     if let Some(first) = first {
-        first.sentence += &format!(" On host {host}, in {directory}:");
+        first.sentence = format!("{} On host {host}, in {directory}:", first.sentence)
+            .trim_start()
+            .to_owned();
     }
+}
+
+/// Names this program in every command as it was called, so that the commands work as they are.
+pub(super) fn name_program(page: &mut Page, results: &Results) {
+    let called = results
+        .plan
+        .origin
+        .arguments
+        .first()
+        .filter(|word| word.ends_with("/fathom"));
+    let Some(called) = called else { return };
+    let with_name = |text: &mut String| *text = text.replace("`fathom ", &format!("`{} ", shell_word(called)));
+    for lead in &mut page.lead {
+        lead.advice.iter_mut().for_each(with_name);
+    }
+    let findings = page.findings.iter_mut();
+    findings.filter_map(|finding| finding.help.as_mut()).for_each(with_name);
 }

@@ -75,7 +75,7 @@ pub(super) fn counters(scope: &ChartScope, device: &DeviceSummary) -> Option<Cha
         y: Axis::from_zero("operations", ""),
         series: vec![
             Series::over_names("this program", Form::Bars, bars(ours)).tone(Tone::Read),
-            Series::over_names("the kernel", Form::Bars, bars(kernel)).tone(Tone::Other),
+            Series::over_names("the kernel, with merged requests", Form::Bars, bars(kernel)).tone(Tone::Other),
         ],
         ..Chart::default()
     })
@@ -151,51 +151,6 @@ pub fn plane(id: &str, title: &str, points: &[PlanePoint]) -> Option<Chart> {
         x: Axis::log("rate", "IOPS"),
         y: Axis::log("mean latency", unit),
         series,
-        ..Chart::default()
-    })
-}
-
-/// Creates an illustration of concurrent operations, from the mean depth and the mean latency.
-pub(super) fn concurrency_illustration(scope: &ChartScope, in_flight: f64, mean_ns: f64) -> Option<Chart> {
-    const MAX_LANES: f64 = 8.0;
-    const ROUNDS: u32 = 4;
-    // A single operation at a time needs no illustration.
-    if in_flight < 1.5 || mean_ns <= 0.0 {
-        return None;
-    }
-    let lanes = in_flight.round().clamp(1.0, MAX_LANES) as u32;
-    let (unit, ns) = crate::html::chart::time_unit(mean_ns * f64::from(ROUNDS));
-    let mut lines = Series {
-        name: "operations".into(),
-        tone: Tone::Read,
-        ..Series::default()
-    };
-    for lane in 0..lanes {
-        for round in 0..ROUNDS {
-            let begin = (f64::from(round) + f64::from(lane) / f64::from(lanes)) * mean_ns / ns;
-            // Slightly shorter, and then a gap, so that neighbours can be distinguished.
-            for (at, height) in [(0.0, Some(lane + 1)), (0.95, Some(lane + 1)), (0.97, None)] {
-                lines.x.push(X::Number(begin + at * mean_ns / ns));
-                lines.y.push(height.map(f64::from));
-            }
-        }
-    }
-    Some(Chart {
-        id: scope.id("side-by-side"),
-        title: scope.title("Concurrent operations"),
-        about: format!(
-            "An illustration of the two measured means, not a record: each line is an operation of mean latency, and as many overlap as were in flight on average ({}{}). \
-             Operations one at a time wait for each other; concurrent ones do not.",
-            trimmed(in_flight),
-            if in_flight.round() > MAX_LANES {
-                ", of which 8 are drawn"
-            } else {
-                ""
-            }
-        ),
-        x: Axis::linear("time", unit),
-        y: Axis::from_zero("queue slot", ""),
-        series: vec![lines],
         ..Chart::default()
     })
 }

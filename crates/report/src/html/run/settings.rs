@@ -20,7 +20,7 @@ const MAX_HOSTS: usize = 16;
 const MAX_TARGETS: usize = 64;
 
 /// Creates the section on processors and devices, by step.
-pub(super) fn system(results: &Results, summary: &Summary) -> Section {
+pub(super) fn system(results: &Results, summary: &Summary) -> Option<Section> {
     let several = results.steps.len() > 1;
     let mut blocks = Vec::new();
     for (number, step) in results.steps.iter().enumerate() {
@@ -57,8 +57,14 @@ pub(super) fn system(results: &Results, summary: &Summary) -> Section {
         blocks.push(Block::Table(Table {
             caption: "Device counters of the kernel and of this program".into(),
             head: [
-                "device", "reads (kernel)", "reads (this test)", "writes (kernel)", "writes (this test)", "merged r/w",
-                "in the device", "busy",
+                "device",
+                "reads (kernel)",
+                "reads (this test)",
+                "writes (kernel)",
+                "writes (this test)",
+                "merged r/w",
+                "requests in the device (mean)",
+                "busy",
             ]
             .map(str::to_owned)
             .to_vec(),
@@ -74,16 +80,17 @@ pub(super) fn system(results: &Results, summary: &Summary) -> Section {
         }));
         blocks.extend(network::sentences(mount).into_iter().map(Block::Text));
     }
-    if blocks.is_empty() {
+    let is_simulated = words::simulation(&results.plan).is_some();
+    if blocks.is_empty() && !is_simulated {
         blocks.push(Block::Text(
             "The system provides no counters of processors and devices.".into(),
         ));
     }
-    Section {
+    (!blocks.is_empty()).then(|| Section {
         title: "Processors and devices".into(),
         blocks,
         ..Section::default()
-    }
+    })
 }
 
 pub(super) fn settings(results: &Results, summary: &Summary) -> Section {
@@ -209,7 +216,13 @@ pub fn repeat_section(results: &Results) -> Option<Section> {
 /// Creates the section with the same test for other tools.
 pub(super) fn equivalents(results: &Results) -> Option<Section> {
     let block = |one: &Equivalent| {
-        let mut notes: Vec<String> = one.lost.iter().map(|lost| format!("Not equivalent: {lost}")).collect();
+        // The converter's name for this program means nothing to readers.
+        let name = |lost: &String| {
+            lost.strip_prefix("native")
+                .map_or(lost.clone(), |rest| format!("fathom{rest}"))
+        };
+        let lost = one.lost.iter().map(name);
+        let mut notes: Vec<String> = lost.map(|lost| format!("Not equivalent: {lost}")).collect();
         notes.extend(one.differs.iter().cloned());
         Block::Code {
             title: format!("For {}", tool_name(one.dialect)),
@@ -217,7 +230,11 @@ pub(super) fn equivalents(results: &Results) -> Option<Section> {
             notes,
         }
     };
-    let blocks: Vec<Block> = results.equivalents.iter().map(block).collect();
+    // Other tools have no simulated device.
+    let is_simulated = words::simulation(&results.plan).is_some();
+    let shown = results.equivalents.iter();
+    let shown = shown.filter(|one| !is_simulated || one.dialect == Dialect::Native);
+    let blocks: Vec<Block> = shown.map(block).collect();
     (!blocks.is_empty()).then(|| Section {
         title: "Equivalent commands".into(),
         folded: true,

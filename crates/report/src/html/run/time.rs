@@ -178,7 +178,10 @@ fn outside_intervals(job: &JobResults) -> (Vec<(f64, &PhaseInterval)>, Vec<Mark>
         across: Across::X,
         at: base(phase).max(earliest),
         to: Some(base(phase) + end(phase)),
-        words: phase.label().into(),
+        words: match base(phase) < earliest {
+            true => format!("{}, last {:.0} of {before:.0} s", phase.label(), -earliest),
+            false => phase.label().into(),
+        },
         tone: Tone::Other,
     };
     let phases: BTreeSet<Phase> = each.iter().map(|(_, one)| one.phase).collect();
@@ -228,8 +231,13 @@ pub(crate) fn columns(intervals: &[IntervalHistogram], max: usize) -> Vec<(Nanos
     intervals.chunks(each).map(together).collect()
 }
 
-/// Creates the chart of latency percentiles over time.
-pub(super) fn latencies(scope: &ChartScope, job: &JobResults, paced: bool, marks: &[Mark]) -> Chart {
+/// Creates the chart of latency percentiles over time, with the mean if it is required.
+pub(super) fn latencies(
+    scope: &ChartScope,
+    job: &JobResults,
+    (paced, with_mean): (bool, bool),
+    marks: &[Mark],
+) -> Chart {
     let columns = columns(&job.histograms, MAX_POINTS);
     let (unit, ns) = time_unit(job.total().latency().quantile(0.99) as f64);
     let line = |(fraction, name): (f64, &str)| {
@@ -241,6 +249,11 @@ pub(super) fn latencies(scope: &ChartScope, job: &JobResults, paced: bool, marks
         Series::new(name, Form::Steps, points)
     };
     let mut series: Vec<Series> = PERCENTILES.into_iter().map(line).collect();
+    if with_mean {
+        let means = columns.iter().filter(|(_, found)| !found.is_empty());
+        let means = means.map(|(start, found)| (start.as_secs(), found.mean() / ns));
+        series.push(Series::new("mean", Form::Steps, means).tone(Tone::Total));
+    }
     let maxima = columns.iter().filter(|(_, found)| !found.is_empty());
     let maxima = maxima.map(|(start, found)| (start.as_secs(), found.max() as f64 / ns));
     series.push(Series::new("maximum", Form::Dots, maxima).tone(Tone::Other));
