@@ -169,7 +169,10 @@ fn suggest_option(error: &mut clap::Error, arguments: &[String]) {
         .filter(|name| known.iter().any(|known| known == name))
         .or_else(|| {
             let related = RELATED_OPTIONS.iter().find(|names| names.contains(&word))?;
-            related.iter().copied().find(|name| known.iter().any(|known| known == name))
+            related
+                .iter()
+                .copied()
+                .find(|name| known.iter().any(|known| known == name))
         })
         .or_else(|| dialects::nearest(word, known.iter().map(String::as_str)));
     match found {
