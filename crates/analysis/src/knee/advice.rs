@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::limit::decided_points;
-use super::{Axis, Bounds, Knee, Limit, LimitResult, Point};
+use super::{Axis, Bounds, Knee, Limit, LimitResult, Point, is_flat_from};
 use crate::figures::{format_change, format_number, format_rate, format_time};
 
 /// A recommendation.
@@ -370,7 +370,9 @@ fn curve_advice(knee: &Knee, axis: Axis) -> Advice {
         .iter()
         .position(|point| bounds.times_alone(point) >= WAITING_FACTOR)
     {
-        Some(index) if index > 0 && growth < MIN_PROPORTIONAL_POWER => unclear_knee_advice(points, axis, bounds, index),
+        Some(index) if index > 0 && growth < MIN_PROPORTIONAL_POWER && is_flat_from(points, index) => {
+            unclear_knee_advice(points, axis, bounds, index)
+        }
         _ => Advice {
             kind: AdviceKind::StillRising,
             load: None,

@@ -121,6 +121,7 @@ pub fn analyse(points: &[Point], axis: Axis, limit: Option<&Limit>) -> Knee {
         kneedle: is_closed_loop
             .then(|| kneedle(&curve))
             .flatten()
+            .filter(|index| is_flat_from(&points, *index))
             .map(|index| points[index].load),
         power: is_closed_loop.then(|| max_power_load(&points)).flatten(),
         kept: limit.map(|limit| evaluate_limit(&points, limit)),
@@ -131,6 +132,16 @@ pub fn analyse(points: &[Point], axis: Axis, limit: Option<&Limit>) -> Knee {
     };
     let advice = advice::advice(&knee, axis, limit);
     Knee { advice, ..knee }
+}
+
+/// Maximum factor by which later points may exceed the rate at a knee. Scattered rates can bend
+/// sharply although the curve continues to rise.
+const MAX_RISE_AFTER_KNEE: f64 = 1.5;
+
+/// True if no later point has a much higher rate than the point at `index`.
+fn is_flat_from(points: &[Point], index: usize) -> bool {
+    let limit = MAX_RISE_AFTER_KNEE * points[index].iops;
+    points[index..].iter().all(|point| point.iops <= limit)
 }
 
 /// The load with the largest ratio of rate to latency (Kleinrock 1979).

@@ -154,6 +154,27 @@ fn a_curve_without_a_knee_has_none() {
     assert_eq!(analyse(&[], Axis::InFlight, None).advice.kind, AdviceKind::TooFew);
 }
 
+/// Rates of a sweep that other programs disturbed: they bend sharply at 6, but rise to 1.8 times
+/// that rate.
+#[test]
+fn scattered_rates_that_continue_to_rise_have_no_knee() {
+    let rates = [
+        6_920.0, 5_810.0, 19_400.0, 33_100.0, 25_800.0, 23_700.0, 28_500.0, 40_100.0, 59_300.0,
+    ];
+    let loads = [1.0, 2.0, 4.0, 6.0, 8.0, 12.0, 16.0, 32.0, 64.0];
+    let points: Vec<(f64, f64)> = loads.into_iter().zip(rates).collect();
+    let knee = analyse(&closed(&points), Axis::InFlight, None);
+    assert_eq!(
+        (knee.kneedle, knee.advice.kind),
+        (None, AdviceKind::StillRising),
+        "{}",
+        knee.advice.sentence
+    );
+    let steady: Vec<(f64, f64)> = points.iter().map(|(load, rate)| (*load, rate.min(40_100.0))).collect();
+    let knee = analyse(&closed(&steady), Axis::InFlight, None);
+    assert_eq!(knee.kneedle, Some(6.0));
+}
+
 #[test]
 fn the_law_behind_the_points_is_recovered() {
     let (lambda, alpha, beta) = (1000.0, 0.03, 0.0005);

@@ -1,16 +1,19 @@
 //! The page of a suite: every workload with its requirement and its outcome.
 
+use analysis::knee::LimitedFigure;
 use analysis::requirement::{Metric, Side};
 use analysis::verdict::{ClauseVerdict, Outcome, Verdict};
 use model::Nanos;
 use model::finding::{Finding, Severity};
 use model::observation::Observation;
+use model::shell_word;
 use model::study::{Study, StudyRun, WorkloadRequirement};
 use report::Summary;
 use report::html::chart::{Across, Axis, Chart, Form, Look, Mark, Series, Tone, time_unit};
 use report::html::page::{self, Block, Clause, Lead, Page, Section, Table};
 use report::html::run::{
-    Head, KEEP_AND_REPEAT, complete_advice, describe_region, provenance, repeat_command, repeat_section,
+    Head, KEEP_AND_REPEAT, complete_advice, describe_region, name_place, provenance, repeat_command, repeat_section,
+    run_command,
 };
 use report::numbers::{group_thousands, rough, time};
 use study::suite::{describe_times, is_short, measured_time, worst};
@@ -56,7 +59,7 @@ pub fn page(study: &Study, required: &[WorkloadRequirement]) -> Page {
     let workloads: Vec<JudgedWorkload<'_>> = required.iter().map(|of| judge_workload(study, of)).collect();
     let overall = worst(workloads.iter().map(JudgedWorkload::outcome));
     let first = study.runs.first().map(|run| &run.results);
-    Page {
+    let mut page = Page {
         title: page::mark_title(super::simulation(study), &study.name),
         about: about(study, &workloads),
         findings: super::merge_warnings(workloads.iter().map(|one| (one.of.workload.as_str(), one.findings()))),
@@ -72,9 +75,18 @@ pub fn page(study: &Study, required: &[WorkloadRequirement]) -> Page {
         sections: std::iter::once(figures(&workloads))
             .chain(first.and_then(repeat_section))
             .collect(),
-        provenance: first.map_or_else(String::new, |results| provenance(&Summary::from_results(results))),
+        provenance: first.map_or_else(String::new, |results| {
+            provenance(&Summary {
+                name: study.name.clone(),
+                ..Summary::from_results(results)
+            })
+        }),
         ..Page::default()
+    };
+    if let Some(first) = first {
+        name_place(&mut page.lead, first);
     }
+    page
 }
 
 fn judge_workload<'a>(study: &'a Study, of: &'a WorkloadRequirement) -> JudgedWorkload<'a> {
@@ -240,7 +252,7 @@ fn limits(workloads: &[JudgedWorkload<'_>]) -> Vec<Lead> {
             });
             Some(Lead {
                 topic: match unexplained {
-                    Some(_) => format!("Why '{}' is slow", one.of.workload),
+                    Some(_) => format!("What is known about '{}'", one.of.workload),
                     None => format!("What limits '{}'", one.of.workload),
                 },
                 sentence: unexplained.unwrap_or_else(|| report::diagnosis::sentence(&found.diagnosis.sentence)),
@@ -269,7 +281,7 @@ fn describe_unexplained(one: &JudgedWorkload<'_>) -> Option<String> {
         .collect();
     (!slow.is_empty()).then(|| {
         format!(
-            "The requested rate was served; {}. These figures do not show why.",
+            "The requested rate was served; {}. The figures do not show the cause.",
             slow.join(", and ")
         )
     })
@@ -282,9 +294,13 @@ fn advise_next_step(study: &Study, workloads: &[JudgedWorkload<'_>], overall: Ou
     let mut options = super::advised_options(&undecided);
     options.retain(|(name, _)| name == "--time");
     let is_short = workloads.iter().filter_map(JudgedWorkload::measured).any(is_short);
+    if is_short && options.is_empty() {
+        options.push(("--time".to_owned(), format!("{FULL_TIME_SECS:.0}s")));
+    }
+    let is_simulated = super::simulation(study).is_some();
+    let mut advice = Vec::new();
     let sentence = match overall {
         Outcome::Pass if is_short => {
-            options = vec![("--time".to_owned(), format!("{FULL_TIME_SECS:.0}s"))];
             "Repeat it for the full time: a short test does not show whether that lasts.".to_owned()
         }
         Outcome::Pass => KEEP_AND_REPEAT.to_owned(),
@@ -292,19 +308,43 @@ fn advise_next_step(study: &Study, workloads: &[JudgedWorkload<'_>], overall: Ou
             let failed = workloads.iter().filter(|one| one.outcome() == Outcome::Fail);
             let names: Vec<String> = failed.map(|one| format!("'{}'", one.of.workload)).collect();
             let verb = if names.len() == 1 { "misses its" } else { "miss their" };
+            advice.extend(workloads.iter().filter(|_| !is_simulated).find_map(sweep_within_limit));
+            let send = match is_simulated {
+                true => "",
+                false => " If the storage is the cause, send this page to its provider.",
+            };
             format!(
-                "Find out why {} {verb} requirement; if the storage is the cause, send this page to its provider; \
-                 then repeat:",
+                "{} {verb} requirement.{send} After a change, repeat:",
                 names.join(" and ")
             )
         }
         Outcome::Inconclusive | Outcome::Consistent => "Follow the advice above, and repeat.".to_owned(),
     };
+    advice.insert(0, format!("`{}`", repeat_command(arguments, &options)));
     (!arguments.is_empty()).then(|| Lead {
         topic: "What next".into(),
         sentence,
-        advice: vec![format!("`{}`", repeat_command(arguments, &options))],
+        advice,
     })
+}
+
+/// Builds the command that finds the highest load of a workload within the latency that it misses.
+fn sweep_within_limit(one: &JudgedWorkload<'_>) -> Option<String> {
+    let results = &one.run?.results;
+    let is_missed_latency = |judged: &&ClauseVerdict| {
+        judged.outcome == Outcome::Fail
+            && judged.clause.direction.is_none()
+            && matches!(judged.clause.metric, Metric::Mean | Metric::Quantile { .. })
+    };
+    let missed = one.clauses().iter().find(is_missed_latency)?;
+    let run = run_command(results, &Summary::from_results(results))?;
+    let limit = missed.clause.to_string().replace(' ', "");
+    Some(format!(
+        "to find the highest load that meets {}: `{} --slo {}`",
+        missed.clause,
+        run.replacen(" run ", " sweep ", 1),
+        shell_word(&limit)
+    ))
 }
 
 /// Builds the chart of the distance of each promise from its limit.
@@ -383,16 +423,29 @@ fn mean(seen: &Observation) -> Option<f64> {
     seen.total.waited()?.mean_ns
 }
 
-fn p99(seen: &Observation) -> Option<f64> {
-    seen.total.waited()?.quantile(0.99)
+fn quantile(seen: &Observation, share: f64) -> Option<f64> {
+    seen.total.waited()?.quantile(share)
 }
 
-/// Builds the chart of the latencies of each workload.
+/// Builds the chart of the latencies of each workload: the mean, p99 and the promised percentiles.
 fn latencies(workloads: &[JudgedWorkload<'_>]) -> Option<Chart> {
     let seen = list_measured(workloads);
-    let slowest = seen.iter().filter_map(|(_, seen)| p99(seen)).fold(0.0, f64::max);
+    let promised = workloads
+        .iter()
+        .flat_map(JudgedWorkload::clauses)
+        .filter_map(|judged| match judged.clause.metric {
+            Metric::Quantile { share } => Some(share),
+            _ => None,
+        });
+    let mut shares: Vec<f64> = promised.chain([0.99]).collect();
+    shares.sort_by(f64::total_cmp);
+    shares.dedup();
+    let slowest = seen
+        .iter()
+        .filter_map(|(_, seen)| quantile(seen, *shares.last()?))
+        .fold(0.0, f64::max);
     let (unit, ns) = time_unit(slowest / 4.0);
-    let bars = |name: &str, figure: fn(&Observation) -> Option<f64>| {
+    let bars = |name: String, figure: &dyn Fn(&Observation) -> Option<f64>| {
         let each = seen
             .iter()
             .map(|(name, seen)| (name.clone(), figure(seen).map(|value| value / ns)));
@@ -401,10 +454,15 @@ fn latencies(workloads: &[JudgedWorkload<'_>]) -> Option<Chart> {
     let chart = Chart {
         id: "latencies".into(),
         title: "Latency".into(),
-        about: "The mean, and the time within which 99 % of the operations completed (p99). Less is better.".into(),
+        about: "The mean, and the time within which 99 % (p99) or another share of the operations completed. Less is better.".into(),
         x: Axis::names("workload"),
         y: Axis::from_zero("latency", unit),
-        series: vec![bars("mean", mean), bars("p99", p99)],
+        series: std::iter::once(bars("mean".to_owned(), &mean))
+            .chain(shares.iter().map(|share| {
+                let figure = |seen: &Observation| quantile(seen, *share);
+                bars(LimitedFigure::Quantile(*share).to_string(), &figure)
+            }))
+            .collect(),
         ..Chart::default()
     };
     (!chart.is_empty()).then_some(chart)
@@ -438,7 +496,7 @@ fn figures(workloads: &[JudgedWorkload<'_>]) -> Section {
             cell(total(|seen| seen.total.iops), rough),
             cell(total(|seen| seen.total.bytes_per_sec.map(|bytes| bytes / 1e6)), rough),
             cell(total(mean), time),
-            cell(total(p99), time),
+            cell(total(|seen| quantile(seen, 0.99)), time),
             one.measured().map_or("-".into(), report::numbers::duration_with_unit),
             list_warnings(one),
         ]

@@ -6,14 +6,14 @@ use super::escape::text;
 use super::page::Page;
 
 /// Maximum number of terms.
-const MAX_TERMS: usize = 10;
+const MAX_TERMS: usize = 12;
 
 /// A term as the page writes it, and its meaning.
 type Term = (&'static str, &'static str);
 
 /// All terms, the most important first. `|` separates the words of a term; any of them on a page is
 /// enough to list it.
-const TERMS: [Term; 14] = [
+const TERMS: [Term; 16] = [
     ("IOPS", "operations (reads or writes) per second; more is better"),
     ("latency", "how long one operation takes; less is better"),
     (
@@ -23,6 +23,14 @@ const TERMS: [Term; 14] = [
     (
         "p99|p99.9|percentile",
         "99 % (or 99.9 %, and so on) of the operations took no longer than this",
+    ),
+    (
+        "mean|median",
+        "the average; the median (p50) is the middle: half of the operations took no longer",
+    ),
+    (
+        "availability",
+        "the share of all seconds in which the storage kept the other promises",
     ),
     ("~", "a weak percentile: fewer than 100 operations were slower"),
     ("±|95 %", "the range that contains the figure with 95 % confidence"),
@@ -63,6 +71,7 @@ pub(super) fn find_terms(page: &Page) -> Vec<Term> {
     );
     screen_text.extend(page.verdict.notes.iter().map(String::as_str));
     screen_text.extend(page.lead.iter().map(|one| &*one.sentence));
+    screen_text.extend(page.lead.iter().flat_map(|one| &one.advice).map(String::as_str));
     screen_text.extend(page.tiles.iter().flat_map(|one| [&*one.name, &*one.value, &*one.note]));
     screen_text.extend(
         page.charts

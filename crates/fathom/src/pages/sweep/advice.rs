@@ -8,9 +8,12 @@ use report::Summary;
 use report::html::page::{Lead, Tone, Verdict};
 use report::html::run::{repeat_command, requirement_from_result, run_command};
 use report::numbers::{rough, time};
-use study::sweep::{Curve, Report, format_settings};
+use study::sweep::{Curve, Report, Row, format_settings};
 
 use super::{format_setting, rows_of};
+
+/// Rules that find other programs at the disk or at the processors.
+const DISTURBANCES: [&str; 2] = ["OTHER-LOAD", "D-CPU"];
 
 /// Share of the highest rate that counts as the highest: repetitions differ by as much.
 const FULL_RATE_SHARE: f64 = 0.98;
@@ -33,8 +36,8 @@ pub(super) fn assess(report: &Report, study: &Study) -> Option<Lead> {
         .and_then(|seen| super::super::compare_with_typical(&seen))
         .unwrap_or_default();
     let sentence = format!(
-        "Cannot be said without your limit. {comparison} Set the latency that your programs tolerate: \
-        this command finds the highest load that meets it."
+        "That depends on the latency that your programs tolerate. {comparison} This command finds the highest \
+        load within a limit."
     );
     Some(Lead {
         topic: "Is it good?".into(),
@@ -67,6 +70,10 @@ pub(super) fn advise_next_step(report: &Report, study: &Study, summary: Option<&
     let advised = curve.knee.advice.load.and_then(|load| curve.setting_at(load));
     let option = |name: &str, value: String| [(name.to_owned(), value)];
     let (sentence, command) = match curve.knee.advice.kind {
+        _ if is_sweep && describe_disturbance(report).is_some() => (
+            "Stop the other programs that the findings name, then repeat the sweep:".to_owned(),
+            repeat_command(arguments, &[]),
+        ),
         AdviceKind::MixedRates if is_sweep => (
             "Measure the sustained rate: this warm-up uses up the burst at every point.".to_owned(),
             repeat_command(
@@ -162,13 +169,22 @@ pub(super) fn limit_verdict(report: &Report) -> Verdict {
         return Verdict::default();
     };
     let outcomes: Vec<(&str, Tone)> = report.curves.iter().map(limit_outcome).collect();
+    let disturbance = describe_disturbance(report);
     let (word, tone) = match outcomes.split_first() {
         None => ("", Tone::Plain),
         Some((first, others)) if others.iter().all(|other| other == first) => *first,
         Some(_) => ("MET IN PART", Tone::Unsure),
     };
+    // Other programs take capacity from the test, so they cannot cause a limit to be met.
+    let (word, tone) = match (&disturbance, tone) {
+        (Some(_), Tone::Good) => ("MET, disturbed test", Tone::Unsure),
+        (Some(_), Tone::Bad) => ("INCONCLUSIVE", Tone::Unsure),
+        _ => (word, tone),
+    };
     let sentence = match &report.curves[..] {
-        [only] if tone == Tone::Bad => only.knee.advice.sentence.clone(),
+        [only] if word == "NOT MET" || disturbance.is_some() && only.knee.advice.kind == AdviceKind::LimitMissed => {
+            only.knee.advice.sentence.clone()
+        }
         curves => {
             let kept: Vec<String> = curves.iter().map(describe_met).collect();
             format!("The limit {limit} is {}.", kept.join("; "))
@@ -181,9 +197,21 @@ pub(super) fn limit_verdict(report: &Report) -> Verdict {
             _ => String::new(),
         },
         tone,
-        sentence,
+        sentence: sentence + &disturbance.unwrap_or_default(),
         ..Verdict::default()
     }
+}
+
+/// Describes the points that other programs disturbed, if these are at least half.
+fn describe_disturbance(report: &Report) -> Option<String> {
+    let is_disturbed = |row: &&Row| row.warnings.iter().any(|rule| DISTURBANCES.contains(&&**rule));
+    let (count, all) = (report.rows.iter().filter(is_disturbed).count(), report.rows.len());
+    (2 * count >= all && count > 0).then(|| {
+        format!(
+            " Other programs disturbed {count} of {all} points (see Findings): without them the figures would \
+            probably be better."
+        )
+    })
 }
 
 /// Judges the limit on a curve, in a word.
@@ -203,17 +231,14 @@ fn describe_met(curve: &Curve) -> String {
         true => String::new(),
         false => format!("{}: ", format_settings(&curve.fixed)),
     };
-    let found = curve.knee.kept.and_then(|kept| Some((kept.kept_at?, kept.iops?)));
-    match found {
-        Some((load, iops)) => {
-            let setting = curve.setting_at(load).unwrap_or(load);
-            format!(
-                "{of}met up to {} {}, at about {} IOPS",
-                curve.parameter.name(),
-                format_setting(setting),
-                rough(iops)
-            )
-        }
+    let kept_at = curve.knee.kept.and_then(|kept| kept.kept_at);
+    match curve.knee.points.iter().find(|point| Some(point.load) == kept_at) {
+        Some(point) => format!(
+            "{of}met up to {} {}, with {} IOPS",
+            curve.parameter.name(),
+            format_setting(curve.setting_at(point.load).unwrap_or(point.load)),
+            rough(point.iops)
+        ),
         None => format!("{of}met by no measured point"),
     }
 }
@@ -272,8 +297,7 @@ fn list_choices(curve: &Curve, report: &Report) -> Vec<String> {
     };
     // With a limit, other loads miss it or reach no higher rate within it.
     if report.limit.is_some() || short == fast || knee.advice.kind == AdviceKind::MixedRates {
-        let advised = knee.advice.load.and_then(|load| words("as advised", load));
-        return advised.into_iter().collect();
+        return Vec::new();
     }
     let advised = knee.advice.load.filter(|load| ![short, fast].contains(load));
     advised

@@ -86,12 +86,36 @@ pub(super) fn table(report: &Report) -> Section {
     }
 }
 
+/// Half-widths of intervals above this share make a curve weak.
+const MAX_RELATIVE_HALF_WIDTH: f64 = 0.1;
+
+/// States how wide the intervals of the rates are, if some are wide.
+fn describe_variation(report: &Report) -> Option<String> {
+    let widths = report
+        .rows
+        .iter()
+        .filter_map(|row| Some(row.iops_half_width? / row.iops));
+    let (min, max) = widths.fold((f64::INFINITY, 0.0_f64), |(min, max), width| {
+        (min.min(width), max.max(width))
+    });
+    (max > MAX_RELATIVE_HALF_WIDTH && max.is_finite()).then(|| {
+        format!(
+            "The 95 % intervals of the rates are ±{:.0} to ±{:.0} % wide.",
+            100.0 * min,
+            100.0 * max
+        )
+    })
+}
+
 /// Describes the weaknesses of the figures, for the first screen.
 pub(super) fn caveats(report: &Report, study: &Study) -> Option<Lead> {
     // The page shows warnings among the findings.
     let warnings = list_warnings(&report.rows, &study.runs);
     let notes = report.notes.iter().filter(|note| !warnings.contains(note));
-    let sentences: Vec<String> = notes.map(|note| sentence(note)).collect();
+    let sentences: Vec<String> = describe_variation(report)
+        .into_iter()
+        .chain(notes.map(|note| sentence(note)))
+        .collect();
     (!sentences.is_empty()).then(|| Lead {
         topic: "How sure is it?".into(),
         sentence: sentences.join(" "),

@@ -103,7 +103,7 @@ fn judge_again(judge: &JudgeCommand) -> String {
 
 /// States where the commands of a page run, before the first of them: their paths may be relative,
 /// and a page may be read elsewhere.
-pub(super) fn name_place(lead: &mut [Lead], results: &Results) {
+pub fn name_place(lead: &mut [Lead], results: &Results) {
     let host = results.hosts.first().map(|host| &host.environment.host.name);
     let (Some(host), Some(directory)) = (host, &results.plan.origin.directory) else {
         return;
