@@ -225,7 +225,7 @@ fn open(
         true => Err(io::Error::other("it is a target of the test")),
         false => Ok(()),
     };
-    refuse_target(sys::facts::identity_of(path))?;
+    refuse_target(sys::facts::read_identity(path))?;
     if !appends {
         refuse_foreign_file(path, log_format, permissions)?;
     }

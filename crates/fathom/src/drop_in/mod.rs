@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 
 use archive::history::{EntryKind, Recording, Subject};
 use engine::Identity;
-use engine::sys::facts::identity_of;
+use engine::sys::facts::read_identity;
 use model::finding::{Finding, Severity};
 use model::plan::{Plan, TargetKind, Verify};
 use model::results::Results;
@@ -221,7 +221,7 @@ fn check_outputs(outputs: &[(&str, &Path)], inputs: &[PathBuf], plan: &Plan) -> 
             (true, _) => "also an input".to_owned(),
             _ if targets.any(|target| is_same_file(path, Path::new(&target.path))) => "a target of the test".into(),
             (false, Some((other, _))) => format!("also the file of {other}"),
-            _ if matches!(identity_of(path), Some(Identity::BlockDevice(_))) => "a block device".into(),
+            _ if matches!(read_identity(path), Some(Identity::BlockDevice(_))) => "a block device".into(),
             (false, None) => continue,
         };
         return Err(format!("cannot write {role} to {}: it is {what}", path.display()));

@@ -116,11 +116,11 @@ fn manual_pages_and_completions_have_every_option() {
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         let text = fathom(&["completions", shell]);
         text.expect(0, &["fathom"]);
-        for option in dialects::native::OPTIONS {
+        for option in dialects::native::options() {
             assert!(text.out.contains(option.name), "{} for {shell}", option.name);
         }
     }
-    for option in dialects::native::OPTIONS {
+    for option in dialects::native::options() {
         let escaped = option.name.replace('-', "\\-");
         assert!(page.contains(&escaped), "{} in the manual page", option.name);
     }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use engine::Identity;
 use engine::probe::System;
-use engine::sys::facts::identity_of;
+use engine::sys::facts::read_identity;
 
 use super::Candidate;
 
@@ -35,9 +35,9 @@ impl Permissions {
 
     /// True if the user names this existing file as one that may be overwritten.
     pub(crate) fn may_replace(&self, path: &Path) -> bool {
-        let identity = identity_of(path);
+        let identity = read_identity(path);
         let mut names = self.overwrite.iter().chain(&self.destroy);
-        identity.is_some() && names.any(|name| identity_of(Path::new(name)) == identity)
+        identity.is_some() && names.any(|name| read_identity(Path::new(name)) == identity)
     }
 
     pub(super) fn may_destroy(&self, system: &System, subject: &Candidate) -> bool {
