@@ -7,7 +7,7 @@ use super::doubt::Doubt;
 use super::judgement::breaks_clause;
 use super::{Case, Cause, Reason};
 use crate::attribution::Attribution;
-use crate::policies::{BurstOf, DEFAULT_LATENCY_SECS, SLOW_LATENCY_SECS, SLOW_STORAGE_SLOTS, open_loop_slots};
+use crate::policies::{BurstUnit, DEFAULT_LATENCY_SECS, SLOW_LATENCY_SECS, SLOW_STORAGE_SLOTS, open_loop_slots};
 use crate::requirement::{Clause, Metric};
 
 /// Tolerance of the read share, in percentage points.
@@ -321,15 +321,15 @@ impl Case<'_> {
     /// Describes how burst credits may have covered the whole test, if so.
     pub(super) fn describe_credit_use(&self, metric: Metric, target: f64) -> Option<String> {
         let counted = match metric {
-            Metric::Iops => BurstOf::Iops,
-            Metric::Throughput => BurstOf::Bytes,
+            Metric::Iops => BurstUnit::Iops,
+            Metric::Throughput => BurstUnit::Bytes,
             Metric::Mean | Metric::Quantile { .. } | Metric::Availability => return None,
         };
         let burst = self
             .context
             .bursts
             .iter()
-            .find(|burst| burst.of == counted && burst.refill < target * 0.99)?;
+            .find(|burst| burst.unit == counted && burst.refill < target * 0.99)?;
         let load = &self.observation.load;
         let ran_secs = self.observation.measured_ns?.as_secs() + load.warm_up_ns.unwrap_or_default().as_secs();
         (ran_secs < burst.lasts_secs()).then(|| {
@@ -359,12 +359,12 @@ impl Case<'_> {
             notes.push(format!(
                 "the storage has burst credits: full credits sustain {} {} for {:.0} s; their actual level is \
                  unknown",
-                Metric::Iops.show(if burst.of == BurstOf::Bytes {
+                Metric::Iops.show(if burst.unit == BurstUnit::Bytes {
                     burst.ceiling / 1e6
                 } else {
                     burst.ceiling
                 }),
-                if burst.of == BurstOf::Bytes {
+                if burst.unit == BurstUnit::Bytes {
                     "MB/s"
                 } else {
                     burst.unit()

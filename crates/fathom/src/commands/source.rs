@@ -124,7 +124,7 @@ fn read_file(file: &str) -> Result<Source, Faults> {
 }
 
 fn read_iometer(line: &[String]) -> Result<Source, Faults> {
-    let iometer::Lowered { plan, notes } = drop_in::iometer::plan_of(line)?;
+    let iometer::Lowered { plan, notes } = drop_in::iometer::build_plan(line)?;
     Ok(Source {
         differs: notes.iter().map(|note| format!("Iometer: {note}")).collect(),
         ..Source::from(plan)
@@ -133,7 +133,7 @@ fn read_iometer(line: &[String]) -> Result<Source, Faults> {
 
 /// Reads parameter files: each run becomes a step.
 fn read_vdbench(line: &[String]) -> Result<Source, Faults> {
-    let (plan, lost) = drop_in::vdbench::plan_of(line).map_err(|error| Faults::from(vec![error]))?;
+    let (plan, lost) = drop_in::vdbench::build_plan(line).map_err(|error| Faults::from(vec![error]))?;
     let lost = lost.iter().map(|what| format!("Vdbench {what}")).collect();
     Ok(Source {
         lost,

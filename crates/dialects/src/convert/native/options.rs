@@ -13,7 +13,7 @@ use model::{Bytes, Direction, Nanos};
 use super::{JobText, Options, target_name};
 use crate::convert::compare;
 use crate::convert::shares;
-use crate::convert::words::{self, size, time};
+use crate::convert::words::{self, format_size, format_time};
 use crate::convert::worker_groups::WorkerGroup;
 use crate::native::simulated::disturbance_options;
 
@@ -41,8 +41,8 @@ pub(super) fn job_text(plan: &Plan, group: &WorkerGroup<'_>, name: String) -> Jo
         };
     }
     region_options(plan, group, &mut push_option);
-    let kept = |target: &Target| target.at_end == AtEndOfJob::Keep;
-    if plan.origin.dialect == Dialect::Native && targets.iter().any(|id| kept(plan.target(*id))) {
+    let is_kept = |target: &Target| target.at_end == AtEndOfJob::Keep;
+    if plan.origin.dialect == Dialect::Native && targets.iter().any(|id| is_kept(plan.target(*id))) {
         push_option("keep", "true".into());
     }
     let native = plan.origin.dialect == Dialect::Native;
@@ -90,7 +90,7 @@ fn file_options(plan: &Plan, stream: &Stream, work: &FileWork, push_option: &mut
         push_option("order", "sequential".into());
     }
     if work.block != BlockSizes::default().max() {
-        push_option("block", size(work.block.0));
+        push_option("block", format_size(work.block.0));
     }
     if let Some(content) = format_content(&stream.content) {
         push_option("content", content);
@@ -163,10 +163,10 @@ fn region_options(plan: &Plan, group: &WorkerGroup<'_>, push_option: &mut dyn Fn
     };
     // A job that has its own size keeps it.
     if let Some(bytes) = size.filter(|bytes| *bytes > 0) {
-        push_option("size", self::size(bytes));
+        push_option("size", format_size(bytes));
     }
     if offset > 0 {
-        push_option("offset", self::size(offset));
+        push_option("offset", format_size(offset));
     }
 }
 
@@ -211,7 +211,7 @@ fn stream_options(stream: &Stream, native: bool) -> Options {
     };
     let is_default = step == 0 || (!native && step == sizes.min().0);
     if !is_default {
-        options.push(("align", size(step)));
+        options.push(("align", format_size(step)));
     }
     if let Some(content) = format_content(&stream.content).filter(|_| native || mix.includes(Direction::Write)) {
         options.push(("content", content));
@@ -261,7 +261,7 @@ fn format_placement(placement: &Placement, direction: Direction) -> Option<Strin
         Placement::Zipf(zipf) => format!("zipf:{}", zipf.theta),
         Placement::Pareto(pareto) => format!("pareto:{}", pareto.h),
         Placement::Normal(normal) => format!("normal:{}", normal.deviation_percent),
-        Placement::Ranges(ranges) => match words::ranges_of(&ranges.shares, direction) {
+        Placement::Ranges(ranges) => match words::direction_ranges(&ranges.shares, direction) {
             [first, _] if ranges.basis == RangeBasis::Percent && first.operations_percent > 0.0 => {
                 format!("hot:{}/{}", first.operations_percent, first.span)
             }
@@ -272,15 +272,15 @@ fn format_placement(placement: &Placement, direction: Direction) -> Option<Strin
 
 fn format_block(sizes: &BlockSizes) -> String {
     match sizes {
-        BlockSizes::Fixed { size: one } => size(one.0),
-        BlockSizes::Range { low, high, .. } => format!("{}-{}", size(low.0), size(high.0)),
+        BlockSizes::Fixed { size: one } => format_size(one.0),
+        BlockSizes::Range { low, high, .. } => format!("{}-{}", format_size(low.0), format_size(high.0)),
         BlockSizes::Split { entries } => {
             let total: f64 = entries.iter().map(|entry| entry.percent).sum();
             let whole = (total - 100.0).abs() < 1e-6;
             let share = |percent: f64| if whole { percent } else { percent / total * 100.0 };
             let shares = entries
                 .iter()
-                .map(|entry| format!("{}/{}", size(entry.size.0), share(entry.percent)));
+                .map(|entry| format!("{}/{}", format_size(entry.size.0), share(entry.percent)));
             shares.collect::<Vec<_>>().join(",")
         }
     }
@@ -338,18 +338,18 @@ fn pacing_options(group: &WorkerGroup<'_>, stream: &Stream, push_option: &mut dy
             RateUnit::Operations => format!("{total}iops"),
             // A plain number would mean operations.
             RateUnit::Bytes if !total.is_multiple_of(1024) => format!("{total}B/s"),
-            RateUnit::Bytes => format!("{}/s", size(total)),
+            RateUnit::Bytes => format!("{}/s", format_size(total)),
         };
         push_option("rate", rate);
         if first.process == Process::Poisson {
             push_option("arrivals", "poisson".into());
         }
-        if let CatchUp::Within(most) = first.catch_up {
-            push_option("catch-up", time(most));
+        if let CatchUp::Within(limit) = first.catch_up {
+            push_option("catch-up", format_time(limit));
         }
     }
     if let Some(think) = stream.think {
-        push_option("pause", time(think.pause_ns));
+        push_option("pause", format_time(think.pause_ns));
         if think.operations > 1 {
             push_option("pause-after", think.operations.to_string());
         }
@@ -387,25 +387,25 @@ fn stop_options(group: &WorkerGroup<'_>, push_option: &mut dyn FnMut(&'static st
     let workers = group.workers.len() as u64;
     let counted = stop.operations.is_some() || stop.bytes.is_some() || stop.passes.is_some();
     match stop.after_ns {
-        Some(after) if counted || after != Nanos::secs(30) => push_option("time", time(after)),
+        Some(after) if counted || after != Nanos::secs(30) => push_option("time", format_time(after)),
         _ => {}
     }
     let default_warm_up = if counted { Nanos(0) } else { Nanos::secs(2) };
     if job.phases.warm_up_ns != default_warm_up {
-        push_option("warm-up", time(job.phases.warm_up_ns));
+        push_option("warm-up", format_time(job.phases.warm_up_ns));
     }
     if job.phases.cool_down_ns.0 > 0 {
-        push_option("cool-down", time(job.phases.cool_down_ns));
+        push_option("cool-down", format_time(job.phases.cool_down_ns));
     }
     let delay = job.phases.start_delay.low_ns;
     if delay.0 > 0 {
-        push_option("start-delay", time(delay));
+        push_option("start-delay", format_time(delay));
     }
     if let Some(operations) = stop.operations {
         push_option("operations", operations.saturating_mul(workers).to_string());
     }
     if let Some(Bytes(bytes)) = stop.bytes {
-        push_option("bytes", size(bytes.saturating_mul(workers)));
+        push_option("bytes", format_size(bytes.saturating_mul(workers)));
     }
     if let Some(passes) = stop.passes {
         push_option("passes", passes.to_string());
@@ -414,7 +414,7 @@ fn stop_options(group: &WorkerGroup<'_>, push_option: &mut dyn FnMut(&'static st
         match control {
             Control::Precision(rule) => push_option("until-precision", format!("{}%", rule.percent)),
             Control::SteadyState(rule) if rule.percent => push_option("until-steady", format!("{}%", rule.limit)),
-            Control::LatencyTarget(rule) => push_option("latency-target", time(rule.target_ns)),
+            Control::LatencyTarget(rule) => push_option("latency-target", format_time(rule.target_ns)),
             // There is no similar option.
             Control::SteadyState(_) | Control::MinimumRate(_) => {}
         }
@@ -450,7 +450,7 @@ fn system_options(group: &WorkerGroup<'_>, stream: &Stream, push_option: &mut dy
     }
     let cpus = group.cpus();
     if !cpus.is_empty() {
-        push_option("cpus", words::cpus(words::period(&cpus)));
+        push_option("cpus", words::format_cpus(words::period(&cpus)));
     }
     let policy = &stream.on_error;
     if !policy.tolerate_read.is_empty() || !policy.tolerate_write.is_empty() {
@@ -514,29 +514,36 @@ pub(super) fn simulated_device_options(device: &SimulatedDevice) -> Options {
         neighbour: _,
     } = device;
     let service = match service {
-        SimulatedService::Constant { time_ns } => time(*time_ns),
-        SimulatedService::Exponential { mean_ns } => format!("exponential {}", time(*mean_ns)),
-        SimulatedService::Uniform { low_ns, high_ns } => format!("uniform {} {}", time(*low_ns), time(*high_ns)),
-        SimulatedService::Lognormal { median_ns, sigma } => format!("lognormal {} {sigma}", time(*median_ns)),
+        SimulatedService::Constant { time_ns } => format_time(*time_ns),
+        SimulatedService::Exponential { mean_ns } => format!("exponential {}", format_time(*mean_ns)),
+        SimulatedService::Uniform { low_ns, high_ns } => {
+            format!("uniform {} {}", format_time(*low_ns), format_time(*high_ns))
+        }
+        SimulatedService::Lognormal { median_ns, sigma } => format!("lognormal {} {sigma}", format_time(*median_ns)),
         SimulatedService::Bimodal {
             fast_ns,
             slow_ns,
             slow_share,
-        } => format!("bimodal {} {} {slow_share}", time(*fast_ns), time(*slow_ns)),
+        } => format!(
+            "bimodal {} {} {slow_share}",
+            format_time(*fast_ns),
+            format_time(*slow_ns)
+        ),
     };
     let mut options = vec![
-        ("size", self::size(size.0)),
+        ("size", format_size(size.0)),
         ("servers", servers.to_string()),
         ("service", service),
         ("iops-cap", iops_cap.to_string()),
-        ("bandwidth-cap", format!("{}/s", self::size(*bytes_per_second_cap))),
+        ("bandwidth-cap", format!("{}/s", format_size(*bytes_per_second_cap))),
     ];
-    options.extend(
-        stalls
-            .iter()
-            .map(|stall| ("stall", format!("{} {}", time(stall.at_ns), time(stall.length_ns)))),
-    );
-    options.push(("submit-cost", time(*submit_cost_ns)));
+    options.extend(stalls.iter().map(|stall| {
+        (
+            "stall",
+            format!("{} {}", format_time(stall.at_ns), format_time(stall.length_ns)),
+        )
+    }));
+    options.push(("submit-cost", format_time(*submit_cost_ns)));
     options.push(("inline", inline.to_string()));
     options.extend(disturbance_options(device));
     options

@@ -78,7 +78,7 @@ pub(in crate::fio) fn iodepth_batch_complete_min(section: &Section<'_>) -> Optio
 }
 
 pub(in crate::fio) fn iodepth_batch_complete_max(section: &Section<'_>) -> Option<String> {
-    section.worker().batching.complete_max.map(|most| most.to_string())
+    section.worker().batching.complete_max.map(|max| max.to_string())
 }
 
 pub(in crate::fio) fn iodepth_low(section: &Section<'_>) -> Option<String> {

@@ -18,7 +18,7 @@ fn processors(section: &Section<'_>) -> Option<(Vec<u32>, bool)> {
 }
 
 pub(in crate::fio) fn cpus_allowed(section: &Section<'_>) -> Option<String> {
-    processors(section).map(|(list, _)| notation::cpus(&list))
+    processors(section).map(|(list, _)| notation::format_cpus(&list))
 }
 
 pub(in crate::fio) fn cpus_allowed_policy(section: &Section<'_>) -> Option<String> {
@@ -31,12 +31,12 @@ pub(in crate::fio) fn numa_mem_policy(section: &Section<'_>) -> Option<String> {
         .placement
         .memory_nodes
         .as_ref()
-        .map(notation::memory_nodes)
+        .map(notation::format_memory_nodes)
 }
 
 pub(in crate::fio) fn numa_cpu_nodes(section: &Section<'_>) -> Option<String> {
     let nodes = &section.worker().placement.cpu_nodes;
-    (!nodes.is_empty()).then(|| notation::cpus(nodes))
+    (!nodes.is_empty()).then(|| notation::format_cpus(nodes))
 }
 
 pub(in crate::fio) fn nice(section: &Section<'_>) -> Option<String> {

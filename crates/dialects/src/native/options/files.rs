@@ -21,7 +21,7 @@ pub(super) const KIND: NativeOption = NativeOption {
     set: |job, text| {
         assign(
             &mut job.on_files,
-            values::keyword(text, &[("blocks", false), ("files", true)]),
+            values::parse_keyword(text, &[("blocks", false), ("files", true)]),
         )
     },
     ..FILES
@@ -82,7 +82,7 @@ pub(super) const ORDER: NativeOption = NativeOption {
     set: |job, text| {
         assign(
             &mut job.files.in_order,
-            values::keyword(text, &[("random", false), ("sequential", true)]),
+            values::parse_keyword(text, &[("random", false), ("sequential", true)]),
         )
     },
     ..FILES

@@ -21,7 +21,7 @@ pub(super) const DEPTH: NativeOption = NativeOption {
     other_tools: "fio iodepth; DiskSpd -o",
     synonyms: &["qd", "queue_depth", "outstanding"],
     set: |job, text| {
-        job.depth = Some(values::count(text, 1, 1 << 20)? as u32);
+        job.depth = Some(values::parse_count(text, 1, 1 << 20)? as u32);
         Ok(())
     },
     ..LOAD
@@ -40,7 +40,7 @@ pub(super) const DEPTH_PER: NativeOption = NativeOption {
             ("target", DepthPer::Target),
             ("job", DepthPer::Job),
         ];
-        job.depth_per = values::keyword(text, &words)?;
+        job.depth_per = values::parse_keyword(text, &words)?;
         Ok(())
     },
     ..LOAD
@@ -57,7 +57,7 @@ pub(super) const WORKERS: NativeOption = NativeOption {
     set: |job, text| {
         job.workers = match text.trim() {
             "auto" => JobSpec::default().workers,
-            text => values::count(text, 1, 4096)
+            text => values::parse_count(text, 1, 4096)
                 .map_err(|why| format!("{why}; the number of threads is 1 to 4096, or `auto`"))?
                 as u32,
         };
@@ -75,7 +75,7 @@ pub(super) const RATE: NativeOption = NativeOption {
     example: "rate = \"4000 iops\"",
     other_tools: "fio rate, rate_iops (per job clone); DiskSpd -g (per thread and target)",
     synonyms: &["iops"],
-    set: |job, text| assign(&mut job.rate, values::rate(text).map(Some)),
+    set: |job, text| assign(&mut job.rate, values::parse_rate(text).map(Some)),
     ..LOAD
 };
 
@@ -89,7 +89,7 @@ pub(super) const ARRIVALS: NativeOption = NativeOption {
     set: |job, text| {
         assign(
             &mut job.arrivals,
-            values::keyword(text, &[("even", Process::Linear), ("poisson", Process::Poisson)]),
+            values::parse_keyword(text, &[("even", Process::Linear), ("poisson", Process::Poisson)]),
         )
     },
     ..LOAD
@@ -101,7 +101,7 @@ pub(super) const CATCH_UP: NativeOption = NativeOption {
     help: "Longest delay for which a paced job catches up.",
     detail: "Default: any delay. Operations not caught up count as late.",
     example: "catch-up = \"1s\"",
-    set: |job, text| assign(&mut job.catch_up, values::time(text).map(Some)),
+    set: |job, text| assign(&mut job.catch_up, values::parse_time(text).map(Some)),
     ..LOAD
 };
 
@@ -112,7 +112,7 @@ pub(super) const PAUSE: NativeOption = NativeOption {
     detail: "Default: none. `pause-after` sets the operations per burst.",
     example: "pause = \"10ms\"",
     other_tools: "fio thinktime; DiskSpd -j",
-    set: |job, text| assign(&mut job.pause, values::time(text).map(Some)),
+    set: |job, text| assign(&mut job.pause, values::parse_time(text).map(Some)),
     ..LOAD
 };
 
@@ -126,7 +126,7 @@ pub(super) const PAUSE_AFTER: NativeOption = NativeOption {
     set: |job, text| {
         assign(
             &mut job.pause_after,
-            values::count(text, 1, u64::from(u32::MAX)).map(|number| number as u32),
+            values::parse_count(text, 1, u64::from(u32::MAX)).map(|number| number as u32),
         )
     },
     ..LOAD

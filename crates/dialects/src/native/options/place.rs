@@ -33,7 +33,7 @@ pub(super) const SIZE: NativeOption = NativeOption {
         and 5 % of the free space.",
     example: "size = \"10GiB\"",
     other_tools: "fio size; DiskSpd -c, -f",
-    set: |job, text| assign(&mut job.size, values::block(text).map(Some)),
+    set: |job, text| assign(&mut job.size, values::parse_block(text).map(Some)),
     ..ROW
 };
 
@@ -45,7 +45,7 @@ pub(super) const OFFSET: NativeOption = NativeOption {
     detail: "Default: 0.",
     example: "offset = \"1GiB\"",
     other_tools: "fio offset; DiskSpd -B",
-    set: |job, text| assign(&mut job.offset, values::size(text)),
+    set: |job, text| assign(&mut job.offset, values::parse_size(text)),
     ..ROW
 };
 
@@ -56,7 +56,7 @@ pub(super) const KEEP: NativeOption = NativeOption {
     detail: "The file is marked as filled with random data, so a later run that names it reuses it.",
     example: "keep = true",
     other_tools: "fio unlink=0",
-    set: |job, text| assign(&mut job.keep, values::flag(text)),
+    set: |job, text| assign(&mut job.keep, values::parse_flag(text)),
     ..ROW
 };
 
@@ -91,7 +91,7 @@ pub(super) const REPLICAS: NativeOption = NativeOption {
     detail: "This does not change the I/O: each write counts once per copy against the limits of disks. Default: 1.",
     example: "replicas = 3",
     set: |job, text| {
-        job.storage.replicas = Some(values::count(text, 1, 100)? as u32);
+        job.storage.replicas = Some(values::parse_count(text, 1, 100)? as u32);
         Ok(())
     },
     ..ROW
@@ -105,7 +105,7 @@ pub(super) const HOPS: NativeOption = NativeOption {
     detail: "This does not change the I/O: reports show it in the path of an operation.",
     example: "hops = 2",
     set: |job, text| {
-        job.storage.hops = Some(values::count(text, 0, 100)? as u32);
+        job.storage.hops = Some(values::parse_count(text, 0, 100)? as u32);
         Ok(())
     },
     ..ROW

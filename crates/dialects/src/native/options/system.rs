@@ -36,7 +36,7 @@ pub(super) const CACHE: NativeOption = NativeOption {
             ("buffered-through", Cache::BufferedThrough),
             ("mapped", Cache::Mapped),
         ];
-        let mode = values::keyword(text, &words)?;
+        let mode = values::parse_keyword(text, &words)?;
         job.direct = matches!(mode, Cache::Direct | Cache::DirectThrough);
         job.mapped = matches!(mode, Cache::Mapped);
         job.write_through = match mode {
@@ -58,7 +58,7 @@ pub(super) const ENGINE: NativeOption = NativeOption {
     set: |job, text| {
         let native = ENGINES.iter().filter(|engine| engine.native);
         let names: Vec<(&str, EngineKind)> = native.map(|engine| (engine.name, engine.kind)).collect();
-        job.engine = values::keyword(text, &names)?;
+        job.engine = values::parse_keyword(text, &names)?;
         Ok(())
     },
     ..SYSTEM
@@ -73,7 +73,7 @@ pub(super) const BATCH: NativeOption = NativeOption {
     example: "batch = 32",
     other_tools: "fio iodepth_batch",
     set: |job, text| {
-        job.batch = Some(values::count(text, 1, 32_768)? as u32);
+        job.batch = Some(values::parse_count(text, 1, 32_768)? as u32);
         Ok(())
     },
     ..SYSTEM
@@ -85,7 +85,7 @@ pub(super) const POLL: NativeOption = NativeOption {
     detail: "Needs a device with poll queues. Uses a whole processor per worker.",
     example: "poll = true",
     other_tools: "fio hipri",
-    set: |job, text| assign(&mut job.poll, values::flag(text)),
+    set: |job, text| assign(&mut job.poll, values::parse_flag(text)),
     ..SYSTEM
 };
 
@@ -95,7 +95,7 @@ pub(super) const SUBMISSION_THREAD: NativeOption = NativeOption {
     detail: "Doubles the CPU time; helps only if processors are idle.",
     example: "submission-thread = true",
     other_tools: "fio sqthread_poll",
-    set: |job, text| assign(&mut job.submission_thread, values::flag(text)),
+    set: |job, text| assign(&mut job.submission_thread, values::parse_flag(text)),
     ..SYSTEM
 };
 
@@ -106,7 +106,7 @@ pub(super) const CPUS: NativeOption = NativeOption {
     detail: "Default: no binding.",
     example: "cpus = \"0,2-5\"",
     other_tools: "fio cpus_allowed; DiskSpd -a",
-    set: |job, text| assign(&mut job.cpus, values::cpus(text)),
+    set: |job, text| assign(&mut job.cpus, values::parse_cpus(text)),
     ..SYSTEM
 };
 
@@ -116,7 +116,7 @@ pub(super) const TOLERATE_ERRORS: NativeOption = NativeOption {
     detail: "Default: the first error ends it. A full file system always ends it.",
     example: "tolerate-errors = true",
     other_tools: "fio continue_on_error=io",
-    set: |job, text| assign(&mut job.tolerate_errors, values::flag(text)),
+    set: |job, text| assign(&mut job.tolerate_errors, values::parse_flag(text)),
     ..SYSTEM
 };
 

@@ -20,7 +20,7 @@ pub(super) const TIME: NativeOption = NativeOption {
     example: "time = \"60s\"",
     other_tools: "fio runtime with time_based; DiskSpd -d",
     synonyms: &["duration", "timeout", "seconds"],
-    set: |job, text| assign(&mut job.time, values::time(text).map(Some)),
+    set: |job, text| assign(&mut job.time, values::parse_time(text).map(Some)),
     ..TIME_ROW
 };
 
@@ -32,7 +32,7 @@ pub(super) const WARM_UP: NativeOption = NativeOption {
     example: "warm-up = \"5s\"",
     other_tools: "fio ramp_time; DiskSpd -W",
     synonyms: &["warmup"],
-    set: |job, text| assign(&mut job.warm_up, values::time(text).map(Some)),
+    set: |job, text| assign(&mut job.warm_up, values::parse_time(text).map(Some)),
     ..TIME_ROW
 };
 
@@ -43,7 +43,7 @@ pub(super) const COOL_DOWN: NativeOption = NativeOption {
     detail: "Default: none.",
     example: "cool-down = \"2s\"",
     other_tools: "DiskSpd -C",
-    set: |job, text| assign(&mut job.cool_down, values::time(text)),
+    set: |job, text| assign(&mut job.cool_down, values::parse_time(text)),
     ..TIME_ROW
 };
 
@@ -54,7 +54,7 @@ pub(super) const START_DELAY: NativeOption = NativeOption {
     detail: "Default: none.",
     example: "start-delay = \"1s\"",
     other_tools: "fio startdelay",
-    set: |job, text| assign(&mut job.start_delay, values::time(text)),
+    set: |job, text| assign(&mut job.start_delay, values::parse_time(text)),
     ..TIME_ROW
 };
 
@@ -65,7 +65,7 @@ pub(super) const OPERATIONS: NativeOption = NativeOption {
     detail: "Default: no limit.",
     example: "operations = 100000",
     other_tools: "fio number_ios (per job clone)",
-    set: |job, text| assign(&mut job.operations, values::count(text, 1, u64::MAX).map(Some)),
+    set: |job, text| assign(&mut job.operations, values::parse_count(text, 1, u64::MAX).map(Some)),
     ..TIME_ROW
 };
 
@@ -76,7 +76,7 @@ pub(super) const BYTES: NativeOption = NativeOption {
     detail: "Default: no limit.",
     example: "bytes = \"100GiB\"",
     other_tools: "fio io_size (per job clone)",
-    set: |job, text| assign(&mut job.bytes, values::block(text).map(Some)),
+    set: |job, text| assign(&mut job.bytes, values::parse_block(text).map(Some)),
     ..TIME_ROW
 };
 
@@ -88,7 +88,7 @@ pub(super) const PASSES: NativeOption = NativeOption {
     example: "passes = 2",
     other_tools: "fio loops",
     set: |job, text| {
-        job.passes = Some(values::count(text, 1, u64::from(u32::MAX))? as u32);
+        job.passes = Some(values::parse_count(text, 1, u64::from(u32::MAX))? as u32);
         Ok(())
     },
     ..TIME_ROW
@@ -102,7 +102,7 @@ pub(super) const UNTIL_PRECISION: NativeOption = NativeOption {
         the maximum length. At least ten seconds.",
     example: "until-precision = \"2%\"",
     set: |job, text| {
-        let percent = values::percent(text)?;
+        let percent = values::parse_percent(text)?;
         if percent <= 0.0 {
             return Err("must be above 0".into());
         }
@@ -129,7 +129,7 @@ pub(super) const UNTIL_STEADY: NativeOption = NativeOption {
         job.control.push(Control::SteadyState(SteadyState {
             metric: TrackedMetric::Iops,
             slope: true,
-            limit: values::percent(text)?,
+            limit: values::parse_percent(text)?,
             percent: true,
             window_ns: Nanos::secs(30),
             interval_ns: Nanos::secs(1),
@@ -149,7 +149,7 @@ pub(super) const LATENCY_TARGET: NativeOption = NativeOption {
     other_tools: "fio latency_target",
     set: |job, text| {
         job.control.push(Control::LatencyTarget(LatencyTarget {
-            target_ns: values::time(text)?,
+            target_ns: values::parse_time(text)?,
             window_ns: Nanos::secs(1),
             percentile: 99.0,
             keep_running: false,
@@ -169,7 +169,7 @@ pub(super) const STEP: NativeOption = NativeOption {
     set: |job, text| {
         assign(
             &mut job.step,
-            values::count(text, 1, 10_000).map(|number| number as u32),
+            values::parse_count(text, 1, 10_000).map(|number| number as u32),
         )
     },
     ..TIME_ROW
