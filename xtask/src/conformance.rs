@@ -130,10 +130,10 @@ pub(crate) fn conformance(arguments: &[String]) -> Result<(), String> {
     };
     let folder = root().join("target/conformance");
     let _ = fs::remove_dir_all(&folder);
-    let at = |what: &str, error: std::io::Error| format!("{what}: {error}");
-    fs::create_dir_all(&folder).map_err(|error| at("cannot make target/conformance", error))?;
+    let describe_error = |what: &str, error: std::io::Error| format!("{what}: {error}");
+    fs::create_dir_all(&folder).map_err(|error| describe_error("cannot make target/conformance", error))?;
     let fio = folder.join("fio");
-    fs::copy(&program, &fio).map_err(|error| at(&format!("cannot copy {}", program.display()), error))?;
+    fs::copy(&program, &fio).map_err(|error| describe_error(&format!("cannot copy {}", program.display()), error))?;
     let expected = expected(include_str!("../conformance.txt"));
     if !options.source.join("config-host.h").exists() {
         println!(

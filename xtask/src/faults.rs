@@ -258,7 +258,7 @@ impl Campaign {
         }
         self.faults[fault.scenario].fetch_add(1, Ordering::Relaxed);
         let often = if fault.forever { "from then on" } else { "once" };
-        for what in self.violations_of(scenario, call, &folder, &output) {
+        for what in self.list_violations(scenario, call, &folder, &output) {
             let line = format!("{}: {call} {error} {often}: {what}", scenario.name);
             if self.violations.lock().expect("the violations").insert(line.clone()) {
                 println!("{line}, at call {place}");
@@ -267,7 +267,7 @@ impl Campaign {
         Ok(true)
     }
 
-    fn violations_of(&self, scenario: &Scenario, call: &str, folder: &Path, output: &Output) -> Vec<String> {
+    fn list_violations(&self, scenario: &Scenario, call: &str, folder: &Path, output: &Output) -> Vec<String> {
         let mut found = Vec::new();
         let text = String::from_utf8_lossy(&output.stderr);
         // The dynamic loader reports its own failures.

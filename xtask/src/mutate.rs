@@ -186,7 +186,7 @@ fn with_blanks(file: &str, text: &str, fields: &HashMap<String, String>, sites: 
         changed.push_str(&text[at..from]);
         let path = &text[from..to];
         at = to;
-        match option_of(path, &text[to..], fields) {
+        match find_option_group(path, &text[to..], fields) {
             Some((group, end)) => {
                 let (reading, rest) = path.split_at(end);
                 let plain: String = reading.split_whitespace().collect();
@@ -239,7 +239,7 @@ fn next_path(text: &str, start: usize) -> Option<(usize, usize)> {
 }
 
 /// The group of the option that a path reads, and the length of the path up to it.
-fn option_of(path: &str, behind: &str, fields: &HashMap<String, String>) -> Option<(String, usize)> {
+fn find_option_group(path: &str, behind: &str, fields: &HashMap<String, String>) -> Option<(String, usize)> {
     // Names of aliases for groups, in addition to those of the groups themselves.
     const ALIASES: [&str; 2] = ["options", "own"];
     let mut before: Option<&str> = None;

@@ -50,7 +50,7 @@ pub(crate) fn wine(arguments: &[String]) -> Result<(), String> {
         None => return Err(format!("nothing to run\n{USAGE}")),
     };
     let wine = Wine::find()?.prepare()?;
-    let of_profile = |verb: &str| -> Result<Command, String> {
+    let profile_command = |verb: &str| -> Result<Command, String> {
         let mut command = wine.cargo(&[verb])?;
         command.args(rest);
         Ok(command)
@@ -60,7 +60,7 @@ pub(crate) fn wine(arguments: &[String]) -> Result<(), String> {
             run(&mut wine.cargo(&["build", "--package", "fathom", "--bin", "fathom"])?)?;
             run(wine.command().arg(program()).args(rest))
         }
-        "test" | "build" => run(&mut of_profile(verb)?),
+        "test" | "build" => run(&mut profile_command(verb)?),
         _ => Err(format!("there is no `wine {verb}`\n{USAGE}")),
     }
 }
@@ -104,7 +104,7 @@ impl Wine {
         fs::create_dir_all(&f).map_err(cannot("make", &f))?;
         link(&drives.join("f:"), Path::new("../drive_f"))?;
         let (letter, bytes) = SMALL_DRIVE;
-        let small = testbed::need(TmpFs::of_size(bytes));
+        let small = testbed::need(TmpFs::with_size(bytes));
         if let Some(small) = &small {
             link(&drives.join(letter), small.path())?;
         }

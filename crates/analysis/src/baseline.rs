@@ -194,8 +194,9 @@ fn fingerprint_differences(base: &BTreeMap<String, String>, now: &BTreeMap<Strin
     let mut names: Vec<&String> = base.keys().chain(now.keys()).collect();
     names.sort();
     names.dedup();
-    let value_of =
-        |of: &BTreeMap<String, String>, name: &String| of.get(name).cloned().unwrap_or_else(|| "not known".into());
+    let value_of = |names: &BTreeMap<String, String>, name: &String| {
+        names.get(name).cloned().unwrap_or_else(|| "not known".into())
+    };
     let differs = names.into_iter().filter(|name| base.get(*name) != now.get(*name));
     differs
         .map(|name| format!("{name}: {} (baseline: {})", value_of(now, name), value_of(base, name)))

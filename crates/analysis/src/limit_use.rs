@@ -15,7 +15,8 @@ pub struct LimitUse {
     /// The kind of layer.
     pub kind: LayerKind,
     /// The limited quantity.
-    pub of: Limited,
+    #[serde(rename = "of")]
+    pub quantity: LimitedQuantity,
     /// The measured use, in the layer's units.
     pub measured: f64,
     /// Maximum of the layer, in the same units.
@@ -34,7 +35,7 @@ pub struct LimitUse {
 /// The quantity that a layer limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Limited {
+pub enum LimitedQuantity {
     /// Operations per second.
     Iops,
     /// Bytes per second.
@@ -62,12 +63,12 @@ fn layer_bounds(layer: &Layer, demand: Demand) -> Vec<LimitUse> {
         jobs,
     } = demand;
     let jobs = if jobs.len() > 1 { jobs } else { Vec::new() };
-    let standing = |of: Limited, measured: Option<f64>, limit: Option<Limit>| {
+    let standing = |quantity: LimitedQuantity, measured: Option<f64>, limit: Option<Limit>| {
         let (measured, limit) = (measured?, limit?);
         Some(LimitUse {
             layer: layer.name.clone(),
             kind: layer.kind,
-            of,
+            quantity: quantity,
             measured,
             limit,
             share: limit.share(measured),
@@ -76,8 +77,8 @@ fn layer_bounds(layer: &Layer, demand: Demand) -> Vec<LimitUse> {
             source: layer.source.clone(),
         })
     };
-    let iops = standing(Limited::Iops, Some(iops), layer.iops);
-    let bytes = standing(Limited::BytesPerSec, bytes_per_sec, layer.bytes_per_sec);
+    let iops = standing(LimitedQuantity::Iops, Some(iops), layer.iops);
+    let bytes = standing(LimitedQuantity::BytesPerSec, bytes_per_sec, layer.bytes_per_sec);
     [iops, bytes].into_iter().flatten().collect()
 }
 

@@ -185,12 +185,12 @@ fn slope_t_statistic(values: &[f64]) -> f64 {
     let (middle, level) = ((n - 1.0) / 2.0, mean(values));
     let offset = |index: usize| index as f64 - middle;
     let spread: f64 = (0..values.len()).map(|index| offset(index).powi(2)).sum();
-    let each = || values.iter().enumerate();
-    let slope = each()
+    let numbered = || values.iter().enumerate();
+    let slope = numbered()
         .map(|(index, value)| offset(index) * (value - level))
         .sum::<f64>()
         / spread;
-    let residual = each()
+    let residual = numbered()
         .map(|(index, value)| (value - level - slope * offset(index)).powi(2))
         .sum::<f64>();
     let error = (residual / (n - 2.0) / spread).sqrt().max(1e-5 * level);

@@ -52,7 +52,7 @@ pub fn write_fio_logs_with_suffix(
     // Files of one job are adjacent.
     for job_files in files.chunk_by(|a, b| a.job == b.job) {
         let (from_operations, others): (Vec<&LogFile>, Vec<&LogFile>) =
-            job_files.iter().partition(|file| file.needs_operations());
+            job_files.iter().partition(|file| file.needs_operation_log());
         for file in others {
             let (mut part, path) = create_log(&file.name, folder)?;
             let whole = write_summary(file, &mut part).and_then(|()| part.finish());

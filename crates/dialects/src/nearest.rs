@@ -25,11 +25,11 @@ fn edits(a: &str, b: &str) -> usize {
     for i in 1..=a.len() {
         for j in 1..=b.len() {
             let changed = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
-            let mut least = changed.min(rows[i - 1][j] + 1).min(rows[i][j - 1] + 1);
+            let mut min_distance = changed.min(rows[i - 1][j] + 1).min(rows[i][j - 1] + 1);
             if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                least = least.min(rows[i - 2][j - 2] + 1);
+                min_distance = min_distance.min(rows[i - 2][j - 2] + 1);
             }
-            rows[i][j] = least;
+            rows[i][j] = min_distance;
         }
     }
     rows[a.len()][b.len()]

@@ -4,7 +4,7 @@ use model::Nanos;
 use model::plan::MemoryNodes;
 
 /// `64k`, `1g`, `513`: powers of 1024, as all three dialects read them.
-pub(crate) fn size(bytes: u64) -> String {
+pub(crate) fn format_size(bytes: u64) -> String {
     let units = [("t", 40u32), ("g", 30), ("m", 20), ("k", 10)];
     let fits = |shift: u32| bytes > 0 && bytes.trailing_zeros() >= shift;
     match units.into_iter().find(|(_, shift)| fits(*shift)) {
@@ -14,7 +14,7 @@ pub(crate) fn size(bytes: u64) -> String {
 }
 
 /// `60s`, `250ms`, `80us`, `7ns`.
-pub(crate) fn time(time: Nanos) -> String {
+pub(crate) fn format_time(time: Nanos) -> String {
     let units = [("s", 1_000_000_000u64), ("ms", 1_000_000), ("us", 1_000)];
     match units.into_iter().find(|(_, unit)| time.0.is_multiple_of(*unit)) {
         Some((unit, length)) => format!("{}{unit}", time.0 / length),
@@ -23,7 +23,7 @@ pub(crate) fn time(time: Nanos) -> String {
 }
 
 /// `0,2-5`.
-pub(crate) fn cpus(list: &[u32]) -> String {
+pub(crate) fn format_cpus(list: &[u32]) -> String {
     let mut runs: Vec<(u32, u32)> = Vec::new();
     for cpu in list {
         match runs.last_mut() {
@@ -44,18 +44,18 @@ pub(crate) fn period(list: &[u32]) -> &[u32] {
     &list[..length.unwrap_or(0)]
 }
 
-pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
+pub(crate) fn format_hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// As fio has it.
-pub(crate) fn memory_nodes(nodes: &MemoryNodes) -> String {
+pub(crate) fn format_memory_nodes(nodes: &MemoryNodes) -> String {
     match nodes {
         MemoryNodes::Default => "default".into(),
         MemoryNodes::Local => "local".into(),
         MemoryNodes::Prefer { node } => format!("prefer:{node}"),
-        MemoryNodes::Bind { nodes } => format!("bind:{}", cpus(nodes)),
-        MemoryNodes::Interleave { nodes } => format!("interleave:{}", cpus(nodes)),
+        MemoryNodes::Bind { nodes } => format!("bind:{}", format_cpus(nodes)),
+        MemoryNodes::Interleave { nodes } => format!("interleave:{}", format_cpus(nodes)),
     }
 }
 
@@ -72,7 +72,7 @@ mod tests {
             (1536 << 20, "1536m"),
             (1 << 40, "1t"),
         ] {
-            assert_eq!(size(bytes), expected);
+            assert_eq!(format_size(bytes), expected);
         }
         for (nanos, expected) in [
             (60_000_000_000, "60s"),
@@ -81,9 +81,9 @@ mod tests {
             (7, "7ns"),
             (80_000, "80us"),
         ] {
-            assert_eq!(time(Nanos(nanos)), expected);
+            assert_eq!(format_time(Nanos(nanos)), expected);
         }
-        assert_eq!(cpus(&[0, 2, 3, 4, 1]), "0,2-4,1");
+        assert_eq!(format_cpus(&[0, 2, 3, 4, 1]), "0,2-4,1");
         assert_eq!(period(&[0, 1, 0, 1, 0]), [0, 1]);
         assert_eq!(period(&[3, 3, 3]), [3]);
         assert_eq!(period(&[1, 2, 3]), [1, 2, 3]);

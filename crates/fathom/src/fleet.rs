@@ -231,13 +231,13 @@ pub fn refuse_hosts_under_launcher(named: Option<&String>) -> Result<(), Faults>
 /// # Errors
 /// [`Faults`] if hosts are named, or this process is a coordinator.
 pub fn refuse_fleet(ranks: Option<u32>, command: &str, named: Option<&String>) -> Result<(), Faults> {
-    let of_environment = || {
+    let source_from_env = || {
         let named = std::env::var("FATHOM_HOSTS").ok().filter(|text| !text.is_empty())?;
         Some(format!("FATHOM_HOSTS={named}"))
     };
     let place = match ranks {
         Some(ranks) => format!("{ranks} processes of a launcher"),
-        None => match named.map(|named| format!("--hosts {named}")).or_else(of_environment) {
+        None => match named.map(|named| format!("--hosts {named}")).or_else(source_from_env) {
             Some(named) => named,
             None => return Ok(()),
         },

@@ -79,12 +79,12 @@ pub fn judge(results: &Results, clauses: &[Clause]) -> Judged {
 impl Judged {
     /// Returns the worst verdict of all jobs; a job without measurements is INCONCLUSIVE.
     pub fn outcome(&self) -> Outcome {
-        let of = |verdict: &Option<Verdict>| {
+        let outcome_or_inconclusive = |verdict: &Option<Verdict>| {
             verdict
                 .as_ref()
                 .map_or(Outcome::Inconclusive, |verdict| verdict.outcome)
         };
-        worst(self.jobs.iter().map(|(_, verdict)| of(verdict)))
+        worst(self.jobs.iter().map(|(_, verdict)| outcome_or_inconclusive(verdict)))
     }
 
     /// Formats the summary and the verdict as JSON.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use analysis::caps::Layer;
 use analysis::diagnosis::{Counts, KnownBurst};
-use analysis::policies::{Burst, BurstOf, Catalogue, Disks, credits, has_machine, stack_of_paths};
+use analysis::policies::{Burst, BurstUnit, Catalogue, Disks, credits, has_machine, stack_of_paths};
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_parser};
 use dialects::native::{options, parse_cap, parse_name, parse_path};
 use engine::probe::{self, Cloud, System};
@@ -291,9 +291,9 @@ impl Storage {
 
 /// Sets one fact of the storage below a load.
 fn set_fact(storage: &mut StoragePath, name: &str, value: &str) -> Result<(), String> {
-    let number = |least: u32| match value.parse::<u32>() {
-        Ok(number) if (least..=100).contains(&number) => Ok(number),
-        _ => Err(format!("`{value}` is not a number from {least} to 100")),
+    let number = |min: u32| match value.parse::<u32>() {
+        Ok(number) if (min..=100).contains(&number) => Ok(number),
+        _ => Err(format!("`{value}` is not a number from {min} to 100")),
     };
     match name {
         "path" => storage.cache = Some(parse_path(value)?),
@@ -415,7 +415,7 @@ pub fn detect_machine(
         }
     };
     let is_on_cloud_disk =
-        |cloud: Cloud| !targets.is_empty() && targets.iter().all(|path| is_on_disk_of(&system, cloud, path));
+        |cloud: Cloud| !targets.is_empty() && targets.iter().all(|path| is_on_cloud_disk(&system, cloud, path));
     let usable = detected.and_then(|(cloud, name, source)| {
         let described = format!("machine type {name}, from {source}");
         if !has_machine(catalogue, &name, disks) {
@@ -449,7 +449,7 @@ pub fn detect_machine(
 
 /// True if every virtual disk under a path is a network disk of this cloud. Local disks, such as an
 /// instance store, have other limits. For a missing path, checks the nearest existing directory.
-fn is_on_disk_of(system: &System, cloud: Cloud, path: &str) -> bool {
+fn is_on_cloud_disk(system: &System, cloud: Cloud, path: &str) -> bool {
     let path = PathBuf::from(path);
     let existing = path.ancestors().find(|part| part.exists()).unwrap_or(Path::new("."));
     let devices = probe::devices_under(system, existing).unwrap_or_default();
@@ -483,9 +483,9 @@ fn from_catalogue(catalogue: &Catalogue, wanted: &Disks) -> Result<KnownLimits, 
 pub fn known_burst(layer: String, burst: Burst) -> KnownBurst {
     KnownBurst {
         layer,
-        counts: match burst.of {
-            BurstOf::Iops => Counts::Operations,
-            BurstOf::Bytes => Counts::Bytes,
+        counts: match burst.unit {
+            BurstUnit::Iops => Counts::Operations,
+            BurstUnit::Bytes => Counts::Bytes,
         },
         ceiling: burst.ceiling,
         refill: burst.refill,
@@ -496,9 +496,9 @@ pub fn known_burst(layer: String, burst: Burst) -> KnownBurst {
 /// Converts the credits of a diagnosis to those of the catalogue.
 pub fn policy_burst(known: &KnownBurst) -> Burst {
     Burst {
-        of: match known.counts {
-            Counts::Operations => BurstOf::Iops,
-            Counts::Bytes => BurstOf::Bytes,
+        unit: match known.counts {
+            Counts::Operations => BurstUnit::Iops,
+            Counts::Bytes => BurstUnit::Bytes,
         },
         ceiling: known.ceiling,
         refill: known.refill,

@@ -446,11 +446,11 @@ pub(crate) fn check_not_target<'a>(files: impl Iterator<Item = &'a Path>, target
             Err(Faults::one(fault, Exit::Refused))
         };
         refuse_block_device(path)?;
-        let is = |target: &Target| {
+        let is_output_path = |target: &Target| {
             Path::new(&target.path) == path
                 || (identity.is_some() && read_identity(Path::new(&target.path)) == identity)
         };
-        if targets.iter().any(is) {
+        if targets.iter().any(is_output_path) {
             return fault(format!(
                 "cannot write a report to {}: it is a target of the test",
                 path.display()

@@ -250,7 +250,7 @@ pub fn colour_on_stderr() -> bool {
 /// Prints a line to stderr, with control characters escaped. If stderr is closed, the line is lost.
 pub fn note(line: &str) {
     let line = format!("{}\n", visible_lines(line));
-    match width_of(&std::io::stderr()) {
+    match terminal_width(&std::io::stderr()) {
         Some(width) => write_stderr(&fold(&line, width)),
         None => write_stderr(&line),
     }
@@ -269,7 +269,7 @@ pub fn print(text: &str) -> std::io::Result<()> {
 /// folded between words.
 pub fn print_report(text: &str) -> std::io::Result<()> {
     let text = visible_lines(text);
-    match width_of(&std::io::stdout()) {
+    match terminal_width(&std::io::stdout()) {
         Some(width) => print(&fold(&text, width)),
         None => print(&text),
     }
@@ -277,7 +277,7 @@ pub fn print_report(text: &str) -> std::io::Result<()> {
 
 /// Returns the columns of the terminal; `None` without a terminal, or on one without a width, such
 /// as that of `mpirun`.
-fn width_of(stream: &impl IsTerminal) -> Option<usize> {
+fn terminal_width(stream: &impl IsTerminal) -> Option<usize> {
     let (columns, _) = stream.is_terminal().then(terminal::size)?.ok()?;
     Some(usize::from(columns)).filter(|columns| *columns >= MIN_WIDTH)
 }

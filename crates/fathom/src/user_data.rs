@@ -17,10 +17,14 @@ pub fn folder() -> Option<PathBuf> {
 
 fn folder_from_env(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     let set = |name: &str| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let own = |base: PathBuf| base.join("fathom");
+    let program_folder = |base: PathBuf| base.join("fathom");
     set("FATHOM_DATA")
-        .or_else(|| set("XDG_DATA_HOME").filter(|path| path.is_absolute()).map(own))
-        .or_else(|| set("LOCALAPPDATA").filter(|_| cfg!(windows)).map(own))
+        .or_else(|| {
+            set("XDG_DATA_HOME")
+                .filter(|path| path.is_absolute())
+                .map(program_folder)
+        })
+        .or_else(|| set("LOCALAPPDATA").filter(|_| cfg!(windows)).map(program_folder))
         .or_else(|| set("HOME").map(|home| home.join(".local/share/fathom")))
 }
 

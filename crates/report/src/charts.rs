@@ -98,8 +98,14 @@ fn chart_over_time(title: &str, values: &[Option<f64>], end: Nanos, words: fn(f6
         };
         let (low, height) = (line as f64 / CHART_HEIGHT as f64 * max, max / CHART_HEIGHT as f64);
         // Any value above 0 is visible.
-        let least = if line == 0 { height / 8.0 } else { 0.0 };
-        let share = |value: f64| if value > 0.0 { (value - low).max(least) } else { 0.0 };
+        let height_min = if line == 0 { height / 8.0 } else { 0.0 };
+        let share = |value: f64| {
+            if value > 0.0 {
+                (value - low).max(height_min)
+            } else {
+                0.0
+            }
+        };
         let drawn: String = values
             .iter()
             .map(|value| value.map_or(' ', |value| column_char(share(value), height, unicode)))

@@ -117,8 +117,8 @@ fn connections(mount: &NetworkMount) -> Option<String> {
     if sends == 0 {
         return None;
     }
-    let mean_per_send = |of: fn(&model::network_mount::ConnectionCounts) -> u64| {
-        total(mount.connections.iter().map(of)) as f64 / sends as f64
+    let mean_per_send = |count: fn(&model::network_mount::ConnectionCounts) -> u64| {
+        total(mount.connections.iter().map(count)) as f64 / sends as f64
     };
     let mut words = format!(
         "{}: on average {:.1} requests in flight when one was sent",

@@ -420,7 +420,7 @@ fn job(
 ) -> JobSummary {
     let window = results.measured();
     let directions = results.directions();
-    let of = |direction: Direction| directions[direction].as_ref().map(|found| figures(found, window));
+    let direction_figures = |direction: Direction| directions[direction].as_ref().map(|found| figures(found, window));
     let total = results.total();
     let engine = results
         .workers
@@ -439,9 +439,9 @@ fn job(
         workers: results.workers.len() as u32,
         measured_ns: window,
         ended: results.ended.clone(),
-        read: of(Direction::Read),
-        write: of(Direction::Write),
-        trim: of(Direction::Trim),
+        read: direction_figures(Direction::Read),
+        write: direction_figures(Direction::Write),
+        trim: direction_figures(Direction::Trim),
         files: file_figures(results, window),
         total: figures(&total, window),
         flush: flushes(results),
@@ -622,11 +622,11 @@ fn cpu(results: &JobResults, total: &DirectionResults, window: Nanos) -> CpuFigu
 
 fn device_summary(results: &Results, number: usize, step: &StepResults, device: &HostDeviceUse) -> DeviceSummary {
     let counters = &device.counters;
-    let same = |other: &&HostDeviceUse| other.host == device.host && other.counters.name == counters.name;
+    let is_same_device = |other: &&HostDeviceUse| other.host == device.host && other.counters.name == counters.name;
     let measured = step
         .devices_measured
         .iter()
-        .find(same)
+        .find(is_same_device)
         .filter(|_| step.observed_ns.0 > 0);
     let window = step.observed_ns.0 as f64;
     DeviceSummary {

@@ -95,16 +95,16 @@ mod tests {
     #[test]
     fn the_step_with_the_most_open_files_decides() {
         let one = || StreamTarget::One { target: TargetId(0) };
-        let of = |kind, count: usize| (0..count).map(|_| worker(kind, one())).collect::<Vec<_>>();
+        let workers_with = |kind, count: usize| (0..count).map(|_| worker(kind, one())).collect::<Vec<_>>();
         let with_none = needed(vec![Vec::new()]);
-        assert!(needed(vec![of(EngineKind::IoUring, 20)]) >= with_none + 61);
-        assert!(needed(vec![of(EngineKind::Mmap, 20)]) >= with_none + 61);
+        assert!(needed(vec![workers_with(EngineKind::IoUring, 20)]) >= with_none + 61);
+        assert!(needed(vec![workers_with(EngineKind::Mmap, 20)]) >= with_none + 61);
         let steps = vec![
-            of(EngineKind::Psync, 3),
-            of(EngineKind::Psync, 20),
-            of(EngineKind::Psync, 1),
+            workers_with(EngineKind::Psync, 3),
+            workers_with(EngineKind::Psync, 20),
+            workers_with(EngineKind::Psync, 1),
         ];
-        assert_eq!(needed(steps), needed(vec![of(EngineKind::Psync, 20)]));
+        assert_eq!(needed(steps), needed(vec![workers_with(EngineKind::Psync, 20)]));
         // Only the files of a file set that may be open at the same time count.
         let set = StreamTarget::files((0..1000).map(TargetId).collect(), 10, FileService::RoundRobin, 1);
         assert_eq!(needed(vec![vec![worker(EngineKind::Psync, set)]]), with_none + 12);

@@ -16,7 +16,7 @@ struct State {
     /// The number of the request to grant next.
     serving: u64,
     /// The number of shared holders.
-    together: u32,
+    shared_count: u32,
     /// It is held exclusively.
     exclusive: bool,
 }
@@ -27,13 +27,13 @@ impl FileLock {
         let mut state = self.state();
         let ticket = state.next;
         state.next += 1;
-        while state.serving != ticket || state.exclusive || exclusive && state.together > 0 {
+        while state.serving != ticket || state.exclusive || exclusive && state.shared_count > 0 {
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         state.serving += 1;
         match exclusive {
             true => state.exclusive = true,
-            false => state.together += 1,
+            false => state.shared_count += 1,
         }
         drop(state);
         // Wake the next waiter: a shared request can be granted at once.
@@ -45,7 +45,7 @@ impl FileLock {
         let mut state = self.state();
         match exclusive {
             true => state.exclusive = false,
-            false => state.together -= 1,
+            false => state.shared_count -= 1,
         }
         drop(state);
         self.changed.notify_all();
@@ -68,25 +68,25 @@ mod tests {
     /// time, and the largest number while one of them was exclusive.
     fn count_max_holders(exclusive: fn(usize) -> bool) -> (i32, i32) {
         let lock = Arc::new(FileLock::default());
-        let (inside, alone_inside) = (Arc::new(AtomicI32::new(0)), Arc::new(AtomicI32::new(0)));
+        let (inside, exclusive_holders) = (Arc::new(AtomicI32::new(0)), Arc::new(AtomicI32::new(0)));
         let seen = Arc::new((AtomicI32::new(0), AtomicI32::new(0)));
         std::thread::scope(|scope| {
             for thread in 0..4 {
-                let (lock, inside, alone_inside) = (&lock, &inside, &alone_inside);
+                let (lock, inside, exclusive_holders) = (&lock, &inside, &exclusive_holders);
                 let seen = &seen;
                 scope.spawn(move || {
                     for round in 0..200 {
                         let exclusive = exclusive(thread + round);
                         lock.acquire(exclusive);
                         let now = inside.fetch_add(1, Ordering::SeqCst) + 1;
-                        let others =
-                            alone_inside.fetch_add(i32::from(exclusive), Ordering::SeqCst) + i32::from(exclusive);
+                        let exclusive_inside =
+                            exclusive_holders.fetch_add(i32::from(exclusive), Ordering::SeqCst) + i32::from(exclusive);
                         seen.0.fetch_max(now, Ordering::SeqCst);
-                        if others > 0 {
+                        if exclusive_inside > 0 {
                             seen.1.fetch_max(now, Ordering::SeqCst);
                         }
                         std::thread::yield_now();
-                        alone_inside.fetch_sub(i32::from(exclusive), Ordering::SeqCst);
+                        exclusive_holders.fetch_sub(i32::from(exclusive), Ordering::SeqCst);
                         inside.fetch_sub(1, Ordering::SeqCst);
                         lock.release(exclusive);
                     }

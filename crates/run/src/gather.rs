@@ -546,7 +546,7 @@ impl TargetGroups {
     fn from_job(plan: &Job) -> TargetGroups {
         let mut groups = TargetGroups::default();
         for worker in &plan.workers {
-            let of_stream = |stream: &model::plan::Stream| {
+            let target_group_index = |stream: &model::plan::Stream| {
                 let ids: Vec<u32> = stream.target.ids().iter().map(|id| id.0).collect();
                 let existing = groups.targets.iter().position(|existing| *existing == ids);
                 existing.unwrap_or_else(|| {
@@ -554,7 +554,7 @@ impl TargetGroups {
                     groups.targets.len() - 1
                 })
             };
-            let of_streams = worker.streams.iter().map(of_stream).collect();
+            let of_streams = worker.streams.iter().map(target_group_index).collect();
             groups.of_streams.push(of_streams);
         }
         groups

@@ -88,10 +88,10 @@ impl<L: Line> LineLog<L> {
     /// The log of a job with this number of workers, and a writer for each. Nothing is written yet.
     pub(crate) fn new(path: &str, log_format: LogFormat, workers: usize) -> (LineLog<L>, Vec<LogWriter<L>>) {
         let lines = (MAX_LINES_OF_JOB / workers.max(1)).clamp(64, MAX_LINES);
-        LineLog::with_rings_of(lines, path, log_format, workers)
+        LineLog::with_ring_lines(lines, path, log_format, workers)
     }
 
-    fn with_rings_of(
+    fn with_ring_lines(
         lines: usize,
         path: &str,
         log_format: LogFormat,
@@ -339,7 +339,7 @@ mod tests {
     fn a_full_ring_delays_the_worker_and_loses_nothing() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("log.csv");
-        let (mut log, mut writers) = LineLog::with_rings_of(4, path.to_str().unwrap(), log_format(), 1);
+        let (mut log, mut writers) = LineLog::with_ring_lines(4, path.to_str().unwrap(), log_format(), 1);
         let mut writer = writers.remove(0);
         let worker =
             std::thread::spawn(move || (0..1000).filter(|number| writer.write(Number(*number))).count() as u64);

@@ -316,7 +316,7 @@ fn run_steps(run: &Run<'_>, ready: &mut ReadyTargets, watcher: &mut dyn FnMut(Ev
             }
             Err(error) => return Err(error),
         }
-        context.devices = devices_of(&ready.facts);
+        context.devices = list_devices(&ready.facts);
         context.facts.clone_from(&ready.facts);
         // Interlocked positions restart in each step.
         ready.list.iter().for_each(|target| target.shared.rewind());
@@ -384,7 +384,7 @@ fn may_spin(plan: &Plan) -> bool {
 }
 
 /// Block devices under the targets, each with the targets that are on it.
-fn devices_of(facts: &[TargetFacts]) -> Vec<(String, Vec<u32>)> {
+fn list_devices(facts: &[TargetFacts]) -> Vec<(String, Vec<u32>)> {
     let mut devices: Vec<(String, Vec<u32>)> = Vec::new();
     for (number, target) in facts.iter().enumerate() {
         for device in &target.devices {

@@ -125,7 +125,8 @@ impl Sampler {
     fn sample(&mut self, now: Rc<Reading>, read_processes: impl FnOnce(&System) -> ProcessTimes) {
         let length = now.at.since(self.last.at);
         let cores = now.cores.since(&self.last.cores);
-        let sum = |of: fn(&model::environment::CoreUse) -> Nanos| Nanos(cores.iter().map(|core| of(core).0).sum());
+        let sum =
+            |value: fn(&model::environment::CoreUse) -> Nanos| Nanos(cores.iter().map(|core| value(core).0).sum());
         let device = self.device.as_ref().and_then(|name| {
             let used = now.devices.since(&self.last.devices, name)?;
             Some(DeviceSample {

@@ -91,7 +91,7 @@ pub fn study_run(run: PairedRun, results: Results) -> StudyRun {
 pub fn study(
     (a, b): (&str, &str),
     runs: Vec<StudyRun>,
-    left_out: Vec<SkippedPoint>,
+    skipped: Vec<SkippedPoint>,
     interrupted: bool,
 ) -> Option<Study> {
     Some(Study {
@@ -104,7 +104,7 @@ pub fn study(
             b: b.into(),
         },
         runs,
-        skipped: left_out,
+        skipped,
         interrupted,
     })
 }

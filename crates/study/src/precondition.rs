@@ -65,13 +65,13 @@ impl Cell {
 
 /// The 56 cells of the IOPS test in its order: from reads to writes, and from large to small.
 pub fn matrix_cells() -> Vec<Cell> {
-    let of_mix = |read_percent: u32| {
+    let cells_of_mix = |read_percent: u32| {
         BLOCK_SIZES.map(|size| Cell {
             read_percent,
             block: Bytes(size),
         })
     };
-    READ_PERCENTS.into_iter().flat_map(of_mix).collect()
+    READ_PERCENTS.into_iter().flat_map(cells_of_mix).collect()
 }
 
 /// Settings of a procedure.

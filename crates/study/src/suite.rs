@@ -37,13 +37,13 @@ pub fn is_short(measured: Nanos) -> bool {
 
 /// Describes for how long the workloads were measured; `None` without any.
 pub fn describe_times(measured: &[Nanos]) -> Option<String> {
-    let (least, most) = (measured.iter().min()?, measured.iter().max()?);
+    let (shortest, longest) = (measured.iter().min()?, measured.iter().max()?);
     let round = |time: &Nanos| format_time((time.as_secs() * 10.0).round() * 1e8);
-    let times = match (round(least), round(most)) {
-        (least, most) if least == most => least,
-        (least, most) => format!("{least} to {most}"),
+    let times = match (round(shortest), round(longest)) {
+        (shortest, longest) if shortest == longest => shortest,
+        (shortest, longest) => format!("{shortest} to {longest}"),
     };
-    let full = match is_short(*least) {
+    let full = match is_short(*shortest) {
         true => format!(" instead of the {FULL_TIME_SECS:.0} s of a full test"),
         false => String::new(),
     };
@@ -107,7 +107,7 @@ pub fn pacing(clauses: &[Clause], load: Load) -> Result<Verification, VerifyErro
 
 /// Formats the table, with a row for each clause of each workload, and the notes below it.
 pub fn table(report: &SuiteReport) -> (Vec<String>, Vec<String>) {
-    let width = |texts: &mut dyn Iterator<Item = usize>, least: usize| texts.max().unwrap_or(0).max(least);
+    let width = |texts: &mut dyn Iterator<Item = usize>, width_min: usize| texts.max().unwrap_or(0).max(width_min);
     let clauses = || {
         report
             .workloads

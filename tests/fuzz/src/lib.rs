@@ -229,7 +229,7 @@ fn vdbench(text: String) {
         fn read_bytes(&mut self, _: &str) -> Result<Vec<u8>, String> {
             Ok(vec![1])
         }
-        fn size_of(&self, _: &str) -> Option<u64> {
+        fn read_size(&self, _: &str) -> Option<u64> {
             Some(1 << 30)
         }
         fn is_local(&self, _: &str) -> bool {

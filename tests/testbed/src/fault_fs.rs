@@ -59,7 +59,7 @@ impl FaultFs {
     ///
     /// # Errors
     /// [`Unavailable`] without FUSE or the right to mount.
-    pub fn of_size(bytes: u64) -> Result<FaultFs, Unavailable> {
+    pub fn with_size(bytes: u64) -> Result<FaultFs, Unavailable> {
         if !Path::new("/dev/fuse").exists() {
             return Err(Unavailable::because("this system has no FUSE"));
         }
@@ -296,7 +296,7 @@ impl Serving {
     }
 }
 
-fn number_of(error: &io::Error) -> Errno {
+fn to_errno(error: &io::Error) -> Errno {
     Errno::from_i32(error.raw_os_error().unwrap_or(libc::EIO))
 }
 
@@ -339,7 +339,7 @@ impl Filesystem for Serving {
     ) {
         match size.map_or(Ok(()), |size| self.0.file.set_len(size)) {
             Ok(()) => reply.attr(&LIFETIME, &self.attributes(node)),
-            Err(error) => reply.error(number_of(&error)),
+            Err(error) => reply.error(to_errno(&error)),
         }
     }
 
@@ -374,7 +374,7 @@ impl Filesystem for Serving {
                     let mut bytes = vec![0; length];
                     match read_as_much(&faults.file, &mut bytes, offset) {
                         Ok(count) => reply.data(&bytes[..count]),
-                        Err(error) => reply.error(number_of(&error)),
+                        Err(error) => reply.error(to_errno(&error)),
                     }
                 }
             });
@@ -397,7 +397,7 @@ impl Filesystem for Serving {
             Verdict::Fails(errno) => reply.error(Errno::from_i32(errno)),
             Verdict::Transfers(length) => match faults.file.write_all_at(&data[..length], offset) {
                 Ok(()) => reply.written(length as u32),
-                Err(error) => reply.error(number_of(&error)),
+                Err(error) => reply.error(to_errno(&error)),
             },
         });
     }
@@ -406,7 +406,7 @@ impl Filesystem for Serving {
         self.0.state().seen.flushes += 1;
         match self.0.file.sync_data() {
             Ok(()) => reply.ok(),
-            Err(error) => reply.error(number_of(&error)),
+            Err(error) => reply.error(to_errno(&error)),
         }
     }
 }

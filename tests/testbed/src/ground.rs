@@ -32,7 +32,7 @@ impl Directory {
     /// # Errors
     /// [`Unavailable`] if no such folder can be made.
     pub fn new() -> Result<Directory, Unavailable> {
-        let ground = Ground::of_this_process()?;
+        let ground = Ground::for_this_process()?;
         let path = ground.path.join(format!("d{}", ground.number()));
         fs::create_dir(&path).map_err(cannot(format!("cannot create {}", path.display())))?;
         let mounted = None;
@@ -146,7 +146,7 @@ static PRESENT: Mutex<Weak<Ground>> = Mutex::new(Weak::new());
 impl Ground {
     /// The folder of this process, created at its first use and removed with the last resource in
     /// it.
-    pub(crate) fn of_this_process() -> Result<Arc<Ground>, Unavailable> {
+    pub(crate) fn for_this_process() -> Result<Arc<Ground>, Unavailable> {
         let mut present = PRESENT.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(ground) = present.upgrade() {
             return Ok(ground);

@@ -44,7 +44,7 @@ impl LoopDevice {
     ///
     /// # Errors
     /// [`Unavailable`] without root, `losetup` or a free device.
-    pub fn of_size(bytes: u64, options: LoopOptions) -> Result<LoopDevice, Unavailable> {
+    pub fn with_size(bytes: u64, options: LoopOptions) -> Result<LoopDevice, Unavailable> {
         let directory = Directory::fast()?;
         let backing = directory.path().join("disk");
         let file = fs::File::create(&backing).map_err(cannot("cannot create a backing file"))?;

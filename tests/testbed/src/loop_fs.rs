@@ -52,7 +52,7 @@ impl LoopFs {
     }
 
     fn make(kind: &str, format: &[&str], bytes: u64) -> Result<LoopFs, Unavailable> {
-        let device = LoopDevice::of_size(bytes, LoopOptions::DIRECT)?;
+        let device = LoopDevice::with_size(bytes, LoopOptions::DIRECT)?;
         run(format[0], &[&format[1..], &[text(device.path())]].concat())?;
         let directory = Directory::new()?;
         let undo = Undo::by(Remedy::Unmount(directory.path().to_owned()), directory.ground())?;

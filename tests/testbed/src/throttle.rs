@@ -48,7 +48,7 @@ impl Throttle {
                 "there is no block controller at {CONTROLLER}"
             )));
         }
-        let ground = Ground::of_this_process()?;
+        let ground = Ground::for_this_process()?;
         let group = (0..)
             .map(|number| Path::new(CONTROLLER).join(format!("fathom-testbed-{}-{number}", std::process::id())))
             .find(|path| !path.exists())

@@ -16,7 +16,7 @@ impl TmpFs {
     ///
     /// # Errors
     /// [`Unavailable`] without root or where mounting is forbidden.
-    pub fn of_size(bytes: u64) -> Result<TmpFs, Unavailable> {
+    pub fn with_size(bytes: u64) -> Result<TmpFs, Unavailable> {
         TmpFs::mount("tmpfs", &format!("size={bytes}"))
     }
 

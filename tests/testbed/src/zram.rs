@@ -20,9 +20,9 @@ impl Zram {
     ///
     /// # Errors
     /// [`Unavailable`] without root or where the kernel has no zram.
-    pub fn of_size(bytes: u64) -> Result<Zram, Unavailable> {
+    pub fn with_size(bytes: u64) -> Result<Zram, Unavailable> {
         need_root("a zram device")?;
-        let ground = Ground::of_this_process()?;
+        let ground = Ground::for_this_process()?;
         // Reading the file creates the device, so its number is known only then.
         let number = fs::read_to_string("/sys/class/zram-control/hot_add")
             .map_err(cannot("no zram device can be added"))?

@@ -22,7 +22,7 @@ fn is_mounted(path: &Path) -> bool {
     mounts.lines().any(|line| line.split(' ').nth(4) == path.to_str())
 }
 
-fn backing_of(device: &Path) -> Option<String> {
+fn backing_file(device: &Path) -> Option<String> {
     let name = device.file_name().unwrap();
     let path = Path::new("/sys/block").join(name).join("loop/backing_file");
     fs::read_to_string(path).ok().map(|path| path.trim().to_owned())
@@ -51,16 +51,16 @@ fn a_directory_is_empty_and_is_removed() {
 
 #[test]
 fn a_loop_device_works_and_is_removed() {
-    let Some(device) = need(LoopDevice::of_size(4 * MIB, LoopOptions::default())) else {
+    let Some(device) = need(LoopDevice::with_size(4 * MIB, LoopOptions::default())) else {
         return;
     };
     let path = device.path().to_owned();
     let backing = device.backing().to_owned();
-    assert_eq!(backing_of(&path).as_deref(), backing.to_str());
+    assert_eq!(backing_file(&path).as_deref(), backing.to_str());
     holds_data(&path);
     drop(device);
     // Another test may have the number by now, but not over this file.
-    assert_ne!(backing_of(&path).as_deref(), backing.to_str());
+    assert_ne!(backing_file(&path).as_deref(), backing.to_str());
     assert!(!backing.exists());
 }
 
@@ -71,7 +71,7 @@ fn a_loop_device_has_its_options() {
         read_only: true,
         sector_bytes: 4096,
     };
-    let Some(device) = need(LoopDevice::of_size(4 * MIB, options)) else {
+    let Some(device) = need(LoopDevice::with_size(4 * MIB, options)) else {
         return;
     };
     let folder = Path::new("/sys/block").join(device.path().file_name().unwrap());
@@ -89,7 +89,9 @@ fn a_loop_device_has_its_options() {
 
 #[test]
 fn a_tmpfs_has_its_size_and_is_removed() {
-    let Some(tmpfs) = need(TmpFs::of_size(MIB)) else { return };
+    let Some(tmpfs) = need(TmpFs::with_size(MIB)) else {
+        return;
+    };
     let path = tmpfs.path().to_owned();
     assert!(is_mounted(&path));
     let error = fs::write(path.join("large"), vec![1; 2 * MIB as usize]).unwrap_err();
@@ -101,7 +103,7 @@ fn a_tmpfs_has_its_size_and_is_removed() {
 #[test]
 fn a_zram_device_works_and_is_removed() {
     let before = fs::read_to_string("/sys/block/zram0/disksize").ok();
-    let Some(zram) = need(Zram::of_size(8 * MIB)) else {
+    let Some(zram) = need(Zram::with_size(8 * MIB)) else {
         return;
     };
     let path = zram.path().to_owned();
@@ -126,12 +128,14 @@ fn an_ext4_works_and_is_removed() {
     holds_data(&path.join("file"));
     drop(ext4);
     assert!(!is_mounted(&path) && !path.exists());
-    assert_ne!(backing_of(&device).as_deref(), backing.to_str());
+    assert_ne!(backing_file(&device).as_deref(), backing.to_str());
 }
 
 #[test]
 fn a_file_system_in_use_is_still_removed() {
-    let Some(tmpfs) = need(TmpFs::of_size(MIB)) else { return };
+    let Some(tmpfs) = need(TmpFs::with_size(MIB)) else {
+        return;
+    };
     let path = tmpfs.path().to_owned();
     let file = fs::File::create(path.join("open")).unwrap();
     drop(tmpfs);
@@ -141,7 +145,7 @@ fn a_file_system_in_use_is_still_removed() {
 
 #[test]
 fn a_throttle_slows_its_thread_only() {
-    let Some(device) = need(LoopDevice::of_size(4 * MIB, LoopOptions::default())) else {
+    let Some(device) = need(LoopDevice::with_size(4 * MIB, LoopOptions::default())) else {
         return;
     };
     let Some(throttle) = need(Throttle::new()) else { return };
@@ -170,7 +174,7 @@ fn a_throttle_slows_its_thread_only() {
 
 #[test]
 fn faults_can_be_set_and_cleared() {
-    let Some(faulty) = need(FaultFs::of_size(MIB)) else {
+    let Some(faulty) = need(FaultFs::with_size(MIB)) else {
         return;
     };
     let file = fs::File::options()
@@ -211,7 +215,7 @@ fn faults_can_be_set_and_cleared() {
 
 #[test]
 fn a_hang_lasts_until_it_is_released() {
-    let Some(faulty) = need(FaultFs::of_size(MIB)) else {
+    let Some(faulty) = need(FaultFs::with_size(MIB)) else {
         return;
     };
     faulty.hang();
@@ -227,7 +231,7 @@ fn a_hang_lasts_until_it_is_released() {
 
 #[test]
 fn a_hang_does_not_outlive_its_file_system() {
-    let Some(faulty) = need(FaultFs::of_size(MIB)) else {
+    let Some(faulty) = need(FaultFs::with_size(MIB)) else {
         return;
     };
     faulty.hang();
@@ -244,12 +248,14 @@ fn a_hang_does_not_outlive_its_file_system() {
 
 #[test]
 fn a_panic_undoes_everything() {
-    let Some(probe) = need(TmpFs::of_size(MIB)) else { return };
+    let Some(probe) = need(TmpFs::with_size(MIB)) else {
+        return;
+    };
     drop(probe);
     let made = std::sync::Mutex::new(Vec::new());
     let result = std::panic::catch_unwind(|| {
-        let tmpfs = TmpFs::of_size(MIB).unwrap();
-        let faulty = FaultFs::of_size(MIB).unwrap();
+        let tmpfs = TmpFs::with_size(MIB).unwrap();
+        let faulty = FaultFs::with_size(MIB).unwrap();
         faulty.hang();
         let mounts = vec![tmpfs.path().to_owned(), faulty.file().parent().unwrap().to_owned()];
         assert!(mounts.iter().all(|path| is_mounted(path)));
@@ -264,10 +270,10 @@ fn a_panic_undoes_everything() {
 
 /// Creates one resource of each kind, prints where they are, and dies.
 fn make_things_and_die() -> ! {
-    let tmpfs = TmpFs::of_size(MIB).unwrap();
-    let device = LoopDevice::of_size(MIB, LoopOptions::default()).unwrap();
-    let zram = Zram::of_size(UNUSUAL).unwrap();
-    let faulty = FaultFs::of_size(MIB).unwrap();
+    let tmpfs = TmpFs::with_size(MIB).unwrap();
+    let device = LoopDevice::with_size(MIB, LoopOptions::default()).unwrap();
+    let zram = Zram::with_size(UNUSUAL).unwrap();
+    let faulty = FaultFs::with_size(MIB).unwrap();
     println!(
         "made\n{}\n{}\n{}\n{}\n{}",
         tmpfs.path().display(),
@@ -285,7 +291,7 @@ fn resources_of_a_killed_process_are_swept() {
     if std::env::var_os(DIES).is_some() {
         make_things_and_die();
     }
-    if need(Zram::of_size(MIB)).is_none() {
+    if need(Zram::with_size(MIB)).is_none() {
         return;
     }
     let output = Command::new(std::env::current_exe().unwrap())
@@ -300,7 +306,7 @@ fn resources_of_a_killed_process_are_swept() {
     testbed::sweep().unwrap();
     assert!(!is_mounted(tmpfs) && !tmpfs.exists());
     assert!(!is_mounted(faulty));
-    assert_ne!(backing_of(device).as_deref(), backing.to_str());
+    assert_ne!(backing_file(device).as_deref(), backing.to_str());
     assert!(!backing.exists());
     // Another test may have the number by now, but not with this size.
     let size = Path::new("/sys/block").join(zram.file_name().unwrap()).join("disksize");

@@ -37,9 +37,9 @@ impl Wanted {
     /// The goal as text, with the unit.
     pub(crate) fn describe(self, unit: &str) -> String {
         match self {
-            Wanted::AtLeast(least) => format!("≥ {}", amount(least, unit)),
-            Wanted::AtMost(most) => format!("≤ {}", amount(most, unit)),
-            Wanted::Between(least, most) => format!("{} – {}", amount(least, ""), amount(most, unit)),
+            Wanted::AtLeast(min) => format!("≥ {}", amount(min, unit)),
+            Wanted::AtMost(max) => format!("≤ {}", amount(max, unit)),
+            Wanted::Between(min, max) => format!("{} – {}", amount(min, ""), amount(max, unit)),
             Wanted::Nothing => "–".to_owned(),
         }
     }
@@ -49,8 +49,8 @@ impl Wanted {
         let missed = |bound: f64| Verdict::Missed(((found - bound) / bound).abs());
         match self {
             Wanted::Nothing => Verdict::Recorded,
-            Wanted::AtLeast(least) | Wanted::Between(least, _) if found < least => missed(least),
-            Wanted::AtMost(most) | Wanted::Between(_, most) if found > most => missed(most),
+            Wanted::AtLeast(min) | Wanted::Between(min, _) if found < min => missed(min),
+            Wanted::AtMost(max) | Wanted::Between(_, max) if found > max => missed(max),
             Wanted::AtLeast(_) | Wanted::AtMost(_) | Wanted::Between(..) => Verdict::Met,
         }
     }

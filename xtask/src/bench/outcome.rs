@@ -49,7 +49,7 @@ impl Outcome {
         let operations = [number(&read["total_ios"])?, number(&write["total_ios"])?];
         let sum = operations[0] + operations[1];
         let main = if operations[0] >= operations[1] { read } else { write };
-        let mean = |of: &Value| of["lat_ns"]["mean"].as_f64().unwrap_or_default();
+        let mean = |direction: &Value| direction["lat_ns"]["mean"].as_f64().unwrap_or_default();
         let percentiles = main["clat_ns"]["percentile"].as_object().into_iter().flatten();
         Ok(Outcome {
             operations: sum,
@@ -96,8 +96,8 @@ impl Outcome {
 
     /// A percentile that the tool reported.
     pub(crate) fn percentile(&self, percent: f64) -> Option<f64> {
-        let near = |(this, _): &&(f64, f64)| (this - percent).abs() < 1e-6;
-        self.percentiles.iter().find(near).map(|(_, ns)| *ns)
+        let is_percentile = |(this, _): &&(f64, f64)| (this - percent).abs() < 1e-6;
+        self.percentiles.iter().find(is_percentile).map(|(_, ns)| *ns)
     }
 }
 

@@ -74,7 +74,7 @@ impl Places {
     /// A file in memory.
     pub(crate) fn tmpfs(&self) -> Result<&Path, BenchError> {
         let made = once(&self.tmpfs, || {
-            let tmpfs = TmpFs::of_size(self.size + (16 << 20))?;
+            let tmpfs = TmpFs::with_size(self.size + (16 << 20))?;
             let path = tmpfs.path().join("file");
             fill(&path, self.size)?;
             Ok((tmpfs, path))
@@ -85,7 +85,7 @@ impl Places {
     /// A new zram device, full of incompressible data.
     pub(crate) fn zram(&self) -> Result<&Path, BenchError> {
         let made = once(&self.zram, || {
-            let zram = Zram::of_size(self.size)?;
+            let zram = Zram::with_size(self.size)?;
             fill(zram.path(), self.size)?;
             Ok(zram)
         })?;

@@ -170,7 +170,7 @@ mod tests {
                 deny: vec!["openssl-sys".into()],
             },
         };
-        let of = |name: &str, license: Option<&str>, source: &str| {
+        let package_with = |name: &str, license: Option<&str>, source: &str| {
             let package = Package {
                 name: name.into(),
                 version: "1.0.0".into(),
@@ -179,21 +179,21 @@ mod tests {
             };
             fault(&package, &rules)
         };
-        assert_eq!(of("good", Some("MIT"), CRATES_IO), None);
+        assert_eq!(package_with("good", Some("MIT"), CRATES_IO), None);
         assert_eq!(
-            of("bad", Some("GPL-3.0"), CRATES_IO).unwrap(),
+            package_with("bad", Some("GPL-3.0"), CRATES_IO).unwrap(),
             "bad 1.0.0 has the licence GPL-3.0"
         );
         assert_eq!(
-            of("none", None, CRATES_IO).unwrap(),
+            package_with("none", None, CRATES_IO).unwrap(),
             "none 1.0.0 has the licence no licence"
         );
         assert_eq!(
-            of("openssl-sys", Some("MIT"), CRATES_IO).unwrap(),
+            package_with("openssl-sys", Some("MIT"), CRATES_IO).unwrap(),
             "openssl-sys 1.0.0 is banned"
         );
         assert_eq!(
-            of("far", Some("MIT"), "git+https://a.b/c").unwrap(),
+            package_with("far", Some("MIT"), "git+https://a.b/c").unwrap(),
             "far 1.0.0 comes from git+https://a.b/c"
         );
     }

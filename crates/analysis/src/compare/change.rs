@@ -192,11 +192,11 @@ struct Bounds {
 }
 
 /// The relative standard error of a series mean, by batch means, with its degrees of freedom.
-fn relative_error(observation: &Observation, of: impl Fn(&SeriesPoint) -> Option<f64>) -> Option<(f64, f64)> {
+fn relative_error(observation: &Observation, value: impl Fn(&SeriesPoint) -> Option<f64>) -> Option<(f64, f64)> {
     let longest = observation.series.iter().map(|point| point.length_ns).max()?;
     // The last interval may be shorter and then varies more than the others.
     let whole = observation.series.iter().filter(|point| point.length_ns == longest);
-    let found = batch_means(&whole.filter_map(of).collect::<Vec<f64>>(), LEVEL)?;
+    let found = batch_means(&whole.filter_map(value).collect::<Vec<f64>>(), LEVEL)?;
     let degrees = found.batches - 1;
     let quantile = student_quantile(1.0 - (1.0 - LEVEL) / 2.0, degrees);
     (found.mean > 0.0).then(|| (found.half_width / quantile / found.mean, f64::from(degrees)))
@@ -207,9 +207,9 @@ fn welch_bounds(
     from: &Observation,
     to: &Observation,
     ratio: f64,
-    of: impl Fn(&SeriesPoint) -> Option<f64>,
+    value: impl Fn(&SeriesPoint) -> Option<f64>,
 ) -> Option<Bounds> {
-    let ((a, a_degrees), (b, b_degrees)) = (relative_error(from, &of)?, relative_error(to, &of)?);
+    let ((a, a_degrees), (b, b_degrees)) = (relative_error(from, &value)?, relative_error(to, &value)?);
     let error = a.hypot(b);
     if error == 0.0 {
         let p = f64::from(u8::from(ratio == 1.0));

@@ -162,7 +162,7 @@ pub fn facts_of_results(results: &Results, step: usize, job: usize) -> Option<Ve
 /// The limits of the control group. A missing limit has the value `none`, because an unknown value
 /// would hide that a limit was added.
 fn limit_facts(limits: &Limits) -> [Fact; 2] {
-    let of_device = |one: &DeviceLimit| {
+    let describe_device_limit = |one: &DeviceLimit| {
         let each = [
             (one.read_iops, "reads/s"),
             (one.write_iops, "writes/s"),
@@ -174,7 +174,7 @@ fn limit_facts(limits: &Limits) -> [Fact; 2] {
             .filter_map(|(limit, unit)| Some(format!("{} {unit}", limit?)));
         format!("device {}: {}", one.device, known.collect::<Vec<_>>().join(", "))
     };
-    let devices: Vec<String> = limits.devices.iter().map(of_device).collect();
+    let devices: Vec<String> = limits.devices.iter().map(describe_device_limit).collect();
     let or_none = |value: Option<String>| value.unwrap_or_else(|| "none".into());
     [
         fact(

@@ -24,7 +24,7 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
     if window == Nanos(0) {
         return None;
     }
-    let of_volume = |volume: &VolumeUse| {
+    let exceeded_limits = |volume: &VolumeUse| {
         [
             (LayerKind::Machine, "operations", volume.instance_iops_exceeded_ns),
             (LayerKind::Machine, "throughput", volume.instance_throughput_exceeded_ns),
@@ -33,7 +33,7 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
         ]
         .map(|(kind, of, time)| (kind, of, time.0 as f64 / window.0 as f64, volume.provider.clone()))
     };
-    let all = input.context.volumes.iter().flat_map(of_volume);
+    let all = input.context.volumes.iter().flat_map(exceeded_limits);
     let (kind, of, share, provider) = all
         .filter(|found| found.2 > MIN_EXCEEDED_SHARE)
         .max_by(|a, b| a.2.total_cmp(&b.2))?;

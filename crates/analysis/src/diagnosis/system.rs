@@ -118,10 +118,10 @@ fn layers_of_limit((low, high): &LimitRange) -> Vec<(Direction, Layer)> {
                  applies: Applies,
                  iops: fn(&DeviceLimit) -> Option<u64>,
                  bytes: fn(&DeviceLimit) -> Option<u64>| {
-        let range = |of: fn(&DeviceLimit) -> Option<u64>| {
+        let range = |select: fn(&DeviceLimit) -> Option<u64>| {
             Some(Limit {
-                low: of(low)? as f64,
-                high: of(high)? as f64,
+                low: select(low)? as f64,
+                high: select(high)? as f64,
             })
         };
         let (iops, bytes) = (range(iops), range(bytes));

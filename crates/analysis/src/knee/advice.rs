@@ -109,7 +109,7 @@ fn limit_advice(knee: &Knee, axis: Axis, limit: &Limit, within_limit: &LimitResu
     // A smaller offered rate delivers less, so it is not recommended.
     let smallest = within_limit
         .smallest_at
-        .filter(|at| axis != Axis::Rate && within_limit.kept_at.is_some_and(|most| *at < most));
+        .filter(|at| axis != Axis::Rate && within_limit.kept_at.is_some_and(|kept_max| *at < kept_max));
     let point = |at: f64| knee.points.iter().find(|point| point.load == at);
     let is_first_unknown = decided_points(&knee.points).len() < knee.points.len();
     let (kind, mut sentence) = match (within_limit.kept_at, within_limit.missed_at) {
@@ -160,16 +160,16 @@ fn limit_advice(knee: &Knee, axis: Axis, limit: &Limit, within_limit: &LimitResu
             )
         );
     }
-    if let (Some(enough), Some(most)) = (smallest.and_then(point), within_limit.kept_at.and_then(point)) {
+    if let (Some(enough), Some(max_point)) = (smallest.and_then(point), within_limit.kept_at.and_then(point)) {
         sentence = format!(
             "Use {}: {} operations per second at a mean of {}. A higher load gains at most 2 %: at {} the mean is {}, for {} operations per second. \
              {sentence}",
             format_load(axis, enough.load),
             format_rate(enough.iops),
             format_time(enough.mean_ns),
-            format_load(axis, most.load),
-            format_time(most.mean_ns),
-            format_rate(most.iops),
+            format_load(axis, max_point.load),
+            format_time(max_point.mean_ns),
+            format_rate(max_point.iops),
         );
     }
     Advice {
@@ -219,18 +219,18 @@ fn describe_contradiction(axis: Axis, kept: &LimitResult) -> Option<String> {
 }
 
 /// A time beyond a limit, with enough digits to differ from it.
-fn format_above_limit(high: f64, most: f64) -> String {
+fn format_above_limit(high: f64, limit_ns: f64) -> String {
     match format_time(high) {
-        text if text != format_time(most) => text,
+        text if text != format_time(limit_ns) => text,
         _ => {
-            let (unit, name) = match most {
+            let (unit, name) = match limit_ns {
                 ns if ns >= 1e9 => (1e9, "s"),
                 ns if ns >= 1e6 => (1e6, "ms"),
                 ns if ns >= 1e3 => (1e3, "us"),
                 _ => (1.0, "ns"),
             };
             let written = |ns: f64, digits: usize| format!("{:.digits$} {name}", ns / unit);
-            let digits = (2..9).find(|digits| written(high, *digits) != written(most, *digits));
+            let digits = (2..9).find(|digits| written(high, *digits) != written(limit_ns, *digits));
             written(high, digits.unwrap_or(9))
         }
     }

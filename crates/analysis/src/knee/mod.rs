@@ -89,9 +89,9 @@ impl Knee {
     pub fn fitting_law(&self) -> Option<&Scalability> {
         let law = self.usl.as_ref()?;
         let last = self.points.last().map_or(0.0, |point| point.load);
-        let most = self.points.iter().map(|point| point.iops).fold(0.0, f64::max);
+        let max_iops = self.points.iter().map(|point| point.iops).fold(0.0, f64::max);
         let falls_too_early = law.peak_at.is_some_and(|peak| peak < last) && !self.retrograde;
-        let is_too_low = law.peak_at.is_none() && law.roof_iops.is_some_and(|roof| roof < most);
+        let is_too_low = law.peak_at.is_none() && law.roof_iops.is_some_and(|roof| roof < max_iops);
         (!falls_too_early && !is_too_low).then_some(law)
     }
 

@@ -7,7 +7,7 @@ use model::mix::Mix;
 use model::plan::{Job, Pacing, Stream, Worker};
 use model::{Bytes, Direction};
 
-use super::{Intent, Rule, is_random, streams, streams_of};
+use super::{Intent, Rule, all_streams, is_random, streams};
 
 /// Blocks of at most this size are small.
 const MAX_SMALL_BLOCK: Bytes = Bytes(8 << 10);
@@ -105,7 +105,7 @@ pub(super) const BUFFERED: Rule = Rule {
     fix: "bypass the cache (native cache=direct, fio direct=1, DiskSpd -Sh), unless you want to test the cache",
     detect: |rule, test, findings| {
         for job in test.jobs().filter(|_| !test.has_intent(Intent::Buffered)) {
-            if uses_files(test, job) && streams_of(job).any(|stream| !stream.cache.direct) {
+            if uses_files(test, job) && all_streams(job).any(|stream| !stream.cache.direct) {
                 findings.push(rule.finding("operations go through the page cache", &job.name));
             }
         }
@@ -113,7 +113,7 @@ pub(super) const BUFFERED: Rule = Rule {
 };
 
 fn uses_files(test: &super::Test<'_>, job: &Job) -> bool {
-    let ids = || streams_of(job).flat_map(|stream| stream.target.ids());
+    let ids = || all_streams(job).flat_map(|stream| stream.target.ids());
     let is_path = |id: &model::plan::TargetId| {
         test.plan
             .targets
@@ -131,7 +131,7 @@ pub(super) const COMPRESSIBLE: Rule = Rule {
     fix: "write fresh random data (native content=random, fio refill_buffers, DiskSpd -Zr)",
     detect: |rule, test, findings| {
         for job in test.jobs() {
-            let written = streams_of(job).filter(|stream| stream.mix.includes(Direction::Write));
+            let written = all_streams(job).filter(|stream| stream.mix.includes(Direction::Write));
             let Some(word) = written.filter_map(|stream| describe_repetition(&stream.content)).next() else {
                 continue;
             };
@@ -166,7 +166,7 @@ pub(super) const SIMPLE_TEST: Rule = Rule {
         let jobs: Vec<&Job> = test.jobs().collect();
         let [job] = jobs.as_slice() else { return };
         let writes = |stream: &Stream| stream.mix.includes(Direction::Write) && !stream.mix.includes(Direction::Read);
-        let is_single_write = job.workers.len() == 1 && job.depth() == 1 && streams_of(job).all(writes);
+        let is_single_write = job.workers.len() == 1 && job.depth() == 1 && all_streams(job).all(writes);
         if is_single_write && !is_single_stream_intended && uses_files(test, job) {
             findings.push(rule.finding("one thread with one write at a time", &job.name));
         }
@@ -195,13 +195,13 @@ pub(super) const BANDWIDTH_SMALL_BLOCK: Rule = Rule {
     why: "the limit on operations per second is reached long before the limit on bytes per second",
     fix: "use blocks of 64 KiB to 1 MiB",
     detect: |rule, test, findings| {
-        let has_small_blocks = |job: &&Job| streams_of(job).any(|stream| longest_block(stream) < MIN_LARGE_BLOCK);
+        let has_small_blocks = |job: &&Job| all_streams(job).any(|stream| longest_block(stream) < MIN_LARGE_BLOCK);
         for job in test
             .jobs()
             .filter(|_| test.has_intent(Intent::MaxThroughput))
             .filter(has_small_blocks)
         {
-            let longest = streams_of(job).map(longest_block).max().unwrap_or_default();
+            let longest = all_streams(job).map(longest_block).max().unwrap_or_default();
             findings.push(rule.finding(format!("blocks of {longest}"), &job.name));
         }
     },
@@ -215,7 +215,7 @@ pub(super) const BANDWIDTH_RANDOM: Rule = Rule {
     fix: "use sequential access, one thread for each file",
     detect: |rule, test, findings| {
         for job in test.jobs().filter(|_| test.has_intent(Intent::MaxThroughput)) {
-            if streams_of(job).any(is_random) {
+            if all_streams(job).any(is_random) {
                 findings.push(rule.finding("positions are random", &job.name));
             }
         }
@@ -231,7 +231,7 @@ pub(super) const SEQUENTIAL_SMALL: Rule = Rule {
     fix: "use random positions for operations per second, large blocks for throughput",
     detect: |rule, test, findings| {
         for job in test.jobs().filter(|job| uses_files(test, job)) {
-            let small = streams_of(job).find(|stream| !is_random(stream) && longest_block(stream) <= MAX_SMALL_BLOCK);
+            let small = all_streams(job).find(|stream| !is_random(stream) && longest_block(stream) <= MAX_SMALL_BLOCK);
             if let Some(stream) = small {
                 findings.push(rule.finding(format!("sequential blocks of {}", longest_block(stream)), &job.name));
             }
@@ -252,7 +252,7 @@ pub(super) const DEPTH_ABOVE_DEVICE: Rule = Rule {
     detect: |rule, test, findings| {
         for job in test.jobs() {
             let (depth, mut queue_requests_total, mut names) = (job.depth(), 0, Vec::new());
-            let ids = || streams_of(job).flat_map(|stream| stream.target.ids());
+            let ids = || all_streams(job).flat_map(|stream| stream.target.ids());
             let facts = ids().filter_map(|id| test.environment.targets.get(id.0 as usize));
             for device in facts.filter_map(|facts| facts.devices.first()) {
                 let Some(requests) = device.queue_requests.filter(|_| !names.contains(&&device.name)) else {
@@ -288,7 +288,7 @@ pub(super) const MIX_NOT_PINNED: Rule = Rule {
                 let both = stream.mix.includes(Direction::Read) && stream.mix.includes(Direction::Write);
                 both && matches!(stream.pacing, Pacing::PerDirection { .. })
             };
-            if let Some(stream) = streams_of(job).find(has_separate_rates) {
+            if let Some(stream) = all_streams(job).find(has_separate_rates) {
                 let word = if changes_mix(stream) {
                     "shares that differ from the mix"
                 } else {

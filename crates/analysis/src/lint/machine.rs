@@ -5,7 +5,7 @@ use model::observation::{rate_iops, target_rate};
 use model::plan::{Step, TargetId, ThreadPlacement};
 use model::{Bytes, Direction, Nanos};
 
-use super::{Rule, streams_of};
+use super::{Rule, all_streams};
 use crate::attribution::name_programs;
 
 /// Maximum exit time of an idle state; a longer one shows in the latency of single operations.
@@ -87,7 +87,7 @@ pub(super) const REMOTE_NODE: Rule = Rule {
             return;
         }
         for job in test.jobs() {
-            let ids = || streams_of(job).flat_map(|stream| stream.target.ids());
+            let ids = || all_streams(job).flat_map(|stream| stream.target.ids());
             let facts = ids().filter_map(|id| test.environment.targets.get(id.0 as usize));
             let node = facts
                 .flat_map(|facts| &facts.devices)
@@ -212,7 +212,7 @@ fn demand(test: &super::Test<'_>, step: &Step, device: &str, direction: Directio
     for stream in step
         .jobs
         .iter()
-        .flat_map(streams_of)
+        .flat_map(all_streams)
         .filter(|stream| stream.mix.includes(direction))
     {
         let targets = stream.target.ids();

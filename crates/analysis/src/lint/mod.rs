@@ -354,7 +354,7 @@ fn streams(plan: &Plan) -> impl Iterator<Item = &Stream> {
     jobs.flat_map(|job| &job.workers).flat_map(|worker| &worker.streams)
 }
 
-fn streams_of(job: &Job) -> impl Iterator<Item = &Stream> {
+fn all_streams(job: &Job) -> impl Iterator<Item = &Stream> {
     job.workers.iter().flat_map(|worker| &worker.streams)
 }
 

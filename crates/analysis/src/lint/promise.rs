@@ -4,7 +4,7 @@
 use model::finding::Severity;
 use model::plan::{Job, Pacing, Stream};
 
-use super::{Rule, streams_of};
+use super::{Rule, all_streams};
 
 pub(super) const UNCAPPED: Rule = Rule {
     name: "UNCAPPED-SLA",
@@ -18,7 +18,7 @@ pub(super) const UNCAPPED: Rule = Rule {
             return;
         }
         for job in test.jobs() {
-            if streams_of(job).any(|stream| stream.pacing == Pacing::Unpaced) {
+            if all_streams(job).any(|stream| stream.pacing == Pacing::Unpaced) {
                 findings.push(rule.finding("the test has no rate", &job.name));
             }
         }
@@ -61,7 +61,7 @@ pub(super) const BANDWIDTH_BINDS_FIRST: Rule = Rule {
             return;
         };
         for job in test.jobs() {
-            let block = streams_of(job).map(longest_block).max().unwrap_or(0);
+            let block = all_streams(job).map(longest_block).max().unwrap_or(0);
             for layer in test.purpose.layers.iter().filter(|_| block > 0) {
                 let Some(limit) = layer.bytes_per_sec else { continue };
                 let reachable = limit.high / block as f64;

@@ -4,7 +4,7 @@ use model::Nanos;
 use model::finding::Severity;
 use model::plan::{Job, TargetKind};
 
-use super::{Rule, streams_of};
+use super::{Rule, all_streams};
 
 /// Minimum window; a shorter one shows only an order of magnitude.
 const MIN_WINDOW: Nanos = Nanos::secs(60);
@@ -67,7 +67,7 @@ pub(super) const BURST_WINDOW: Rule = Rule {
 
 /// True if the job uses files or devices, not only simulated ones.
 fn uses_real_targets(test: &super::Test<'_>, job: &Job) -> bool {
-    let mut ids = streams_of(job).flat_map(|stream| stream.target.ids());
+    let mut ids = all_streams(job).flat_map(|stream| stream.target.ids());
     ids.any(|id| {
         test.plan
             .targets

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::file::InputKind;
 use super::resolve::{InputGoals, show_input};
-use super::{BurstOf, Catalogue, InputValue, Inputs, Overrides, Policy, PolicyError, PolicyKind, ResolvedPolicy};
+use super::{BurstUnit, Catalogue, InputValue, Inputs, Overrides, Policy, PolicyError, PolicyKind, ResolvedPolicy};
 use crate::caps::{Applies, Layer};
 use crate::requirement::Metric;
 
@@ -48,7 +48,8 @@ pub struct Advice {
     /// Its figures satisfy the need.
     pub fits: bool,
     /// The inputs to order, with their values.
-    pub with: Vec<(String, String)>,
+    #[serde(rename = "with")]
+    pub inputs: Vec<(String, String)>,
     /// The allowed operations per second at the required block size.
     pub iops: Option<f64>,
     /// Bytes per second with large blocks.
@@ -82,12 +83,12 @@ fn advise_disk(policy: &Policy, need: &Need) -> Advice {
     let largest = policy.largest_size().unwrap_or(MAX_DISK_SIZE.0 as f64);
     if smallest > largest {
         let max = Bytes(largest as u64);
-        return refusal(policy, format!("the largest disk is {max}"));
+        return advise_against(policy, format!("the largest disk is {max}"));
     }
     let found = |size: f64| resolve_disk(policy, need, size);
     let largest_disk = match found(largest) {
         Ok(largest_disk) => largest_disk,
-        Err(error) => return refusal(policy, error.to_string()),
+        Err(error) => return advise_against(policy, error.to_string()),
     };
     if !unmet_needs(&largest_disk, need).is_empty() {
         return build_advice(policy, &largest_disk, need);
@@ -123,31 +124,38 @@ fn resolve_disk(policy: &Policy, need: &Need, size: f64) -> Result<ResolvedPolic
     };
     let has_input = |name: &str| policy.inputs().any(|(known, ..)| known == name);
     // The throughput of the required IOPS at this block size.
-    let moved = need
+    let required_throughput = need
         .iops
         .map(|iops| iops * need.block.unwrap_or(DEFAULT_BLOCK).0 as f64);
-    let bytes = [need.bytes_per_sec, moved].into_iter().flatten().max_by(f64::total_cmp);
+    let bytes = [need.bytes_per_sec, required_throughput]
+        .into_iter()
+        .flatten()
+        .max_by(f64::total_cmp);
     let first = resolve_with(need.iops, bytes)?;
     let lacks_bytes = |resolved: &ResolvedPolicy| {
-        (need.bytes_per_sec.zip(max_throughput(resolved))).is_some_and(|(wanted, most)| most < wanted)
+        (need.bytes_per_sec.zip(max_throughput(resolved))).is_some_and(|(wanted, max)| max < wanted)
     };
     let lacks_iops = |resolved: &ResolvedPolicy| {
         (need.iops.zip(resolved.reach.as_ref())).is_some_and(|(wanted, reach)| reach.iops.low < wanted)
     };
-    let raise_iops = has_input("iops") && lacks_bytes(&first);
-    let raise_bytes = has_input("mbps") && lacks_iops(&first);
-    if !raise_iops && !raise_bytes {
+    let can_order_more_iops = has_input("iops") && lacks_bytes(&first);
+    let can_order_more_throughput = has_input("mbps") && lacks_iops(&first);
+    if !can_order_more_iops && !can_order_more_throughput {
         return Ok(first);
     }
     let (start_iops, start_bytes) = (need.iops.unwrap_or(100.0), bytes.unwrap_or(1e6));
     let raised = |factor: f64| {
         resolve_with(
-            if raise_iops {
+            if can_order_more_iops {
                 Some(start_iops * factor)
             } else {
                 need.iops
             },
-            if raise_bytes { Some(start_bytes * factor) } else { bytes },
+            if can_order_more_throughput {
+                Some(start_bytes * factor)
+            } else {
+                bytes
+            },
         )
     };
     let mut best = None;
@@ -192,13 +200,13 @@ fn advise_machines(policy: &Policy, need: &Need) -> Vec<Advice> {
     all
 }
 
-fn refusal(policy: &Policy, why: String) -> Advice {
+fn advise_against(policy: &Policy, why: String) -> Advice {
     Advice {
         policy: policy.id().to_owned(),
         kind: policy.kind(),
         tier: None,
         fits: false,
-        with: Vec::new(),
+        inputs: Vec::new(),
         iops: None,
         bytes_per_sec: None,
         latency_ns: None,
@@ -221,7 +229,7 @@ fn build_advice(policy: &Policy, resolved: &ResolvedPolicy, need: &Need) -> Advi
         kind: policy.kind(),
         tier: resolved.tier.clone(),
         fits,
-        with: { resolved.inputs.iter() }
+        inputs: { resolved.inputs.iter() }
             .filter(|input| ORDERED_INPUTS.contains(&input.name.as_str()))
             .map(describe_input)
             .collect(),
@@ -267,9 +275,9 @@ fn unmet_needs(resolved: &ResolvedPolicy, need: &Need) -> Vec<String> {
     }
     if let Some(wanted) = need.bytes_per_sec {
         match max_throughput(resolved) {
-            Some(most) if most < wanted * (1.0 - 1e-9) => missing.push(format!(
+            Some(max) if max < wanted * (1.0 - 1e-9) => missing.push(format!(
                 "at most {}, but {} are needed",
-                Metric::Throughput.show(most),
+                Metric::Throughput.show(max),
                 Metric::Throughput.show(wanted)
             )),
             Some(_) => {}
@@ -296,7 +304,7 @@ fn remarks(resolved: &ResolvedPolicy, need: &Need) -> Vec<String> {
     let mut remarks = Vec::new();
     for burst in &resolved.bursts {
         let lasts = Nanos((burst.lasts_secs() * 1e9) as u64);
-        if burst.of == BurstOf::Iops {
+        if burst.unit == BurstUnit::Iops {
             remarks.push(format!("sustained; bursts to {:.0} IOPS for {lasts}", burst.ceiling));
         }
     }

@@ -54,10 +54,10 @@ impl TryFrom<String> for Date {
         let wrong = || format!("`{text}` is not a date; write 2026-11-21, 2026-11 or 2026");
         let mut parts = text.split('-');
         let year = parts.next().filter(|year| year.len() == 4).ok_or_else(wrong)?;
-        let mut number = |most: i8| match parts.next() {
+        let mut number = |max: i8| match parts.next() {
             None => Ok(None),
             Some(part) => match part.parse::<i8>() {
-                Ok(value) if part.len() == 2 && (1..=most).contains(&value) => Ok(Some(value)),
+                Ok(value) if part.len() == 2 && (1..=max).contains(&value) => Ok(Some(value)),
                 _ => Err(wrong()),
             },
         };

@@ -416,12 +416,12 @@ impl Parser<'_> {
         let opened = self.at;
         let arguments = self.parse_nested(Parser::parse_arguments)?;
         self.expect_closing(opened)?;
-        let (least, most) = FUNCTIONS
+        let (min_args, max_args) = FUNCTIONS
             .iter()
             .find(|(known, ..)| *known == name)
-            .map_or((1, usize::MAX), |(_, least, most)| (*least, *most));
-        if arguments.len() < least || arguments.len() > most {
-            let why = format!("`{name}` takes {least} values, not {}", arguments.len());
+            .map_or((1, usize::MAX), |(_, min_args, max_args)| (*min_args, *max_args));
+        if arguments.len() < min_args || arguments.len() > max_args {
+            let why = format!("`{name}` takes {min_args} values, not {}", arguments.len());
             return Err(self.error_at(start, why));
         }
         Ok(Node::Call(function, arguments, start))

@@ -262,7 +262,8 @@ impl ClauseForm {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct BurstForm {
-    pub(super) of: super::BurstOf,
+    #[serde(rename = "of")]
+    pub(super) unit: super::BurstUnit,
     pub(super) ceiling: Formula,
     pub(super) refill: Formula,
     pub(super) bucket: Formula,

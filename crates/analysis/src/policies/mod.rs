@@ -444,7 +444,7 @@ pub struct Workload {
 /// The unit of credits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum BurstOf {
+pub enum BurstUnit {
     /// Operations.
     Iops,
     /// Bytes.
@@ -455,7 +455,8 @@ pub enum BurstOf {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Burst {
     /// What the credits count.
-    pub of: BurstOf,
+    #[serde(rename = "of")]
+    pub unit: BurstUnit,
     /// Per second, as long as there are credits.
     pub ceiling: f64,
     /// Per second, sustained.

@@ -9,7 +9,7 @@ use model::plan::CachePath;
 use super::file::{BurstForm, ClauseForm, Formula, Input, InputKind, LayerForm, PatternForm, Range, Tier};
 use super::stack::{Reach, reach};
 use super::{
-    Burst, BurstOf, DEFAULT_LATENCY_SECS, DerivedFigures, InputValue, Inputs, Policy, ResolvedPolicy, Workload,
+    Burst, BurstUnit, DEFAULT_LATENCY_SECS, DerivedFigures, InputValue, Inputs, Policy, ResolvedPolicy, Workload,
     nearest_three, open_loop_slots,
 };
 use crate::caps::{Applies, Layer, Limit};
@@ -327,8 +327,8 @@ impl Policy {
     }
 
     fn find_tier(&self, name: &str) -> Result<&Tier, PolicyError> {
-        let same = |tier: &&Tier| tier.name.as_ref().is_some_and(|known| known.eq_ignore_ascii_case(name));
-        self.file.tier.iter().find(same).ok_or_else(|| PolicyError::NoTier {
+        let has_name = |tier: &&Tier| tier.name.as_ref().is_some_and(|known| known.eq_ignore_ascii_case(name));
+        self.file.tier.iter().find(has_name).ok_or_else(|| PolicyError::NoTier {
             wanted: name.to_owned(),
             known: self.tiers().map(str::to_owned).collect(),
         })
@@ -567,7 +567,7 @@ impl Policy {
     fn bursts(&self, values: &Values) -> Result<Vec<Burst>, PolicyError> {
         let mut bursts = Vec::new();
         for BurstForm {
-            of,
+            unit,
             ceiling,
             refill,
             bucket,
@@ -575,7 +575,7 @@ impl Policy {
         } in &self.file.burst
         {
             let burst = Burst {
-                of: *of,
+                unit: *unit,
                 ceiling: values.evaluate("burst.ceiling", ceiling)?,
                 refill: values.evaluate("burst.refill", refill)?,
                 bucket: values.evaluate("burst.bucket", bucket)?,
@@ -674,7 +674,8 @@ fn ceil_to_count(value: f64) -> u64 {
 
 fn derive_figures(layers: &[Layer], latency: Option<f64>, bursts: &[Burst], workload: &Workload) -> DerivedFigures {
     let all = || layers.iter().filter(|layer| layer.applies != Applies::Reads);
-    let smallest = |of: fn(&Layer) -> Option<Limit>| all().filter_map(of).map(|limit| limit.low).min_by(f64::total_cmp);
+    let smallest =
+        |select: fn(&Layer) -> Option<Limit>| all().filter_map(select).map(|limit| limit.low).min_by(f64::total_cmp);
     let iops = smallest(|layer| layer.iops);
     let bytes = smallest(|layer| layer.bytes_per_sec);
     let latency_secs = latency.unwrap_or(DEFAULT_LATENCY_SECS);
@@ -691,9 +692,9 @@ fn derive_figures(layers: &[Layer], latency: Option<f64>, bursts: &[Burst], work
 impl Burst {
     /// The unit, as text.
     pub fn unit(&self) -> &'static str {
-        match self.of {
-            BurstOf::Iops => "IOPS",
-            BurstOf::Bytes => "bytes/s",
+        match self.unit {
+            BurstUnit::Iops => "IOPS",
+            BurstUnit::Bytes => "bytes/s",
         }
     }
 }

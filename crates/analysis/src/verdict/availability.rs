@@ -142,8 +142,8 @@ impl Second {
     /// The share of the second in stalls, given as start and length of each.
     fn stalled_share(&self, stalls: &[(f64, f64)]) -> f64 {
         let end = self.at + self.length;
-        let within = |(at, length): &(f64, f64)| (end.min(at + length) - self.at.max(*at)).max(0.0);
-        stalls.iter().map(within).sum::<f64>() / self.length
+        let overlap_secs = |(at, length): &(f64, f64)| (end.min(at + length) - self.at.max(*at)).max(0.0);
+        stalls.iter().map(overlap_secs).sum::<f64>() / self.length
     }
 }
 

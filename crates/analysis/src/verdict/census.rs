@@ -139,7 +139,7 @@ impl Case<'_> {
                 sum: 0.0,
                 beyond: 0.0,
             };
-            for histogram in estimate::histograms_of(&interval.latency, clause.direction) {
+            for histogram in estimate::select_histograms(&interval.latency, clause.direction) {
                 sums.n += histogram.n() as f64;
                 sums.sum += histogram.sum() as f64;
                 sums.beyond += (histogram.n() - histogram.count_up_to(clause.target as u64)) as f64;

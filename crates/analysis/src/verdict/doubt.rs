@@ -186,7 +186,7 @@ impl Case<'_> {
                 _ => "time beyond the limit",
             };
             let why = format!("{:.0} % of the {excess} occurred{WHILE}{found}", 100.0 * share);
-            return Some(self.adjust_action_for_stops(Doubt::new(cause_of(fault), why).with_shared(found)));
+            return Some(self.adjust_action_for_stops(Doubt::new(fault_cause(fault), why).with_shared(found)));
         }
         (!self.has_full_time()).then(|| self.doubt_stall(clause)).flatten()
     }
@@ -408,7 +408,7 @@ impl Case<'_> {
         };
         let all = self.observation.seconds.len();
         let why = format!("{missed} of {all} seconds missed the rate{which}{WHILE}{observed}");
-        self.adjust_action_for_stops(Doubt::new(cause_of(fault), why).with_shared(observed))
+        self.adjust_action_for_stops(Doubt::new(fault_cause(fault), why).with_shared(observed))
     }
 
     /// True if fathom, or its machine, was stopped for a time.
@@ -434,15 +434,15 @@ impl Case<'_> {
             .map(|missed| missed.at)
             .collect();
         let others = attribution::other_activity(self.observation, |at| of_fault.is_empty() || of_fault.contains(&at));
-        let of_device = |finding: &&Finding| fault == Fault::OtherIo && finding.rule == "OTHER-LOAD";
-        let named = self.context.findings.iter().find(of_device);
+        let is_device_load = |finding: &&Finding| fault == Fault::OtherIo && finding.rule == "OTHER-LOAD";
+        let named = self.context.findings.iter().find(is_device_load);
         let programs = named.and_then(|finding| finding.what.split_once(attribution::PROGRAMS));
         let programs = programs.map(|(_, programs)| format!("{}{programs}", attribution::PROGRAMS));
         describe_fault(fault, &others) + &programs.unwrap_or_default()
     }
 }
 
-fn cause_of(fault: Fault) -> Cause {
+fn fault_cause(fault: Fault) -> Cause {
     match fault {
         Fault::Generator => Cause::Generator,
         Fault::Storage | Fault::OtherIo | Fault::OtherCpu => Cause::Others,

@@ -282,7 +282,7 @@ pub(super) fn mean(
     let flow = direction_flow(observation, direction).ok_or(NoEstimate::Absent)?;
     let waited = flow.waited().ok_or(NoEstimate::Absent)?;
     let value = waited.mean_ns.ok_or(NoEstimate::Absent)?;
-    let of_histograms = || {
+    let histogram_spread = || {
         let sums = intervals.iter().map(|interval| sums(&interval.latency, direction));
         ratio_spread(&sums.collect::<Vec<_>>(), value)
     };
@@ -301,7 +301,7 @@ pub(super) fn mean(
             .then_some(())?;
         ratio_spread(&sums.collect::<Vec<_>>(), value)
     };
-    let spread = of_histograms()
+    let spread = histogram_spread()
         .or_else(series_spread)
         .or_else(|| per_second_spread(observation, waited))
         .unwrap_or_else(|| plain_spread(value));
@@ -319,10 +319,10 @@ pub(super) fn lacks_split(observation: &Observation, direction: Option<Direction
 /// Sum of the latencies and number of operations of an interval.
 fn sums(latency: &PerDirection<Option<Histogram>>, direction: Option<Direction>) -> (f64, f64) {
     let add = |sum: (f64, f64), histogram: &Histogram| (sum.0 + histogram.sum() as f64, sum.1 + histogram.n() as f64);
-    histograms_of(latency, direction).fold((0.0, 0.0), add)
+    select_histograms(latency, direction).fold((0.0, 0.0), add)
 }
 
-pub(super) fn histograms_of(
+pub(super) fn select_histograms(
     latency: &PerDirection<Option<Histogram>>,
     direction: Option<Direction>,
 ) -> impl Iterator<Item = &Histogram> {
@@ -440,7 +440,7 @@ fn cluster_by_interval(
     target: u64,
 ) -> Option<Clustered> {
     let count = |interval: &IntervalHistogram| {
-        histograms_of(&interval.latency, direction).fold((0.0, 0.0), |sum: (f64, f64), histogram| {
+        select_histograms(&interval.latency, direction).fold((0.0, 0.0), |sum: (f64, f64), histogram| {
             let beyond = histogram.n() - histogram.count_up_to(target);
             (sum.0 + beyond as f64, sum.1 + histogram.n() as f64)
         })

@@ -322,15 +322,15 @@ impl Case<'_> {
     /// Describes how burst credits may have covered the whole test, if so.
     pub(super) fn describe_credit_use(&self, metric: Metric, target: f64) -> Option<String> {
         let counted = match metric {
-            Metric::Iops => BurstOf::Iops,
-            Metric::Throughput => BurstOf::Bytes,
+            Metric::Iops => BurstUnit::Iops,
+            Metric::Throughput => BurstUnit::Bytes,
             Metric::Mean | Metric::Quantile { .. } | Metric::Availability => return None,
         };
         let burst = self
             .context
             .bursts
             .iter()
-            .find(|burst| burst.of == counted && burst.refill < target * 0.99)?;
+            .find(|burst| burst.unit == counted && burst.refill < target * 0.99)?;
         let load = &self.observation.load;
         let ran_secs = self.observation.measured_ns?.as_secs() + load.warm_up_ns.unwrap_or_default().as_secs();
         (ran_secs < burst.lasts_secs()).then(|| {

@@ -109,12 +109,12 @@ fn instances_of_ec2_have_a_baseline_and_a_burst() {
         panic!("{:?}", large.bursts)
     };
     assert_eq!(
-        (operations.of, operations.ceiling, operations.refill),
-        (BurstOf::Iops, 40_000.0, 3600.0)
+        (operations.unit, operations.ceiling, operations.refill),
+        (BurstUnit::Iops, 40_000.0, 3600.0)
     );
     assert_eq!(
-        (bytes.of, bytes.ceiling, bytes.refill),
-        (BurstOf::Bytes, 1250e6, 81.25e6)
+        (bytes.unit, bytes.ceiling, bytes.refill),
+        (BurstUnit::Bytes, 1250e6, 81.25e6)
     );
     for burst in [operations, bytes] {
         assert_eq!((burst.lasts_secs(), burst.refills_secs()), (1800.0, 86_400.0));

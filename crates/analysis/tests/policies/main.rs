@@ -11,8 +11,8 @@ use std::path::Path;
 
 use analysis::caps::{LayerKind, Limit};
 use analysis::policies::{
-    BurstOf, Catalogue, Date, Disks, Inputs, Need, Overrides, Policy, PolicyError, PolicyKind, ResolvedPolicy, advise,
-    credits, has_machine, reach, stack,
+    BurstUnit, Catalogue, Date, Disks, Inputs, Need, Overrides, Policy, PolicyError, PolicyKind, ResolvedPolicy,
+    advise, credits, has_machine, reach, stack,
 };
 use analysis::requirement::Metric;
 use model::Bytes;
@@ -199,18 +199,18 @@ fn credits_of_gp2_last_for_the_published_time() {
 
 #[test]
 fn other_credits_last_for_the_published_time() {
-    let burst_of = |name: &str, values: &[(&str, &str)], what: BurstOf| {
+    let burst_of = |name: &str, values: &[(&str, &str)], what: BurstUnit| {
         let policy = resolve(name, values);
-        *policy.bursts.iter().find(|burst| burst.of == what).unwrap()
+        *policy.bursts.iter().find(|burst| burst.unit == what).unwrap()
     };
-    let tib = burst_of("aws/st1", &[("size", "1TiB")], BurstOf::Bytes);
+    let tib = burst_of("aws/st1", &[("size", "1TiB")], BurstUnit::Bytes);
     assert_near(tib.lasts_secs(), 4993.0);
     assert_near(
-        burst_of("aws/sc1", &[("size", "1TiB")], BurstOf::Bytes).lasts_secs(),
+        burst_of("aws/sc1", &[("size", "1TiB")], BurstUnit::Bytes).lasts_secs(),
         15_420.0,
     );
     for (tier, bucket, refill_hours) in [("P4", 6.08e6, 14.1), ("P10", 5.40e6, 3.0), ("P20", 2.16e6, 15.7 / 60.0)] {
-        let burst = burst_of("azure/premium", &[("tier", tier)], BurstOf::Iops);
+        let burst = burst_of("azure/premium", &[("tier", tier)], BurstUnit::Iops);
         assert_near(burst.bucket, bucket);
         assert_near(burst.lasts_secs(), 1800.0);
         assert_near(burst.refills_secs() / 3600.0, refill_hours);
@@ -574,7 +574,7 @@ fn advice_names_the_smallest_disk_and_the_unmet_needs_of_others() {
     let gp3 = advice_on("aws/gp3");
     assert!(gp3.fits, "{gp3:?}");
     let with: Vec<(&str, &str)> = gp3
-        .with
+        .inputs
         .iter()
         .map(|(name, value)| (name.as_str(), value.as_str()))
         .collect();
@@ -617,7 +617,7 @@ fn advice_for_iops_alone_finds_the_smallest_sufficient_size() {
     let size = |name: &str| {
         list.iter()
             .find(|advice| advice.policy == name && advice.fits)
-            .map(|advice| advice.with[0].1.clone())
+            .map(|advice| advice.inputs[0].1.clone())
     };
     // 3 IOPS for each GiB; 3000 + 6 for each GiB.
     assert_eq!(size("aws/gp2").as_deref(), Some("3000 GiB"));
@@ -636,7 +636,7 @@ fn advice_orders_no_more_than_needed() {
     let list = advise(&Catalogue::built_in(), &need);
     let order = |name: &str| {
         let advice = list.iter().find(|advice| advice.policy == name && advice.fits).unwrap();
-        let ordered = advice.with.iter().map(|(name, value)| format!("{name} {value}"));
+        let ordered = advice.inputs.iter().map(|(name, value)| format!("{name} {value}"));
         ordered.collect::<Vec<_>>().join(", ")
     };
     assert_eq!(order("azure/ultra"), "size 500 GiB, iops 20000, mbps 82");

@@ -4,7 +4,7 @@
 
 mod disturbed;
 
-use analysis::policies::{Burst, BurstOf, Catalogue, Inputs, ResolvedPolicy};
+use analysis::policies::{Burst, BurstUnit, Catalogue, Inputs, ResolvedPolicy};
 use analysis::requirement::{self, Clause};
 use analysis::verdict::{Cause, ClauseVerdict, Context, Outcome, Verdict, judge};
 use model::draws::{Draws, DrawsForm, Purpose};
@@ -400,7 +400,7 @@ fn percentiles_need_samples_beyond_them() {
         "this range includes the limit",
     );
     // fio reports percentiles of reads and of writes; that of all operations is between them.
-    let of_direction = |p90: f64| {
+    let direction_observation = |p90: f64| {
         let waited = Latency {
             quantiles: vec![(0.9, p90)],
             ..Latency::default()
@@ -412,7 +412,7 @@ fn percentiles_need_samples_beyond_them() {
             ..Flow::default()
         })
     };
-    (observed.directions.read, observed.directions.write) = (of_direction(1e6), of_direction(2e6));
+    (observed.directions.read, observed.directions.write) = (direction_observation(1e6), direction_observation(2e6));
     let judged = |text: &str| judge(&clauses(text), &observed, &Context::default());
     assert_outcome(&judged("p90<=3ms"), Outcome::Pass);
     assert_outcome(&judged("p90<=500us"), Outcome::Fail);
@@ -558,7 +558,7 @@ fn findings_make_figures_inconclusive() {
 #[test]
 fn credits_that_last_for_the_whole_test_do_not_prove_the_rate() {
     let bursts = [Burst {
-        of: BurstOf::Iops,
+        unit: BurstUnit::Iops,
         ceiling: 3000.0,
         refill: 300.0,
         bucket: 5.4e6,

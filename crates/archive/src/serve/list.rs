@@ -234,8 +234,8 @@ fn load(entry: &Entry) -> String {
 }
 
 fn row(browse: &Browse, entry: &Entry) -> String {
-    let figure = |of: fn(&EntryJob) -> Option<f64>, words: fn(f64) -> String| match &entry.jobs[..] {
-        [job] if entry.runs < 2 => of(job).map_or("-".into(), words),
+    let figure = |value: fn(&EntryJob) -> Option<f64>, words: fn(f64) -> String| match &entry.jobs[..] {
+        [job] if entry.runs < 2 => value(job).map_or("-".into(), words),
         _ => String::new(),
     };
     let iops = match (entry.runs, entry.jobs.len()) {

@@ -115,12 +115,12 @@ fn choose_precreation(plan: &Plan, profile: Profile) -> Profile {
         precreate: Some(rule),
         ..profile.clone()
     };
-    let same = |profile: &Profile| {
+    let reproduces_targets = |profile: &Profile| {
         let lowered = lower(profile, NO_MACHINE);
         lowered
             .is_ok_and(|lowered| lowered.plan.prepare_once == plan.prepare_once && lowered.plan.targets == plan.targets)
     };
-    let found = rules.into_iter().map(profile_with).find(same);
+    let found = rules.into_iter().map(profile_with).find(reproduces_targets);
     found.unwrap_or_else(|| profile_with(Precreate::UseMaxSize))
 }
 
@@ -150,7 +150,7 @@ fn setting<'a>(plan: &'a Plan, name: &str, number: usize) -> Option<&'a str> {
 
 fn time_span(plan: &Plan, number: usize, step: &Step) -> TimeSpan {
     let seconds = |time: Nanos| u32::try_from(time.0.div_ceil(1_000_000_000)).unwrap_or(u32::MAX);
-    let longest = |of: &dyn Fn(&Job) -> u32| step.jobs.iter().map(of).max().unwrap_or(0);
+    let longest = |value: &dyn Fn(&Job) -> u32| step.jobs.iter().map(value).max().unwrap_or(0);
     let workers: Vec<&Worker> = step.jobs.iter().flat_map(|job| &job.workers).collect();
     // A random seed becomes DiskSpd's seed for `random`.
     let chosen = match (plan.origin.dialect, plan.seed) {
@@ -228,7 +228,7 @@ fn has_limits(workers: &[&Worker]) -> bool {
 /// target.
 fn pool_targets(plan: &Plan, workers: &[&Worker]) -> Option<Vec<Target>> {
     let first = workers.first()?;
-    let several = workers.iter().any(|worker| targets_of(worker).len() > 1);
+    let several = workers.iter().any(|worker| expand_targets(worker).len() > 1);
     let shared = matches!(first.depth, Depth::Shared { .. });
     if !several && !shared {
         return None;
@@ -240,12 +240,12 @@ fn pool_targets(plan: &Plan, workers: &[&Worker]) -> Option<Vec<Target>> {
     let mut all: Vec<(TargetId, Stream, Vec<ThreadTarget>)> = Vec::new();
     for (number, worker) in workers.iter().enumerate() {
         let mut mine: Vec<usize> = Vec::new();
-        for (id, stream) in targets_of(worker) {
-            let same = |(other, known, _): &(TargetId, Stream, Vec<ThreadTarget>)| {
+        for (id, stream) in expand_targets(worker) {
+            let is_same_target = |(other, known, _): &(TargetId, Stream, Vec<ThreadTarget>)| {
                 *other == id && is_equal_except_start(known, &stream)
             };
             // The expensive comparison comes last: each stream is compared with all others.
-            let free = (0..all.len()).find(|at| same(&all[*at]) && !mine.contains(at));
+            let free = (0..all.len()).find(|at| is_same_target(&all[*at]) && !mine.contains(at));
             let at = free.unwrap_or_else(|| {
                 all.push((id, stream.clone(), Vec::new()));
                 all.len() - 1
@@ -278,7 +278,7 @@ fn pool_targets(plan: &Plan, workers: &[&Worker]) -> Option<Vec<Target>> {
         let mut target = target(plan, id, &stream, &starts, count);
         target.weight = threads[0].weight;
         target.requests = match first.depth {
-            Depth::Shared { operations } if !free => (operations / targets_of(first).len() as u32).max(1),
+            Depth::Shared { operations } if !free => (operations / expand_targets(first).len() as u32).max(1),
             // This value has no effect with a shared depth.
             Depth::Shared { .. } | Depth::PerStream | Depth::PerTarget { .. } => stream.depth.max(1),
         };
@@ -298,7 +298,7 @@ fn pool_targets(plan: &Plan, workers: &[&Worker]) -> Option<Vec<Target>> {
 }
 
 /// The targets of a worker, each with its stream; a file set becomes one target per file.
-fn targets_of(worker: &Worker) -> Vec<(TargetId, Stream)> {
+fn expand_targets(worker: &Worker) -> Vec<(TargetId, Stream)> {
     let streams = worker.streams.iter();
     let target_streams = streams.flat_map(|stream| stream.target.ids().iter().map(move |id| (*id, stream.clone())));
     let mut uses: Vec<(TargetId, Stream)> = target_streams.collect();
@@ -338,7 +338,7 @@ fn targets_with_threads(plan: &Plan, step: &Step) -> Vec<Target> {
     for group in step.jobs.iter().flat_map(|job| worker_groups(job, allowed)) {
         let WorkerGroup { job: _, workers } = &group;
         let count = workers.len() as u32;
-        let of_first = targets_of(workers[0]);
+        let of_first = expand_targets(workers[0]);
         for (number, (id, stream)) in of_first.iter().enumerate() {
             let starts: Vec<&Stream> = workers
                 .iter()
@@ -494,9 +494,9 @@ fn set_contents(plan: &Plan, stream: &Stream, target: &mut Target) {
 }
 
 fn set_positions(stream: &Stream, direction: Direction, starts: &[&Stream], threads: u32, target: &mut Target) {
-    let random = |target: &mut Target, share: u8, of: &Placement| {
+    let random = |target: &mut Target, share: u8, placement: &Placement| {
         target.random_percent = share;
-        target.distribution = distribution(of, direction);
+        target.distribution = distribution(placement, direction);
     };
     match stream.access(direction) {
         Access::Sequential(walk) => {
@@ -556,7 +556,7 @@ fn distribution(placement: &Placement, direction: Direction) -> Option<Distribut
         return None;
     };
     let absolute = ranges.basis == RangeBasis::Bytes;
-    let shares = words::ranges_of(&ranges.shares, direction);
+    let shares = words::direction_ranges(&ranges.shares, direction);
     let whole = |value: f64| value.fract() == 0.0 && value >= 0.0;
     let fit = |share: &model::access::RangeShare| whole(share.operations_percent) && whole(share.span);
     let range = |share: &model::access::RangeShare| Range {

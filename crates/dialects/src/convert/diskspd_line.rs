@@ -1,6 +1,6 @@
 //! Converts a profile to a command line, if a line can express it.
 
-use super::words::size;
+use super::words::format_size;
 use crate::diskspd::profile::{Cache, FlushType, Profile, Target, ThroughputUnit, TimeSpan};
 use crate::diskspd::{EventRole, ParseEnv, Processors, Reading, Version, read};
 use model::plan::BypassIo;
@@ -196,7 +196,7 @@ fn threads(span: &TimeSpan, words: &mut Vec<String>) {
 }
 
 fn uppercase_size(bytes: u64) -> String {
-    size(bytes).to_ascii_uppercase()
+    format_size(bytes).to_ascii_uppercase()
 }
 
 /// An environment that generated lines never use.

@@ -85,7 +85,7 @@ impl VdbenchEnv for OneFile<'_> {
         Ok(self.0.as_bytes().to_vec())
     }
 
-    fn size_of(&self, path: &str) -> Option<u64> {
+    fn read_size(&self, path: &str) -> Option<u64> {
         let lun = format!(",lun={},", quoted(path));
         let is_whole = |line: &str| line.contains(&lun) && !line.contains(",size=");
         self.0.lines().any(is_whole).then_some(ANY_SIZE)
@@ -137,7 +137,7 @@ const SD: &[Row<Disk>] = &[
 
 impl Disk {
     /// True if both are the same SD, regardless of threads.
-    fn has_place_of(&self, other: &Disk) -> bool {
+    fn is_same_sd(&self, other: &Disk) -> bool {
         let place = |disk: &Disk| {
             let rows = SD.iter().filter(|(key, _)| *key != "threads");
             rows.map(|(_, value)| value(disk)).collect::<Vec<_>>()
@@ -284,7 +284,7 @@ impl Lines {
         let mut all_rates = Vec::new();
         for group in &groups {
             for stream in &group.worker().streams {
-                let is_of = |disk: &Disk, id: &TargetId| disk.has_place_of(&disk_of(plan, stream, *id));
+                let is_of = |disk: &Disk, id: &TargetId| disk.is_same_sd(&new_disk(plan, stream, *id));
                 let place = |id: &TargetId| disks.iter().position(|disk| is_of(disk, id));
                 let sds = stream
                     .target
@@ -298,8 +298,8 @@ impl Lines {
                     skew: None,
                     share: share(stream) * group.workers.len() as f64,
                 };
-                let same = |known: &&mut Load| line("wd", "", WD, *known) == line("wd", "", WD, &load);
-                match loads.iter_mut().find(same) {
+                let has_same_wd = |known: &&mut Load| line("wd", "", WD, *known) == line("wd", "", WD, &load);
+                match loads.iter_mut().find(has_same_wd) {
                     Some(known) => known.share += load.share,
                     None => loads.push(load),
                 }
@@ -337,8 +337,8 @@ fn disks(plan: &Plan, groups: &[WorkerGroup<'_>]) -> Vec<Disk> {
         let mut own: Vec<Disk> = Vec::new();
         for stream in &group.worker().streams {
             for id in stream.target.ids() {
-                let disk = disk_of(plan, stream, *id);
-                if !own.iter().any(|known| known.has_place_of(&disk)) {
+                let disk = new_disk(plan, stream, *id);
+                if !own.iter().any(|known| known.is_same_sd(&disk)) {
                     own.push(disk);
                 }
             }
@@ -346,7 +346,7 @@ fn disks(plan: &Plan, groups: &[WorkerGroup<'_>]) -> Vec<Disk> {
         let slots: u32 = group.workers.iter().map(|worker| worker.slots()).sum();
         let of_one = (slots / own.len().max(1) as u32).max(1);
         for disk in own {
-            match disks.iter_mut().find(|known| known.has_place_of(&disk)) {
+            match disks.iter_mut().find(|known| known.is_same_sd(&disk)) {
                 Some(known) => known.threads += of_one,
                 None => disks.push(Disk {
                     threads: of_one,
@@ -358,7 +358,7 @@ fn disks(plan: &Plan, groups: &[WorkerGroup<'_>]) -> Vec<Disk> {
     disks
 }
 
-fn disk_of(plan: &Plan, stream: &Stream, id: TargetId) -> Disk {
+fn new_disk(plan: &Plan, stream: &Stream, id: TargetId) -> Disk {
     Disk {
         target: plan.target(id).clone(),
         stream: stream.clone(),
@@ -367,8 +367,8 @@ fn disk_of(plan: &Plan, stream: &Stream, id: TargetId) -> Disk {
 }
 
 /// The name of the definition with these parameters, which is added if there is none.
-fn define<T>(lines: &mut Vec<String>, kind: &'static str, rows: &[Row<T>], of: &T) -> String {
-    let written = |name: &str| line(kind, name, rows, of);
+fn define<T>(lines: &mut Vec<String>, kind: &'static str, rows: &[Row<T>], definition: &T) -> String {
+    let written = |name: &str| line(kind, name, rows, definition);
     let name = |index: usize| format!("{kind}{}", index + 1);
     let known = (0..lines.len()).find(|index| lines[*index] == written(&name(*index)));
     let index = known.unwrap_or(lines.len());
@@ -378,10 +378,10 @@ fn define<T>(lines: &mut Vec<String>, kind: &'static str, rows: &[Row<T>], of: &
     name(index)
 }
 
-fn line<T>(kind: &str, name: &str, rows: &[Row<T>], of: &T) -> String {
+fn line<T>(kind: &str, name: &str, rows: &[Row<T>], definition: &T) -> String {
     let parameters = rows
         .iter()
-        .filter_map(|(key, value)| Some(format!(",{key}={}", value(of)?)));
+        .filter_map(|(key, value)| Some(format!(",{key}={}", value(definition)?)));
     format!("{kind}={name}{}", parameters.collect::<String>())
 }
 

@@ -12,7 +12,9 @@ use model::plan::{
 use model::{Direction, PerDirection};
 
 use crate::native::cap_text;
-pub(super) use crate::notation::{cpus, hexadecimal, memory_nodes, period, size, time};
+pub(super) use crate::notation::{
+    format_cpus, format_hexadecimal, format_memory_nodes, format_size, format_time, period,
+};
 
 /// The settings that hosts divide, such as `rate,region`; empty for none.
 pub(super) fn divided_resources(what: Divide) -> String {
@@ -52,7 +54,8 @@ pub(super) fn resulting_mix(stream: &Stream) -> Mix {
     let lengths = &stream.pattern.sizes;
     match (stream.mix, &rates[Direction::Read], &rates[Direction::Write]) {
         (Mix::Drawn { rule, .. }, Some(read), Some(write))
-            if read.unit == write.unit && sizes(&lengths[Direction::Read]) == sizes(&lengths[Direction::Write]) =>
+            if read.unit == write.unit
+                && format_sizes(&lengths[Direction::Read]) == format_sizes(&lengths[Direction::Write]) =>
         {
             let write_percent = 100.0 * write.per_second() / (read.per_second() + write.per_second());
             Mix::Drawn { write_percent, rule }
@@ -74,12 +77,12 @@ pub(super) fn mix(mix: &Mix) -> String {
     }
 }
 
-pub(super) fn sizes(of: &BlockSizes) -> String {
-    match of {
-        BlockSizes::Fixed { size: one } => size(one.0),
+pub(super) fn format_sizes(sizes: &BlockSizes) -> String {
+    match sizes {
+        BlockSizes::Fixed { size: one } => format_size(one.0),
         BlockSizes::Range { low, high, unaligned } => {
             let tail = if *unaligned { ", any number of bytes" } else { "" };
-            format!("{}-{}{tail}", size(low.0), size(high.0))
+            format!("{}-{}{tail}", format_size(low.0), format_size(high.0))
         }
         BlockSizes::Split { entries } => {
             let total: f64 = entries.iter().map(|entry| entry.percent).sum();
@@ -88,7 +91,7 @@ pub(super) fn sizes(of: &BlockSizes) -> String {
             entries.sort_by_key(|entry| entry.size);
             let entries = entries
                 .iter()
-                .map(|entry| format!("{}/{}", size(entry.size.0), share(entry.percent)));
+                .map(|entry| format!("{}/{}", format_size(entry.size.0), share(entry.percent)));
             entries.collect::<Vec<_>>().join(":")
         }
     }
@@ -112,10 +115,10 @@ pub(super) fn by_direction(mix: &Mix, word: impl Fn(Direction) -> String) -> Str
 fn advance(stream: &Stream, direction: Direction, advance: Advance) -> String {
     match (advance, stream.fixed_length(direction)) {
         (Advance::Stride, Some(length)) if stream.alignment(direction) == length => String::new(),
-        (Advance::Stride, _) => format!(" in steps of {}", size(stream.alignment(direction))),
+        (Advance::Stride, _) => format!(" in steps of {}", format_size(stream.alignment(direction))),
         (Advance::Length { skip: 0 }, _) => String::new(),
         (Advance::Length { skip }, Some(length)) if length as i64 + skip > 0 => {
-            format!(" in steps of {}", size((length as i64 + skip) as u64))
+            format!(" in steps of {}", format_size((length as i64 + skip) as u64))
         }
         (Advance::Length { skip }, _) => format!(" with {skip} bytes between operations"),
     }
@@ -127,7 +130,7 @@ pub(super) fn access(stream: &Stream, direction: Direction) -> String {
             // `passes` covers whether a walk stops at the end.
             let start = match walk.start.0 {
                 0 => String::new(),
-                start => format!(", starting at {}", size(start)),
+                start => format!(", starting at {}", format_size(start)),
             };
             format!("sequential{}{start}", advance(stream, direction, walk.advance))
         }
@@ -138,7 +141,7 @@ pub(super) fn access(stream: &Stream, direction: Direction) -> String {
         Access::Parallel(walk) => format!(
             "a sequence per slot{}, starting at {}",
             advance(stream, direction, Advance::Stride),
-            size(walk.start.0)
+            format_size(walk.start.0)
         ),
         Access::Random { placement: of } => placement(of, direction),
         Access::Mixed(mixed) if mixed.random_percent[direction] == 0 => "sequential".into(),
@@ -166,9 +169,9 @@ pub(super) fn access(stream: &Stream, direction: Direction) -> String {
             };
             format!(
                 "windows of {}, {} apart, {} in each, {within}",
-                size(zones.range.0),
-                size(zones.skip.0),
-                size(zones.work.0)
+                format_size(zones.range.0),
+                format_size(zones.skip.0),
+                format_size(zones.work.0)
             )
         }
         Access::WritePointers(zones) => {
@@ -176,7 +179,10 @@ pub(super) fn access(stream: &Stream, direction: Direction) -> String {
                 None => "sequential".to_owned(),
                 Some(of) => placement(of, direction),
             };
-            format!("along write pointers of zones of {}, {within}", size(zones.zone.0))
+            format!(
+                "along write pointers of zones of {}, {within}",
+                format_size(zones.zone.0)
+            )
         }
     }
 }
@@ -199,10 +205,10 @@ pub(super) fn placement(placement: &Placement, direction: Direction) -> String {
         Placement::Uniform(_) => "random".into(),
         Placement::Once(_) => "random, each block once".into(),
         Placement::Ranges(ranges) => {
-            let shares = ranges_of(&ranges.shares, direction);
+            let shares = direction_ranges(&ranges.shares, direction);
             let unit = |span: f64| match ranges.basis {
                 RangeBasis::Percent => format!("{span} %"),
-                RangeBasis::Bytes => size(span as u64),
+                RangeBasis::Bytes => format_size(span as u64),
             };
             let each = shares
                 .iter()
@@ -222,7 +228,7 @@ pub(super) fn placement(placement: &Placement, direction: Direction) -> String {
 }
 
 /// The ranges of a direction, or else the first ranges of any.
-pub(super) fn ranges_of(shares: &PerDirection<Vec<RangeShare>>, direction: Direction) -> &[RangeShare] {
+pub(super) fn direction_ranges(shares: &PerDirection<Vec<RangeShare>>, direction: Direction) -> &[RangeShare] {
     let own = &shares[direction];
     let mut lists = std::iter::once(own).chain(shares.iter().map(|(_, list)| list));
     lists.find(|list| !list.is_empty()).unwrap_or(own)
@@ -236,7 +242,7 @@ pub(super) fn content(content: &Content) -> String {
         Content::Zeros => "zeros".into(),
         Content::Counting => "the repeated bytes 0 to 255".into(),
         Content::Pattern { bytes } if *bytes == counting() => "the repeated bytes 0 to 255".into(),
-        Content::Pattern { bytes } => format!("the repeated bytes 0x{}", hexadecimal(bytes)),
+        Content::Pattern { bytes } => format!("the repeated bytes 0x{}", format_hexadecimal(bytes)),
         Content::Compressible {
             percent,
             chunk,
@@ -245,9 +251,12 @@ pub(super) fn content(content: &Content) -> String {
             let suffix = if pattern.is_empty() {
                 String::new()
             } else {
-                format!(", 0x{}", hexadecimal(pattern))
+                format!(", 0x{}", format_hexadecimal(pattern))
             };
-            format!("{percent} % compressible in each {}{suffix}", size(u64::from(*chunk)))
+            format!(
+                "{percent} % compressible in each {}{suffix}",
+                format_size(u64::from(*chunk))
+            )
         }
         Content::Duplicated {
             percent,
@@ -276,8 +285,8 @@ pub(super) fn content(content: &Content) -> String {
             format!("{percent} % repeats of {of}{}", part.unwrap_or_default())
         }
         Content::Source { size: of, file } => match file {
-            None => format!("pieces of {} of random data", size(of.0)),
-            Some(file) => format!("pieces of {} of {file}", size(of.0)),
+            None => format!("pieces of {} of random data", format_size(of.0)),
+            Some(file) => format!("pieces of {} of {file}", format_size(of.0)),
         },
     }
 }
@@ -362,13 +371,13 @@ pub(super) fn pauses(think: Option<Think>) -> String {
     let mut word = match (pause_ns.0, operations) {
         (0, 0 | 1) => "no pauses".to_owned(),
         (0, _) => format!("no pauses, bursts of {operations} operations"),
-        _ => format!("{} after {operations} operations", time(pause_ns)),
+        _ => format!("{} after {operations} operations", format_time(pause_ns)),
     };
     if spin_ns.0 > 0 {
-        word += &format!(", {} of it spinning", time(spin_ns));
+        word += &format!(", {} of it spinning", format_time(spin_ns));
     }
     if let Some(after) = after_ns {
-        word += &format!(", or after {}", time(after));
+        word += &format!(", or after {}", format_time(after));
     }
     if cycles_each > 0 {
         word += &format!(", {cycles_each} CPU cycles after each");
@@ -571,8 +580,8 @@ pub(super) fn errors(policy: &ErrorPolicy) -> String {
     }
 }
 
-fn tracked(of: TrackedMetric) -> &'static str {
-    match of {
+fn tracked_word(metric: TrackedMetric) -> &'static str {
+    match metric {
         TrackedMetric::Iops => "iops",
         TrackedMetric::Throughput => "bw",
         TrackedMetric::Latency => "lat",
@@ -584,29 +593,29 @@ pub(super) fn control(control: &Control) -> String {
         Control::Precision(rule) => {
             format!(
                 "{} to {} % after {}",
-                tracked(rule.metric),
+                tracked_word(rule.metric),
                 rule.percent,
-                time(rule.at_least_ns)
+                format_time(rule.at_least_ns)
             )
         }
         Control::SteadyState(rule) => format!(
             "{}{} within {}{} over {} in intervals of {}{}",
-            tracked(rule.metric),
+            tracked_word(rule.metric),
             if rule.slope { "_slope" } else { "" },
             rule.limit,
             if rule.percent { " %" } else { "" },
-            time(rule.window_ns),
-            time(rule.interval_ns),
+            format_time(rule.window_ns),
+            format_time(rule.interval_ns),
             match rule.ramp_ns.0 {
                 0 => String::new(),
-                _ => format!(" after {}", time(rule.ramp_ns)),
+                _ => format!(" after {}", format_time(rule.ramp_ns)),
             }
         ),
         Control::LatencyTarget(rule) => format!(
             "{} for {} % in windows of {}{}",
-            time(rule.target_ns),
+            format_time(rule.target_ns),
             rule.percentile,
-            time(rule.window_ns),
+            format_time(rule.window_ns),
             if rule.keep_running {
                 ", until the time is over"
             } else {
@@ -616,9 +625,9 @@ pub(super) fn control(control: &Control) -> String {
         Control::MinimumRate(rule) => format!(
             "{} {} of {} over {}",
             rule.min_per_sec,
-            tracked(rule.metric),
+            tracked_word(rule.metric),
             rule.direction.map_or("all", Direction::word),
-            time(rule.cycle_ns)
+            format_time(rule.cycle_ns)
         ),
     }
 }

@@ -239,7 +239,7 @@ pub fn threads(span: &TimeSpan) -> Vec<Vec<Use>> {
         };
         return targets().flat_map(target_use).collect();
     }
-    let of_pool = |thread: u32| {
+    let pool_targets = |thread: u32| {
         let chosen = targets().filter_map(|(number, target)| {
             let weight = weight_for(target, thread)?;
             Some(Use {
@@ -250,7 +250,7 @@ pub fn threads(span: &TimeSpan) -> Vec<Vec<Use>> {
         });
         chosen.collect()
     };
-    (0..span.threads).map(of_pool).collect()
+    (0..span.threads).map(pool_targets).collect()
 }
 
 /// The state of lowering.
@@ -370,7 +370,7 @@ impl Lowering<'_> {
         };
         Worker {
             engine: EngineChoice {
-                kind: engine_of(span, uses, requests, self.env.windows),
+                kind: choose_engine(span, uses, requests, self.env.windows),
                 registered: span.newer.ring.is_none_or(|ring| !ring.unregistered),
                 ..EngineChoice::default()
             },
@@ -391,7 +391,7 @@ impl Lowering<'_> {
                 seed: span.seed.wrapping_add(number),
             },
             placement: ThreadPlacement {
-                cpus: self.cpus_of(span, number),
+                cpus: self.assign_cpus(span, number),
                 ..ThreadPlacement::default()
             },
             memory: Memory {
@@ -407,7 +407,7 @@ impl Lowering<'_> {
     }
 
     /// Threads are assigned round-robin to the processors of the list, or to all active ones.
-    fn cpus_of(&self, span: &TimeSpan, number: u32) -> Vec<u32> {
+    fn assign_cpus(&self, span: &TimeSpan, number: u32) -> Vec<u32> {
         let in_turn = |cpus: &[u32]| cpus.get(number as usize % cpus.len().max(1)).copied();
         let cpu = match (span.no_affinity, &span.affinity[..]) {
             (true, _) => None,
@@ -440,7 +440,7 @@ fn weight_for(target: &Target, thread: u32) -> Option<u32> {
 }
 
 /// A mapped target is copied; a single request uses synchronous calls; everything else is queued.
-fn engine_of(span: &TimeSpan, uses: &[Use], requests: u32, windows: bool) -> EngineKind {
+fn choose_engine(span: &TimeSpan, uses: &[Use], requests: u32, windows: bool) -> EngineKind {
     let mapped = uses
         .iter()
         .all(|target_use| span.targets[target_use.target].memory_mapped);

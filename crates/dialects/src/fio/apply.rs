@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 
 use model::PerDirection;
 
+use super::help;
 use super::options::{JobOptions, Word};
-use super::show;
 use super::table::{self, FieldAccess, Kind, Notice, OptionError, ParseResult, Reader, Row, Status, spread};
 use super::values::{self, Amount, Unit};
 
@@ -95,7 +95,7 @@ impl Reader<'_> {
             "fio: job <{name}> has write or trim bit set, but fio is in read-only mode"
         ));
         self.push_stderr("Correct format for offending option");
-        show::description(row)
+        help::describe_option(row)
             .into_iter()
             .for_each(|line| self.push_stderr(line));
         self.report_unknown_word(row)
@@ -155,7 +155,9 @@ impl Reader<'_> {
         let mut outcome = self.apply_number(row, text, true);
         // A leading minus sign belongs to the number, a later one separates.
         let unsigned = text.strip_prefix('-').unwrap_or(text);
-        let others = values::split(unsigned, &[',', ':', '-']).into_iter().skip(1);
+        let others = values::split_at_separators(unsigned, &[',', ':', '-'])
+            .into_iter()
+            .skip(1);
         for other in others.filter(|other| !other.is_empty()) {
             outcome = outcome.or(self.apply_number(row, other, false));
         }
@@ -167,11 +169,11 @@ impl Reader<'_> {
         let kb_base = self.job.kb_base();
         match row.kind {
             Kind::Flag(at) => {
-                let value = values::decimal_integer(text).ok_or(OptionError::Failed)?;
+                let value = values::parse_decimal_integer(text).ok_or(OptionError::Failed)?;
                 store.then(|| *at(self.job) = value != 0);
             }
             Kind::Bool(at) => {
-                let value = values::decimal_integer(text).ok_or(OptionError::Failed)?;
+                let value = values::parse_decimal_integer(text).ok_or(OptionError::Failed)?;
                 let value = self.check_signed_bounds(row, value)?;
                 store.then(|| *at(self.job) = value != 0);
             }
@@ -196,14 +198,14 @@ impl Reader<'_> {
                 store.then(|| *at(self.job) = Some(size));
             }
             Kind::Amount(at) => {
-                let amount = values::amount(text, kb_base).ok_or(OptionError::Failed)?;
+                let amount = values::parse_amount(text, kb_base).ok_or(OptionError::Failed)?;
                 if let Amount::Bytes(bytes) = amount {
                     self.check_bounds(row, bytes)?;
                 }
                 store.then(|| *at(self.job) = Some(amount));
             }
             Kind::Time(at, unit) => {
-                let time = values::number(text, unit, kb_base).ok_or(OptionError::Failed)?;
+                let time = values::parse_number(text, unit, kb_base).ok_or(OptionError::Failed)?;
                 self.check_bounds(row, time.raw)?;
                 store.then(|| *at(self.job) = time.raw);
             }
@@ -234,7 +236,7 @@ impl Reader<'_> {
         at: FieldAccess<PerDirection<u64>>,
         unit: Unit,
     ) -> ParseResult {
-        let (elements, closed) = values::numbers(text, unit, self.job.kb_base());
+        let (elements, closed) = values::parse_numbers(text, unit, self.job.kb_base());
         let mut values = Vec::new();
         for element in &elements {
             if let Some(number) = element {
@@ -258,7 +260,7 @@ impl Reader<'_> {
                 self.push_stderr(format!("the list exceeding max length {MAX_REALS}"));
                 continue;
             }
-            match values::real(piece) {
+            match values::parse_real(piece) {
                 Some(number) if number > max => {
                     self.push_stderr(format!("value out of range: {number:.6} (range max: {max:.6})"));
                 }
@@ -297,7 +299,7 @@ impl Reader<'_> {
     /// Reports the valid words.
     fn report_unknown_word(&mut self, row: &Row) -> OptionError {
         self.notices
-            .extend(show::valid_values(row).into_iter().map(Notice::Out));
+            .extend(help::valid_values(row).into_iter().map(Notice::Out));
         self.notices.push(Notice::Out(String::new()));
         OptionError::Failed
     }

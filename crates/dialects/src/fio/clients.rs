@@ -7,7 +7,7 @@ use super::table;
 
 /// Hosts that share one command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Part {
+pub struct HostArgs {
     /// The hosts as the user wrote them; one may be a file with a host per line.
     pub hosts: Vec<String>,
     /// The command line of their jobs, without hosts.
@@ -15,37 +15,37 @@ pub struct Part {
 }
 
 /// Splits a command line at its hosts; `None` if it names none.
-pub fn parts(arguments: &[String]) -> Option<Vec<Part>> {
+pub fn split_by_host(arguments: &[String]) -> Option<Vec<HostArgs>> {
     let mut flags = Vec::new();
     let mut common: Vec<String> = Vec::new();
     let mut has_common_jobs = false;
-    let mut parts: Vec<Part> = Vec::new();
+    let mut parts: Vec<HostArgs> = Vec::new();
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
-        let class = ArgClass::parse(argument);
+        let class = Argument::classify(argument);
         let mut words = vec![argument.clone()];
         if class.takes_next {
             words.extend(rest.next().cloned());
         }
         match class.kind {
-            ArgKind::Client => {
+            ArgumentKind::Client => {
                 let host = match argument.split_once('=') {
                     Some((_, host)) => host.to_owned(),
                     None => words.get(1).cloned().unwrap_or_default(),
                 };
                 match parts.last_mut().filter(|part| part.arguments.is_empty()) {
                     Some(part) => part.hosts.push(host),
-                    None => parts.push(Part {
+                    None => parts.push(HostArgs {
                         hosts: vec![host],
                         arguments: Vec::new(),
                     }),
                 }
             }
-            ArgKind::Flag => flags.extend(words),
-            ArgKind::Option | ArgKind::Job => match parts.last_mut() {
+            ArgumentKind::Flag => flags.extend(words),
+            ArgumentKind::Option | ArgumentKind::Job => match parts.last_mut() {
                 Some(part) => part.arguments.extend(words),
                 None => {
-                    has_common_jobs |= class.kind == ArgKind::Job;
+                    has_common_jobs |= class.kind == ArgumentKind::Job;
                     common.extend(words);
                 }
             },
@@ -117,14 +117,14 @@ impl Address {
 }
 
 /// How an argument of the command line is treated.
-struct ArgClass {
-    kind: ArgKind,
+struct Argument {
+    kind: ArgumentKind,
     /// The next argument is its value.
     takes_next: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum ArgKind {
+enum ArgumentKind {
     Client,
     /// It applies to the run.
     Flag,
@@ -133,12 +133,12 @@ enum ArgKind {
     Job,
 }
 
-impl ArgClass {
-    fn parse(argument: &str) -> ArgClass {
+impl Argument {
+    fn classify(argument: &str) -> Argument {
         let body = argument.strip_prefix("--").or(argument.strip_prefix('-')).unwrap_or("");
         if body.is_empty() {
-            return ArgClass {
-                kind: ArgKind::Job,
+            return Argument {
+                kind: ArgumentKind::Job,
                 takes_next: false,
             };
         }
@@ -156,24 +156,24 @@ impl ArgClass {
         });
         let rows = table::common_rows().chain(table::engine_rows());
         let options = rows.flat_map(|row| row.names().map(|name| (name, false, false, !row.may_be_bare(false))));
-        let class: Vec<_> = flags
+        let candidates: Vec<_> = flags
             .chain(options)
-            .filter(|(class, ..)| class.starts_with(name))
+            .filter(|(candidate, ..)| candidate.starts_with(name))
             .collect();
-        let exact = class.iter().find(|(class, ..)| *class == name);
+        let exact = candidates.iter().find(|(candidate, ..)| *candidate == name);
         // Parsing the host's command line reports ambiguous and unknown names.
-        match exact.or(class.first().filter(|_| class.len() == 1)) {
-            Some((name, is_client, is_flag, takes)) => ArgClass {
+        match exact.or(candidates.first().filter(|_| candidates.len() == 1)) {
+            Some((name, is_client, is_flag, takes)) => Argument {
                 kind: match (is_client, is_flag, *name) {
-                    (true, ..) => ArgKind::Client,
-                    (_, true, _) => ArgKind::Flag,
-                    (_, _, "name") => ArgKind::Job,
-                    _ => ArgKind::Option,
+                    (true, ..) => ArgumentKind::Client,
+                    (_, true, _) => ArgumentKind::Flag,
+                    (_, _, "name") => ArgumentKind::Job,
+                    _ => ArgumentKind::Option,
                 },
                 takes_next: *takes && !has_value,
             },
-            None => ArgClass {
-                kind: ArgKind::Option,
+            None => Argument {
+                kind: ArgumentKind::Option,
                 takes_next: false,
             },
         }
@@ -188,7 +188,7 @@ mod tests {
     fn jobs_are_for_the_hosts_before_them() {
         let check = |line: &str, expected: &[(&str, &str)]| {
             let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-            let found: Vec<(String, String)> = parts(&words)
+            let found: Vec<(String, String)> = split_by_host(&words)
                 .unwrap_or_default()
                 .into_iter()
                 .map(|part| (part.hosts.join(" "), part.arguments.join(" ")))

@@ -7,7 +7,7 @@ use super::profiles::{self, ChosenProfile, ProfileOption};
 use super::session::{Draft, ExitCode, Session, command_line};
 use super::table::{self, Kind, OptionError, ParseEnv, ParseResult, Row};
 use super::unsupported_engines::{self, UnsupportedEngineOption, ValueKind};
-use super::{job_file, show, similar};
+use super::{help, job_file, similar};
 
 /// Reads a command line. `program` is how the program was called, for messages.
 pub fn read(program: &str, arguments: &[String], env: &mut dyn ParseEnv) -> Reading {
@@ -109,8 +109,8 @@ impl CommandLine<'_, '_> {
     }
 
     fn print_usage(&mut self) {
-        self.session.push_stdout(show::VERSION);
-        for line in show::usage(self.program) {
+        self.session.push_stdout(help::VERSION);
+        for line in help::usage(self.program) {
             self.session.push_stdout(line);
         }
     }
@@ -189,7 +189,9 @@ impl CommandLine<'_, '_> {
         flags
             .chain(table::common_rows().flat_map(all_names))
             .chain(of_engine.flat_map(all_names))
-            .chain(unsupported_engines::options_of(engine).map(|option| (Resolved::Unsupported(option), option.name)))
+            .chain(
+                unsupported_engines::engine_options(engine).map(|option| (Resolved::Unsupported(option), option.name)),
+            )
             .collect()
     }
 
@@ -203,7 +205,7 @@ impl CommandLine<'_, '_> {
         self.session
             .push_stderr(format!("{program}: unrecognized option '{text}'"));
         let name = text.trim_start_matches('-');
-        if let Some(suggestion) = similar::argument(name) {
+        if let Some(suggestion) = similar::similar_argument(name) {
             self.session.push_stderr(format!("Did you mean {suggestion}?"));
         }
         ExitCode(1)
@@ -245,7 +247,7 @@ impl CommandLine<'_, '_> {
             flags::Action::OptionHelp(name) => {
                 let answer = match &self.profile {
                     Some(chosen) => chosen.help(&name),
-                    None => show::option_help(&name),
+                    None => help::option_help(&name),
                 };
                 Err(self.print_answer(answer))
             }
@@ -253,11 +255,11 @@ impl CommandLine<'_, '_> {
                 self.session.action = Some(action);
                 Err(ExitCode(0))
             }
-            flags::Action::EngineHelp(name) => Err(self.print_answer(show::engine_help(&name))),
+            flags::Action::EngineHelp(name) => Err(self.print_answer(help::engine_help(&name))),
         }
     }
 
-    fn print_answer(&mut self, answer: show::Answer) -> ExitCode {
+    fn print_answer(&mut self, answer: help::HelpOutput) -> ExitCode {
         answer
             .stdout
             .into_iter()
@@ -266,7 +268,7 @@ impl CommandLine<'_, '_> {
             .stderr
             .into_iter()
             .for_each(|line| self.session.push_stderr(line));
-        ExitCode(answer.code)
+        ExitCode(answer.exit_code)
     }
 
     fn choose_profile(&mut self, name: &str) -> Result<(), ExitCode> {

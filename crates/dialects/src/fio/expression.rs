@@ -16,7 +16,7 @@ pub fn evaluate(text: &str, unit: Unit, kb_base: u64) -> Option<u64> {
 
 /// Evaluates integer arithmetic with truncated divisions, for a value in which a keyword was
 /// replaced.
-pub fn integers(text: &str) -> Option<i64> {
+pub fn evaluate_integers(text: &str) -> Option<i64> {
     evaluate_all(text, None).map(|value| value as i64)
 }
 

@@ -1,6 +1,6 @@
 //! The flags of the command line, which apply to the whole run.
 
-use super::show;
+use super::help;
 use super::values::{self, Unit};
 
 with_defaults! {
@@ -333,7 +333,7 @@ pub const FLAGS: &[Flag] = &[
         .apply(|_, name| Action::EngineHelp(name.to_string())),
     flag("version", "")
         .help("Print the version.")
-        .apply(|_, _| Action::Print(show::VERSION.into())),
+        .apply(|_, _| Action::Print(help::VERSION.into())),
     flag("help", "").help("Print this.").apply(|_, _| Action::Help),
     flag("debug", "LIST")
         .help(
@@ -433,7 +433,7 @@ fn add_formats(flags: &mut Flags, list: &str) -> Action {
 }
 
 fn time(text: &str, field: &mut u64, what: &str) -> Action {
-    match values::number(text, Unit::Seconds, 1024) {
+    match values::parse_number(text, Unit::Seconds, 1024) {
         Some(number) => {
             *field = number.raw;
             Action::Continue

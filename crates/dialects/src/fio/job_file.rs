@@ -4,7 +4,7 @@
 use super::session::{Draft, ExitCode, Session};
 use super::table::{self, Notice, OptionError, Row};
 use super::unsupported_engines::{self, UnsupportedEngineOption};
-use super::{engines, show, similar, substitute};
+use super::{engines, help, similar, substitute};
 use crate::Location;
 use crate::nearest::nearest;
 
@@ -68,10 +68,10 @@ pub(super) fn read(session: &mut Session<'_>, path: &str, first: bool) -> Result
             return Err(halt);
         }
     };
-    let mut command = show::CommandLine::default();
+    let mut command = help::CommandLine::default();
     let outcome = read_sections(session, path, &text, first, &mut command);
     if session.read.flags.show_command && !command.is_empty() {
-        session.push_stdout(command.line());
+        session.push_stdout(command.to_line());
     }
     outcome
 }
@@ -81,7 +81,7 @@ fn read_sections(
     path: &str,
     text: &str,
     first: bool,
-    command: &mut show::CommandLine,
+    command: &mut help::CommandLine,
 ) -> Result<(), ExitCode> {
     let mut lines = lines(text).into_iter().peekable();
     let mut begins_file = !first;
@@ -123,7 +123,7 @@ pub(super) fn add_section(
         text,
         location: location.clone(),
     });
-    add(session, section, written.collect(), &mut show::CommandLine::default())
+    add(session, section, written.collect(), &mut help::CommandLine::default())
 }
 
 /// Turns a section into defaults or a job.
@@ -131,7 +131,7 @@ fn add(
     session: &mut Session<'_>,
     section: Section<'_>,
     written: Vec<OptionText>,
-    command: &mut show::CommandLine,
+    command: &mut help::CommandLine,
 ) -> Result<(), ExitCode> {
     let name = section.name;
     let is_global = name.starts_with("global");
@@ -148,7 +148,7 @@ fn add(
     if apply(session, &mut draft, written).is_err() {
         return Err(session.halt(format!("fio: job {name} dropped")));
     }
-    command.options(&draft.given);
+    command.push_options(&draft.given);
     if !is_global {
         return session.add(draft);
     }
@@ -307,7 +307,7 @@ fn apply_row(
     row: &'static Row,
     option: &OptionText,
 ) -> Result<(), OptionError> {
-    let text = substitute::option(&option.text, session.env);
+    let text = substitute::substitute_option(&option.text, session.env);
     let result = draft.apply_option(&mut session.env(), row, split_option(&text).1, true);
     report_failure(session, option, result)
 }
@@ -318,7 +318,7 @@ fn apply_unsupported(
     unsupported: UnsupportedEngineOption,
     option: &OptionText,
 ) -> Result<(), OptionError> {
-    let text = substitute::option(&option.text, session.env);
+    let text = substitute::substitute_option(&option.text, session.env);
     let result = draft.apply_unsupported_option(unsupported, split_option(&text).1);
     report_failure(session, option, result)
 }
@@ -338,7 +338,7 @@ fn report_failure(
 fn report_unknown(session: &mut Session<'_>, option: &OptionText, engine: &str) -> OptionError {
     let (name, _) = split_option(&option.text);
     session.push_stderr(format!("Bad option <{}>", option.text));
-    if let Some(suggestion) = similar::option(name) {
+    if let Some(suggestion) = similar::similar_option(name) {
         session.push_stderr(format!("Did you mean {suggestion}?"));
     }
     let Location { file, line, .. } = &option.location;

@@ -4,9 +4,9 @@
 
 pub mod engines;
 pub mod flags;
+pub mod help;
 pub mod jobs;
 pub mod options;
-pub mod show;
 pub mod table;
 pub mod values;
 
@@ -27,13 +27,13 @@ mod similar;
 mod substitute;
 mod unsupported_engines;
 
-pub use clients::{Address, Part, parts};
+pub use clients::{Address, HostArgs, split_by_host};
 pub use command_line::read;
 pub use disk::{Disk, PathFacts, PathKind, TraceFile};
 pub use flags::Flags;
+pub use help::VERSION;
 pub use jobs::{End, Job, Jobs, Reading};
 pub use options::JobOptions;
 pub use plan::{LowerEnv, Lowered, Unusable, lower};
 pub use print::verify_method_name;
-pub use show::VERSION;
 pub use table::{Notice, ParseEnv};

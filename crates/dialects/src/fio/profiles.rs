@@ -1,8 +1,8 @@
 //! `--profile`: built-in workloads, each with its own options.
 
+use super::help;
 use super::job_file::{self, Section};
 use super::session::{ExitCode, Session, command_line};
-use super::show;
 
 /// A built-in workload.
 struct Profile {
@@ -118,23 +118,23 @@ impl ChosenProfile {
     }
 
     /// The help of one option, or of all.
-    pub(super) fn help(&self, name: &str) -> show::Answer {
+    pub(super) fn help(&self, name: &str) -> help::HelpOutput {
         let rows = self.options().iter();
-        let mut answer = show::Answer {
-            code: 0,
+        let mut answer = help::HelpOutput {
+            exit_code: 0,
             stdout: Vec::new(),
             stderr: Vec::new(),
         };
         match rows.clone().find(|option| option.name == name) {
             Some(option) => answer.stdout.extend([
-                show::labelled(option.name, option.help),
-                show::labelled("valid", format!("only for profile '{}'", self.profile.name)),
+                help::format_labelled(option.name, option.help),
+                help::format_labelled("valid", format!("only for profile '{}'", self.profile.name)),
                 String::new(),
             ]),
             None if name.is_empty() || name == "all" => {
                 answer
                     .stdout
-                    .extend(rows.map(|option| show::help_line(option.name, option.help)));
+                    .extend(rows.map(|option| help::help_line(option.name, option.help)));
             }
             None => {
                 answer.stderr.push(format!("No such command: {name}"));

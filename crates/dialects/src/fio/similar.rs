@@ -5,7 +5,7 @@ use super::flags::FLAGS;
 use super::table;
 
 /// The suggestion for a name in a job file.
-pub(super) fn option(name: &str) -> Option<&'static str> {
+pub(super) fn similar_option(name: &str) -> Option<&'static str> {
     closest(
         name,
         table::common_rows()
@@ -15,12 +15,12 @@ pub(super) fn option(name: &str) -> Option<&'static str> {
 }
 
 /// The option to explain instead of an unknown one. It must be more similar than a suggestion.
-pub(super) fn help(name: &str) -> Option<&'static str> {
-    option(name).filter(|candidate| distance(name, candidate) < 3)
+pub(super) fn similar_help_topic(name: &str) -> Option<&'static str> {
+    similar_option(name).filter(|candidate| distance(name, candidate) < 3)
 }
 
 /// The suggestion for an argument without its dashes.
-pub(super) fn argument(typed: &str) -> Option<&'static str> {
+pub(super) fn similar_argument(typed: &str) -> Option<&'static str> {
     let flags = FLAGS.iter().map(|flag| flag.name);
     closest(typed, flags.chain(table::common_rows().flat_map(|row| row.names())))
 }
@@ -61,9 +61,9 @@ mod tests {
     #[test]
     fn a_name_as_long_as_its_file_is_not_compared() {
         let begun = std::time::Instant::now();
-        assert_eq!(argument(&"[".repeat(200_000)), None);
-        assert_eq!(option(&"(".repeat(200_000)), None);
-        assert_eq!(option("ioengin"), Some("ioengine"));
+        assert_eq!(similar_argument(&"[".repeat(200_000)), None);
+        assert_eq!(similar_option(&"(".repeat(200_000)), None);
+        assert_eq!(similar_option("ioengin"), Some("ioengine"));
         assert!(begun.elapsed().as_secs() < 5);
     }
 }

@@ -5,8 +5,8 @@ use super::table::ParseEnv;
 
 /// Replaces variables and keywords in an option. Arithmetic is evaluated only if there was a
 /// keyword.
-pub(super) fn option(text: &str, env: &dyn ParseEnv) -> String {
-    let text = variables(text, env);
+pub(super) fn substitute_option(text: &str, env: &dyn ParseEnv) -> String {
+    let text = substitute_variables(text, env);
     // Queries the machine only if a keyword occurs: queries are slow, and a job file has many
     // options.
     let keywords: [(&str, &dyn Fn() -> u64); 3] = [
@@ -27,7 +27,7 @@ pub(super) fn option(text: &str, env: &dyn ParseEnv) -> String {
 }
 
 /// Replaces `${NAME}` by the variable, or by nothing.
-fn variables(text: &str, env: &dyn ParseEnv) -> String {
+fn substitute_variables(text: &str, env: &dyn ParseEnv) -> String {
     let mut replaced = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("${") {
@@ -46,5 +46,5 @@ fn compute(option: &str) -> Option<String> {
     if !value.contains(['+', '-', '*', '/']) || value.contains('\'') {
         return None;
     }
-    Some(format!("{name}={}", expression::integers(value)?))
+    Some(format!("{name}={}", expression::evaluate_integers(value)?))
 }

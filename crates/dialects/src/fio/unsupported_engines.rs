@@ -79,14 +79,14 @@ const OPTIONS: &[(&[&str], ValueKind, &[&str])] = &[
 ];
 
 /// The options of an engine that fathom lacks.
-pub(super) fn options_of(engine: &str) -> impl Iterator<Item = UnsupportedEngineOption> {
+pub(super) fn engine_options(engine: &str) -> impl Iterator<Item = UnsupportedEngineOption> {
     let rows = OPTIONS.iter().filter(move |(engines, ..)| engines.contains(&engine));
     rows.flat_map(|(_, kind, names)| names.iter().map(|name| UnsupportedEngineOption { name, kind: *kind }))
 }
 
 /// The option of an engine.
 pub(super) fn find(engine: &str, name: &str) -> Option<UnsupportedEngineOption> {
-    options_of(engine).find(|option| option.name == name)
+    engine_options(engine).find(|option| option.name == name)
 }
 
 impl UnsupportedEngineOption {
@@ -95,7 +95,7 @@ impl UnsupportedEngineOption {
         match (self.kind, value) {
             (_, None | Some("")) => self.kind == Switch && value.is_none(),
             (Text, Some(_)) => true,
-            (Number | Switch, Some(text)) => values::number(text, Unit::Bytes, kb_base).is_some(),
+            (Number | Switch, Some(text)) => values::parse_number(text, Unit::Bytes, kb_base).is_some(),
         }
     }
 }

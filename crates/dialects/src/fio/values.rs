@@ -46,15 +46,15 @@ impl Number {
 }
 
 /// Parses a number. `kb_base` is 1024 or 1000. `None` if the text does not begin with a digit.
-pub fn number(text: &str, unit: Unit, kb_base: u64) -> Option<Number> {
+pub fn parse_number(text: &str, unit: Unit, kb_base: u64) -> Option<Number> {
     if text.starts_with('(') {
         return expression::evaluate(text, unit, kb_base).map(Number::plain);
     }
-    let value = integer(text)? as u64;
+    let value = parse_integer(text)? as u64;
     match unit {
         Unit::Bytes => {
             let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
-            let suffix = suffix(unsigned);
+            let suffix = unit_suffix(unsigned);
             if suffix.starts_with('%') {
                 return Some(Number {
                     raw: u64::MAX.wrapping_sub(value),
@@ -63,17 +63,19 @@ pub fn number(text: &str, unit: Unit, kb_base: u64) -> Option<Number> {
             }
             Some(Number::plain(value.wrapping_mul(size_factor(suffix, kb_base))))
         }
-        Unit::Seconds | Unit::Microseconds => Some(Number::plain(value.wrapping_mul(time_factor(suffix(text), unit)))),
+        Unit::Seconds | Unit::Microseconds => {
+            Some(Number::plain(value.wrapping_mul(time_factor(unit_suffix(text), unit))))
+        }
     }
 }
 
 /// An amount: a size, a percentage, or a number of zones with `z` at the end.
-pub fn amount(text: &str, kb_base: u64) -> Option<Amount> {
+pub fn parse_amount(text: &str, kb_base: u64) -> Option<Amount> {
     if let Some(zones) = text.strip_suffix(['z', 'Z']) {
         let digits = !zones.is_empty() && zones.bytes().all(|byte| byte.is_ascii_digit());
         return digits.then(|| zones.parse().ok().map(Amount::Zones)).flatten();
     }
-    let number = number(text, Unit::Bytes, kb_base)?;
+    let number = parse_number(text, Unit::Bytes, kb_base)?;
     Some(match number.percent {
         true => Amount::Percent(u64::MAX - number.raw),
         false => Amount::Bytes(number.raw),
@@ -81,7 +83,7 @@ pub fn amount(text: &str, kb_base: u64) -> Option<Amount> {
 }
 
 /// The leading integer, as C's `strtoll` reads it; hexadecimal after `0x`.
-fn integer(text: &str) -> Option<i64> {
+fn parse_integer(text: &str) -> Option<i64> {
     let text = text.trim_start();
     let (negative, digits) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
@@ -100,7 +102,7 @@ fn integer(text: &str) -> Option<i64> {
 }
 
 /// The leading integer as C's `%d` reads it: no suffix, no hexadecimal, and -1 on overflow.
-pub fn decimal_integer(text: &str) -> Option<i64> {
+pub fn parse_decimal_integer(text: &str) -> Option<i64> {
     let text = text.trim_start();
     let (negative, digits) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
@@ -118,7 +120,7 @@ pub fn decimal_integer(text: &str) -> Option<i64> {
 
 /// The suffix after the leading digits. Without leading digits (a blank or a sign) there is no
 /// suffix.
-fn suffix(text: &str) -> &str {
+fn unit_suffix(text: &str) -> &str {
     let rest = text.trim_start_matches(|letter: char| letter.is_ascii_digit());
     match rest.len() < text.len() {
         true => rest,
@@ -165,7 +167,7 @@ pub(super) fn time_factor(suffix: &str, unit: Unit) -> u64 {
 }
 
 /// Splits a list at separators outside of parentheses.
-pub fn split<'a>(text: &'a str, separators: &[char]) -> Vec<&'a str> {
+pub fn split_at_separators<'a>(text: &'a str, separators: &[char]) -> Vec<&'a str> {
     let mut pieces = Vec::new();
     let (mut start, mut depth) = (0, 0usize);
     for (at, letter) in text.char_indices() {
@@ -186,9 +188,9 @@ pub fn split<'a>(text: &'a str, separators: &[char]) -> Vec<&'a str> {
 /// The elements of a numeric list, at most three; `None` for an invalid or empty one. A leading
 /// minus sign belongs to its number. The second value: the list ends with a separator, so its last
 /// value does not spread.
-pub fn numbers(text: &str, unit: Unit, kb_base: u64) -> (Vec<Option<Number>>, bool) {
+pub fn parse_numbers(text: &str, unit: Unit, kb_base: u64) -> (Vec<Option<Number>>, bool) {
     let unsigned = text.strip_prefix('-').unwrap_or(text);
-    let mut pieces = split(unsigned, &[',', ':', '-']);
+    let mut pieces = split_at_separators(unsigned, &[',', ':', '-']);
     let closed = pieces.len() > 1 && pieces.last() == Some(&"");
     if closed {
         pieces.pop();
@@ -197,12 +199,12 @@ pub fn numbers(text: &str, unit: Unit, kb_base: u64) -> (Vec<Option<Number>>, bo
     if let Some(first) = pieces.first_mut() {
         *first = &text[..sign + first.len()];
     }
-    let read = pieces.iter().take(3).map(|piece| number(piece, unit, kb_base));
+    let read = pieces.iter().take(3).map(|piece| parse_number(piece, unit, kb_base));
     (read.collect(), closed)
 }
 
 /// Splits at colons; `\:` is a colon within a name.
-pub fn names(text: &str) -> Vec<String> {
+pub fn split_names(text: &str) -> Vec<String> {
     let mut names = vec![String::new()];
     let mut letters = text.chars().peekable();
     while let Some(letter) = letters.next() {
@@ -226,7 +228,7 @@ fn push_to_last(names: &mut [String], letter: char) {
 }
 
 /// The leading fraction of `text`, as C's `%f` reads it, without exponents.
-pub fn real(text: &str) -> Option<f64> {
+pub fn parse_real(text: &str) -> Option<f64> {
     let text = text.trim_start();
     let sign = usize::from(text.starts_with(['-', '+']));
     let mut point = false;

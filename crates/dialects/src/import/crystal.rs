@@ -39,7 +39,7 @@ pub(super) fn read(file: &str, text: &str) -> Result<Imported, Vec<Diagnostic>> 
         if let Some((own, _)) = line.strip_prefix("fathom ").and_then(|rest| rest.split_once(',')) {
             (tool, version) = ("fathom", Some(own.to_owned()));
         }
-        imported.loads.extend(row(line, section).map(|load| Observation {
+        imported.loads.extend(parse_row(line, section).map(|load| Observation {
             tool: tool.into(),
             version: version.clone(),
             ..load
@@ -57,7 +57,7 @@ pub(super) fn read(file: &str, text: &str) -> Result<Imported, Vec<Diagnostic>> 
 
 /// `SEQ    1MiB (Q=  8, T= 1):  3543.109 MB/s [   3379.0 IOPS] <  2365.90 us>`,
 /// or, before version 7, `Random Read 4KiB (Q= 32,T= 1)`.
-fn row(line: &str, section: Option<Direction>) -> Option<Observation> {
+fn parse_row(line: &str, section: Option<Direction>) -> Option<Observation> {
     let is_label = |(label, _): &(&str, &str)| label.ends_with([' ', ')']);
     let (label, rest) = line.rsplit_once(": ").filter(is_label)?;
     let (mb_per_sec, rest) = rest.trim().split_once(" MB/s")?;

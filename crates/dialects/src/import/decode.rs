@@ -14,16 +14,16 @@ pub struct Decoded {
 /// page. Reports use only its ASCII half, so bytes above it become the characters with the same
 /// number.
 pub fn decode(bytes: &[u8]) -> Decoded {
-    let of = |text: String, encoding| Decoded { text, encoding };
+    let with_encoding = |text: String, encoding| Decoded { text, encoding };
     match bytes {
-        [0xef, 0xbb, 0xbf, rest @ ..] => of(String::from_utf8_lossy(rest).into_owned(), "UTF-8"),
-        [0xff, 0xfe, rest @ ..] => of(decode_utf16(rest, u16::from_le_bytes), "UTF-16"),
-        [0xfe, 0xff, rest @ ..] => of(decode_utf16(rest, u16::from_be_bytes), "UTF-16"),
-        _ if looks_like_utf16(bytes, 1) => of(decode_utf16(bytes, u16::from_le_bytes), "UTF-16"),
-        _ if looks_like_utf16(bytes, 0) => of(decode_utf16(bytes, u16::from_be_bytes), "UTF-16"),
+        [0xef, 0xbb, 0xbf, rest @ ..] => with_encoding(String::from_utf8_lossy(rest).into_owned(), "UTF-8"),
+        [0xff, 0xfe, rest @ ..] => with_encoding(decode_utf16(rest, u16::from_le_bytes), "UTF-16"),
+        [0xfe, 0xff, rest @ ..] => with_encoding(decode_utf16(rest, u16::from_be_bytes), "UTF-16"),
+        _ if looks_like_utf16(bytes, 1) => with_encoding(decode_utf16(bytes, u16::from_le_bytes), "UTF-16"),
+        _ if looks_like_utf16(bytes, 0) => with_encoding(decode_utf16(bytes, u16::from_be_bytes), "UTF-16"),
         _ => match std::str::from_utf8(bytes) {
-            Ok(text) => of(text.to_owned(), "UTF-8"),
-            Err(_) => of(
+            Ok(text) => with_encoding(text.to_owned(), "UTF-8"),
+            Err(_) => with_encoding(
                 bytes.iter().copied().map(char::from).collect(),
                 "a single-byte code page",
             ),
@@ -31,8 +31,8 @@ pub fn decode(bytes: &[u8]) -> Decoded {
     }
 }
 
-fn decode_utf16(bytes: &[u8], of: fn([u8; 2]) -> u16) -> String {
-    let units: Vec<u16> = bytes.chunks_exact(2).map(|pair| of([pair[0], pair[1]])).collect();
+fn decode_utf16(bytes: &[u8], to_u16: fn([u8; 2]) -> u16) -> String {
+    let units: Vec<u16> = bytes.chunks_exact(2).map(|pair| to_u16([pair[0], pair[1]])).collect();
     String::from_utf16_lossy(&units)
 }
 

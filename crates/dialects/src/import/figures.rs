@@ -8,7 +8,7 @@ use model::{Direction, Nanos, PerDirection};
 use toml::{Table, Value};
 
 use super::numbers::parse_decimal;
-use super::{Form, Imported, diskspd, location_of};
+use super::{Form, Imported, build_location, diskspd};
 use crate::{Diagnostic, nearest};
 
 /// Keys of a load, in documentation order.
@@ -25,7 +25,7 @@ const DIRECTION_KEYS: [&str; 10] = [
 
 /// True if the text is such a TOML document or CSV table.
 pub(super) fn is_report(text: &str) -> bool {
-    has_rate(text) || titles(text).is_some()
+    has_rate(text) || parse_titles(text).is_some()
 }
 
 /// Every load has at least one of these keys.
@@ -60,19 +60,19 @@ fn load_tables(document: &Table) -> Vec<&Table> {
 }
 
 /// The separator and titles of a CSV table.
-fn titles(text: &str) -> Option<(char, Vec<String>)> {
+fn parse_titles(text: &str) -> Option<(char, Vec<String>)> {
     let first = text
         .lines()
         .find(|line| !line.trim().is_empty() && !line.trim_start().starts_with('#'))?;
     let separator = [';', ',', '\t']
         .into_iter()
         .find(|separator| first.contains(*separator))?;
-    let titles: Vec<String> = cells(first, separator);
+    let titles: Vec<String> = split_cells(first, separator);
     let known = |wanted: &[&str]| titles.iter().any(|title| wanted.contains(&title.as_str()));
     known(&RATES).then_some((separator, titles))
 }
 
-fn cells(line: &str, separator: char) -> Vec<String> {
+fn split_cells(line: &str, separator: char) -> Vec<String> {
     let cell = |text: &str| text.trim().trim_matches('"').trim().to_owned();
     line.split(separator).map(cell).collect()
 }
@@ -89,8 +89,10 @@ pub(super) fn read(file: &str, text: &str) -> Result<Imported, Vec<Diagnostic>> 
         imported: Imported::new(Form::Figures),
     };
     match text.parse::<Table>() {
-        Ok(document) if titles(text).is_none() || document.contains_key("load") => reader.read_document(&document),
-        Err(error) if titles(text).is_none() => reader.complaints.push(toml_error(file, text, &error)),
+        Ok(document) if parse_titles(text).is_none() || document.contains_key("load") => {
+            reader.read_document(&document)
+        }
+        Err(error) if parse_titles(text).is_none() => reader.complaints.push(toml_error(file, text, &error)),
         _ => reader.read_rows(),
     }
     match reader.complaints.is_empty() {
@@ -104,7 +106,7 @@ fn toml_error(file: &str, text: &str, error: &toml::de::Error) -> Diagnostic {
     let before = error.span().map_or("", |span| &text[..span.start.min(text.len())]);
     let index = before.matches('\n').count();
     let line = text.lines().nth(index).unwrap_or_default();
-    let complaint = Diagnostic::new(error.message().to_owned()).at(location_of(file, index + 1, line));
+    let complaint = Diagnostic::new(error.message().to_owned()).at(build_location(file, index + 1, line));
     // Users may write both `read = 70` and `[read]`: to TOML that is the same key twice.
     let is_direction = |key: &str| matches!(key, "read" | "write");
     let key = line
@@ -145,13 +147,13 @@ impl Reader<'_> {
     }
 
     fn read_rows(&mut self) {
-        let Some((separator, titles)) = titles(self.text) else {
+        let Some((separator, titles)) = parse_titles(self.text) else {
             return;
         };
         let lines = self.text.lines().enumerate();
         let lines = lines.filter(|(_, line)| !line.trim().is_empty() && !line.trim_start().starts_with('#'));
         for (row, (index, line)) in lines.skip(1).enumerate() {
-            let cells = cells(line, separator);
+            let cells = split_cells(line, separator);
             if cells.len() != titles.len() {
                 let what = format!(
                     "the row has {} cells, but there are {} titles",
@@ -159,7 +161,7 @@ impl Reader<'_> {
                     titles.len()
                 );
                 self.complaints
-                    .push(Diagnostic::new(what).at(location_of(self.file, index + 1, line)));
+                    .push(Diagnostic::new(what).at(build_location(self.file, index + 1, line)));
                 continue;
             }
             let filled = titles.iter().zip(cells).filter(|(_, cell)| !cell.is_empty());
@@ -323,7 +325,7 @@ impl Reader<'_> {
         let mut lines = self.text.lines().enumerate();
         let found = lines.find(|(_, line)| line.contains(key));
         let (index, line) = found.unwrap_or((0, key));
-        location_of(self.file, index + 1, line)
+        build_location(self.file, index + 1, line)
     }
 }
 

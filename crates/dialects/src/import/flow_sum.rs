@@ -9,11 +9,11 @@ pub(super) fn sum(flows: &[&Flow]) -> Option<Flow> {
     if let [only] = flows {
         return Some((*only).clone());
     }
-    let all = |of: fn(&Flow) -> Option<f64>| flows.iter().map(|flow| of(flow)).sum::<Option<f64>>();
-    let counts = |of: fn(&Flow) -> Option<u64>| {
+    let all = |value: fn(&Flow) -> Option<f64>| flows.iter().map(|flow| value(flow)).sum::<Option<f64>>();
+    let counts = |value: fn(&Flow) -> Option<u64>| {
         flows
             .iter()
-            .map(|flow| of(flow))
+            .map(|flow| value(flow))
             .try_fold(0u64, |sum, one| sum.checked_add(one?))
     };
     (!flows.is_empty()).then(|| Flow {

@@ -258,13 +258,13 @@ fn unknown_form(file: &str, text: &str) -> Diagnostic {
     );
     let complaint = Diagnostic::new(what).help(help);
     match place {
-        Some((index, line)) => complaint.at(location_of(file, index + 1, line)),
+        Some((index, line)) => complaint.at(build_location(file, index + 1, line)),
         None => Diagnostic::new(format!("{file} is empty")),
     }
 }
 
 /// A place in the file, with its text shortened.
-fn location_of(file: &str, line: usize, text: &str) -> Location {
+fn build_location(file: &str, line: usize, text: &str) -> Location {
     const SHOWN: usize = 60;
     let trimmed = text.trim();
     let mut shown: String = trimmed.chars().take(SHOWN).collect();

@@ -58,19 +58,19 @@ fn begins_line(text: &str, words: &str) -> bool {
 /// Detects text that is not read.
 pub(super) fn recognise(text: &str) -> Option<UnsupportedForm> {
     let has = |part: &str| text.contains(part);
-    let of = |name, why, instead| Some(UnsupportedForm { name, why, instead });
+    let unsupported = |name, why, instead| Some(UnsupportedForm { name, why, instead });
     if has("Vdbench distribution") {
         let why = "only summary.html and flatfile.html have the averages of each run";
-        of(
+        unsupported(
             "another Vdbench page",
             why,
             "pass one of these files from the same directory",
         )
     } else if let Some((name, _, instead)) = INPUTS.iter().find(|(_, matches, _)| matches(text)) {
-        of(name, "it describes a test, not a result", instead)
+        unsupported(name, "it describes a test, not a result", instead)
     } else if text.lines().any(is_terse) {
         let instead = "run the test again with --output-format=json, or with both: --output-format=terse,json";
-        of(
+        unsupported(
             "fio terse output",
             "its fields have no names and depend on the version",
             instead,
@@ -79,10 +79,10 @@ pub(super) fn recognise(text: &str) -> Option<UnsupportedForm> {
         let why = "its lines contain neither the kind of the figures nor totals of the run";
         let instead = "to draw it, run `fathom report FILE …` with its original name \
             (db_lat.1.log); to judge or compare, pass fio's JSON report";
-        of("an fio log", why, instead)
+        unsupported("an fio log", why, instead)
     } else if text.lines().any(is_dd) {
         let instead = "see `fathom explain anti-patterns dd` for the reason, and for what to run instead";
-        of("dd output", "dd is not a storage test", instead)
+        unsupported("dd output", "dd is not a storage test", instead)
     } else {
         None
     }

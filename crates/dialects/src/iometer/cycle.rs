@@ -22,7 +22,7 @@ pub(super) struct Run {
 pub(super) fn runs(setup: &TestSetup, all: &Counts) -> Vec<Run> {
     let per_worker = |runs: &Counts| runs.iter().flatten().copied().max().unwrap_or_default();
     let depths = depths(setup.depth);
-    let of = |targets: Counts, depth| Run { targets, depth };
+    let run_with = |targets: Counts, depth| Run { targets, depth };
     let cycled = |base: &Counts| -> Vec<Counts> {
         let counts = counts(setup.targets, per_worker(base));
         counts.into_iter().map(|count| limit_each(base, count)).collect()
@@ -40,31 +40,42 @@ pub(super) fn runs(setup: &TestSetup, all: &Counts) -> Vec<Run> {
     let most_workers = all.iter().map(Vec::len).max().unwrap_or_default();
     let per_manager = || all.iter().map(|workers| workers.iter().sum()).max().unwrap_or_default();
     let runs: Vec<Run> = match setup.test_type {
-        TestType::Normal => vec![of(all.clone(), None)],
-        TestType::CycleTargets => cycled(all).into_iter().map(|targets| of(targets, None)).collect(),
+        TestType::Normal => vec![run_with(all.clone(), None)],
+        TestType::CycleTargets => cycled(all).into_iter().map(|targets| run_with(targets, None)).collect(),
         TestType::CycleWorkers => {
             let counts = counts(setup.workers, most_workers);
-            counts.into_iter().map(|count| of(with_workers(count), None)).collect()
+            counts
+                .into_iter()
+                .map(|count| run_with(with_workers(count), None))
+                .collect()
         }
         TestType::IncrementTargetsParallel => {
             let counts = counts(setup.targets, per_manager());
             let parallel = |count| all.iter().map(|workers| take(workers, &mut { count })).collect();
-            counts.into_iter().map(|count| of(parallel(count), None)).collect()
+            counts
+                .into_iter()
+                .map(|count| run_with(parallel(count), None))
+                .collect()
         }
         TestType::IncrementTargetsSerial => {
             let counts = counts(setup.targets, all.iter().flatten().sum());
             let serial = |mut count| all.iter().map(|workers| take(workers, &mut count)).collect();
-            counts.into_iter().map(|count| of(serial(count), None)).collect()
+            counts.into_iter().map(|count| run_with(serial(count), None)).collect()
         }
         TestType::CycleWorkersAndTargets => {
             let counts = counts(setup.workers, most_workers);
             let both = counts.into_iter().flat_map(|count| cycled(&with_workers(count)));
-            both.take(MAX_RUNS + 1).map(|targets| of(targets, None)).collect()
+            both.take(MAX_RUNS + 1).map(|targets| run_with(targets, None)).collect()
         }
-        TestType::CycleOutstandingIos => depths.iter().map(|depth| of(all.clone(), Some(*depth))).collect(),
+        TestType::CycleOutstandingIos => depths.iter().map(|depth| run_with(all.clone(), Some(*depth))).collect(),
         TestType::CycleOutstandingIosAndTargets => {
-            let each = |targets: Counts| depths.iter().map(move |depth| of(targets.clone(), Some(*depth)));
-            cycled(all).into_iter().flat_map(each).take(MAX_RUNS + 1).collect()
+            let runs_at_all_depths =
+                |targets: Counts| depths.iter().map(move |depth| run_with(targets.clone(), Some(*depth)));
+            cycled(all)
+                .into_iter()
+                .flat_map(runs_at_all_depths)
+                .take(MAX_RUNS + 1)
+                .collect()
         }
     };
     let has_work = |run: &Run| run.targets.iter().flatten().any(|count| *count > 0);

@@ -13,7 +13,7 @@ use super::cycle::{self, Counts, Run};
 use super::spec::IDLE;
 use super::streams::{Shape, streams};
 use super::targets::{Finder, Machine, ResolvedTarget, content};
-use super::write::columns_of;
+use super::write::format_line;
 use crate::{Diagnostic, bounds};
 
 /// I/O errors are counted, and the test continues.
@@ -331,7 +331,7 @@ impl<'a> Lowering<'a> {
                 manager
                     .workers
                     .iter()
-                    .map(|worker| self.targets_in(worker, index))
+                    .map(|worker| self.count_targets_at(worker, index))
                     .collect()
             };
             let all: Counts = self.config.managers.iter().map(targets).collect();
@@ -393,7 +393,7 @@ impl<'a> Lowering<'a> {
         Some(complaint.help("use fewer targets, lines or outstanding I/Os"))
     }
 
-    fn targets_in(&self, worker: &Worker, index: usize) -> usize {
+    fn count_targets_at(&self, worker: &Worker, index: usize) -> usize {
         match worker.specs.get(index) {
             Some(name) if name != IDLE => worker.targets.len(),
             _ => 0,
@@ -401,9 +401,9 @@ impl<'a> Lowering<'a> {
     }
 
     /// The specifications of an index, in the order of the workers.
-    fn specs_in(&self, index: usize) -> Vec<&'a AccessSpec> {
+    fn specs_at(&self, index: usize) -> Vec<&'a AccessSpec> {
         let mut used: Vec<&AccessSpec> = Vec::new();
-        let workers = all_workers(self.config).filter(|(_, worker)| self.targets_in(worker, index) > 0);
+        let workers = all_workers(self.config).filter(|(_, worker)| self.count_targets_at(worker, index) > 0);
         for spec in workers.filter_map(|(_, worker)| self.config.spec(worker.specs.get(index)?)) {
             if !used.contains(&spec) {
                 used.push(spec);
@@ -433,7 +433,7 @@ impl<'a> Lowering<'a> {
                 workers.push(worker);
             }
         }
-        let used = self.specs_in(index);
+        let used = self.specs_at(index);
         let names: Vec<&str> = used.iter().map(|spec| &*spec.name).collect();
         echo.options.splice(0..0, used.iter().flat_map(|spec| spec_lines(spec)));
         let name = match total {
@@ -560,7 +560,7 @@ impl Echo {
 fn spec_lines(spec: &AccessSpec) -> Vec<(String, String)> {
     let assignment = Assignment::WORDS.iter().position(|(_, one)| *one == spec.assignment);
     let head = format!("{},{}", spec.name, assignment.unwrap_or_default());
-    let line = |line: &SpecLine| ("access_line".to_owned(), columns_of(line));
+    let line = |line: &SpecLine| ("access_line".to_owned(), format_line(line));
     std::iter::once(("access".to_owned(), head))
         .chain(spec.lines.iter().map(line))
         .collect()

@@ -37,7 +37,7 @@ pub(super) fn read_lines(reader: &mut Reader<'_>) {
     let texts = reader.list();
     let mut lines = Vec::new();
     for text in texts {
-        match line(text, false).filter(|_| lines.len() < MAX_LINES) {
+        match parse_line(text, false).filter(|_| lines.len() < MAX_LINES) {
             Some(line) => lines.push(line),
             None => return reader.refuse_line(text, INVALID, COLUMNS),
         }
@@ -58,7 +58,7 @@ pub(super) fn read_old(reader: &mut Reader<'_>) {
         if text.is_empty() || text.starts_with('\'') {
             continue;
         }
-        let Some(line) = line(text, true) else {
+        let Some(line) = parse_line(text, true) else {
             return reader.refuse(INVALID, "a line is `size %ofsize %reads %random delay burst`");
         };
         lines.push(line);
@@ -83,7 +83,7 @@ fn shares(lines: &[SpecLine]) -> u32 {
 }
 
 /// A line of numbers. The old form has neither alignment nor reply.
-fn line(text: &str, is_old: bool) -> Option<SpecLine> {
+fn parse_line(text: &str, is_old: bool) -> Option<SpecLine> {
     let mut value = Value(text);
     let mut next = || value.count();
     let line = SpecLine {
@@ -106,24 +106,24 @@ fn line(text: &str, is_old: bool) -> Option<SpecLine> {
 /// The name that Iometer itself gives to a specification of one line.
 pub(crate) fn usual_name(line: &SpecLine) -> String {
     let SpecLine { reads, random, .. } = line;
-    format!("{}; {reads}% Read; {random}% random", size(line.size))
+    format!("{}; {reads}% Read; {random}% random", format_size(line.size))
 }
 
 /// A name made from the values, because the old form has none.
 fn old_name(lines: &[SpecLine]) -> String {
     let [line] = lines else {
         let first = lines.first().map_or(0, |line| line.size);
-        return format!("{} sizes from {}", lines.len(), size(first));
+        return format!("{} sizes from {}", lines.len(), format_size(first));
     };
     let order = match line.random {
         0 => "sequential".to_owned(),
         100 => "random".to_owned(),
         share => format!("{share}% random"),
     };
-    format!("{} {order} {}% reads", size(line.size), line.reads)
+    format!("{} {order} {}% reads", format_size(line.size), line.reads)
 }
 
-fn size(bytes: u32) -> String {
+fn format_size(bytes: u32) -> String {
     match bytes {
         bytes if bytes.is_multiple_of(1 << 20) => format!("{} MiB", bytes >> 20),
         bytes if bytes.is_multiple_of(1024) => format!("{} KiB", bytes / 1024),

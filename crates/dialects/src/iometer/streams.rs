@@ -46,13 +46,16 @@ fn are_one(lines: &[SpecLine]) -> bool {
 
 /// The share of random transfers of each direction, if its lines agree.
 fn random(lines: &[SpecLine]) -> PerDirection<Option<u8>> {
-    let of = |has: fn(&&SpecLine) -> bool| {
+    let random_share_where = |has: fn(&&SpecLine) -> bool| {
         let mut shares = lines.iter().filter(has).map(|line| line.random as u8);
         let first = shares.next();
         let agree = shares.all(|share| Some(share) == first);
         (first, agree)
     };
-    let (reads, writes) = (of(|line| line.reads > 0), of(|line| line.reads < 100));
+    let (reads, writes) = (
+        random_share_where(|line| line.reads > 0),
+        random_share_where(|line| line.reads < 100),
+    );
     let share = |one: (Option<u8>, bool), other: (Option<u8>, bool)| match one {
         (_, false) => None,
         (Some(share), true) => Some(share),
@@ -68,8 +71,12 @@ fn stream(lines: &[SpecLine], sector: u32) -> Stream {
         0 => sector,
         align => align,
     };
-    let share =
-        |of: fn(&SpecLine) -> u32| -> f64 { lines.iter().map(|line| f64::from(line.percent * of(line))).sum::<f64>() };
+    let share = |value: fn(&SpecLine) -> u32| -> f64 {
+        lines
+            .iter()
+            .map(|line| f64::from(line.percent * value(line)))
+            .sum::<f64>()
+    };
     let total = share(|_| 100).max(1.0);
     let write_percent = share(|line| 100 - line.reads) / total * 100.0;
     let mix = match write_percent {
@@ -117,10 +124,10 @@ fn stream(lines: &[SpecLine], sector: u32) -> Stream {
 }
 
 /// The sizes of a direction with their shares; absent if there is no such transfer.
-fn sizes(lines: &[SpecLine], of: fn(&SpecLine) -> u32) -> Option<BlockSizes> {
+fn sizes(lines: &[SpecLine], value: fn(&SpecLine) -> u32) -> Option<BlockSizes> {
     let mut entries: Vec<SizeShare> = Vec::new();
     for line in lines {
-        let (size, weight) = (Bytes(u64::from(line.size)), line.percent * of(line));
+        let (size, weight) = (Bytes(u64::from(line.size)), line.percent * value(line));
         match entries.iter_mut().find(|entry| entry.size == size) {
             Some(entry) => entry.percent += f64::from(weight),
             None if weight > 0 => entries.push(SizeShare::new(size, f64::from(weight))),

@@ -62,7 +62,7 @@ pub(super) struct Finder<'a> {
 impl Finder<'_> {
     /// The file or device that a name means.
     pub(super) fn find(&self, name: &str) -> Result<ResolvedTarget, Diagnostic> {
-        let sector = sector(name);
+        let sector = sector_size(name);
         let mapped = self.arguments.maps.iter().find(|(from, _)| is_meant(from, name));
         let (path, is_unmapped) = match mapped {
             Some((_, path)) => (path.clone(), false),
@@ -140,7 +140,7 @@ impl Finder<'_> {
 }
 
 /// The size of a sector of a target.
-pub(crate) fn sector(name: &str) -> u64 {
+pub(crate) fn sector_size(name: &str) -> u64 {
     match name.starts_with('/') && name.ends_with(']') {
         true => LINUX_SECTOR,
         false => SECTOR,
@@ -150,7 +150,7 @@ pub(crate) fn sector(name: &str) -> u64 {
 /// True if a name is a path. Iometer itself has no such names; `fathom convert` writes them.
 pub(crate) fn is_path(name: &str, windows: bool) -> bool {
     let begins = ["/", "./", "../"].iter().any(|start| name.starts_with(start));
-    let on_drive = || drive(name).is_some_and(|drive| name[drive.len()..].starts_with('\\') && name.len() > 3);
+    let on_drive = || drive_prefix(name).is_some_and(|drive| name[drive.len()..].starts_with('\\') && name.len() > 3);
     begins && !name.ends_with(']') || windows && on_drive()
 }
 
@@ -178,22 +178,22 @@ pub(super) fn content(pattern: super::config::DataPattern, seed: u64) -> Content
     }
 }
 
-fn missing(name: &str) -> Diagnostic {
+fn missing_target_error(name: &str) -> Diagnostic {
     let what = format!("Error loading the ICF file.  A worker is assigned a target, \"{name}\", that isn't available.");
-    let short = drive(name).unwrap_or(name);
+    let short = drive_prefix(name).unwrap_or(name);
     Diagnostic::new(what).help(format!("map it: `--map \"{short}=DIRECTORY\"`, a file or a device"))
 }
 
 /// True if the left side of a map matches a target: its whole name, its drive, or its mount point.
 fn is_meant(from: &str, name: &str) -> bool {
-    let drives = drive(from).zip(drive(name));
+    let drives = drive_prefix(from).zip(drive_prefix(name));
     let is_drive = drives.is_some_and(|(one, other)| one.eq_ignore_ascii_case(other));
     let point = name.rsplit_once(" [").map(|(point, _)| point);
     from.eq_ignore_ascii_case(name) || is_drive || Some(from) == point
 }
 
 /// The drive at the start of a Windows name: `C:` of a file system, `10:` of a whole disk.
-fn drive(name: &str) -> Option<&str> {
+fn drive_prefix(name: &str) -> Option<&str> {
     let (drive, _) = name.split_once(':')?;
     let is_letter = drive.len() == 1 && drive.starts_with(|letter: char| letter.is_ascii_alphabetic());
     let is_number = !drive.is_empty() && drive.bytes().all(|digit| digit.is_ascii_digit());
@@ -205,7 +205,7 @@ fn windows_path(name: &str) -> Option<String> {
     if let Some(number) = name.strip_prefix("PHYSICALDRIVE:") {
         return Some(disk(number));
     }
-    let drive = drive(name)?;
+    let drive = drive_prefix(name)?;
     Some(match drive.starts_with(|letter: char| letter.is_ascii_digit()) {
         true => disk(drive.trim_end_matches(':')),
         false => format!("{drive}\\"),

@@ -120,7 +120,7 @@ impl File {
         let assignment = word(&Assignment::WORDS, &spec.assignment);
         self.key_value(Id::AccessName, &format!("{},{assignment}", spec.name));
         self.key(Id::AccessLines);
-        spec.lines.iter().for_each(|line| self.value(&columns_of(line)));
+        spec.lines.iter().for_each(|line| self.value(&format_line(line)));
     }
 
     fn manager(&mut self, number: usize, manager: &Manager) {
@@ -182,7 +182,7 @@ impl File {
 }
 
 /// A line of a specification; results echo it in the same form.
-pub(super) fn columns_of(line: &SpecLine) -> String {
+pub(super) fn format_line(line: &SpecLine) -> String {
     let SpecLine {
         size,
         percent,

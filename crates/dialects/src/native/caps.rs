@@ -5,7 +5,7 @@ use model::Bytes;
 use model::caps::{Applies, Layer, LayerKind, Limit};
 use model::plan::CachePath;
 
-use super::values::{keyword, unknown};
+use super::values::{parse_keyword, unknown_word_error};
 
 /// Keys of a limit.
 const CAP_KEYS: [&str; 9] = ["iops", "mbps", "mibps", "unit", "for", "kind", "path", "role", "job"];
@@ -47,16 +47,16 @@ pub fn parse_cap(text: &str) -> Result<Layer, String> {
             .ok_or_else(|| format!("`{part}` is not written as KEY=VALUE"))?;
         let (key, value) = (key.trim(), value.trim());
         match key {
-            "iops" => layer.iops = Some(Limit::exactly(number(value, 1.0)?)),
-            "mbps" => layer.bytes_per_sec = Some(Limit::exactly(number(value, 1e6)?)),
-            "mibps" => layer.bytes_per_sec = Some(Limit::exactly(number(value, f64::from(1 << 20))?)),
-            "unit" => layer.unit = Some(unit(value)?),
-            "for" => layer.applies = keyword(value, &DIRECTIONS)?,
-            "kind" => layer.kind = keyword(value, &KINDS)?,
+            "iops" => layer.iops = Some(Limit::exactly(parse_number(value, 1.0)?)),
+            "mbps" => layer.bytes_per_sec = Some(Limit::exactly(parse_number(value, 1e6)?)),
+            "mibps" => layer.bytes_per_sec = Some(Limit::exactly(parse_number(value, f64::from(1 << 20))?)),
+            "unit" => layer.unit = Some(parse_unit(value)?),
+            "for" => layer.applies = parse_keyword(value, &DIRECTIONS)?,
+            "kind" => layer.kind = parse_keyword(value, &KINDS)?,
             "path" => layer.path = Some(parse_path(value)?),
             "role" => layer.role = Some(parse_name(value)?),
             "job" => layer.job = Some(parse_name(value)?),
-            other => return Err(unknown(other, &CAP_KEYS)),
+            other => return Err(unknown_word_error(other, &CAP_KEYS)),
         }
     }
     match layer.iops.is_none() && layer.bytes_per_sec.is_none() {
@@ -65,14 +65,14 @@ pub fn parse_cap(text: &str) -> Result<Layer, String> {
     }
 }
 
-fn number(text: &str, factor: f64) -> Result<f64, String> {
+fn parse_number(text: &str, factor: f64) -> Result<f64, String> {
     match text.replace('_', "").parse::<f64>() {
         Ok(value) if value > 0.0 && value.is_finite() => Ok(value * factor),
         _ => Err(format!("`{text}` is not a number above 0")),
     }
 }
 
-fn unit(text: &str) -> Result<Bytes, String> {
+fn parse_unit(text: &str) -> Result<Bytes, String> {
     let unit: Bytes = text
         .parse()
         .map_err(|error: model::units::UnitError| error.to_string())?;
@@ -86,7 +86,7 @@ fn unit(text: &str) -> Result<Bytes, String> {
 /// # Errors
 /// Any other word.
 pub fn parse_path(text: &str) -> Result<CachePath, String> {
-    keyword(text, &PATHS)
+    parse_keyword(text, &PATHS)
 }
 
 /// Reads the name of a role or a job.

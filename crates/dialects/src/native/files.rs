@@ -8,7 +8,7 @@ use model::plan::{
 use model::{Bytes, access::Access};
 
 use super::spec::JobSpec;
-use super::values::{self, unknown};
+use super::values::{self, unknown_word_error};
 
 with_defaults! {
     /// A tree and the operations on it, as written in a job.
@@ -58,7 +58,7 @@ pub(super) fn set_tree(files: &mut FileSpec, text: &str) -> Result<(), String> {
             (None, _) => return Err(format!("`{part}` is not written as KEY=VALUE")),
         }
     }
-    let count = |value: &str, min: u64, max: u64| values::count(value, min, max).map(|count| count as u32);
+    let count = |value: &str, min: u64, max: u64| values::parse_count(value, min, max).map(|count| count as u32);
     for (key, value) in entries {
         let set = match key.as_str() {
             "depth" => count(&value, 0, 32).map(|depth| files.depth = depth),
@@ -69,8 +69,8 @@ pub(super) fn set_tree(files: &mut FileSpec, text: &str) -> Result<(), String> {
                 files.sizes = BlockSizes::Fixed { size: Bytes(0) };
                 Ok(())
             }
-            "sizes" => values::block_sizes(&value).map(|sizes| files.sizes = sizes),
-            other => return Err(unknown(other, &TREE_KEYS)),
+            "sizes" => values::parse_block_sizes(&value).map(|sizes| files.sizes = sizes),
+            other => return Err(unknown_word_error(other, &TREE_KEYS)),
         };
         set.map_err(|why| format!("`{key}`: {why}"))?;
     }
@@ -83,12 +83,12 @@ pub(super) fn parse_groups(text: &str, in_sequence: bool) -> Result<Vec<FileGrou
     for part in text.split(',').map(str::trim) {
         let (names, share) = match part.split_once('/') {
             Some(_) if in_sequence => return Err(format!("`{part}`: the operations of a sequence have no shares")),
-            Some((names, share)) => (names, values::count(share, 0, 1_000_000)? as u32),
+            Some((names, share)) => (names, values::parse_count(share, 0, 1_000_000)? as u32),
             None => (part, 1),
         };
         let mut words = FileOperationKind::ALL.to_vec();
         words.retain(|(_, kind)| *kind != FileOperationKind::Close && !kind.needs_destination());
-        let operations = names.split('+').map(|name| values::keyword(name, &words));
+        let operations = names.split('+').map(|name| values::parse_keyword(name, &words));
         let group = FileGroup {
             operations: operations.collect::<Result<_, _>>()?,
             share,
@@ -209,19 +209,19 @@ fn default_prefill(groups: &[FileGroup]) -> u8 {
 }
 
 /// The part of the workload that a job on files needs.
-pub(super) fn part_of(spec: &JobSpec, tree: &FileTree) -> Part {
+pub(super) fn lower_part(spec: &JobSpec, tree: &FileTree) -> Part {
     let size = tree.sizes.max().min(BUFFER).max(spec.part.sizes.max());
     Part {
         weight: 1,
         access: Access::default(),
-        mix: work_of(spec).mix(),
+        mix: lower_file_work(spec).mix(),
         sizes: BlockSizes::Fixed { size },
         alignment: Bytes(0),
         content: spec.part.content.clone(),
     }
 }
 
-fn work_of(spec: &JobSpec) -> FileWork {
+fn lower_file_work(spec: &JobSpec) -> FileWork {
     FileWork {
         groups: spec.files.groups.clone(),
         in_sequence: spec.files.in_sequence,
@@ -241,7 +241,7 @@ pub(super) fn set_work(spec: &JobSpec, job: &mut Job) {
     for worker in &mut job.workers {
         worker.engine.kind = EngineKind::Files;
         for stream in &mut worker.streams {
-            stream.files = Some(work_of(spec));
+            stream.files = Some(lower_file_work(spec));
         }
     }
 }

@@ -13,7 +13,7 @@ use super::apply;
 use super::caps::parse_cap;
 use super::options::find;
 use super::presets::About;
-use super::simulated::{KNOWN, set_simulated};
+use super::simulated::{PROPERTY_NAMES, set_simulated};
 use super::spec::{Document, JobSpec, SimulatedSpec};
 use super::values;
 use crate::diagnostic::{Diagnostic, Location};
@@ -297,7 +297,7 @@ impl Reader<'_> {
         for (key, value) in table {
             let name = key.get_ref().as_ref();
             match (name, value.get_ref()) {
-                ("share", DeValue::Integer(share)) => match values::count(share.as_str(), 0, 1_000_000) {
+                ("share", DeValue::Integer(share)) => match values::parse_count(share.as_str(), 0, 1_000_000) {
                     Ok(share) => scratch.part.share = share as u32,
                     Err(why) => self.add_fault(
                         value.span().start,
@@ -353,7 +353,11 @@ impl Reader<'_> {
             };
             for text in texts {
                 if let Err(why) = set_simulated(&mut simulated, key.get_ref(), &text) {
-                    self.add_fault(key.span().start, why, format!("valid properties: {KNOWN}"));
+                    self.add_fault(
+                        key.span().start,
+                        why,
+                        format!("valid properties: {PROPERTY_NAMES}"),
+                    );
                 }
             }
         }

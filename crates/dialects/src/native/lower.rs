@@ -136,8 +136,8 @@ fn lower_job(
 ) -> Result<Job, String> {
     let mut job = match spec.on_files {
         false => {
-            let targets = targets_of(spec, document, plan)?;
-            workload_of(spec, name, targets, plan.seed).job(first_worker)
+            let targets = add_targets(spec, document, plan)?;
+            lower_workload(spec, name, targets, plan.seed).job(first_worker)
         }
         // Contradictions were reported already.
         true if files::contradiction(spec).is_some() => {
@@ -167,13 +167,13 @@ fn lower_job(
 fn lower_files(spec: &JobSpec, name: &str, plan: &mut Plan, first_worker: u32) -> Result<Job, String> {
     let targets = files::add_tree(spec, plan)?;
     let part = match &plan.target(targets[0]).kind {
-        TargetKind::Tree { tree } => files::part_of(spec, tree),
+        TargetKind::Tree { tree } => files::lower_part(spec, tree),
         _ => return Err("it has no tree".into()),
     };
     let workload = Workload {
         parts: vec![part],
         cache: CacheMode::BUFFERED,
-        ..workload_of(spec, name, targets, plan.seed)
+        ..lower_workload(spec, name, targets, plan.seed)
     };
     let mut job = workload.job(first_worker);
     files::set_work(spec, &mut job);
@@ -213,7 +213,7 @@ fn in_job(document: &Document, spec: &JobSpec, name: &str, what: String) -> Diag
 }
 
 /// Adds the targets of a job to the plan, each once, and returns their numbers.
-fn targets_of(spec: &JobSpec, document: &Document, plan: &mut Plan) -> Result<Vec<TargetId>, String> {
+fn add_targets(spec: &JobSpec, document: &Document, plan: &mut Plan) -> Result<Vec<TargetId>, String> {
     let null = vec!["null".to_owned()];
     let names = if spec.targets.is_empty() && spec.engine == EngineKind::Null {
         &null
@@ -316,7 +316,7 @@ fn contradiction(spec: &JobSpec) -> Option<String> {
     None
 }
 
-fn workload_of(spec: &JobSpec, name: &str, targets: Vec<TargetId>, seed: u64) -> Workload {
+fn lower_workload(spec: &JobSpec, name: &str, targets: Vec<TargetId>, seed: u64) -> Workload {
     let parts = if spec.parts.is_empty() {
         std::slice::from_ref(&spec.part)
     } else {
@@ -329,7 +329,10 @@ fn workload_of(spec: &JobSpec, name: &str, targets: Vec<TargetId>, seed: u64) ->
         ..Rate::iops(amount)
     });
     Workload {
-        parts: parts.iter().map(|part| part_of(part, spec.passes.is_some())).collect(),
+        parts: parts
+            .iter()
+            .map(|part| lower_part(part, spec.passes.is_some()))
+            .collect(),
         workers: spec.workers,
         depth: spec.depth.unwrap_or(1),
         depth_per: spec.depth_per,
@@ -362,7 +365,7 @@ fn workload_of(spec: &JobSpec, name: &str, targets: Vec<TargetId>, seed: u64) ->
             ..Batching::default()
         },
         cpus: spec.cpus.clone(),
-        phases: phases_of(spec),
+        phases: lower_phases(spec),
         control: spec.control.clone(),
         tolerate: if spec.tolerate_errors {
             vec![IO_ERROR]
@@ -370,7 +373,7 @@ fn workload_of(spec: &JobSpec, name: &str, targets: Vec<TargetId>, seed: u64) ->
             Vec::new()
         },
         seed,
-        ..Workload::new(name, targets, stop_of(spec))
+        ..Workload::new(name, targets, lower_stop(spec))
     }
 }
 
@@ -379,7 +382,7 @@ fn is_counted(spec: &JobSpec) -> bool {
     spec.operations.is_some() || spec.bytes.is_some() || spec.passes.is_some()
 }
 
-fn phases_of(spec: &JobSpec) -> Phases {
+fn lower_phases(spec: &JobSpec) -> Phases {
     let default = if is_counted(spec) { Nanos(0) } else { DEFAULT_WARM_UP };
     Phases {
         start_delay: Span {
@@ -392,7 +395,7 @@ fn phases_of(spec: &JobSpec) -> Phases {
     }
 }
 
-fn stop_of(spec: &JobSpec) -> Stop {
+fn lower_stop(spec: &JobSpec) -> Stop {
     Stop {
         region_percent: None,
         after_ns: spec.time.or((!is_counted(spec)).then_some(DEFAULT_TIME)),
@@ -404,7 +407,7 @@ fn stop_of(spec: &JobSpec) -> Stop {
     }
 }
 
-fn part_of(part: &PartSpec, in_passes: bool) -> Part {
+fn lower_part(part: &PartSpec, in_passes: bool) -> Part {
     let write_percent = 100.0 - part.read_percent;
     let mix = match part {
         PartSpec { trim: true, .. } => Mix::Only {

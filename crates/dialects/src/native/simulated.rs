@@ -9,7 +9,7 @@ use model::{Bytes, Direction, Nanos};
 use super::values;
 
 /// Names of the properties of a simulated device.
-pub(super) const KNOWN: &str = "size, servers, service, iops-cap, bandwidth-cap, stall, submit-cost, inline, layer, cache, \
+pub(super) const PROPERTY_NAMES: &str = "size, servers, service, iops-cap, bandwidth-cap, stall, submit-cost, inline, layer, cache, \
                                 write-buffer, collection, drift, neighbour, fault, host-pause";
 
 /// Sets one property of a simulated device.
@@ -18,48 +18,48 @@ pub(super) const KNOWN: &str = "size, servers, service, iops-cap, bandwidth-cap,
 /// A message about the mistake.
 pub(super) fn set_simulated(device: &mut SimulatedDevice, key: &str, text: &str) -> Result<(), String> {
     match key {
-        "size" => device.size = values::block(text)?,
-        "servers" => device.servers = values::count(text, 1, 1 << 20)? as u32,
-        "service" => device.service = service(text)?,
-        "iops-cap" => device.iops_cap = values::count(text, 0, u64::MAX)?,
-        "bandwidth-cap" => device.bytes_per_second_cap = values::size(text.trim_end_matches("/s"))?.0,
+        "size" => device.size = values::parse_block(text)?,
+        "servers" => device.servers = values::parse_count(text, 1, 1 << 20)? as u32,
+        "service" => device.service = parse_service(text)?,
+        "iops-cap" => device.iops_cap = values::parse_count(text, 0, u64::MAX)?,
+        "bandwidth-cap" => device.bytes_per_second_cap = values::parse_size(text.trim_end_matches("/s"))?.0,
         "stall" => {
             let shape = "a stall is written as `START LENGTH`, such as `2s 300ms`";
-            device.stalls.push(pause(text, shape)?);
+            device.stalls.push(parse_pause(text, shape)?);
         }
         "host-pause" => {
             let shape = "a pause of the host is written as `START LENGTH`, such as `2s 300ms`";
-            device.host_pauses.push(pause(text, shape)?);
+            device.host_pauses.push(parse_pause(text, shape)?);
         }
-        "fault" => device.faults.push(fault(text)?),
-        "submit-cost" => device.submit_cost_ns = values::time(text)?,
-        "inline" => device.inline = values::flag(text)?,
-        "layer" => device.layers.push(layer(text)?),
-        "cache" => device.cache = Some(cache(text)?),
+        "fault" => device.faults.push(parse_fault(text)?),
+        "submit-cost" => device.submit_cost_ns = values::parse_time(text)?,
+        "inline" => device.inline = values::parse_flag(text)?,
+        "layer" => device.layers.push(parse_layer(text)?),
+        "cache" => device.cache = Some(parse_cache(text)?),
         "write-buffer" => {
-            let [size, slower] = split_words(text, "a write buffer is written as `SIZE FACTOR`, such as `8GiB 5`")?;
+            let [size, slowdown] = split_words(text, "a write buffer is written as `SIZE FACTOR`, such as `8GiB 5`")?;
             device.write_buffer = Some(SimulatedWriteBuffer {
-                size: values::size(size)?,
-                slowdown: number(slower)?,
+                size: values::parse_size(size)?,
+                slowdown: parse_non_negative(slowdown)?,
             });
         }
         "collection" => {
             let shape = "collection is written as `INTERVAL FIRST-PAUSE GROWTH-FACTOR`, such as `2s 20ms 1.1`";
             let [every, first, growth] = split_words(text, shape)?;
             device.collection = Some(SimulatedCollection {
-                interval_ns: values::time(every)?,
-                first_ns: values::time(first)?,
-                growth: number(growth)?,
+                interval_ns: values::parse_time(every)?,
+                first_ns: values::parse_time(first)?,
+                growth: parse_non_negative(growth)?,
             });
         }
-        "drift" => device.drift_per_second = number(text)?,
+        "drift" => device.drift_per_second = parse_non_negative(text)?,
         "neighbour" => {
             let shape = "a neighbour is written as `EVERY LENGTH FACTOR`, such as `10s 2s 4`";
-            let [every, length, slower] = split_words(text, shape)?;
+            let [every, length, slowdown] = split_words(text, shape)?;
             device.neighbour = Some(SimulatedNeighbour {
-                interval_ns: values::time(every)?,
-                length_ns: values::time(length)?,
-                slowdown: number(slower)?,
+                interval_ns: values::parse_time(every)?,
+                length_ns: values::parse_time(length)?,
+                slowdown: parse_non_negative(slowdown)?,
             });
         }
         other => return Err(format!("unknown property `{other}` of a simulated device")),
@@ -69,27 +69,27 @@ pub(super) fn set_simulated(device: &mut SimulatedDevice, key: &str, text: &str)
 
 /// `100us`, `exponential 100us`, `uniform 50us 200us`, `lognormal 100us 0.5`,
 /// `bimodal 100us 5ms 0.1`.
-fn service(text: &str) -> Result<SimulatedService, String> {
+fn parse_service(text: &str) -> Result<SimulatedService, String> {
     let words: Vec<&str> = text.split_ascii_whitespace().collect();
     match words[..] {
         [time] => Ok(SimulatedService::Constant {
-            time_ns: values::time(time)?,
+            time_ns: values::parse_time(time)?,
         }),
         ["exponential", mean] => Ok(SimulatedService::Exponential {
-            mean_ns: values::time(mean)?,
+            mean_ns: values::parse_time(mean)?,
         }),
         ["uniform", low, high] => Ok(SimulatedService::Uniform {
-            low_ns: values::time(low)?,
-            high_ns: values::time(high)?,
+            low_ns: values::parse_time(low)?,
+            high_ns: values::parse_time(high)?,
         }),
         ["lognormal", median, sigma] => Ok(SimulatedService::Lognormal {
-            median_ns: values::time(median)?,
-            sigma: number(sigma)?,
+            median_ns: values::parse_time(median)?,
+            sigma: parse_non_negative(sigma)?,
         }),
         ["bimodal", fast, slow, share] => Ok(SimulatedService::Bimodal {
-            fast_ns: values::time(fast)?,
-            slow_ns: values::time(slow)?,
-            slow_share: number(share)?,
+            fast_ns: values::parse_time(fast)?,
+            slow_ns: values::parse_time(slow)?,
+            slow_share: parse_non_negative(share)?,
         }),
         _ => Err(
             "a service time is `100us`, `exponential 100us`, `uniform 50us 200us`, `lognormal 100us 0.5` or \
@@ -101,7 +101,7 @@ fn service(text: &str) -> Result<SimulatedService, String> {
 
 /// `iops 1000`, followed by any of `burst 3000`, `bucket 5400000`, `every 250ms`, `unit 256KiB`,
 /// `reads`, `writes`, `trims` and `before-cache`; `bandwidth 100MiB` likewise.
-fn layer(text: &str) -> Result<SimulatedLayer, String> {
+fn parse_layer(text: &str) -> Result<SimulatedLayer, String> {
     const SHAPE: &str = "a layer is written as `iops RATE` or `bandwidth RATE`, with `burst RATE`, `bucket AMOUNT`, \
                          `every TIME`, `unit SIZE`, `reads`, `writes`, `trims`, `before-cache` behind it";
     let mut words = text.split_ascii_whitespace();
@@ -113,8 +113,8 @@ fn layer(text: &str) -> Result<SimulatedLayer, String> {
     let amount = |word: Option<&str>| {
         let word = word.ok_or(SHAPE)?;
         match counts {
-            SimulatedCount::Operations => values::count(word, 0, u64::MAX),
-            SimulatedCount::Bytes => values::size(word.trim_end_matches("/s")).map(|size| size.0),
+            SimulatedCount::Operations => values::parse_count(word, 0, u64::MAX),
+            SimulatedCount::Bytes => values::parse_size(word.trim_end_matches("/s")).map(|size| size.0),
         }
     };
     let mut layer = SimulatedLayer {
@@ -126,8 +126,8 @@ fn layer(text: &str) -> Result<SimulatedLayer, String> {
         match word {
             "burst" => layer.burst = amount(words.next())?,
             "bucket" => layer.bucket = amount(words.next())?,
-            "every" => layer.quantum_ns = values::time(words.next().ok_or(SHAPE)?)?,
-            "unit" => layer.unit = values::size(words.next().ok_or(SHAPE)?)?,
+            "every" => layer.quantum_ns = values::parse_time(words.next().ok_or(SHAPE)?)?,
+            "unit" => layer.unit = values::parse_size(words.next().ok_or(SHAPE)?)?,
             "reads" => layer.only = Some(Direction::Read),
             "writes" => layer.only = Some(Direction::Write),
             "trims" => layer.only = Some(Direction::Trim),
@@ -139,15 +139,17 @@ fn layer(text: &str) -> Result<SimulatedLayer, String> {
 }
 
 /// `share 0.9 50us` or `first 2GiB 50us`.
-fn cache(text: &str) -> Result<SimulatedCache, String> {
+fn parse_cache(text: &str) -> Result<SimulatedCache, String> {
     let [what, amount, time] = split_words(
         text,
         "a cache is written as `share 0.9 50us` (of the reads) or `first 2GiB 50us` (of the device)",
     )?;
     let holds = match what {
-        "share" => CacheContents::Share { hits: number(amount)? },
+        "share" => CacheContents::Share {
+            hits: parse_non_negative(amount)?,
+        },
         "first" => CacheContents::First {
-            size: values::size(amount)?,
+            size: values::parse_size(amount)?,
         },
         other => {
             return Err(format!(
@@ -157,19 +159,22 @@ fn cache(text: &str) -> Result<SimulatedCache, String> {
     };
     Ok(SimulatedCache {
         holds,
-        time_ns: values::time(time)?,
+        time_ns: values::parse_time(time)?,
     })
 }
 
-fn pause(text: &str, shape: &str) -> Result<SimulatedPause, String> {
+fn parse_pause(text: &str, shape: &str) -> Result<SimulatedPause, String> {
     let [at, length] = split_words(text, shape)?;
-    Ok(SimulatedPause::new(values::time(at)?, values::time(length)?))
+    Ok(SimulatedPause::new(
+        values::parse_time(at)?,
+        values::parse_time(length)?,
+    ))
 }
 
 /// `operation 600 errno 5`, `operation 600 half`, `from 600 errno 28` or `bytes 4GiB 1MiB errno 5`.
-fn fault(text: &str) -> Result<SimulatedFault, String> {
-    let number = |text: &str| values::count(text, 1, u64::MAX);
-    let errno = |text: &str| values::count(text, 1, 4095).map(|errno| errno as i32);
+fn parse_fault(text: &str) -> Result<SimulatedFault, String> {
+    let number = |text: &str| values::parse_count(text, 1, u64::MAX);
+    let errno = |text: &str| values::parse_count(text, 1, 4095).map(|errno| errno as i32);
     let words: Vec<&str> = text.split_ascii_whitespace().collect();
     match words[..] {
         ["operation", operation, "half"] => Ok(SimulatedFault::nth(number(operation)?, 0)),
@@ -179,8 +184,8 @@ fn fault(text: &str) -> Result<SimulatedFault, String> {
             errno: errno(error)?,
         }),
         ["bytes", offset, length, "errno", error] => Ok(SimulatedFault::Bytes {
-            offset: values::size(offset)?.0,
-            length: values::size(length)?.0,
+            offset: values::parse_size(offset)?.0,
+            length: values::parse_size(length)?.0,
             errno: errno(error)?,
         }),
         _ => Err(
@@ -197,7 +202,7 @@ fn split_words<'a, const N: usize>(text: &'a str, shape: &str) -> Result<[&'a st
     words.try_into().map_err(|_| shape.to_owned())
 }
 
-fn number(text: &str) -> Result<f64, String> {
+fn parse_non_negative(text: &str) -> Result<f64, String> {
     match text.trim().parse::<f64>() {
         Ok(number) if number.is_finite() && number >= 0.0 => Ok(number),
         _ => Err(format!("`{text}` is not a number of at least 0")),
@@ -265,19 +270,19 @@ pub(crate) fn disturbance_options(device: &SimulatedDevice) -> Vec<(&'static str
         };
         options.push(("cache", format!("{holds} {}ns", time_ns.0)));
     }
-    if let Some(SimulatedWriteBuffer { size, slowdown: slower }) = device.write_buffer {
-        options.push(("write-buffer", format!("{} {slower}", size.0)));
+    if let Some(SimulatedWriteBuffer { size, slowdown }) = device.write_buffer {
+        options.push(("write-buffer", format!("{} {slowdown}", size.0)));
     }
-    if let Some(is) = device.collection {
-        let (every, first) = (is.interval_ns.0, is.first_ns.0);
-        options.push(("collection", format!("{every}ns {first}ns {}", is.growth)));
+    if let Some(collection) = device.collection {
+        let (every, first) = (collection.interval_ns.0, collection.first_ns.0);
+        options.push(("collection", format!("{every}ns {first}ns {}", collection.growth)));
     }
     if device.drift_per_second != 0.0 {
         options.push(("drift", device.drift_per_second.to_string()));
     }
-    if let Some(is) = device.neighbour {
-        let (every, length) = (is.interval_ns.0, is.length_ns.0);
-        options.push(("neighbour", format!("{every}ns {length}ns {}", is.slowdown)));
+    if let Some(neighbour) = device.neighbour {
+        let (every, length) = (neighbour.interval_ns.0, neighbour.length_ns.0);
+        options.push(("neighbour", format!("{every}ns {length}ns {}", neighbour.slowdown)));
     }
     options.extend(device.faults.iter().map(|fault| ("fault", format_fault(fault))));
     for pause in &device.host_pauses {

@@ -11,7 +11,7 @@ use model::{Bytes, Nanos, PerDirection};
 
 use crate::nearest::nearest;
 
-pub(super) fn size(text: &str) -> Result<Bytes, String> {
+pub(super) fn parse_size(text: &str) -> Result<Bytes, String> {
     let bytes: Bytes = text
         .parse()
         .map_err(|error: model::units::UnitError| error.to_string())?;
@@ -19,8 +19,8 @@ pub(super) fn size(text: &str) -> Result<Bytes, String> {
 }
 
 /// Parses a block size, with a hint for `4KB`, which often means 4096.
-pub(super) fn block(text: &str) -> Result<Bytes, String> {
-    let bytes = size(text)?;
+pub(super) fn parse_block(text: &str) -> Result<Bytes, String> {
+    let bytes = parse_size(text)?;
     let lower = text.to_ascii_lowercase();
     if lower.ends_with('b') && !lower.ends_with("ib") && !bytes.0.is_multiple_of(512) {
         let unit = &text.trim()[..text.trim().len() - 1];
@@ -33,11 +33,11 @@ pub(super) fn block(text: &str) -> Result<Bytes, String> {
     }
 }
 
-pub(super) fn time(text: &str) -> Result<Nanos, String> {
+pub(super) fn parse_time(text: &str) -> Result<Nanos, String> {
     text.parse().map_err(|error: model::units::UnitError| error.to_string())
 }
 
-pub(super) fn count(text: &str, min: u64, max: u64) -> Result<u64, String> {
+pub(super) fn parse_count(text: &str, min: u64, max: u64) -> Result<u64, String> {
     let plain = text.trim().replace('_', "");
     let (digits, factor) = match plain.to_ascii_lowercase().strip_suffix('k') {
         Some(digits) => (digits.to_owned(), 1000),
@@ -72,7 +72,7 @@ pub(super) fn percent(text: &str) -> Result<f64, String> {
     }
 }
 
-pub(super) fn flag(text: &str) -> Result<bool, String> {
+pub(super) fn parse_flag(text: &str) -> Result<bool, String> {
     match text.trim() {
         "" | "true" | "yes" | "on" | "1" => Ok(true),
         "false" | "no" | "off" | "0" => Ok(false),
@@ -81,14 +81,16 @@ pub(super) fn flag(text: &str) -> Result<bool, String> {
 }
 
 /// One of a few words.
-pub(super) fn keyword<T: Copy>(text: &str, words: &[(&str, T)]) -> Result<T, String> {
+pub(super) fn parse_keyword<T: Copy>(text: &str, words: &[(&str, T)]) -> Result<T, String> {
     let found = words.iter().find(|(word, _)| *word == text.trim());
     let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-    found.map(|(_, value)| *value).ok_or_else(|| unknown(text, &known))
+    found
+        .map(|(_, value)| *value)
+        .ok_or_else(|| unknown_word_error(text, &known))
 }
 
 /// The error for a word that is not one of `known`.
-pub(super) fn unknown(text: &str, known: &[&str]) -> String {
+pub(super) fn unknown_word_error(text: &str, known: &[&str]) -> String {
     let list = known.join(", ");
     match nearest(text, known.iter().copied()) {
         Some(near) => format!("`{text}` is not one of {list}; did you mean `{near}`?"),
@@ -97,7 +99,7 @@ pub(super) fn unknown(text: &str, known: &[&str]) -> String {
 }
 
 /// `4000`, `4000 iops`, `100MiB/s`.
-pub(super) fn rate(text: &str) -> Result<(u64, RateUnit), String> {
+pub(super) fn parse_rate(text: &str) -> Result<(u64, RateUnit), String> {
     let trimmed = text.trim();
     if let Some(size_text) = trimmed.strip_suffix("/s") {
         let number = size_text.trim();
@@ -106,7 +108,7 @@ pub(super) fn rate(text: &str) -> Result<(u64, RateUnit), String> {
                 "`{trimmed}` has no unit: write `{number}` for operations, or `{number}B/s` for bytes, per second"
             ));
         }
-        let bytes = size(size_text)?;
+        let bytes = parse_size(size_text)?;
         return if bytes.0 > 0 {
             Ok((bytes.0, RateUnit::Bytes))
         } else {
@@ -115,19 +117,19 @@ pub(super) fn rate(text: &str) -> Result<(u64, RateUnit), String> {
     }
     let lower = trimmed.to_ascii_lowercase();
     let number = lower.strip_suffix("iops").unwrap_or(&lower);
-    if lower.ends_with('b') && size(trimmed).is_ok() {
+    if lower.ends_with('b') && parse_size(trimmed).is_ok() {
         return Err(format!(
             "`{trimmed}` is a size; write `{trimmed}/s` for bytes per second"
         ));
     }
-    count(number, 1, 1_000_000_000_000)
+    parse_count(number, 1, 1_000_000_000_000)
         .map(|value| (value, RateUnit::Operations))
         .map_err(|why| format!("{why}; a rate is a number of operations (`4000`) or bytes (`100MiB/s`) per second"))
 }
 
 /// `random`, `sequential`, `random-once`, `zipf:1.2`, `pareto:0.2`, `normal:10`, `hot:90/10`,
 /// `mixed:60`.
-pub(super) fn access(text: &str) -> Result<Access, String> {
+pub(super) fn parse_access(text: &str) -> Result<Access, String> {
     let (kind, parameter) = match text.trim().split_once(':') {
         Some((kind, parameter)) => (kind.trim(), Some(parameter.trim())),
         None => (text.trim(), None),
@@ -175,7 +177,7 @@ pub(super) fn access(text: &str) -> Result<Access, String> {
                 center: 0.5,
             })
         }
-        "hot" => hot(parameter.unwrap_or("90/10"))?,
+        "hot" => parse_hot_area(parameter.unwrap_or("90/10"))?,
         "mixed" => {
             let jumps = number(50.0)?;
             let jumps = in_range(jumps, (1.0..=99.0).contains(&jumps), "1 to 99")?;
@@ -189,18 +191,18 @@ pub(super) fn access(text: &str) -> Result<Access, String> {
             let known = [
                 "random", "sequential", "random-once", "zipf", "pareto", "normal", "hot", "mixed",
             ];
-            return Err(unknown(other, &known));
+            return Err(unknown_word_error(other, &known));
         }
     };
     Ok(Access::Random { placement })
 }
 
 /// `90/10`: 90 % of the operations to the first 10 % of the target.
-fn hot(text: &str) -> Result<Placement, String> {
+fn parse_hot_area(text: &str) -> Result<Placement, String> {
     let parts = text
         .split_once('/')
         .ok_or("a hot area is written as share of operations / share of target: 90/10")?;
-    let (operations, space) = (percent(parts.0)?, percent(parts.1)?);
+    let (operations, space) = (parse_percent(parts.0)?, parse_percent(parts.1)?);
     if !(0.0..100.0).contains(&space) || space == 0.0 || operations == 0.0 || operations >= 100.0 {
         return Err("both shares of a hot area must be above 0 and below 100 percent".into());
     }
@@ -217,12 +219,12 @@ fn hot(text: &str) -> Result<Placement, String> {
 }
 
 /// `4KiB`, `4KiB-64KiB`, `4KiB/60,64KiB/40`.
-pub(super) fn block_sizes(text: &str) -> Result<BlockSizes, String> {
+pub(super) fn parse_block_sizes(text: &str) -> Result<BlockSizes, String> {
     if text.contains('/') {
         let mut entries = Vec::new();
         for part in text.split(',') {
             let (length, share) = part.split_once('/').ok_or_else(|| format!("`{part}` has no share"))?;
-            entries.push(SizeShare::new(block(length)?, percent(share)?));
+            entries.push(SizeShare::new(parse_block(length)?, parse_percent(share)?));
         }
         let sum: f64 = entries.iter().map(|entry| entry.percent).sum();
         if (sum - 100.0).abs() > 1e-6 {
@@ -231,9 +233,11 @@ pub(super) fn block_sizes(text: &str) -> Result<BlockSizes, String> {
         return Ok(BlockSizes::Split { entries });
     }
     match text.split_once('-') {
-        None => Ok(BlockSizes::Fixed { size: block(text)? }),
+        None => Ok(BlockSizes::Fixed {
+            size: parse_block(text)?,
+        }),
         Some((low, high)) => {
-            let (low, high) = (block(low)?, block(high)?);
+            let (low, high) = (parse_block(low)?, parse_block(high)?);
             if low > high {
                 return Err(format!("{low} is larger than {high}: write the smaller one first"));
             }
@@ -243,12 +247,12 @@ pub(super) fn block_sizes(text: &str) -> Result<BlockSizes, String> {
 }
 
 /// `random`, `once`, `zeros`, `counting`, `compressible:50`, `duplicated:30`.
-pub(super) fn content(text: &str) -> Result<Content, String> {
+pub(super) fn parse_content(text: &str) -> Result<Content, String> {
     let (kind, parameter) = match text.trim().split_once(':') {
         Some((kind, parameter)) => (kind.trim(), Some(parameter)),
         None => (text.trim(), None),
     };
-    let share = || percent(parameter.unwrap_or("50")).map(|value| value as u8);
+    let share = || parse_percent(parameter.unwrap_or("50")).map(|value| value as u8);
     match kind {
         "random" => Ok(Content::Fresh),
         "once" => Ok(Content::Once),
@@ -272,11 +276,11 @@ pub(super) fn content(text: &str) -> Result<Content, String> {
 }
 
 /// `0,2-5`.
-pub(super) fn cpus(text: &str) -> Result<Vec<u32>, String> {
+pub(super) fn parse_cpus(text: &str) -> Result<Vec<u32>, String> {
     let mut list = Vec::new();
     for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let (first, last) = (count(first, 0, 4095)?, count(last, 0, 4095)?);
+        let (first, last) = (parse_count(first, 0, 4095)?, parse_count(last, 0, 4095)?);
         if first > last {
             return Err(format!("{first} is larger than {last}: write the smaller one first"));
         }
@@ -295,26 +299,29 @@ mod tests {
 
     #[test]
     fn values_are_understood() {
-        assert_eq!(rate("4000"), Ok((4000, RateUnit::Operations)));
-        assert_eq!(rate("4k iops"), Ok((4000, RateUnit::Operations)));
-        assert_eq!(rate("100MiB/s"), Ok((100 << 20, RateUnit::Bytes)));
-        assert_eq!(rate("4000B/s"), Ok((4000, RateUnit::Bytes)));
+        assert_eq!(parse_rate("4000"), Ok((4000, RateUnit::Operations)));
+        assert_eq!(parse_rate("4k iops"), Ok((4000, RateUnit::Operations)));
+        assert_eq!(parse_rate("100MiB/s"), Ok((100 << 20, RateUnit::Bytes)));
+        assert_eq!(parse_rate("4000B/s"), Ok((4000, RateUnit::Bytes)));
         assert_eq!(
-            rate("4000/s").unwrap_err(),
+            parse_rate("4000/s").unwrap_err(),
             "`4000/s` has no unit: write `4000` for operations, or `4000B/s` for bytes, per second"
         );
-        assert_eq!(cpus("0,2-4"), Ok(vec![0, 2, 3, 4]));
-        assert_eq!(percent("70 %"), Ok(70.0));
-        assert!(matches!(block_sizes("4k-64k"), Ok(BlockSizes::Range { .. })));
-        assert!(matches!(block_sizes("4k/60,64k/40"), Ok(BlockSizes::Split { .. })));
+        assert_eq!(parse_cpus("0,2-4"), Ok(vec![0, 2, 3, 4]));
+        assert_eq!(parse_percent("70 %"), Ok(70.0));
+        assert!(matches!(parse_block_sizes("4k-64k"), Ok(BlockSizes::Range { .. })));
         assert!(matches!(
-            access("hot:80/20"),
+            parse_block_sizes("4k/60,64k/40"),
+            Ok(BlockSizes::Split { .. })
+        ));
+        assert!(matches!(
+            parse_access("hot:80/20"),
             Ok(Access::Random {
                 placement: Placement::Ranges(_)
             })
         ));
         assert!(matches!(
-            content("compressible:75"),
+            parse_content("compressible:75"),
             Ok(Content::Compressible { percent: 75, .. })
         ));
     }
@@ -325,17 +332,17 @@ mod tests {
             let error = result.unwrap_err();
             assert!(error.contains(part), "`{error}` should mention `{part}`");
         };
-        check(block("4KB").map(drop), "did you mean 4KiB?");
-        check(block("0").map(drop), "above 0");
-        check(access("randm").map(drop), "did you mean `random`?");
-        check(access("zipf:-1").map(drop), "above 0");
-        check(access("sequential:4").map(drop), "no parameter");
-        check(rate("fast").map(drop), "operations");
-        check(percent("120").map(drop), "0 to 100");
-        check(block_sizes("4k/60,8k/60").map(drop), "120");
-        check(block_sizes("64k-4k").map(drop), "write the smaller one first");
-        check(cpus("3-1").map(drop), "write the smaller one first");
-        check(count("x", 0, 9).map(drop), "whole number");
-        check(count("10", 0, 9).map(drop), "0 to 9");
+        check(parse_block("4KB").map(drop), "did you mean 4KiB?");
+        check(parse_block("0").map(drop), "above 0");
+        check(parse_access("randm").map(drop), "did you mean `random`?");
+        check(parse_access("zipf:-1").map(drop), "above 0");
+        check(parse_access("sequential:4").map(drop), "no parameter");
+        check(parse_rate("fast").map(drop), "operations");
+        check(parse_percent("120").map(drop), "0 to 100");
+        check(parse_block_sizes("4k/60,8k/60").map(drop), "120");
+        check(parse_block_sizes("64k-4k").map(drop), "write the smaller one first");
+        check(parse_cpus("3-1").map(drop), "write the smaller one first");
+        check(parse_count("x", 0, 9).map(drop), "whole number");
+        check(parse_count("10", 0, 9).map(drop), "0 to 9");
     }
 }

@@ -36,7 +36,7 @@ pub(super) fn group(items: Vec<Item>) -> Result<Vec<Block>, Diagnostic> {
     let mut defaults: Vec<(Section, Vec<(&'static Row, Item)>)> = Vec::new();
     for item in items {
         let present = blocks.last().map_or(Section::General, |block| block.section);
-        let begins = Section::of_keyword(&item.keyword).filter(|section| {
+        let begins = Section::from_keyword(&item.keyword).filter(|section| {
             section.rank() > present.rank()
                 || section.rank() == present.rank() && *section == present
                 || section.rank() == present.rank() && present.rank() == 2
@@ -78,7 +78,9 @@ pub(super) fn group(items: Vec<Item>) -> Result<Vec<Block>, Diagnostic> {
             });
         };
         let block = blocks.last_mut().expect("the general block always exists");
-        if row.section == Section::Rd && row.field == "wd" && block.params.iter().any(|(known, _)| known.field == "wd")
+        if row.section == Section::Rd
+            && row.canonical_name == "wd"
+            && block.params.iter().any(|(known, _)| known.canonical_name == "wd")
         {
             let name = &block.name;
             let what = format!(
@@ -100,7 +102,7 @@ pub(super) fn group(items: Vec<Item>) -> Result<Vec<Block>, Diagnostic> {
 /// Records reasons to refuse a run with this definition.
 pub(super) fn refuse(block: &Block, refusals: &mut Vec<Diagnostic>) {
     for (row, item) in &block.params {
-        let value = item.words().join(",");
+        let value = item.expanded_values().join(",");
         let harmless = ["no", "off", "none"].contains(&value.as_str()) || row.name == "dedupratio" && value == "1";
         let refusal = match row.status {
             Status::Refused(why) if !harmless => Some(why),
@@ -128,16 +130,16 @@ impl Block {
 
     /// The last item of a parameter, which takes effect.
     pub(super) fn item(&self, field: &str) -> Option<&Item> {
-        let found = self.params.iter().rev().find(|(row, _)| row.field == field);
+        let found = self.params.iter().rev().find(|(row, _)| row.canonical_name == field);
         found.map(|(_, item)| item)
     }
 
-    pub(super) fn words(&self, field: &str) -> Vec<String> {
-        self.item(field).map(Item::words).unwrap_or_default()
+    pub(super) fn expanded_values(&self, field: &str) -> Vec<String> {
+        self.item(field).map(Item::expanded_values).unwrap_or_default()
     }
 
     pub(super) fn numbers(&self, field: &str) -> Result<Vec<f64>, Diagnostic> {
-        let Some((row, item)) = self.params.iter().rev().find(|(row, _)| row.field == field) else {
+        let Some((row, item)) = self.params.iter().rev().find(|(row, _)| row.canonical_name == field) else {
             return Ok(Vec::new());
         };
         match item.numbers(row.name)? {

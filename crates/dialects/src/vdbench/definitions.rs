@@ -11,7 +11,7 @@ use super::runs::{MaxData, max_data};
 use super::scan::{Item, scan};
 use super::table::{Kind, Section};
 use super::validation::Validation;
-use super::values::{MAX_RATE, numbered};
+use super::values::{MAX_RATE, append_number};
 use super::workloads::wd;
 use super::{Command, CopiedLines, VdbenchEnv};
 use crate::{Diagnostic, Location};
@@ -348,7 +348,7 @@ fn data_errors(block: &Block) -> Result<Option<u64>, Diagnostic> {
         Some([count]) if *count >= 1.0 && count.fract() == 0.0 => Ok(Some(*count as u64)),
         Some(_) => Err(Diagnostic::new(format!(
             "Invalid contents for 'data_errors=': {}",
-            item.words().join(",")
+            item.expanded_values().join(",")
         ))
         .at(item.at.clone())
         .help("set the number of errors that ends a run, 1 or more, without seconds")),
@@ -358,7 +358,7 @@ fn data_errors(block: &Block) -> Result<Option<u64>, Diagnostic> {
 /// The limits of `histogram=`: a number that does not exceed the one before is a step.
 fn histogram(block: &Block) -> Result<Vec<u64>, Diagnostic> {
     const MAX_LIMITS: usize = 64;
-    let words = block.words("histogram");
+    let words = block.expanded_values("histogram");
     let mut limits: Vec<u64> = Vec::new();
     let mut step = None;
     for word in words.iter().skip(1).filter(|word| *word != "suppress") {
@@ -399,7 +399,13 @@ fn sds(block: &Block, parameters: &mut Parameters) -> Result<(), Diagnostic> {
         return Ok(());
     }
     let hosts = selected_labels(block, parameters)?;
-    let count = |field: &str| block.params.iter().filter(|(row, _)| row.field == field).count();
+    let count = |field: &str| {
+        block
+            .params
+            .iter()
+            .filter(|(row, _)| row.canonical_name == field)
+            .count()
+    };
     if count("host") > 1 && count("lun") > 1 {
         let what = format!("sd={}: a `lun=` for each `host=` is not supported", block.name);
         let help = "define a separate SD for each host";
@@ -419,7 +425,7 @@ fn sds(block: &Block, parameters: &mut Parameters) -> Result<(), Diagnostic> {
 }
 
 fn sd(block: &Block, number: Option<u64>) -> Result<Sd, Diagnostic> {
-    let name = numbered(&block.name, number);
+    let name = append_number(&block.name, number);
     let lun = block.item("lun").map(Item::single_value).unwrap_or_default();
     if lun.is_empty() {
         return Err(block
@@ -452,7 +458,7 @@ fn sd(block: &Block, number: Option<u64>) -> Result<Sd, Diagnostic> {
             .help("use 1 to 65536"));
     }
     Ok(Sd {
-        lun: numbered(&lun, number),
+        lun: append_number(&lun, number),
         name,
         size: block.part("size")?.map(|size| size as u64),
         threads: threads as u32,
@@ -550,7 +556,7 @@ fn rd(block: &Block, command: &Command) -> Result<Rd, Diagnostic> {
         return Err(block.error(format!("'interval={interval}' must be multiple of 'warmup={warmup}'.")));
     }
     let distribution = block
-        .words("distribution")
+        .expanded_values("distribution")
         .first()
         .map_or("exponential".into(), |word| word.to_ascii_lowercase());
     let known = ["exponential", "uniform", "deterministic", "variable", "spike"];
@@ -560,7 +566,7 @@ fn rd(block: &Block, command: &Command) -> Result<Rd, Diagnostic> {
     else {
         return Err(block.error(format!("Unknown keyword value: {distribution}")));
     };
-    let base = match &block.words("distribution")[..] {
+    let base = match &block.expanded_values("distribution")[..] {
         [] | [_] => "exponential".to_owned(),
         [_, base] if ["variable", "spike"].contains(distribution) && known[..3].contains(&&**base) => base.clone(),
         _ => {
@@ -578,12 +584,12 @@ fn rd(block: &Block, command: &Command) -> Result<Rd, Diagnostic> {
     loops.extend(named.map(|field| (field, rates.clone())));
     Ok(Rd {
         name: block.name.clone(),
-        wds: block.words("wd"),
+        wds: block.expanded_values("wd"),
         format: files::format_words(block, command.format.as_ref())?,
-        operations: files::operations(block, &block.words("operations"))?,
-        fwds: block.words("fwd"),
-        sds: block.words("sd"),
-        fsds: block.words("fsd"),
+        operations: files::operations(block, &block.expanded_values("operations"))?,
+        fwds: block.expanded_values("fwd"),
+        sds: block.expanded_values("sd"),
+        fsds: block.expanded_values("fsd"),
         rates,
         curve: Some(block.numbers("curve")?)
             .filter(|points| !points.is_empty())
@@ -613,7 +619,7 @@ fn loops(block: &Block) -> Result<Vec<(&'static str, Vec<f64>)>, Diagnostic> {
         let is_of_operations = row.name == "foroperations";
         if is_loop || is_of_operations {
             let values = match is_of_operations {
-                true => files::operations(block, &item.words())?
+                true => files::operations(block, &item.expanded_values())?
                     .into_iter()
                     .map(|number| number as f64)
                     .collect(),
@@ -626,7 +632,11 @@ fn loops(block: &Block) -> Result<Vec<(&'static str, Vec<f64>)>, Diagnostic> {
                 );
                 return Err(Diagnostic::new(what).at(item.at.clone()));
             }
-            let field = if is_of_operations { "operation" } else { row.field };
+            let field = if is_of_operations {
+                "operation"
+            } else {
+                row.canonical_name
+            };
             loops.retain(|(known, _)| *known != field);
             loops.push((field, values));
         }

@@ -117,8 +117,8 @@ impl FileRun {
     pub fn loads(&self) -> Vec<FileLoad<'_>> {
         let mut loads = Vec::new();
         for (number, (fwd, share)) in self.fwds.iter().enumerate() {
-            let on = |fsd: &&Fsd| fwd.fsds.iter().any(|wanted| matches_name(wanted, &fsd.name));
-            let fsds: Vec<&Fsd> = self.fsds.iter().filter(on).collect();
+            let is_selected = |fsd: &&Fsd| fwd.fsds.iter().any(|wanted| matches_name(wanted, &fsd.name));
+            let fsds: Vec<&Fsd> = self.fsds.iter().filter(is_selected).collect();
             let own = [fwd.operation];
             // Percentages of reads replace operations.
             let operations = if self.operations.is_empty() || fwd.rdpct.is_some() {

@@ -6,7 +6,7 @@ use super::blocks::Block;
 use super::definitions::{Transfer, flags};
 use super::scan::Item;
 use super::table::Section;
-use super::values::numbered;
+use super::values::append_number;
 use super::workloads::{matches_name, percent, poisson, transfer};
 use crate::Diagnostic;
 
@@ -138,17 +138,17 @@ const FORMATS: &[&str] = &[
 
 /// Checks definitions of FSDs and FWDs, and their use in RDs.
 pub(super) fn check(blocks: &[Block]) -> Result<(), Diagnostic> {
-    let of = |section: Section| {
+    let blocks_in = |section: Section| {
         blocks
             .iter()
             .filter(move |block| block.section == section && block.name != "default")
     };
     let mut anchors: Vec<(String, String)> = Vec::new();
-    for fsd in of(Section::Fsd) {
+    for fsd in blocks_in(Section::Fsd) {
         if anchors.iter().any(|(name, _)| *name == fsd.name) {
             return Err(fsd.error(format!("Duplicate fsd name: {}", fsd.name)));
         }
-        let anchor = fsd.words("anchor").into_iter().next().unwrap_or_default();
+        let anchor = fsd.expanded_values("anchor").into_iter().next().unwrap_or_default();
         if anchor.is_empty() {
             return Err(fsd.error(format!("Directory name required for fsd={}", fsd.name)));
         }
@@ -162,14 +162,14 @@ pub(super) fn check(blocks: &[Block]) -> Result<(), Diagnostic> {
         let what = "Directory (anchor) names used in fsd parameters may not be parents or children of each other: ";
         return Err(Diagnostic::new(what).help(format!("separate fsd={} and fsd={}", outer.0, inner.0)));
     }
-    for fwd in of(Section::Fwd).filter(|fwd| fwd.name != "format") {
+    for fwd in blocks_in(Section::Fwd).filter(|fwd| fwd.name != "format") {
         if find_operation(&fwd.name).is_some() {
             return Err(fwd.error(format!("fwd name may not match a valid operation: fwd={}", fwd.name)));
         }
         check_workload(fwd, &anchors)?;
     }
-    for rd in of(Section::Rd) {
-        for word in rd.words("format") {
+    for rd in blocks_in(Section::Rd) {
+        for word in rd.expanded_values("format") {
             if !FORMATS.iter().any(|known| word.len() >= 2 && known.starts_with(&word)) {
                 return Err(rd.error(format!("Invalid contents of 'format=' parameter: {word}")));
             }
@@ -182,7 +182,7 @@ pub(super) fn check(blocks: &[Block]) -> Result<(), Diagnostic> {
 }
 
 fn check_workload(fwd: &Block, anchors: &[(String, String)]) -> Result<(), Diagnostic> {
-    let fsds = fwd.words("fsd");
+    let fsds = fwd.expanded_values("fsd");
     if fsds.is_empty() {
         return Err(fwd.error("fwd parameter requires at least one 'fsd='".into()));
     }
@@ -192,12 +192,12 @@ fn check_workload(fwd: &Block, anchors: &[(String, String)]) -> Result<(), Diagn
     {
         return Err(fwd.error(format!("Could not find fsd={missing} for fwd={}", fwd.name)));
     }
-    for target in fwd.words("target") {
+    for target in fwd.expanded_values("target") {
         if !anchors.iter().any(|(name, _)| *name == target) {
             return Err(fwd.error(format!("Could not find fsd={target} for fwd={}", fwd.name)));
         }
     }
-    let operations = fwd.words("operation");
+    let operations = fwd.expanded_values("operation");
     if operations.len() > 1 {
         return Err(fwd.error(format!("'fwd={},operations=' accepts only ONE parameter.", fwd.name)));
     }
@@ -231,7 +231,7 @@ pub(super) fn fsds(block: &Block, all: &mut Vec<Fsd>) -> Result<(), Diagnostic> 
     if block.name == "default" {
         return Ok(());
     }
-    let anchor = block.words("anchor").into_iter().next().unwrap_or_default();
+    let anchor = block.expanded_values("anchor").into_iter().next().unwrap_or_default();
     let whole = |field: &str, default: f64, max: f64| match block.number(field)?.unwrap_or(default) {
         value if (0.0..=max).contains(&value) && value.fract() == 0.0 => Ok(value as u32),
         value => Err(block.error(format!("Invalid contents for '{field}=': {value}"))),
@@ -257,7 +257,7 @@ pub(super) fn fsds(block: &Block, all: &mut Vec<Fsd>) -> Result<(), Diagnostic> 
         value => Ok(value.map(|value| value as u64)),
     };
     let distribution = block
-        .words("distribution")
+        .expanded_values("distribution")
         .into_iter()
         .next()
         .unwrap_or("bottom".into());
@@ -271,8 +271,8 @@ pub(super) fn fsds(block: &Block, all: &mut Vec<Fsd>) -> Result<(), Diagnostic> 
             total: bytes("totalsize")?,
             working_set: bytes("workingsetsize")?,
             fills_all_levels: distribution == "all",
-            name: numbered(&block.name, number),
-            anchor: numbered(&anchor, number).trim_end_matches('/').to_owned(),
+            name: append_number(&block.name, number),
+            anchor: append_number(&anchor, number).trim_end_matches('/').to_owned(),
             depth: whole("depth", 1.0, 32.0)?,
             width: whole("width", 1.0, 1_000_000.0)?,
             files: whole("files", 10.0, 268_435_456.0)?,
@@ -312,15 +312,14 @@ fn sizes_around(mean: u64) -> Vec<(u64, f64)> {
 pub(super) fn fwd(block: &Block) -> Result<Fwd, Diagnostic> {
     let words = |field: &str| -> Vec<String> {
         block
-            .words(field)
+            .expanded_values(field)
             .iter()
             .map(|word| word.to_ascii_lowercase())
             .collect()
     };
-    let is = |word: &str, known: &str| word.len() >= 3 && known.starts_with(word);
+    let is_abbreviation = |word: &str, known: &str| word.len() >= 3 && known.starts_with(word);
     let mut refusal = None;
-    let fileio =
-        |order: &str, how: &str| matches!(&words("fileio")[..], [first, second] if is(first, order) && second == how);
+    let fileio = |order: &str, how: &str| matches!(&words("fileio")[..], [first, second] if is_abbreviation(first, order) && second == how);
     let (shares_files, deletes_first) = (fileio("random", "shared"), fileio("sequential", "delete"));
     let once = words("fileselect")[..] == ["once"];
     let poisson = poisson(block, "fileselect")?;
@@ -333,13 +332,14 @@ pub(super) fn fwd(block: &Block) -> Result<Fwd, Diagnostic> {
             return Ok(true);
         }
         let first = words.first().map_or("sequential", String::as_str);
-        let known = is(first, "sequential") || is(first, "random") || once && field == "fileselect";
+        let known =
+            is_abbreviation(first, "sequential") || is_abbreviation(first, "random") || once && field == "fileselect";
         if words.len() > 1 {
             refusal.get_or_insert(format!("`{field}=({})`", words.join(",")));
         } else if !known {
             return Err(block.error(format!("Invalid contents for '{field}=': {first}")));
         }
-        Ok(is(first, "random"))
+        Ok(is_abbreviation(first, "random"))
     };
     let (is_random, selects_at_random) = (order("fileio")?, order("fileselect")?);
     if shares_files && (selects_at_random || once) {
@@ -350,15 +350,15 @@ pub(super) fn fwd(block: &Block) -> Result<Fwd, Diagnostic> {
     }
     let stopafter = match block.item("stopafter") {
         None => None,
-        Some(item) => match super::values::number(&item.single_value(), false).filter(|value| *value != 0.0) {
+        Some(item) => match super::values::parse_number(&item.single_value(), false).filter(|value| *value != 0.0) {
             Some(value) => Some(value),
             None => return Err(block.error(format!("Invalid contents for 'stopafter=': {}", item.single_value()))),
         },
     };
     Ok(Fwd {
         name: block.name.clone(),
-        fsds: block.words("fsd"),
-        operation: operations(block, &block.words("operation"))?
+        fsds: block.expanded_values("fsd"),
+        operation: operations(block, &block.expanded_values("operation"))?
             .first()
             .copied()
             .unwrap_or(0),
@@ -376,7 +376,7 @@ pub(super) fn fwd(block: &Block) -> Result<Fwd, Diagnostic> {
         threads: threads(block, 1.0)?,
         stopafter,
         skew: block.number("skew")?.filter(|skew| *skew > 0.0),
-        target: block.words("target").into_iter().next(),
+        target: block.expanded_values("target").into_iter().next(),
         flags: flags(block)?,
         hosts: Vec::new(),
         refusal,
@@ -418,7 +418,7 @@ pub(super) fn operations(block: &Block, words: &[String]) -> Result<Vec<usize>, 
 
 /// `format=`, or the command line's replacement for it.
 pub(super) fn format_words(block: &Block, forced: Option<&String>) -> Result<FormatWords, Diagnostic> {
-    let words = forced.map_or_else(|| block.words("format"), |word| vec![word.clone()]);
+    let words = forced.map_or_else(|| block.expanded_values("format"), |word| vec![word.clone()]);
     let has = |known: &str| {
         words
             .iter()

@@ -61,7 +61,7 @@ pub(super) fn hosts(block: &Block, env: &dyn VdbenchEnv) -> Result<Vec<Host>, Di
         has_agent: shell.as_deref() == Some(SHELLS[2]),
         is_local,
     };
-    Ok(labels_of(block)?.into_iter().map(host).collect())
+    Ok(expand_client_labels(block)?.into_iter().map(host).collect())
 }
 
 const SHELLS: [&str; 3] = ["rsh", "ssh", "vdbench"];
@@ -72,7 +72,7 @@ fn is_host_name(name: &str) -> bool {
     !name.is_empty() && name != "local" && !name.starts_with('-') && name.chars().all(is_plain)
 }
 
-fn labels_of(block: &Block) -> Result<Vec<String>, Diagnostic> {
+fn expand_client_labels(block: &Block) -> Result<Vec<String>, Diagnostic> {
     match block.number("clients")? {
         None => Ok(vec![block.name.clone()]),
         Some(count) if (1.0..=MAX_CLIENTS).contains(&count) => Ok((0..count as u64)
@@ -87,7 +87,7 @@ fn labels_of(block: &Block) -> Result<Vec<String>, Diagnostic> {
 /// The labels that `host=` of a definition selects: all without it.
 pub(super) fn selected_labels(block: &Block, parameters: &Parameters) -> Result<Vec<String>, Diagnostic> {
     let labels = parameters.labels();
-    let wanted = block.words("host");
+    let wanted = block.expanded_values("host");
     let is_wanted = |wanted: &String, label: &String| matches_name(wanted, label);
     if let Some(missing) = wanted
         .iter()
@@ -106,7 +106,7 @@ pub(super) fn repeat_for_hosts(blocks: Vec<Block>) -> Result<Vec<Block>, Diagnos
     let is_host = |block: &&Block| block.section == Section::Host && block.name != "default";
     let mut labels: Vec<String> = Vec::new();
     for block in blocks.iter().filter(is_host) {
-        labels.extend(labels_of(block)?);
+        labels.extend(expand_client_labels(block)?);
     }
     if labels.is_empty() {
         labels.push(LOCAL.to_owned());
@@ -215,14 +215,14 @@ impl Parameters {
 
     /// Refuses work on an SD that several hosts cannot share.
     pub(super) fn check_places(&self, run: &Run, sd: &Sd, places: &[Option<usize>]) -> Result<(), Diagnostic> {
-        let on_sd = || {
+        let wds_on_sd = || {
             run.workloads
                 .iter()
                 .map(|(wd, _)| wd)
                 .filter(|wd| wd.sds.contains(&sd.name))
         };
         let count = |wd: &&Wd| places.iter().filter(|rank| self.runs_on(wd, sd, **rank)).count();
-        if let Some(wd) = on_sd().find(|wd| count(wd) == 0) {
+        if let Some(wd) = wds_on_sd().find(|wd| count(wd) == 0) {
             let what = format!(
                 "Could not find sd={} for wd={},host={}",
                 sd.name,
@@ -232,7 +232,7 @@ impl Parameters {
             return Err(Diagnostic::new(what).help(format!("rd={}: use a `host=` that both share", run.name)));
         }
         let is_ordered = |wd: &&Wd| wd.seekpct <= 0 || wd.stride.is_some() || wd.streams.is_some();
-        if let Some(wd) = on_sd().find(|wd| count(wd) > 1 && is_ordered(wd)) {
+        if let Some(wd) = wds_on_sd().find(|wd| count(wd) > 1 && is_ordered(wd)) {
             return Err(cannot(
                 run,
                 &format!("sequential work of wd={} on sd={} from several hosts", wd.name, sd.name),
@@ -254,10 +254,10 @@ impl Parameters {
 
 impl Sd {
     /// The part of one of several hosts: each has a share of the threads.
-    pub(super) fn part(&self, number: usize, of: usize) -> Sd {
-        let (number, of) = (number as u32, of as u32);
+    pub(super) fn part(&self, index: usize, count: usize) -> Sd {
+        let (index, count) = (index as u32, count as u32);
         Sd {
-            threads: self.threads / of + u32::from(number < self.threads % of),
+            threads: self.threads / count + u32::from(index < self.threads % count),
             ..self.clone()
         }
     }

@@ -207,8 +207,8 @@ impl<'a> Lowering<'a> {
         for sd in &run.sds {
             let places = self.parameters.places(run, sd);
             self.parameters.check_places(run, sd, &places)?;
-            let of_place = |(number, rank): (usize, &Option<usize>)| (sd.part(number, places.len()), *rank);
-            parts.extend(places.iter().enumerate().map(of_place));
+            let part_for_host = |(number, rank): (usize, &Option<usize>)| (sd.part(number, places.len()), *rank);
+            parts.extend(places.iter().enumerate().map(part_for_host));
         }
         // A workload has a generator for each of its SDs on each of its hosts.
         let generators = |(wd, _): &(Wd, f64)| {
@@ -278,8 +278,8 @@ impl<'a> Lowering<'a> {
         let ending = run.workloads.iter().filter(|(wd, _)| wd.seekpct < 0).count();
         if ending > 0 && ending < run.workloads.len() {
             let separate = run.sds.iter().all(|sd| {
-                let on = || run.workloads.iter().filter(|(wd, _)| wd.sds.contains(&sd.name));
-                on().all(|(wd, _)| wd.seekpct < 0) || on().all(|(wd, _)| wd.seekpct >= 0)
+                let workloads_on_sd = || run.workloads.iter().filter(|(wd, _)| wd.sds.contains(&sd.name));
+                workloads_on_sd().all(|(wd, _)| wd.seekpct < 0) || workloads_on_sd().all(|(wd, _)| wd.seekpct >= 0)
             });
             if !separate {
                 return Err(cannot(
@@ -305,7 +305,7 @@ impl<'a> Lowering<'a> {
             let what = format!("the size of sd={} on hd={} is not known here", sd.name, other.label);
             return Err(Diagnostic::new(what).help(format!("set `size=` in sd={}", sd.name)));
         }
-        let size = sd.size.or_else(|| self.env.size_of(&sd.lun)).filter(|size| *size > 0);
+        let size = sd.size.or_else(|| self.env.read_size(&sd.lun)).filter(|size| *size > 0);
         size.ok_or_else(|| {
             Diagnostic::new("No lun or file size available.")
                 .help(format!("set `size=` in sd={}, or create {}", sd.name, sd.lun))
@@ -321,7 +321,7 @@ impl<'a> Lowering<'a> {
         }
         let is_file = !sd.lun.starts_with("/dev/");
         // Each host of a fleet examines its own files.
-        let is_short = rank.is_some() || self.env.size_of(&sd.lun).unwrap_or(0) < size;
+        let is_short = rank.is_some() || self.env.read_size(&sd.lun).unwrap_or(0) < size;
         let general = &self.parameters.general;
         let block = general.format_block.unwrap_or(131_072).max(512);
         if !self.sized.contains(&sd.name) {
@@ -465,7 +465,7 @@ impl<'a> Lowering<'a> {
 
     /// The largest transfer on an SD in the whole file.
     fn largest(&self, sd: &Sd, wd: &Wd) -> u64 {
-        let of = |transfer: &Transfer| match transfer {
+        let max_transfer_size = |transfer: &Transfer| match transfer {
             Transfer::One(size) => *size,
             Transfer::Shares(shares) => shares.iter().map(|(size, _)| *size).max().unwrap_or(512),
             Transfer::Steps(_, max, _) => *max,
@@ -479,8 +479,8 @@ impl<'a> Lowering<'a> {
             .filter(|(field, _)| *field == "xfersize");
         let loops = loops.flat_map(|(_, values)| values).map(|value| *value as u64);
         others
-            .map(|wd| of(&wd.xfersize))
-            .chain([of(&wd.xfersize)])
+            .map(|wd| max_transfer_size(&wd.xfersize))
+            .chain([max_transfer_size(&wd.xfersize)])
             .chain(loops)
             .max()
             .unwrap_or(4096)
@@ -608,7 +608,7 @@ pub(super) fn cannot(run: &Run, what: &str, help: &str) -> Diagnostic {
 }
 
 /// Unsupported combinations of `iorate=` and `priority=` of workloads.
-fn priorities_of(run: &Run) -> Option<&'static str> {
+fn unsupported_priorities(run: &Run) -> Option<&'static str> {
     let wds = || run.workloads.iter().map(|(wd, _)| wd);
     let unpaced = || wds().filter(|wd| wd.rate.is_none());
     match wds().find_map(|wd| wd.rate) {
@@ -625,7 +625,7 @@ fn priorities_of(run: &Run) -> Option<&'static str> {
 }
 
 fn refuse(run: &Run) -> Result<(), Diagnostic> {
-    if let Some(priorities) = priorities_of(run) {
+    if let Some(priorities) = unsupported_priorities(run) {
         return Err(cannot(
             run,
             priorities,

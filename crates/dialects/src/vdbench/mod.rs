@@ -57,7 +57,7 @@ pub trait VdbenchEnv {
     fn read_bytes(&mut self, path: &str) -> Result<Vec<u8>, String>;
 
     /// Size of a file or device; `None` if it does not exist.
-    fn size_of(&self, path: &str) -> Option<u64>;
+    fn read_size(&self, path: &str) -> Option<u64>;
 
     /// True if the names lead to one file or device, which need not exist yet.
     fn is_same_file(&self, one: &str, other: &str) -> bool {

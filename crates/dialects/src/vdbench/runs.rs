@@ -10,7 +10,7 @@ use super::definitions::{CURVE, Parameters, Rd, Sd, Transfer, Wd};
 use super::file_runs::{FileLoad, FileRun};
 use super::files::{FormatWords, OPERATIONS};
 use super::lower::cannot;
-use super::values::{MAX_RATE, loop_text, rate_text};
+use super::values::{MAX_RATE, format_loop_value, format_rate};
 use super::workloads::{find_named, matches_name};
 use crate::Diagnostic;
 
@@ -77,10 +77,15 @@ fn course(rd: &Rd) -> Result<Vec<(f64, u64)>, String> {
         return Ok(Vec::new());
     }
     let highest = rd.rates.iter().step_by(2).copied().fold(0.0, f64::max);
-    let of = |value: f64, whole: f64| if value < 0.0 { -value / 100.0 * whole } else { value };
+    let resolve_percent = |value: f64, whole: f64| if value < 0.0 { -value / 100.0 * whole } else { value };
     let pairs = rd.rates.chunks_exact(2);
     let pairs: Vec<(f64, u64)> = pairs
-        .map(|pair| (of(pair[0], highest), of(pair[1], rd.elapsed as f64) as u64))
+        .map(|pair| {
+            (
+                resolve_percent(pair[0], highest),
+                resolve_percent(pair[1], rd.elapsed as f64) as u64,
+            )
+        })
         .collect();
     let seconds: u64 = pairs.iter().map(|(_, seconds)| seconds).sum();
     let is_list = rd.rates.len().is_multiple_of(2) && highest > 0.0;
@@ -231,7 +236,7 @@ fn base(rd: &Rd, name: String, sds: &[String], wds: &[Wd], parameters: &Paramete
     let first = rd.rates.first().copied().unwrap_or(MAX_RATE);
     let course = course(rd)?;
     let rate = match course.is_empty() {
-        true => rate_of(first),
+        true => decode_rate(first),
         false => RunRate::Variable,
     };
     Ok(Run {
@@ -296,7 +301,7 @@ fn check_priorities(rd: &Rd, wds: &[Wd]) -> Result<(), String> {
     Ok(())
 }
 
-fn rate_of(rate: f64) -> RunRate {
+fn decode_rate(rate: f64) -> RunRate {
     match rate {
         _ if rate == CURVE => RunRate::Curve,
         _ if rate == MAX_RATE => RunRate::Max,
@@ -338,9 +343,9 @@ fn turns(rd: &Rd, run: Run, all: &mut Vec<Run>) -> Result<(), String> {
 
 fn set(run: &mut Run, field: &str, value: f64) -> Result<(), String> {
     let shown = match field {
-        "iorate" | "fwdrate" => rate_text(value),
+        "iorate" | "fwdrate" => format_rate(value),
         "operation" => OPERATIONS[value as usize].0.to_owned(),
-        _ => loop_text(value),
+        _ => format_loop_value(value),
     };
     run.loops.push((field.to_owned(), shown.clone()));
     if let Some(files) = &mut run.files {
@@ -354,7 +359,7 @@ fn set(run: &mut Run, field: &str, value: f64) -> Result<(), String> {
                 run.name
             ));
         }
-        "iorate" | "fwdrate" => run.rate = rate_of(value),
+        "iorate" | "fwdrate" => run.rate = decode_rate(value),
         "xfersize" if !(1.0..2_147_483_648.0).contains(&value) => {
             return Err(format!("rd={}: Invalid contents for 'xfersize=': {value}", run.name));
         }
@@ -519,8 +524,8 @@ impl RunRate {
         match self {
             RunRate::Max => format!("{kind} MAX"),
             RunRate::Curve => format!("{kind} curve"),
-            RunRate::Number(rate) => rate_text(rate),
-            RunRate::OfLast(percent) => rate_text(-percent),
+            RunRate::Number(rate) => format_rate(rate),
+            RunRate::OfLast(percent) => format_rate(-percent),
             RunRate::Variable => "Variable".into(),
         }
     }

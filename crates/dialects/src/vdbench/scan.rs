@@ -93,7 +93,7 @@ pub fn scan(
             },
             None => line,
         };
-        match joined.text.ends_with(',') || depth(&joined.text, &joined.at)? > 0 {
+        match joined.text.ends_with(',') || parse_depth(&joined.text, &joined.at)? > 0 {
             true => logical = Some(joined),
             false => items.extend(split(&joined)?),
         }
@@ -116,7 +116,7 @@ fn with_includes(
     let mut copy = copied("Contents of parameter file", file);
     let mut lines = Vec::new();
     for line in numbered(file, text) {
-        let Some(line) = parameters(line, variables, &mut copy.lines)? else {
+        let Some(line) = expand_parameters(line, variables, &mut copy.lines)? else {
             continue;
         };
         let Some(path) = include_path(&line.text) else {
@@ -138,7 +138,7 @@ fn with_includes(
         copies.push(copy);
         copy = copied("Contents of include file", &name);
         for inner in numbered(&name, &text) {
-            let Some(inner) = parameters(inner, variables, &mut copy.lines)? else {
+            let Some(inner) = expand_parameters(inner, variables, &mut copy.lines)? else {
                 continue;
             };
             if include_path(&inner.text).is_some() {
@@ -186,7 +186,11 @@ fn numbered(file: &str, text: &str) -> Vec<Line> {
 
 /// A line with its variables replaced and cut at its first blank; `None` for comments. The line and
 /// its substitution are added to `copy`.
-fn parameters(line: Line, variables: &[(String, String)], copy: &mut Vec<String>) -> Result<Option<Line>, Diagnostic> {
+fn expand_parameters(
+    line: Line,
+    variables: &[(String, String)],
+    copy: &mut Vec<String>,
+) -> Result<Option<Line>, Diagnostic> {
     copy.push(line.text.clone());
     if line.text.is_empty() || line.text.starts_with(['/', '#', '*']) {
         return Ok(None);
@@ -219,7 +223,7 @@ fn parameters(line: Line, variables: &[(String, String)], copy: &mut Vec<String>
 }
 
 /// How many parentheses are open at the end of a text.
-fn depth(text: &str, at: &Location) -> Result<usize, Diagnostic> {
+fn parse_depth(text: &str, at: &Location) -> Result<usize, Diagnostic> {
     let (mut quoted, mut depth) = (false, 0usize);
     for c in text.chars() {
         quoted ^= c == '"';
@@ -235,11 +239,11 @@ fn depth(text: &str, at: &Location) -> Result<usize, Diagnostic> {
 
 /// The items of a logical line.
 fn split(line: &Line) -> Result<Vec<Item>, Diagnostic> {
-    if depth(&line.text, &line.at)? > 0 {
+    if parse_depth(&line.text, &line.at)? > 0 {
         return Err(Diagnostic::new("Unmatched Parenthesis ").at(line.at.clone()));
     }
     let mut items = Vec::new();
-    for text in pieces(&line.text, |c, depth| c == ',' && depth == 0) {
+    for text in split_pieces(&line.text, |c, depth| c == ',' && depth == 0) {
         let text = text.0;
         if text.is_empty() {
             continue;
@@ -254,7 +258,7 @@ fn split(line: &Line) -> Result<Vec<Item>, Diagnostic> {
         }
         items.push(Item {
             keyword: keyword.to_ascii_lowercase(),
-            values: atoms(value),
+            values: split_atoms(value),
             at: line.at.clone(),
         });
     }
@@ -262,7 +266,7 @@ fn split(line: &Line) -> Result<Vec<Item>, Diagnostic> {
 }
 
 /// Splits a text where `at` says so, outside of quotes; each piece has the character before it.
-fn pieces(text: &str, at: impl Fn(char, usize) -> bool) -> Vec<(&str, Option<char>)> {
+fn split_pieces(text: &str, at: impl Fn(char, usize) -> bool) -> Vec<(&str, Option<char>)> {
     let (mut quoted, mut depth, mut from, mut before) = (false, 0usize, 0, None);
     let mut found = Vec::new();
     for (index, c) in text.char_indices() {
@@ -282,7 +286,7 @@ fn pieces(text: &str, at: impl Fn(char, usize) -> bool) -> Vec<(&str, Option<cha
     found
 }
 
-fn atoms(value: &str) -> Vec<Value> {
+fn split_atoms(value: &str) -> Vec<Value> {
     let atom = |text: &str, ends_range: bool| Value {
         text: text.replace('"', ""),
         ends_range,
@@ -292,7 +296,7 @@ fn atoms(value: &str) -> Vec<Value> {
         return vec![atom(value, false)];
     };
     // A dash at the beginning of an atom is the sign of a number.
-    let pieces = pieces(list, |c, depth| (c == ',' || c == '-') && depth == 0);
+    let pieces = split_pieces(list, |c, depth| (c == ',' || c == '-') && depth == 0);
     pieces
         .into_iter()
         .map(|(text, before)| atom(text, before == Some('-')))
@@ -313,7 +317,11 @@ impl Item {
         let minutes = ["el", "in", "pa", "wa", "reset"]
             .iter()
             .any(|start| name.starts_with(start));
-        let number = |value: &Value| (!value.quoted).then(|| values::number(&value.text, minutes)).flatten();
+        let number = |value: &Value| {
+            (!value.quoted)
+                .then(|| values::parse_number(&value.text, minutes))
+                .flatten()
+        };
         let is_step =
             |index: usize| index == 2 && self.values[1].ends_range && self.values[2].text.eq_ignore_ascii_case("d");
         if self.values.iter().all(|value| number(value).is_none()) {
@@ -334,7 +342,7 @@ impl Item {
         let all = match &self.values[..] {
             [first, last, step] if place == 1 => number(first)
                 .zip(number(last))
-                .and_then(|(first, last)| values::range(first, last, &step.text)),
+                .and_then(|(first, last)| values::expand_range(first, last, &step.text)),
             _ => None,
         };
         let what = format!("Invalid range of values for '{name}='");
@@ -344,7 +352,7 @@ impl Item {
     }
 
     /// The values as words, ranges of names resolved.
-    pub fn words(&self) -> Vec<String> {
+    pub fn expanded_values(&self) -> Vec<String> {
         let mut words: Vec<String> = Vec::new();
         for value in &self.values {
             let before = words.last().filter(|_| value.ends_range);
@@ -364,6 +372,6 @@ impl Item {
 
     /// The only value.
     pub fn single_value(&self) -> String {
-        self.words().into_iter().next().unwrap_or_default()
+        self.expanded_values().into_iter().next().unwrap_or_default()
     }
 }

@@ -52,7 +52,7 @@ pub struct Row {
     /// The full name; users may abbreviate it.
     pub name: &'static str,
     /// The name under which the value is stored: another parameter for an alias.
-    pub field: &'static str,
+    pub canonical_name: &'static str,
     /// True if the name must not be abbreviated.
     pub exact: bool,
     /// The kind of value.
@@ -75,7 +75,7 @@ pub(super) const fn row(
     Row {
         section,
         name,
-        field: name,
+        canonical_name: name,
         exact: false,
         kind,
         default,
@@ -89,8 +89,11 @@ impl Row {
         Row { exact: true, ..self }
     }
 
-    pub(super) const fn alias_of(self, field: &'static str) -> Row {
-        Row { field, ..self }
+    pub(super) const fn as_alias_of(self, field: &'static str) -> Row {
+        Row {
+            canonical_name: field,
+            ..self
+        }
     }
 
     pub(super) const fn refused(self, why: &'static str) -> Row {
@@ -100,7 +103,7 @@ impl Row {
         }
     }
 
-    pub(super) const fn idle(self, why: &'static str) -> Row {
+    pub(super) const fn without_effect(self, why: &'static str) -> Row {
         Row {
             status: Status::WithoutEffect(why),
             ..self
@@ -110,9 +113,10 @@ impl Row {
 
 /// The row of a keyword: the first one that it abbreviates.
 pub fn find(section: Section, keyword: &str) -> Option<&'static Row> {
-    let of_section = || ROWS.iter().filter(move |row| row.section == section);
-    let whole = of_section().find(|row| row.name == keyword);
-    whole.or_else(|| of_section().find(|row| !row.exact && keyword.len() >= 2 && row.name.starts_with(keyword)))
+    let rows_in_section = || ROWS.iter().filter(move |row| row.section == section);
+    let exact_match = rows_in_section().find(|row| row.name == keyword);
+    exact_match
+        .or_else(|| rows_in_section().find(|row| !row.exact && keyword.len() >= 2 && row.name.starts_with(keyword)))
 }
 
 impl Section {
@@ -128,7 +132,7 @@ impl Section {
     }
 
     /// The section whose definitions begin with a keyword.
-    pub fn of_keyword(keyword: &str) -> Option<Section> {
+    pub fn from_keyword(keyword: &str) -> Option<Section> {
         Some(match keyword {
             "hd" => Section::Host,
             "rg" => Section::Replay,

@@ -112,7 +112,7 @@ impl Validation {
         let mut validation = asked.cloned();
         let is_off = |words: &[String]| words.is_empty() || *words == ["no"];
         for (field, table) in [("validate", VALIDATE_WORDS), ("journal", JOURNAL_WORDS)] {
-            let words = block.words(field);
+            let words = block.expanded_values(field);
             if is_off(&words) {
                 continue;
             }
@@ -272,9 +272,9 @@ impl Validation {
                 return Err(refusal(&what, "let the workloads use one FSD"));
             }
             // Runs with and without a format need the same key blocks.
-            let on_tree = |fwd: &&Fwd| fwd.fsds.iter().any(|wanted| matches_name(wanted, &fsd.name));
+            let uses_tree = |fwd: &&Fwd| fwd.fsds.iter().any(|wanted| matches_name(wanted, &fsd.name));
             let fwds = parameters.fwds.iter().chain(files.fwds.iter().map(|(fwd, _)| fwd));
-            let fwds = fwds.filter(on_tree).chain([&parameters.format_fwd]);
+            let fwds = fwds.filter(uses_tree).chain([&parameters.format_fwd]);
             let length = fwds.fold(0, |length, fwd| gcd(length, size_unit(&fwd.xfersize)));
             let length = looped_sizes(parameters).fold(length, gcd);
             self.place_map("FSD", &fsd.name, fsd.journal.as_ref(), (directory, length))?;

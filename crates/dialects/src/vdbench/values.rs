@@ -8,7 +8,7 @@ const MAX_NUMBER: f64 = 9_007_199_254_740_992.0;
 
 /// A number with its suffix; a percentage is negative. With `minutes`, `m` means minutes instead of
 /// mebibytes.
-pub fn number(text: &str, minutes: bool) -> Option<f64> {
+pub fn parse_number(text: &str, minutes: bool) -> Option<f64> {
     let lower = text.to_ascii_lowercase();
     let body = match lower.strip_suffix('b') {
         Some(rest) if rest.ends_with(['k', 'm', 'g', 't']) => rest,
@@ -22,13 +22,13 @@ pub fn number(text: &str, minutes: bool) -> Option<f64> {
         't' => 1_099_511_627_776.0,
         'h' => 3600.0,
         '%' => -1.0,
-        _ => return plain(body),
+        _ => return parse_plain_number(body),
     };
-    Some(plain(&body[..body.len() - 1])? * factor).filter(|value| value.abs() <= MAX_NUMBER)
+    Some(parse_plain_number(&body[..body.len() - 1])? * factor).filter(|value| value.abs() <= MAX_NUMBER)
 }
 
 /// Digits with a sign and a point; not the words that a float may have.
-fn plain(text: &str) -> Option<f64> {
+fn parse_plain_number(text: &str) -> Option<f64> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let is_plain = digits.starts_with(|c: char| c.is_ascii_digit() || c == '.');
     let value: f64 = text.parse().ok()?;
@@ -36,7 +36,7 @@ fn plain(text: &str) -> Option<f64> {
 }
 
 /// A name with the number of `count=` in place of its mask or star, or after it.
-pub fn numbered(text: &str, number: Option<u64>) -> String {
+pub fn append_number(text: &str, number: Option<u64>) -> String {
     let Some(number) = number else {
         return text.to_owned();
     };
@@ -60,12 +60,12 @@ pub fn numbered(text: &str, number: Option<u64>) -> String {
 
 /// The values between `first` and `last`, rising or falling: by a step, or doubled or halved each
 /// time for `d`.
-pub fn range(first: f64, last: f64, step: &str) -> Option<Vec<f64>> {
+pub fn expand_range(first: f64, last: f64, step: &str) -> Option<Vec<f64>> {
     const MAX_VALUES: usize = 100_000;
     let mut values = Vec::new();
     let mut value = first;
     let doubling = step.eq_ignore_ascii_case("d");
-    let by = if doubling { 0.0 } else { number(step, false)? };
+    let by = if doubling { 0.0 } else { parse_number(step, false)? };
     if doubling && first <= 0.0 || !doubling && by <= 0.0 {
         return None;
     }
@@ -96,9 +96,9 @@ pub fn name_range(first: &str, last: &str) -> Option<Vec<String>> {
 
 /// A number as `For loops:` shows it: in the largest unit that leaves at least 1, without needless
 /// decimals.
-pub fn loop_text(value: f64) -> String {
+pub fn format_loop_value(value: f64) -> String {
     if value < 0.0 {
-        return format!("{}%", trimmed(-value));
+        return format!("{}%", format_trimmed(-value));
     }
     let mut rest = value;
     let mut unit = "";
@@ -109,20 +109,20 @@ pub fn loop_text(value: f64) -> String {
         rest /= 1024.0;
         unit = next;
     }
-    format!("{}{unit}", trimmed(rest))
+    format!("{}{unit}", format_trimmed(rest))
 }
 
-fn trimmed(value: f64) -> String {
+fn format_trimmed(value: f64) -> String {
     // Halves are rounded up, as Java does.
     let text = format!("{:.3}", (value * 1000.0).round() / 1000.0);
     text.strip_suffix(".000").unwrap_or(&text).to_owned()
 }
 
 /// A rate as start lines and loops show it.
-pub fn rate_text(rate: f64) -> String {
+pub fn format_rate(rate: f64) -> String {
     match rate {
         _ if rate == MAX_RATE => "max".into(),
-        _ if rate < 0.0 => format!("{}%", trimmed(-rate)),
+        _ if rate < 0.0 => format!("{}%", format_trimmed(-rate)),
         _ => format!("{}", rate as u64),
     }
 }
@@ -141,23 +141,26 @@ mod tests {
             ("2h", 7200.0),
             ("10", 10.0),
         ] {
-            assert_eq!(number(text, false), Some(value), "{text}");
+            assert_eq!(parse_number(text, false), Some(value), "{text}");
         }
-        assert_eq!(number("2m", true), Some(120.0));
+        assert_eq!(parse_number("2m", true), Some(120.0));
         for text in ["", "k", "abc", "1e3", "nan", "4q", "inf"] {
-            assert_eq!(number(text, false), None, "{text}");
+            assert_eq!(parse_number(text, false), None, "{text}");
         }
     }
 
     #[test]
     fn ranges_step_double_and_halve() {
-        assert_eq!(range(10.0, 50.0, "20"), Some(vec![10.0, 30.0, 50.0]));
-        assert_eq!(range(5.0, 100.0, "19"), Some(vec![5.0, 24.0, 43.0, 62.0, 81.0, 100.0]));
-        assert_eq!(range(100.0, 0.0, "40"), Some(vec![100.0, 60.0, 20.0]));
-        assert_eq!(range(1.0, 6.0, "d"), Some(vec![1.0, 2.0, 4.0]));
-        assert_eq!(range(4.0, 1.0, "d"), Some(vec![4.0, 2.0, 1.0]));
-        assert_eq!(range(0.0, 4.0, "d"), None);
-        assert_eq!(range(1.0, 4.0, "0"), None);
+        assert_eq!(expand_range(10.0, 50.0, "20"), Some(vec![10.0, 30.0, 50.0]));
+        assert_eq!(
+            expand_range(5.0, 100.0, "19"),
+            Some(vec![5.0, 24.0, 43.0, 62.0, 81.0, 100.0])
+        );
+        assert_eq!(expand_range(100.0, 0.0, "40"), Some(vec![100.0, 60.0, 20.0]));
+        assert_eq!(expand_range(1.0, 6.0, "d"), Some(vec![1.0, 2.0, 4.0]));
+        assert_eq!(expand_range(4.0, 1.0, "d"), Some(vec![4.0, 2.0, 1.0]));
+        assert_eq!(expand_range(0.0, 4.0, "d"), None);
+        assert_eq!(expand_range(1.0, 4.0, "0"), None);
         assert_eq!(
             name_range("sd1", "sd3"),
             Some(vec!["sd1".into(), "sd2".into(), "sd3".into()])
@@ -178,9 +181,9 @@ mod tests {
             (-50.0, "50%"),
             (1024.0, "1k"),
         ] {
-            assert_eq!(loop_text(value), text);
+            assert_eq!(format_loop_value(value), text);
         }
-        assert_eq!(rate_text(MAX_RATE), "max");
-        assert_eq!(rate_text(-70.0), "70%");
+        assert_eq!(format_rate(MAX_RATE), "max");
+        assert_eq!(format_rate(-70.0), "70%");
     }
 }

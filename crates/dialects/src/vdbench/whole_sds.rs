@@ -39,7 +39,7 @@ pub fn needs_format(runs: &[Run], parameters: &Parameters, env: &dyn VdbenchEnv)
     let again = parameters.general.format == Some(true);
     let mut found: Vec<Format> = Vec::new();
     for sd in runs.iter().flat_map(|run| &run.sds) {
-        let present = env.size_of(&sd.lun);
+        let present = env.read_size(&sd.lun);
         let wanted = sd.size.or(present).unwrap_or(0);
         let is_short = present.unwrap_or(0) < wanted;
         let known = found.iter().any(|other| env.is_same_file(&other.sd.lun, &sd.lun));
@@ -193,7 +193,7 @@ pub fn recovery_plan(sds: &[Sd], parameters: &Parameters, env: &dyn VdbenchEnv, 
             .validation
             .as_ref()
             .map_or(512, |validation| validation.key_block(sd));
-        let present = env.size_of(&sd.lun).unwrap_or(0);
+        let present = env.read_size(&sd.lun).unwrap_or(0);
         let keys = sd.size.map_or(present, |size| size.min(present)) / key;
         // A transfer that divides the SD leaves no remainder at its end.
         let at_once = (1..=(MAX_BLOCK / key).max(1))

@@ -19,7 +19,7 @@ pub(super) fn wd(block: &Block, parameters: &Parameters) -> Result<Wd, Diagnosti
     let hosts = selected_labels(block, parameters)?;
     let has_host = |sd: &&Sd| sd.hosts.iter().any(|host| hosts.contains(host));
     let mut sds: Vec<String> = Vec::new();
-    for wanted in block.words("sd") {
+    for wanted in block.expanded_values("sd") {
         let found = parameters.sds.iter().filter(|sd| matches_name(&wanted, &sd.name));
         let found: Vec<String> = found.filter(has_host).map(|sd| sd.name.clone()).collect();
         if found.is_empty() {
@@ -115,7 +115,7 @@ fn seek(block: &Block) -> Result<(i32, Option<f64>), Diagnostic> {
 
 /// The midpoint of `poisson`, if a parameter has that word.
 pub(super) fn poisson(block: &Block, field: &str) -> Result<Option<f64>, Diagnostic> {
-    let words = block.words(field);
+    let words = block.expanded_values(field);
     if !words.first().is_some_and(|word| word.eq_ignore_ascii_case("poisson")) {
         return Ok(None);
     }

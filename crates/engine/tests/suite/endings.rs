@@ -111,7 +111,7 @@ fn settled() -> Footprint {
 #[test]
 fn any_failed_operation_is_reported_and_the_others_complete() {
     const OPERATIONS: u64 = 24;
-    let Some(faulty) = need(FaultFs::of_size(OPERATIONS * u64::from(BLOCK))) else {
+    let Some(faulty) = need(FaultFs::with_size(OPERATIONS * u64::from(BLOCK))) else {
         return;
     };
     let jobs: Vec<Job> = (0..OPERATIONS)

@@ -387,7 +387,7 @@ fn errors_do_not_affect_the_rest_of_their_batch() {
 #[test]
 fn a_full_file_system_is_reported_as_a_result() {
     for kind in real_engines() {
-        let Some(tmpfs) = need(TmpFs::of_size(1 << 20)) else {
+        let Some(tmpfs) = need(TmpFs::with_size(1 << 20)) else {
             return;
         };
         let path = tmpfs.path().join("file");
@@ -425,7 +425,7 @@ fn a_read_only_device_is_reported_as_a_result() {
         read_only: true,
         ..LoopOptions::default()
     };
-    let Some(device) = need(LoopDevice::of_size(SIZE, options)) else {
+    let Some(device) = need(LoopDevice::with_size(SIZE, options)) else {
         return;
     };
     for kind in real_engines() {

@@ -70,17 +70,17 @@ impl TargetKind {
             #[cfg(target_os = "linux")]
             TargetKind::TmpFs => {
                 // Space for the copies that tests create next to it.
-                let tmpfs = TmpFs::of_size(2 * bytes + (1 << 20))?;
+                let tmpfs = TmpFs::with_size(2 * bytes + (1 << 20))?;
                 (tmpfs.path().join("file"), Thing::TmpFs(tmpfs))
             }
             #[cfg(target_os = "linux")]
             TargetKind::Loop => {
-                let device = LoopDevice::of_size(bytes, LoopOptions::DIRECT)?;
+                let device = LoopDevice::with_size(bytes, LoopOptions::DIRECT)?;
                 (device.path().to_owned(), Thing::Loop(device))
             }
             #[cfg(target_os = "linux")]
             TargetKind::Zram => {
-                let zram = Zram::of_size(bytes)?;
+                let zram = Zram::with_size(bytes)?;
                 (zram.path().to_owned(), Thing::Zram(zram))
             }
         };

@@ -152,9 +152,9 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         ],
         None => [None, None],
     };
-    let (runs, left_out) = run_alternately(session, &documents, &turns, &permissions, &mut hosts, screen)?;
-    let failed = !left_out.is_empty();
-    let study = ab::study((&a, &b), runs, left_out, session.process.is_interrupted())
+    let (runs, skipped) = run_alternately(session, &documents, &turns, &permissions, &mut hosts, screen)?;
+    let failed = !skipped.is_empty();
+    let study = ab::study((&a, &b), runs, skipped, session.process.is_interrupted())
         .ok_or_else(|| Faults::one(Fault::new("nothing was measured"), Exit::Failed))?;
     let report = Report::from_study(&study, margin).expect("a study ran here");
     let report = if args.mirror {
@@ -191,7 +191,7 @@ pub(super) fn show(
     write_reports(outputs, &report, study)
 }
 
-type RunsAndLeftOut = (Vec<StudyRun>, Vec<SkippedPoint>);
+type RunsAndSkipped = (Vec<StudyRun>, Vec<SkippedPoint>);
 
 /// Parses the names of two hosts.
 fn parse_two_hosts(list: &str) -> Result<(String, String), Faults> {
@@ -215,9 +215,8 @@ fn run_alternately(
     permissions: &Permissions,
     hosts: &mut [Option<Fleet>; 2],
     mut screen: Screen,
-) -> Result<RunsAndLeftOut, Faults> {
-    let (mut shared_files, mut runs, mut left_out): (SharedFiles, Vec<StudyRun>, Vec<SkippedPoint>) =
-        Default::default();
+) -> Result<RunsAndSkipped, Faults> {
+    let (mut shared_files, mut runs, mut skipped): (SharedFiles, Vec<StudyRun>, Vec<SkippedPoint>) = Default::default();
     let on_hosts = hosts.iter().all(Option::is_some);
     for (number, turn) in turns.iter().enumerate() {
         let side = match turn.side {
@@ -246,7 +245,7 @@ fn run_alternately(
             Ok(results) => runs.push(ab::study_run(*turn, results)),
             Err(faults) if runs.is_empty() => return Err(faults),
             Err(_) if session.process.is_interrupted() => break,
-            Err(faults) => left_out.push(SkippedPoint {
+            Err(faults) => skipped.push(SkippedPoint {
                 settings: ab::settings(*turn),
                 why: faults.first(),
             }),
@@ -255,7 +254,7 @@ fn run_alternately(
             break;
         }
     }
-    Ok((runs, left_out))
+    Ok((runs, skipped))
 }
 
 fn write_reports(outputs: &StudyOutputs, report: &Report, study: &model::study::Study) -> Result<(), Faults> {

@@ -193,7 +193,7 @@ fn format_text(need: &Need, list: &[Advice]) -> String {
         .find(|advice| advice.fits && advice.kind == PolicyKind::Disk);
     if let Some(next) = next {
         let tier = next.tier.iter().map(|tier| ("tier", tier));
-        let inputs = { next.with.iter() }.map(|(name, value)| (name.as_str(), value));
+        let inputs = { next.inputs.iter() }.map(|(name, value)| (name.as_str(), value));
         // A tier implies its size.
         let flags = tier
             .chain(inputs)
@@ -240,7 +240,7 @@ fn format_advice(advice: &Advice) -> String {
     let name = format!("{}{tier}", advice.policy);
     let mut parts: Vec<String> = Vec::new();
     if advice.fits {
-        parts.extend(advice.with.iter().map(|(name, value)| format!("{name} {value}")));
+        parts.extend(advice.inputs.iter().map(|(name, value)| format!("{name} {value}")));
         let allows = [
             advice.iops.map(|iops| format!("{} IOPS", Metric::Iops.show(iops))),
             advice.bytes_per_sec.map(|bytes| Metric::Throughput.show(bytes)),

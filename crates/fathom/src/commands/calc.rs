@@ -166,10 +166,10 @@ struct Answer {
     json: Value,
 }
 
-fn new_answer<T: Serialize>(text: String, of: &T) -> Answer {
+fn new_answer<T: Serialize>(text: String, value: &T) -> Answer {
     Answer {
         text,
-        json: serde_json::to_value(of).expect("plain values are valid JSON"),
+        json: serde_json::to_value(value).expect("plain values are valid JSON"),
     }
 }
 

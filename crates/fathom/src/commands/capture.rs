@@ -210,11 +210,11 @@ fn record_load(
             .map(|used| (used, Nanos(at.saturating_duration_since(start).as_nanos() as u64)))
     };
     let counted = || used().map(|(used, time)| CapturedLoad::from_counters(&used, time));
-    let left = || length.saturating_sub(start.elapsed());
+    let time_left = || length.saturating_sub(start.elapsed());
     let load = match trace {
         Err(why) => {
-            while left() > Duration::ZERO && !session.process.is_interrupted() {
-                std::thread::sleep(POLL_INTERVAL.min(left()));
+            while time_left() > Duration::ZERO && !session.process.is_interrupted() {
+                std::thread::sleep(POLL_INTERVAL.min(time_left()));
                 print_progress(used().map_or(0, |(used, _)| used.operations[0] + used.operations[1]));
             }
             return Ok((counted().unwrap_or_default(), Source::Counters(why)));
@@ -225,8 +225,8 @@ fn record_load(
                 let fault = Fault::new(format!("cannot read the trace events of {device}: {error}"));
                 Faults::one(fault.help("--counters works without them"), Exit::Internal)
             };
-            while left() > Duration::ZERO && !session.process.is_interrupted() {
-                std::thread::sleep(POLL_INTERVAL.min(left()));
+            while time_left() > Duration::ZERO && !session.process.is_interrupted() {
+                std::thread::sleep(POLL_INTERVAL.min(time_left()));
                 trace.read(&mut |event| recorder.record(event)).map_err(failed)?;
                 print_progress(recorder.operations());
             }
@@ -275,8 +275,8 @@ fn format_comments(device: &str, load: &CapturedLoad, source: &Source, started: 
     lines.push(format!("rate       {} operations per second", rate(load.iops())));
     if let Some(mean) = load.in_flight {
         let more = load.in_flight_p99.zip(load.in_flight_max);
-        let more = more.map_or(String::new(), |(p99, most)| {
-            format!(", up to {p99} for 99 % of the operations, {most} at most")
+        let more = more.map_or(String::new(), |(p99, max)| {
+            format!(", up to {p99} for 99 % of the operations, {max} at most")
         });
         lines.push(format!(
             "in flight  {mean:.1} on average while busy{more}; busy {:.0} % of the time",

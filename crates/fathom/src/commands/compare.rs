@@ -303,12 +303,12 @@ fn describe_ranking(
     let Some((best, others)) = ranking.split_first() else {
         return Vec::new();
     };
-    let of_one = |one: &RankedResult| {
+    let describe_result = |one: &RankedResult| {
         let changes = compare::changes(observations[best.index], observations[one.index], margin);
         let names = [&*files[one.index], &*files[best.index]];
         Some(describe_change(one.to_best.as_ref()?, &changes, names, margin))
     };
-    others.iter().filter_map(of_one).collect()
+    others.iter().filter_map(describe_result).collect()
 }
 
 /// Describes the deciding figure, and figures that disagree with it.

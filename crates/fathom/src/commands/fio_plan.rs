@@ -10,7 +10,7 @@ use crate::fault::{Fault, Faults};
 /// # Errors
 /// fio's messages about them.
 pub fn fio_plan(arguments: &[String]) -> Result<Source, Faults> {
-    fio::plan_of(arguments)
+    fio::build_plan(arguments)
         .map_err(|printed| extract_faults(&printed.join("\n")))
         .map(|(plan, capped_depths)| Source {
             capped_depths,

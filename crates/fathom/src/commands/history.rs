@@ -356,10 +356,10 @@ fn format_table(entries: &[Entry], width: usize) -> String {
         min_width,
         cells: entries.iter().map(|entry| shorten(cell(entry), MAX_CELL)).collect(),
     };
-    let figure = |of: fn(&archive::history::EntryJob) -> Option<f64>, words: fn(f64) -> String| {
+    let figure = |value: fn(&archive::history::EntryJob) -> Option<f64>, words: fn(f64) -> String| {
         move |entry: &Entry| match &entry.jobs[..] {
             [] => "-".into(),
-            [job] => of(job).map_or("-".into(), words),
+            [job] => value(job).map_or("-".into(), words),
             _ => String::new(),
         }
     };

@@ -1,7 +1,7 @@
 //! `fathom policies`.
 
 use analysis::caps::Layer;
-use analysis::policies::{BurstOf, InputKind, Inputs, Origin, Policy, PolicyKind, ResolvedPolicy};
+use analysis::policies::{BurstUnit, InputKind, Inputs, Origin, Policy, PolicyKind, ResolvedPolicy};
 use analysis::requirement::Metric;
 use model::{Bytes, Nanos};
 use serde_json::{Value, json};
@@ -213,9 +213,9 @@ fn format_figures(resolved: &ResolvedPolicy) -> String {
         text += &format!("  {:<32} {}\n", one.name, format_layer(one));
     }
     for burst in &resolved.bursts {
-        let show = |value: f64| match burst.of {
-            BurstOf::Iops => format!("{} IOPS", Metric::Iops.show(value)),
-            BurstOf::Bytes => Metric::Throughput.show(value),
+        let show = |value: f64| match burst.unit {
+            BurstUnit::Iops => format!("{} IOPS", Metric::Iops.show(value)),
+            BurstUnit::Bytes => Metric::Throughput.show(value),
         };
         text += &format!(
             "  burst: {} for {}, then {}; the credits refill in {} without load\n",
@@ -264,7 +264,7 @@ fn format_consequences(resolved: &ResolvedPolicy) -> String {
             bytes / 1024.0
         );
     }
-    if let (Some(least), Some(enough), Some(latency)) = (
+    if let (Some(depth_min), Some(depth_recommended), Some(latency)) = (
         derived.concurrency,
         derived.concurrency_with_headroom,
         derived.at_latency_ns,
@@ -275,8 +275,8 @@ fn format_consequences(resolved: &ResolvedPolicy) -> String {
             "a"
         };
         text += &format!(
-            "  at {article} latency of {}, this rate needs {least} operations in flight (rate × latency); test with a \
-             depth of {enough}\n",
+            "  at {article} latency of {}, this rate needs {depth_min} operations in flight (rate × latency); test with a \
+             depth of {depth_recommended}\n",
             Nanos(latency as u64)
         );
     }

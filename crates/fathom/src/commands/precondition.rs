@@ -279,16 +279,16 @@ fn select_cells(args: &Args, plan: &Plan) -> (Vec<Cell>, Vec<String>) {
         return (Vec::new(), Vec::new());
     }
     let facts = ::run::targets::survey(plan);
-    let least = facts
+    let alignment_max = facts
         .iter()
         .map(|facts| facts.direct_alignment)
         .max()
         .unwrap_or_default();
-    let (kept, out): (Vec<Cell>, Vec<Cell>) = matrix_cells().into_iter().partition(|cell| cell.block >= least);
+    let (kept, out): (Vec<Cell>, Vec<Cell>) = matrix_cells().into_iter().partition(|cell| cell.block >= alignment_max);
     let notices = match out.first() {
         None => Vec::new(),
         Some(_) => vec![format!(
-            "Omitted {} cells below {least}, the sector size of the target.",
+            "Omitted {} cells below {alignment_max}, the sector size of the target.",
             out.len()
         )],
     };
@@ -362,20 +362,20 @@ impl Plans {
     }
 
     /// Builds the job that writes the whole range in sequence, `passes` times.
-    fn fill_job(&self, of: &JobSpec) -> JobSpec {
+    fn fill_job(&self, job_spec: &JobSpec) -> JobSpec {
         let mut job = JobSpec {
-            targets: of.targets.clone(),
-            size: of.size,
-            offset: of.offset,
-            keep: of.keep,
-            direct: of.direct,
-            engine: of.engine,
-            cpus: of.cpus.clone(),
+            targets: job_spec.targets.clone(),
+            size: job_spec.size,
+            offset: job_spec.offset,
+            keep: job_spec.keep,
+            direct: job_spec.direct,
+            engine: job_spec.engine,
+            cpus: job_spec.cpus.clone(),
             depth: Some(FILL_DEPTH),
             passes: Some(self.settings.passes),
-            hosts: of.hosts.clone(),
+            hosts: job_spec.hosts.clone(),
             divide: Divide {
-                region: of.divide.region,
+                region: job_spec.divide.region,
                 ..Divide::default()
             },
             ..JobSpec::default()
@@ -383,7 +383,7 @@ impl Plans {
         job.part.access = Access::Sequential(Sequential::default());
         job.part.read_percent = 0.0;
         job.part.sizes = BlockSizes::Fixed { size: FILL_BLOCK };
-        job.part.content = of.part.content.clone();
+        job.part.content = job_spec.part.content.clone();
         job
     }
 
@@ -472,12 +472,12 @@ impl PreconditionRunner<'_> {
 
 fn dry_run(session: &Session, plans: &Plans, permissions: &Permissions) -> Result<Exit, Faults> {
     let settings = &plans.settings;
-    let most = settings.round.0 * u64::from(settings.rounds) * settings.cells.len().max(1) as u64;
+    let time_max = settings.round.0 * u64::from(settings.rounds) * settings.cells.len().max(1) as u64;
     let mut text = format!(
         "filled {} times, then up to {} rounds, {} in all: {}\n",
         settings.passes,
         settings.rounds,
-        duration(Nanos(most)),
+        duration(Nanos(time_max)),
         settings.load
     );
     let mut refused = false;

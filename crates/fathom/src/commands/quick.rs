@@ -78,9 +78,9 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         true => (Profile::Crystal, crystal::ROUND_TIME),
         false => (Profile::Screening, quick::MEASURED_TIME),
     };
-    let is_made = profile == Profile::Crystal && Path::new(&path).is_dir();
-    let whole = Screening {
-        size: size.or(is_made.then_some(crystal::FILE_SIZE)),
+    let creates_file = profile == Profile::Crystal && Path::new(&path).is_dir();
+    let full_screening = Screening {
+        size: size.or(creates_file.then_some(crystal::FILE_SIZE)),
         path,
         profile,
         writes: true,
@@ -89,7 +89,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         seed: args.output.measure.seed.unwrap_or(1),
         arguments: session.process.arguments.clone(),
     };
-    let (plan, refusals) = select_permitted(whole, &permissions)?;
+    let (plan, refusals) = select_permitted(full_screening, &permissions)?;
     let mut outputs = Outputs::from_args(&args.output, &plan)?;
     let mut screen = Screen::from_args(session, &args.output.measure.progress, outputs.streams_to_stdout())?;
     print_introduction(&mut screen, &plan, &refusals);
@@ -109,9 +109,9 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         Profile::Crystal => format_crystal(&results, &refusals),
         Profile::Screening => format_text(&results, &refusals, &session.process.program()),
     };
-    let written = outputs.finish(&results, Some(&text));
+    let output_result = outputs.finish(&results, Some(&text));
     args.output.record(EntryKind::Quick, &results, None);
-    written?;
+    output_result?;
     Ok(Exit::from_results(&results, args.output.strict))
 }
 
@@ -168,10 +168,10 @@ fn format_crystal(results: &Results, refusals: &[Refusal]) -> String {
 
 /// Formats the report for people.
 fn format_text(results: &Results, refusals: &[Refusal], program: &str) -> String {
-    let mut bytes = Vec::new();
+    let mut buffer = Vec::new();
     let summary = Summary::from_results(results);
-    cells::write(&summary, &mut bytes).expect("writing to memory does not fail");
-    let mut text = String::from_utf8_lossy(&bytes).into_owned();
+    cells::write(&summary, &mut buffer).expect("writing to memory does not fail");
+    let mut text = String::from_utf8_lossy(&buffer).into_owned();
     text += "What this means\n";
     for sentence in quick::explain_figures(results) {
         text += &screen::wrap_paragraph(&sentence);
@@ -186,10 +186,10 @@ fn format_text(results: &Results, refusals: &[Refusal], program: &str) -> String
         }
         text += &screen::wrap_paragraph(&format!("To test writes: {}.", refusal.help));
     }
-    let mut bytes = Vec::new();
-    formats::findings(&summary.findings, &mut bytes).expect("writing to memory does not fail");
-    if !bytes.is_empty() {
-        text += &format!("\nCaveats\n{}", String::from_utf8_lossy(&bytes));
+    let mut buffer = Vec::new();
+    formats::findings(&summary.findings, &mut buffer).expect("writing to memory does not fail");
+    if !buffer.is_empty() {
+        text += &format!("\nCaveats\n{}", String::from_utf8_lossy(&buffer));
     }
     text += "\nWhat to run next\n";
     for (command, reason) in quick::suggest_commands(results, program) {

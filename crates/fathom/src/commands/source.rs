@@ -132,7 +132,7 @@ fn read_file(file: &str) -> Result<Source, Faults> {
 }
 
 fn read_iometer(line: &[String]) -> Result<Source, Faults> {
-    let iometer::Lowered { plan, notes, unmapped } = drop_in::iometer::plan_of(line)?;
+    let iometer::Lowered { plan, notes, unmapped } = drop_in::iometer::build_plan(line)?;
     let finding = |name: &String| {
         let finding = Finding::new("TARGET", Severity::Error, "this machine has no such target").at(name);
         finding.why("the test would be refused").help(MAP_HELP)
@@ -146,7 +146,7 @@ fn read_iometer(line: &[String]) -> Result<Source, Faults> {
 
 /// Reads parameter files: each run becomes a step.
 fn read_vdbench(line: &[String]) -> Result<Source, Faults> {
-    let (plan, lost) = drop_in::vdbench::plan_of(line).map_err(|error| Faults::from(vec![error]))?;
+    let (plan, lost) = drop_in::vdbench::build_plan(line).map_err(|error| Faults::from(vec![error]))?;
     let lost: Vec<String> = lost.iter().map(|what| format!("Vdbench {what}")).collect();
     let finding = |what: &String| Finding::new("OMITTED", Severity::Note, format!("the plan omits {what}"));
     Ok(Source {

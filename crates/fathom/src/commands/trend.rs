@@ -234,7 +234,7 @@ fn select_entries(args: &Args) -> Result<Vec<Entry>, Faults> {
 /// Computes the trends of each job of the latest run.
 fn compute_job_trends(runs: &[&Entry], margin: f64) -> Vec<TestTrend> {
     let Some(latest) = runs.last() else { return Vec::new() };
-    let of_job = |number: usize| {
+    let job_history = |number: usize| {
         let jobs: Vec<(&Entry, &EntryJob)> = runs
             .iter()
             .filter_map(|entry| Some((*entry, entry.jobs.get(number)?)))
@@ -268,7 +268,7 @@ fn compute_job_trends(runs: &[&Entry], margin: f64) -> Vec<TestTrend> {
                 .collect(),
         }
     };
-    (0..latest.jobs.len()).map(of_job).collect()
+    (0..latest.jobs.len()).map(job_history).collect()
 }
 
 fn figure_value(figure: Figure, job: &EntryJob) -> Option<f64> {

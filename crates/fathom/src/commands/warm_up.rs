@@ -326,11 +326,11 @@ fn identify(path: &Path) -> Option<String> {
 /// Loads the warmed ranges of each target of a plan, in plan order.
 pub fn load_warmed(plan: &Plan) -> Vec<Option<Warmed>> {
     let Some(store) = open_store() else { return Vec::new() };
-    let of = |path: &str| WarmMarker::load(&store, &identify(Path::new(path))?).map(|marker| marker.warmed());
+    let find_warmed = |path: &str| WarmMarker::load(&store, &identify(Path::new(path))?).map(|marker| marker.warmed());
     plan.targets
         .iter()
         .map(|target| match target.kind {
-            TargetKind::Path => of(&target.path),
+            TargetKind::Path => find_warmed(&target.path),
             TargetKind::Nothing { .. }
             | TargetKind::Simulated { .. }
             | TargetKind::Name { .. }

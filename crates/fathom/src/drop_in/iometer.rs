@@ -119,7 +119,7 @@ fn parse_arguments(program: &str, words: &[String]) -> Result<Result<Arguments, 
 ///
 /// # Errors
 /// The arguments or the configuration are wrong.
-pub fn plan_of(words: &[String]) -> Result<Lowered, Faults> {
+pub fn build_plan(words: &[String]) -> Result<Lowered, Faults> {
     match parse_arguments("iometer", words)? {
         Ok(arguments) => {
             let (mut lowered, warnings) = lower(&arguments, &LocalEnv { reads_only: true }, 1)?;

@@ -465,7 +465,7 @@ fn cores(id: &str, seen: &Observation) -> Option<Chart> {
         ("programs", |core| core.user, Tone::Read),
         ("kernel", |core| core.kernel, Tone::Write),
     ];
-    let of = |(words, part, tone): (&str, Part, Tone)| {
+    let cpu_time_series = |(words, part, tone): (&str, Part, Tone)| {
         let bars = seen
             .cores
             .iter()
@@ -478,7 +478,7 @@ fn cores(id: &str, seen: &Observation) -> Option<Chart> {
         about: "The report's utilisation of each processor.".into(),
         x: Axis::names("processor"),
         y: Axis::from_zero("busy", "%"),
-        series: parts.into_iter().map(of).collect(),
+        series: parts.into_iter().map(cpu_time_series).collect(),
         ..Chart::default()
     })
 }

@@ -350,7 +350,7 @@ fn points_of_intervals(lines: &LogLines, log: &Log, kind: LogKind, origin: u64) 
     Some((points, format!("{what} {length}")))
 }
 
-fn tone_of(direction: Direction) -> Tone {
+fn direction_tone(direction: Direction) -> Tone {
     match direction {
         Direction::Read => Tone::Read,
         Direction::Write => Tone::Write,
@@ -380,7 +380,7 @@ fn over_time(id: String, title: String, kind: LogKind, curves: &[Curve]) -> Char
             x,
             y,
             tone: if alone(curve) {
-                tone_of(curve.direction)
+                direction_tone(curve.direction)
             } else {
                 Tone::Next
             },
@@ -429,7 +429,7 @@ fn percentiles(prefix: &str, files: &[&LogFile]) -> Option<Chart> {
     let found: Vec<(String, Tone, &Histogram)> = sum
         .iter()
         .filter(|(_, found)| !found.is_empty())
-        .map(|(direction, found)| (format!("{}s", direction.word()), tone_of(direction), found))
+        .map(|(direction, found)| (format!("{}s", direction.word()), direction_tone(direction), found))
         .collect();
     let title = match kind {
         LogKind::Latency => "Latency by percentile",

@@ -83,8 +83,14 @@ fn judgement_verdict((word, changes): (Judgement, &[Change]), what: &str, than: 
 }
 
 /// Builds charts and tables of the changes from the first result to each other one.
-fn pairs_of(prefix: &str, names: &[String], changes: &[&[Change]], order: &[usize], margin: f64) -> Vec<Block> {
-    let of = |(number, to): (usize, &&[Change])| {
+fn build_change_charts(
+    prefix: &str,
+    names: &[String],
+    changes: &[&[Change]],
+    order: &[usize],
+    margin: f64,
+) -> Vec<Block> {
+    let build_pair = |(number, to): (usize, &&[Change])| {
         let id = match number {
             0 => format!("{prefix}effects"),
             _ => format!("{prefix}effects-{number}"),
@@ -95,7 +101,7 @@ fn pairs_of(prefix: &str, names: &[String], changes: &[&[Change]], order: &[usiz
         let table = Block::Table(changes_table(&names[0], &names[number + 1], to));
         Block::chart(Some(chart)).into_iter().chain([table])
     };
-    changes.iter().enumerate().flat_map(of).collect()
+    changes.iter().enumerate().flat_map(build_pair).collect()
 }
 
 /// Builds the chart of the latencies of each side. `order` lists the sides as the other charts do,
@@ -343,7 +349,7 @@ pub fn compared<T: Serialize>(files: &[String], heads: &[Head], jobs: &[Sides<'_
             .into_iter()
             .chain(Block::chart(latencies(&prefix, files, &job.changes, &order)))
             .collect();
-        let pairs = pairs_of(&prefix, files, &job.changes, &order, margin);
+        let pairs = build_change_charts(&prefix, files, &job.changes, &order, margin);
         match is_ranked {
             true => blocks.push(Block::Table(ranking_table(files, job.ranking))),
             false => blocks.extend(pairs.iter().cloned()),

@@ -29,7 +29,7 @@ const REQUESTED_RATE: &str = "the requested rate";
 
 /// A workload with the results of its last attempt.
 struct JudgedWorkload<'a> {
-    of: &'a WorkloadRequirement,
+    requirement: &'a WorkloadRequirement,
     run: Option<&'a StudyRun>,
     verdict: Option<Verdict>,
 }
@@ -56,13 +56,20 @@ impl JudgedWorkload<'_> {
 
 /// Builds the page of a suite. Judges the measurements by the requirements again.
 pub fn page(study: &Study, required: &[WorkloadRequirement]) -> Page {
-    let workloads: Vec<JudgedWorkload<'_>> = required.iter().map(|of| judge_workload(study, of)).collect();
+    let workloads: Vec<JudgedWorkload<'_>> = required
+        .iter()
+        .map(|requirement| judge_workload(study, requirement))
+        .collect();
     let overall = worst(workloads.iter().map(JudgedWorkload::outcome));
     let first = study.runs.first().map(|run| &run.results);
     let mut page = Page {
         title: page::mark_title(super::simulation(study), &study.name),
         about: about(study, &workloads),
-        findings: super::merge_warnings(workloads.iter().map(|one| (one.of.workload.as_str(), one.findings()))),
+        findings: super::merge_warnings(
+            workloads
+                .iter()
+                .map(|one| (one.requirement.workload.as_str(), one.findings())),
+        ),
         verdict: verdict(&workloads, overall),
         lead: limits(&workloads)
             .into_iter()
@@ -89,16 +96,20 @@ pub fn page(study: &Study, required: &[WorkloadRequirement]) -> Page {
     page
 }
 
-fn judge_workload<'a>(study: &'a Study, of: &'a WorkloadRequirement) -> JudgedWorkload<'a> {
-    let is = |run: &&StudyRun| {
+fn judge_workload<'a>(study: &'a Study, requirement: &'a WorkloadRequirement) -> JudgedWorkload<'a> {
+    let is_of_workload = |run: &&StudyRun| {
         run.settings
             .iter()
-            .any(|setting| setting.name == "workload" && setting.value == of.workload)
+            .any(|setting| setting.name == "workload" && setting.value == requirement.workload)
     };
-    let run = study.runs.iter().rfind(is);
-    let clauses = analysis::requirement::parse(&of.required).unwrap_or_default();
+    let run = study.runs.iter().rfind(is_of_workload);
+    let clauses = analysis::requirement::parse(&requirement.required).unwrap_or_default();
     let verdict = run.and_then(|run| judged::judge(&run.results, &clauses).only());
-    JudgedWorkload { of, run, verdict }
+    JudgedWorkload {
+        requirement,
+        run,
+        verdict,
+    }
 }
 
 fn about(study: &Study, workloads: &[JudgedWorkload<'_>]) -> Vec<String> {
@@ -114,7 +125,7 @@ fn about(study: &Study, workloads: &[JudgedWorkload<'_>]) -> Vec<String> {
     if workloads.len() <= MAX_LOADS_IN_HEAD {
         let with_load = workloads
             .iter()
-            .filter_map(|one| Some(format!("{}: {}", one.of.workload, one.load()?)));
+            .filter_map(|one| Some(format!("{}: {}", one.requirement.workload, one.load()?)));
         lines.extend(with_load);
     }
     if study.interrupted {
@@ -134,7 +145,7 @@ impl JudgedWorkload<'_> {
 
 fn verdict(workloads: &[JudgedWorkload<'_>], overall: Outcome) -> page::Verdict {
     let deciding: Vec<&JudgedWorkload<'_>> = workloads.iter().filter(|one| one.outcome() == overall).collect();
-    let names: Vec<&str> = deciding.iter().map(|one| one.of.workload.as_str()).collect();
+    let names: Vec<&str> = deciding.iter().map(|one| one.requirement.workload.as_str()).collect();
     let share = format!("{} of {} workloads", names.len(), workloads.len());
     let times: Vec<Nanos> = workloads.iter().filter_map(JudgedWorkload::measured).collect();
     let (headline, sentence) = match overall {
@@ -148,7 +159,7 @@ fn verdict(workloads: &[JudgedWorkload<'_>], overall: Outcome) -> page::Verdict 
         Outcome::Fail => {
             let missed = deciding.iter().filter_map(|one| {
                 let missed = super::describe_deciding(one.verdict.as_ref()?);
-                (!missed.is_empty()).then(|| format!("{} {missed}", one.of.workload))
+                (!missed.is_empty()).then(|| format!("{} {missed}", one.requirement.workload))
             });
             let missed: Vec<String> = missed.collect();
             (
@@ -178,7 +189,7 @@ fn verdict(workloads: &[JudgedWorkload<'_>], overall: Outcome) -> page::Verdict 
         sentence,
         clauses: workloads.iter().map(clause).collect(),
         notes: describe_times(&times)
-            .map(|times| format!("Scope of this verdict: {times}{}.", describe_region_of(workloads)))
+            .map(|times| format!("Scope of this verdict: {times}{}.", describe_used_region(workloads)))
             .into_iter()
             .collect(),
         ..page::Verdict::default()
@@ -186,7 +197,7 @@ fn verdict(workloads: &[JudgedWorkload<'_>], overall: Outcome) -> page::Verdict 
 }
 
 /// Describes the part of the target that the workloads used.
-fn describe_region_of(workloads: &[JudgedWorkload<'_>]) -> String {
+fn describe_used_region(workloads: &[JudgedWorkload<'_>]) -> String {
     let first = workloads.iter().find_map(|one| one.run);
     first.map_or_else(String::new, |run| describe_region(&Summary::from_results(&run.results)))
 }
@@ -216,7 +227,7 @@ fn clause(one: &JudgedWorkload<'_>) -> Clause {
         }
     };
     Clause {
-        promised: one.of.workload.clone(),
+        promised: one.requirement.workload.clone(),
         word: one.outcome().word().into(),
         tone: super::tone(one.outcome()),
         sentence,
@@ -252,8 +263,8 @@ fn limits(workloads: &[JudgedWorkload<'_>]) -> Vec<Lead> {
             });
             Some(Lead {
                 topic: match unexplained {
-                    Some(_) => format!("What is known about '{}'", one.of.workload),
-                    None => format!("What limits '{}'", one.of.workload),
+                    Some(_) => format!("What is known about '{}'", one.requirement.workload),
+                    None => format!("What limits '{}'", one.requirement.workload),
                 },
                 sentence: unexplained.unwrap_or_else(|| report::diagnosis::sentence(&found.diagnosis.sentence)),
                 advice: advice.map(|advice| complete_advice(advice, results)).collect(),
@@ -306,7 +317,7 @@ fn advise_next_step(study: &Study, workloads: &[JudgedWorkload<'_>], overall: Ou
         Outcome::Pass => KEEP_AND_REPEAT.to_owned(),
         Outcome::Fail => {
             let failed = workloads.iter().filter(|one| one.outcome() == Outcome::Fail);
-            let names: Vec<String> = failed.map(|one| format!("'{}'", one.of.workload)).collect();
+            let names: Vec<String> = failed.map(|one| format!("'{}'", one.requirement.workload)).collect();
             let verb = if names.len() == 1 { "misses its" } else { "miss their" };
             advice.extend(workloads.iter().filter(|_| !is_simulated).find_map(sweep_within_limit));
             let send = match is_simulated {
@@ -367,7 +378,7 @@ fn against_limits(workloads: &[JudgedWorkload<'_>]) -> Option<Chart> {
         Form::Rows,
         judged().map(|(one, judged, value)| {
             (
-                group_thousands(&format!("{}: {}", one.of.workload, judged.clause)),
+                group_thousands(&format!("{}: {}", one.requirement.workload, judged.clause)),
                 Some(used(judged, value)),
             )
         }),
@@ -412,7 +423,7 @@ fn against_limits(workloads: &[JudgedWorkload<'_>]) -> Option<Chart> {
 fn list_measured(workloads: &[JudgedWorkload<'_>]) -> Vec<(String, Observation)> {
     let seen = workloads.iter().filter_map(|one| {
         Some((
-            one.of.workload.clone(),
+            one.requirement.workload.clone(),
             Observation::from_results(&one.run?.results, 0, 0)?,
         ))
     });
@@ -490,7 +501,7 @@ fn figures(workloads: &[JudgedWorkload<'_>]) -> Section {
         let cell = |figure: Option<f64>, words: fn(f64) -> String| figure.map_or("-".into(), words);
         let total = |figure: fn(&Observation) -> Option<f64>| seen.as_ref().and_then(figure);
         vec![
-            one.of.workload.clone(),
+            one.requirement.workload.clone(),
             one.outcome().word().to_owned(),
             one.load().unwrap_or_else(|| "not measured".into()),
             cell(total(|seen| seen.total.iops), rough),
@@ -504,7 +515,7 @@ fn figures(workloads: &[JudgedWorkload<'_>]) -> Section {
     let promises = workloads.iter().flat_map(|one| {
         one.clauses().iter().map(move |judged| {
             vec![
-                group_thousands(&format!("{}: {}", one.of.workload, judged.clause)),
+                group_thousands(&format!("{}: {}", one.requirement.workload, judged.clause)),
                 judged.outcome.word().to_owned(),
                 group_thousands(&judged.reason),
             ]

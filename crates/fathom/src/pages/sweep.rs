@@ -38,7 +38,7 @@ pub fn page(report: &Report, study: &Study) -> Page {
     sections.extend(omitted(report));
     sections.extend(first.and_then(repeat_section));
     let mut page = Page {
-        title: page::mark_title(simulation(study), &title_of(report, summary.as_ref())),
+        title: page::mark_title(simulation(study), &build_title(report, summary.as_ref())),
         charts: Vec::new(),
         about: about(report, first, summary.as_ref()),
         verdict: limit_verdict(report),
@@ -74,7 +74,7 @@ pub fn page(report: &Report, study: &Study) -> Page {
 }
 
 /// Returns the name from the user, or else load, varied parameters and target.
-fn title_of(report: &Report, summary: Option<&Summary>) -> String {
+fn build_title(report: &Report, summary: Option<&Summary>) -> String {
     let job = summary.and_then(|summary| summary.jobs.first());
     let target = summary.and_then(|summary| summary.targets.first());
     match (job, target, report.name.as_str()) {
@@ -122,10 +122,10 @@ fn title(parameter: Parameter) -> &'static str {
 }
 
 /// Builds the axis of loads, logarithmic for a wide range.
-fn axis_of(curve: &Curve) -> Axis {
-    let (least, most) = ends(curve);
+fn curve_axis(curve: &Curve) -> Axis {
+    let (setting_min, setting_max) = ends(curve);
     let unit = if curve.parameter == Parameter::Rate { "IOPS" } else { "" };
-    let axis = match most / least >= MIN_LOG_RATIO {
+    let axis = match setting_max / setting_min >= MIN_LOG_RATIO {
         true => Axis::log(curve.parameter.name(), unit),
         false => Axis::linear(curve.parameter.name(), unit),
     };
@@ -150,9 +150,9 @@ fn format_setting(setting: f64) -> String {
 }
 
 fn ends(curve: &Curve) -> (f64, f64) {
-    let least = curve.settings.iter().copied().fold(f64::INFINITY, f64::min);
-    let most = curve.settings.iter().copied().fold(0.0, f64::max);
-    (least.max(1e-9), most)
+    let setting_min = curve.settings.iter().copied().fold(f64::INFINITY, f64::min);
+    let setting_max = curve.settings.iter().copied().fold(0.0, f64::max);
+    (setting_min.max(1e-9), setting_max)
 }
 
 fn curve_section(number: usize, curve: &Curve, report: &Report, study: &Study) -> Section {
@@ -189,7 +189,7 @@ fn curve_section(number: usize, curve: &Curve, report: &Report, study: &Study) -
     }
 }
 
-fn rate_chart(number: usize, curve: &Curve, of: &str) -> Chart {
+fn rate_chart(number: usize, curve: &Curve, subject: &str) -> Chart {
     let knee = &curve.knee;
     let points: Vec<(f64, f64)> = curve
         .settings
@@ -236,7 +236,7 @@ fn rate_chart(number: usize, curve: &Curve, of: &str) -> Chart {
     });
     Chart {
         id: format!("rate-{number}"),
-        title: format!("{}{of}", title(curve.parameter)),
+        title: format!("{}{subject}", title(curve.parameter)),
         about: format!(
             "Each point is a run{}. Where the curve becomes flat (its knee), the storage is full: more load \
             gives no more operations per second, and each operation waits longer.",
@@ -246,7 +246,7 @@ fn rate_chart(number: usize, curve: &Curve, of: &str) -> Chart {
                 "; it was too short for a confidence interval"
             }
         ),
-        x: axis_of(curve),
+        x: curve_axis(curve),
         y: Axis::from_zero("rate", "IOPS"),
         series,
         marks: marks(curve).into_iter().chain(sustained).collect(),
@@ -258,9 +258,9 @@ fn rate_chart(number: usize, curve: &Curve, of: &str) -> Chart {
 fn interpolate(curve: &Curve) -> impl Iterator<Item = (f64, f64)> {
     const STEPS: u32 = 60;
     let per_setting = loads_per_setting(curve);
-    let (least, most) = ends(curve);
+    let (setting_min, setting_max) = ends(curve);
     (0..=STEPS).map(move |step| {
-        let setting = least * (most / least).powf(f64::from(step) / f64::from(STEPS));
+        let setting = setting_min * (setting_max / setting_min).powf(f64::from(step) / f64::from(STEPS));
         (setting, setting * per_setting)
     })
 }
@@ -280,7 +280,7 @@ fn fitted(curve: &Curve, law: &Scalability) -> Vec<(f64, f64)> {
 /// Builds the marks of the loads that the analyses name.
 fn marks(curve: &Curve) -> Vec<Mark> {
     let knee = &curve.knee;
-    let at = |load: f64, words: fn(&str) -> String, tone: Tone| {
+    let mark_load = |load: f64, words: fn(&str) -> String, tone: Tone| {
         let setting = load / loads_per_setting(curve);
         Mark {
             across: Across::X,
@@ -292,13 +292,13 @@ fn marks(curve: &Curve) -> Vec<Mark> {
     };
     let full = knee.kneedle.filter(|_| curve.mixed_rates.is_none());
     let kept = knee.kept.as_ref().and_then(|kept| kept.kept_at);
-    full.map(|load| at(load, |at| format!("full from {at} (knee)"), Tone::Write))
+    full.map(|load| mark_load(load, |at| format!("full from {at} (knee)"), Tone::Write))
         .into_iter()
-        .chain(kept.map(|load| at(load, |at| format!("limit met up to {at}"), Tone::Limit)))
+        .chain(kept.map(|load| mark_load(load, |at| format!("limit met up to {at}"), Tone::Limit)))
         .collect()
 }
 
-fn latencies(number: usize, curve: &Curve, report: &Report, of: &str) -> Chart {
+fn latencies(number: usize, curve: &Curve, report: &Report, subject: &str) -> Chart {
     let knee = &curve.knee;
     let slowest = knee
         .points
@@ -318,11 +318,15 @@ fn latencies(number: usize, curve: &Curve, report: &Report, of: &str) -> Chart {
             LimitedFigure::Mean => "mean, upper bound".to_owned(),
             LimitedFigure::Quantile(share) => format!("p{}", 100.0 * share),
         };
-        let of = |point: &analysis::knee::Point| point.limited_ns.map_or(f64::NAN, |value| value / ns);
+        let limited_latency = |point: &analysis::knee::Point| point.limited_ns.map_or(f64::NAN, |value| value / ns);
         let mut limited = Series::new(
             name,
             Form::Points,
-            curve.settings.iter().copied().zip(knee.points.iter().map(of)),
+            curve
+                .settings
+                .iter()
+                .copied()
+                .zip(knee.points.iter().map(limited_latency)),
         )
         .tone(Tone::Write);
         if knee.points.iter().any(|point| point.limited_ns_high.is_some()) {
@@ -342,7 +346,7 @@ fn latencies(number: usize, curve: &Curve, report: &Report, of: &str) -> Chart {
             tone: Tone::Limit,
         });
     } else {
-        let rows: Vec<&Row> = rows_of(curve, report);
+        let rows: Vec<&Row> = curve_rows(curve, report);
         let p99 = curve
             .settings
             .iter()
@@ -352,11 +356,11 @@ fn latencies(number: usize, curve: &Curve, report: &Report, of: &str) -> Chart {
     }
     Chart {
         id: format!("latency-{number}"),
-        title: format!("Latency over {}{of}", curve.parameter.name()),
+        title: format!("Latency over {}{subject}", curve.parameter.name()),
         about: "Once the storage is full, operations wait for each other: the latency grows with the \
             load, but hardly the rate."
             .into(),
-        x: axis_of(curve),
+        x: curve_axis(curve),
         y: Axis::log("latency", unit),
         series,
         marks,
@@ -365,9 +369,9 @@ fn latencies(number: usize, curve: &Curve, report: &Report, of: &str) -> Chart {
 }
 
 /// Finds the rows that are the points of a curve, in its order.
-fn rows_of<'a>(curve: &Curve, report: &'a Report) -> Vec<&'a Row> {
+fn curve_rows<'a>(curve: &Curve, report: &'a Report) -> Vec<&'a Row> {
     let is_here = |row: &&Row| curve.fixed.iter().all(|setting| row.settings.contains(setting));
-    let at = |row: &&Row, value: f64| {
+    let has_load = |row: &&Row, value: f64| {
         let own = row
             .settings
             .iter()
@@ -375,12 +379,12 @@ fn rows_of<'a>(curve: &Curve, report: &'a Report) -> Vec<&'a Row> {
         own.and_then(|setting| setting.number)
             .is_some_and(|number| number == value)
     };
-    let find = |value: &f64| report.rows.iter().filter(is_here).find(|row| at(row, *value));
+    let find = |value: &f64| report.rows.iter().filter(is_here).find(|row| has_load(row, *value));
     curve.settings.iter().filter_map(find).collect()
 }
 
 /// Builds the chart of the device's utilisation and requests in flight, by the kernel's count.
-fn device_chart(number: usize, curve: &Curve, study: &Study, of: &str) -> Option<Chart> {
+fn device_chart(number: usize, curve: &Curve, study: &Study, subject: &str) -> Option<Chart> {
     let is_here = |settings: &[Setting]| curve.fixed.iter().all(|setting| settings.contains(setting));
     let mut points: Vec<(f64, f64, f64)> = study
         .runs
@@ -398,12 +402,12 @@ fn device_chart(number: usize, curve: &Curve, study: &Study, of: &str) -> Option
     points.sort_by(|a, b| a.0.total_cmp(&b.0));
     (!points.is_empty()).then(|| Chart {
         id: format!("busy-{number}"),
-        title: format!("The device, by the kernel's count{of}"),
+        title: format!("The device, by the kernel's count{subject}"),
         about: "The share of time in which the device was busy, and the average number of requests \
             in the device and its queue. A device that serves many requests at the same time is not \
             full at 100 % busy; a device that serves one at a time is."
             .into(),
-        x: axis_of(curve),
+        x: curve_axis(curve),
         y: Axis::from_zero("busy", "%"),
         right: Some(Axis::from_zero("requests in the device", "")),
         series: vec![
@@ -472,7 +476,7 @@ fn heat(report: &Report) -> Option<Section> {
         values
     };
     let (columns, lines) = (values(0), values(1));
-    let at = |line: &Setting, column: &Setting, value: fn(&Row) -> f64| {
+    let cell_value = |line: &Setting, column: &Setting, value: fn(&Row) -> f64| {
         let row = report
             .rows
             .iter()
@@ -482,7 +486,7 @@ fn heat(report: &Report) -> Option<Section> {
     let map = |id: &str, title: &str, unit: &str, value: fn(&Row) -> f64| {
         let z = lines
             .iter()
-            .map(|line| columns.iter().map(|column| at(line, column, value)).collect());
+            .map(|line| columns.iter().map(|column| cell_value(line, column, value)).collect());
         Chart {
             id: id.into(),
             title: format!("{title} over {} and {}", across.name(), up.name()),

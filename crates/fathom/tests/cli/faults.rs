@@ -265,7 +265,7 @@ fn a_missing_permission_to_open_is_reported() {
 
 #[test]
 fn a_full_file_system_is_reported_before_and_during_the_run() {
-    let Some(small) = need(TmpFs::of_size(32 * MIB)) else {
+    let Some(small) = need(TmpFs::with_size(32 * MIB)) else {
         return;
     };
     fathom(&short(text(small.path()), &["--size", "64m"])).expect(3, &["free", "a size of up to"]);
@@ -306,7 +306,7 @@ fn errors_of_a_device_end_the_job_and_keep_its_results() {
 
 #[test]
 fn errors_of_a_file_system_are_reported() {
-    let Some(faulty) = need(FaultFs::of_size(16 * MIB)) else {
+    let Some(faulty) = need(FaultFs::with_size(16 * MIB)) else {
         return;
     };
     faulty.fail_reads(4 * MIB..4 * MIB + 4096, EIO);
@@ -325,7 +325,7 @@ fn errors_of_a_file_system_are_reported() {
 /// No signal handler runs in a thread whose file system call does not return.
 #[test]
 fn the_first_signal_ends_the_examination_of_a_target_that_does_not_answer() {
-    let Some(faulty) = need(FaultFs::of_size(16 * MIB)) else {
+    let Some(faulty) = need(FaultFs::with_size(16 * MIB)) else {
         return;
     };
     faulty.hang();

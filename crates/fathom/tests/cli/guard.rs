@@ -75,7 +75,7 @@ fn a_mounted_device_is_refused_despite_allow_destroy() {
 
 #[test]
 fn an_empty_device_needs_allow_destroy() {
-    let Some(device) = need(LoopDevice::of_size(16 * MIB, LoopOptions::default())) else {
+    let Some(device) = need(LoopDevice::with_size(16 * MIB, LoopOptions::default())) else {
         return;
     };
     let path = text(device.path());
@@ -88,7 +88,7 @@ fn an_empty_device_needs_allow_destroy() {
 
 #[test]
 fn a_device_with_known_content_needs_allow_destroy() {
-    let Some(device) = need(LoopDevice::of_size(16 * MIB, LoopOptions::default())) else {
+    let Some(device) = need(LoopDevice::with_size(16 * MIB, LoopOptions::default())) else {
         return;
     };
     let path = text(device.path());
@@ -144,7 +144,7 @@ fn a_file_of_fathom_needs_no_permission() {
 
 #[test]
 fn quick_only_reads_a_device_without_permission() {
-    let Some(device) = need(LoopDevice::of_size(32 * MIB, LoopOptions::default())) else {
+    let Some(device) = need(LoopDevice::with_size(32 * MIB, LoopOptions::default())) else {
         return;
     };
     let ran = fathom(&["quick", text(device.path()), "-q"]);
@@ -239,7 +239,7 @@ fn a_file_that_another_run_writes_to_is_refused() {
 /// The kernel knows a loop device's file even without a path and without `/sys`.
 #[test]
 fn the_file_of_a_loop_device_is_refused_without_its_path() {
-    let Some(device) = need(LoopDevice::of_size(8 * MIB, LoopOptions::default())) else {
+    let Some(device) = need(LoopDevice::with_size(8 * MIB, LoopOptions::default())) else {
         return;
     };
     let number = text(device.path()).trim_start_matches("/dev/");

@@ -355,7 +355,7 @@ fn a_locked_history_harms_no_run() {
 
 #[test]
 fn a_full_history_harms_no_run_and_stays_intact() {
-    let Some(small) = need(TmpFs::of_size(1 << 20)) else {
+    let Some(small) = need(TmpFs::with_size(1 << 20)) else {
         return;
     };
     let workspace = Workspace::new();

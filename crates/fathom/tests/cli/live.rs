@@ -208,13 +208,13 @@ fn figures_fill_the_terminal_at_any_size_until_q() {
 }
 
 /// The child processes of a process.
-fn children(of: &str) -> Vec<String> {
+fn children(process: &str) -> Vec<String> {
     let entries = fs::read_dir("/proc").unwrap().flatten();
     let numbers = entries.filter_map(|entry| entry.file_name().into_string().ok());
     let is_child = |number: &String| {
         let stat = fs::read_to_string(format!("/proc/{number}/stat")).unwrap_or_default();
         let parent = stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(1));
-        parent == Some(of)
+        parent == Some(process)
     };
     let mut found: Vec<String> = numbers.filter(is_child).collect();
     found.sort();

@@ -129,7 +129,7 @@ fn an_output_that_cannot_be_written_is_reported_before_the_run() {
 
 #[test]
 fn a_result_that_can_no_longer_be_written_is_shown_instead() {
-    let Some(full) = need(TmpFs::of_size(64 << 10)) else {
+    let Some(full) = need(TmpFs::with_size(64 << 10)) else {
         return;
     };
     let target = full.path().join("result");
@@ -162,7 +162,7 @@ fn a_report_overwrites_no_target_and_no_disk() {
         fs::read(&path).unwrap().iter().all(|byte| *byte == 7),
         "not a byte has changed"
     );
-    if let Some(device) = need(LoopDevice::of_size(1 << 20, LoopOptions::default())) {
+    if let Some(device) = need(LoopDevice::with_size(1 << 20, LoopOptions::default())) {
         let saved = folder.path().join("r.fathom");
         run(&["--save", text(&saved)]).expect(0, &[]);
         let page = text(device.path());

@@ -144,7 +144,7 @@ fn a_real_file_is_filled_and_loaded_and_removed() {
 
 #[test]
 fn a_device_is_only_written_if_it_is_named_again() {
-    let Some(device) = need(LoopDevice::of_size(16 << 20, LoopOptions::default())) else {
+    let Some(device) = need(LoopDevice::with_size(16 << 20, LoopOptions::default())) else {
         return;
     };
     let path = text(device.path());

@@ -262,7 +262,7 @@ fn parameters_that_cannot_be_validated_are_refused() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_file_system_of_a_journal_ends_the_run_before_any_write() {
-    let Some(small) = testbed::need(testbed::TmpFs::of_size(100 << 10)) else {
+    let Some(small) = testbed::need(testbed::TmpFs::with_size(100 << 10)) else {
         return;
     };
     fs::write(small.path().join("fill"), vec![1; 40 << 10]).unwrap();
@@ -418,7 +418,7 @@ fn errors_of_two_sds_end_a_run_together() {
 #[cfg(target_os = "linux")]
 #[test]
 fn io_errors_count_as_data_errors() {
-    let Some(small) = testbed::need(testbed::TmpFs::of_size(256 << 10)) else {
+    let Some(small) = testbed::need(testbed::TmpFs::with_size(256 << 10)) else {
         return;
     };
     let folder = tempfile::tempdir().unwrap();

@@ -144,7 +144,7 @@ fn later_time_spans_are_interrupted_too() {
 /// Every time span appears in the report, even if it did not run.
 #[test]
 fn time_spans_after_a_failure_are_reported() {
-    let Some(faulty) = need(FaultFs::of_size(16 * MIB)) else {
+    let Some(faulty) = need(FaultFs::with_size(16 * MIB)) else {
         return;
     };
     let sandbox = Sandbox::new();
@@ -189,7 +189,7 @@ fn time_spans_after_a_failure_are_reported() {
 
 #[test]
 fn a_second_ctrl_c_kills_the_run() {
-    let Some(faulty) = need(FaultFs::of_size(16 * MIB)) else {
+    let Some(faulty) = need(FaultFs::with_size(16 * MIB)) else {
         return;
     };
     let sandbox = Sandbox::new();
@@ -349,7 +349,7 @@ fn a_missing_permission_to_open_is_reported() {
 
 #[test]
 fn a_full_disk_fails_the_run() {
-    let Some(small) = need(TmpFs::of_size(16 * MIB)) else {
+    let Some(small) = need(TmpFs::with_size(16 * MIB)) else {
         return;
     };
     let sandbox = Sandbox::new();
@@ -377,7 +377,7 @@ fn a_full_disk_fails_the_run() {
 /// Native runs keep some space free for others, but DiskSpd mode does not.
 #[test]
 fn a_file_may_fill_the_disk_almost_completely() {
-    let Some(small) = need(TmpFs::of_size(16 * MIB)) else {
+    let Some(small) = need(TmpFs::with_size(16 * MIB)) else {
         return;
     };
     let path = small.path().join("f");
@@ -387,7 +387,7 @@ fn a_file_may_fill_the_disk_almost_completely() {
 
 #[test]
 fn errors_of_a_file_system_end_the_run_at_once() {
-    let Some(faulty) = need(FaultFs::of_size(16 * MIB)) else {
+    let Some(faulty) = need(FaultFs::with_size(16 * MIB)) else {
         return;
     };
     let sandbox = Sandbox::new();
@@ -484,7 +484,7 @@ fn devices_in_use_are_refused_and_blank_ones_are_not() {
     // Reading is allowed.
     sandbox.line(&format!("-d1 -W0 {device}")).expect(0, &[]);
 
-    let Some(blank) = need(LoopDevice::of_size(16 * MIB, LoopOptions::default())) else {
+    let Some(blank) = need(LoopDevice::with_size(16 * MIB, LoopOptions::default())) else {
         return;
     };
     let ran = sandbox.line(&format!("-w100 -d1 -W0 -Sh -b64K -o4 {}", text(blank.path())));

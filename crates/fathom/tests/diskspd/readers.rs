@@ -211,8 +211,8 @@ fn latencies_of_a_closed_loop_fill_the_test_time() {
     use crate::calling::text;
 
     let (Some(one), Some(two)) = (
-        testbed::need(FaultFs::of_size(16 << 20)),
-        testbed::need(FaultFs::of_size(16 << 20)),
+        testbed::need(FaultFs::with_size(16 << 20)),
+        testbed::need(FaultFs::with_size(16 << 20)),
     ) else {
         return;
     };

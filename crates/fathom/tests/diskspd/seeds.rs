@@ -151,7 +151,7 @@ fn a_mixed_load_with_the_old_cache_switch() {
 fn run_with_notes(line: &str, files: &[&str]) -> Option<Ran> {
     use crate::calling;
 
-    let memory = testbed::need(testbed::TmpFs::of_size(64 << 20))?;
+    let memory = testbed::need(testbed::TmpFs::with_size(64 << 20))?;
     let sandbox = Sandbox::new();
     let mut command = sandbox.command_in(memory.path(), &sandbox::split_words(line));
     let ran = calling::finish(command.env("FATHOM_NOTES", "1"));

@@ -82,7 +82,7 @@ fn sizes_beyond_any_file_are_refused() {
 
 #[test]
 fn ignored_errors_are_counted() {
-    let Some(faulty) = need(FaultFs::of_size(16 * MIB)) else {
+    let Some(faulty) = need(FaultFs::with_size(16 * MIB)) else {
         return;
     };
     faulty.fail_reads(4 * MIB..5 * MIB, EIO);
@@ -102,7 +102,7 @@ fn ignored_errors_are_counted() {
 
 #[test]
 fn a_full_disk_fails_the_job() {
-    let Some(small) = need(TmpFs::of_size(16 * MIB)) else {
+    let Some(small) = need(TmpFs::with_size(16 * MIB)) else {
         return;
     };
     let sandbox = Sandbox::new();
@@ -132,7 +132,7 @@ fn a_full_disk_fails_the_job() {
 /// As in fio 3.33, the failed write is counted, but is not an error.
 #[test]
 fn fill_device_ends_without_an_error() {
-    let Some(small) = need(TmpFs::of_size(16 * MIB)) else {
+    let Some(small) = need(TmpFs::with_size(16 * MIB)) else {
         return;
     };
     let sandbox = Sandbox::new();
@@ -163,7 +163,7 @@ fn fill_device_ends_without_an_error() {
 /// not destroy the file, or take the space that others need.
 #[test]
 fn a_file_that_cannot_be_laid_out_keeps_its_content() {
-    let Some(small) = need(TmpFs::of_size(16 * MIB)) else {
+    let Some(small) = need(TmpFs::with_size(16 * MIB)) else {
         return;
     };
     let sandbox = Sandbox::new();

@@ -472,7 +472,7 @@ fn current_scheduler(device: &std::path::Path) -> String {
 #[test]
 fn devices_have_the_named_scheduler_during_the_run() {
     let sandbox = Sandbox::new();
-    let Some(device) = testbed::need(LoopDevice::of_size(16 * MIB, LoopOptions::default())) else {
+    let Some(device) = testbed::need(LoopDevice::with_size(16 * MIB, LoopOptions::default())) else {
         return;
     };
     let name = device.path().file_name().unwrap().to_str().unwrap().to_owned();

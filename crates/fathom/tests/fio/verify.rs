@@ -132,7 +132,7 @@ fn state_files_are_interchangeable_with_fio() {
 
 #[test]
 fn blocks_of_a_device_are_discarded_and_their_lifetimes_reported() {
-    let Some(device) = need(LoopDevice::of_size(1 << 20, LoopOptions::default())) else {
+    let Some(device) = need(LoopDevice::with_size(1 << 20, LoopOptions::default())) else {
         return;
     };
     let sandbox = Sandbox::new();

@@ -76,8 +76,8 @@ fn averaged_request(prefix: &str) -> LogRequest {
         latency: name.clone(),
         iops: name.clone(),
         histogram: name,
-        average: Some(WINDOW),
-        histogram_every: Some(WINDOW),
+        averaging_time: Some(WINDOW),
+        histogram_interval: Some(WINDOW),
         ..LogRequest::default()
     }
 }
@@ -165,7 +165,7 @@ fn each_operation_has_a_line() {
         plan.steps[0].jobs[0].operation_log = Some(operation_log.to_str().unwrap().to_owned());
         let results = execute(plan);
         let wanted = LogRequest {
-            average: None,
+            averaging_time: None,
             offset: true,
             issue_time: true,
             ..averaged_request("each")
@@ -206,7 +206,7 @@ fn workers_append_to_an_existing_log() {
     std::fs::write(&log, "1, 2, 0, 0, 0\n").unwrap();
     let wanted = LogRequest {
         iops: Some("all".into()),
-        average: Some(WINDOW),
+        averaging_time: Some(WINDOW),
         per_job: false,
         ..LogRequest::default()
     };

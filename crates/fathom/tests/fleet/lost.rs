@@ -166,7 +166,7 @@ fn assert_recovered_after_kill(hosts: &Hosts, launcher: &str, rank: u32) {
     assert_eq!(all.len(), 3, "{all:?}");
     wait_for_intervals();
     let killed = Instant::now();
-    signal(of_rank(&all, rank), "KILL");
+    signal(find_rank_process(&all, rank), "KILL");
     let ran = end(child);
     assert!(killed.elapsed() < Duration::from_secs(20), "{:?}", killed.elapsed());
     assert_ne!(ran.code, Some(0));
@@ -212,7 +212,7 @@ fn a_process_that_hangs_under_mpi_is_lost_in_bounded_time() {
         wait_for_journals(&workspace, 3);
         let all = processes(&workspace, "run");
         wait_for_intervals();
-        let (hung, stopped) = (of_rank(&all, 1), Instant::now());
+        let (hung, stopped) = (find_rank_process(&all, 1), Instant::now());
         signal(hung, "STOP");
         while processes(&workspace, "run").iter().any(|process| *process != hung) {
             assert!(
@@ -315,7 +315,7 @@ fn mpirun_leaves_time_for_the_report_when_it_ends_all_ranks() {
     assert_eq!(all.len(), 3, "{all:?}");
     wait_for_intervals();
     let killed = Instant::now();
-    signal(of_rank(&all, 2), "KILL");
+    signal(find_rank_process(&all, 2), "KILL");
     let ran = end(child);
     assert!(killed.elapsed() < Duration::from_secs(10), "{:?}", killed.elapsed());
     assert_ne!(ran.code, Some(0));
@@ -336,7 +336,7 @@ fn the_other_ranks_continue_under_ulfm() {
     wait_for_journals(&workspace, 3);
     let all = processes(&workspace, "run");
     wait_for_intervals();
-    signal(of_rank(&all, 2), "KILL");
+    signal(find_rank_process(&all, 2), "KILL");
     let killed = Instant::now();
     end(child).expect(
         6,

@@ -399,7 +399,7 @@ fn processes(workspace: &Workspace, with_word: &str) -> Vec<u32> {
 }
 
 /// The process of a rank, by the variable that its launcher sets.
-fn of_rank(processes: &[u32], rank: u32) -> u32 {
+fn find_rank_process(processes: &[u32], rank: u32) -> u32 {
     let words = ["OMPI_COMM_WORLD_RANK", "PMI_RANK"].map(|name| format!("{name}={rank}"));
     let is_it = |process: &&u32| {
         let environment = fs::read(format!("/proc/{process}/environ")).unwrap_or_default();
@@ -456,14 +456,14 @@ fn a_promised_rate_is_divided_among_hosts() {
         "{junit}"
     );
     let results = workspace.saved("saved");
-    let of_each: Vec<u64> = measured(&results)
+    let rank_path: Vec<u64> = measured(&results)
         .iter()
         .map(|(_, _, found, _)| found.read.as_ref().unwrap().operations)
         .collect();
-    assert_eq!(of_each.len(), 2);
+    assert_eq!(rank_path.len(), 2);
     assert!(
-        of_each.iter().all(|operations| (900..=1100).contains(operations)),
-        "{of_each:?}"
+        rank_path.iter().all(|operations| (900..=1100).contains(operations)),
+        "{rank_path:?}"
     );
 }
 
@@ -518,7 +518,7 @@ fn two_hosts_are_compared_in_alternation() {
 #[test]
 fn a_host_that_cannot_take_part_is_named_before_anything_is_measured() {
     // A target is missing on one host.
-    let Some(small) = need(TmpFs::of_size(4 << 20)) else {
+    let Some(small) = need(TmpFs::with_size(4 << 20)) else {
         return;
     };
     let Some(workspace) = Workspace::new("") else { return };

@@ -12,7 +12,7 @@ fn create_workspace() -> Option<Workspace> {
     Some(workspace)
 }
 
-fn of_each(workspace: &Workspace) -> String {
+fn rank_path(workspace: &Workspace) -> String {
     workspace.path("%r").to_str().unwrap().to_owned()
 }
 
@@ -68,7 +68,7 @@ const SWEEP: [&str; 12] = [
 #[test]
 fn a_sweep_creates_its_files_on_the_hosts_that_execute_it() {
     let Some(workspace) = create_workspace() else { return };
-    let (target, saved) = (of_each(&workspace), workspace.path("study"));
+    let (target, saved) = (rank_path(&workspace), workspace.path("study"));
     let words = [
         "sweep",
         &target,
@@ -93,7 +93,7 @@ fn a_sweep_under_mpirun_creates_its_files_in_each_process() {
         return;
     };
     let Some(workspace) = create_workspace() else { return };
-    let (target, saved) = (of_each(&workspace), workspace.path("study"));
+    let (target, saved) = (rank_path(&workspace), workspace.path("study"));
     let words = [
         "--oversubscribe",
         "-n",
@@ -121,7 +121,7 @@ fn a_suite_is_judged_for_all_hosts_together() {
             "[defaults]\ntarget = \"{}\"\nsize = \"8m\"\ntime = \"1s\"\nwarm-up = \"200ms\"\n\
              [[workload]]\nname = \"reads\"\nrequire = \"iops>=100,p99<=1s\"\n\
              [[workload]]\nname = \"writes\"\nread = 0\nrequire = \"iops>=100,p99<=1s\"\n",
-            of_each(&workspace)
+            rank_path(&workspace)
         ),
     )
     .unwrap();
@@ -156,7 +156,7 @@ fn a_suite_is_judged_for_all_hosts_together() {
 #[test]
 fn preconditioning_fills_files_on_each_host() {
     let Some(workspace) = create_workspace() else { return };
-    let target = of_each(&workspace);
+    let target = rank_path(&workspace);
     let words = [
         "precondition", &target, "--hosts", "local,local", "--size", "8m", "--passes", "1", "--quiet",
     ];

@@ -29,9 +29,9 @@ fn long_run(seconds: u64, jobs: usize) -> Results {
         latency_ns: operations * (200_000 + 1000 * (second % 60)),
         ..Point::default()
     };
-    let rates = |of: u64| {
+    let rates = |count: u64| {
         (0..seconds)
-            .map(|second| point(second, of + second * 7919 % 97))
+            .map(|second| point(second, count + second * 7919 % 97))
             .collect::<Vec<_>>()
     };
     found.series = vec![Series {

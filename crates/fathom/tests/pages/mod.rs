@@ -135,7 +135,7 @@ fn a_mixed_run() {
     let unit = if seen.charts["percentiles"].is_empty() {
         1.0
     } else {
-        unit_of(seen, &summary)
+        chart_unit(seen, &summary)
     };
     for (direction, name) in [("read", "reads"), ("write", "writes")] {
         let curve = seen.trace("percentiles", name);
@@ -177,12 +177,12 @@ fn a_mixed_run() {
 
 /// Nanoseconds in the unit of the curve of percentiles: the one in which its first value is the
 /// smallest latency.
-fn unit_of(seen: &Seen, summary: &Value) -> f64 {
+fn chart_unit(seen: &Seen, summary: &Value) -> f64 {
     let first = seen.trace("percentiles", "reads").y[0].as_f64().unwrap();
-    let least = summary["jobs"][0]["read"]["latency"]["min_ns"].as_f64().unwrap();
+    let min_ns = summary["jobs"][0]["read"]["latency"]["min_ns"].as_f64().unwrap();
     [1e3, 1e6, 1e9]
         .into_iter()
-        .find(|unit| near((first * unit).round(), least))
+        .find(|unit| near((first * unit).round(), min_ns))
         .expect("the curve begins at the fastest operation")
 }
 

@@ -138,7 +138,7 @@ fn ring(trace: &TraceFs, process: u32) -> PathBuf {
 #[test]
 fn a_mix_on_a_device_with_a_queue_is_captured() {
     let Some((_turn, _trace)) = lock_tracefs() else { return };
-    let Some(device) = need(LoopDevice::of_size(64 << 20, LoopOptions::default())) else {
+    let Some(device) = need(LoopDevice::with_size(64 << 20, LoopOptions::default())) else {
         return;
     };
     let path = text(device.path());
@@ -169,7 +169,7 @@ fn a_mix_on_a_device_with_a_queue_is_captured() {
 #[test]
 fn depth_and_sizes_on_a_device_without_a_queue_are_captured() {
     let Some((_turn, _trace)) = lock_tracefs() else { return };
-    let Some(device) = need(Zram::of_size(64 << 20)) else {
+    let Some(device) = need(Zram::with_size(64 << 20)) else {
         return;
     };
     let path = text(device.path());
@@ -204,7 +204,7 @@ fn depth_and_sizes_on_a_device_without_a_queue_are_captured() {
 #[test]
 fn the_depth_of_a_full_queue_is_captured() {
     let Some((_turn, _trace)) = lock_tracefs() else { return };
-    let Some(device) = need(LoopDevice::of_size(64 << 20, LoopOptions::default())) else {
+    let Some(device) = need(LoopDevice::with_size(64 << 20, LoopOptions::default())) else {
         return;
     };
     let path = text(device.path());
@@ -215,8 +215,11 @@ fn the_depth_of_a_full_queue_is_captured() {
     let (output, document) = capture(device.path(), &[]);
     drop(load);
     // On a busy machine events are lost: then the depth is the counters' average.
-    let least = if output.contains("came too fast") { 6 } else { 12 };
-    assert!((least..=16).contains(&document.jobs[0].depth.unwrap_or(1)), "{output}");
+    let depth_min = if output.contains("came too fast") { 6 } else { 12 };
+    assert!(
+        (depth_min..=16).contains(&document.jobs[0].depth.unwrap_or(1)),
+        "{output}"
+    );
     let average = output
         .lines()
         .find_map(|line| line.strip_prefix("# in flight  "))
@@ -229,7 +232,7 @@ fn the_depth_of_a_full_queue_is_captured() {
 #[test]
 fn a_stream_of_writes_with_flushes_is_captured() {
     let Some((_turn, _trace)) = lock_tracefs() else { return };
-    let Some(device) = need(LoopDevice::of_size(64 << 20, LoopOptions::default())) else {
+    let Some(device) = need(LoopDevice::with_size(64 << 20, LoopOptions::default())) else {
         return;
     };
     let path = text(device.path());
@@ -257,7 +260,7 @@ fn a_stream_of_writes_with_flushes_is_captured() {
 
 #[test]
 fn counters_give_means_with_a_caveat() {
-    let Some(device) = need(LoopDevice::of_size(64 << 20, LoopOptions::default())) else {
+    let Some(device) = need(LoopDevice::with_size(64 << 20, LoopOptions::default())) else {
         return;
     };
     let path = text(device.path());
@@ -286,7 +289,7 @@ fn counters_give_means_with_a_caveat() {
 #[test]
 fn an_interrupt_leaves_a_file_and_no_ring() {
     let Some((_turn, trace)) = lock_tracefs() else { return };
-    let Some(device) = need(LoopDevice::of_size(64 << 20, LoopOptions::default())) else {
+    let Some(device) = need(LoopDevice::with_size(64 << 20, LoopOptions::default())) else {
         return;
     };
     let folder = folder();
@@ -326,7 +329,7 @@ fn targets_that_cannot_be_captured_are_reported() {
     fathom(&["capture", "/nowhere"]).expect(3, &["cannot look at /nowhere", "check the spelling"]);
     fathom(&["capture", "/dev/null"]).expect(3, &["cannot find a block device under /dev/null", "fathom targets"]);
     fathom(&["capture", "/", "--time", "0s"]).expect(4, &["the time must be above 0"]);
-    let Some(device) = need(LoopDevice::of_size(1 << 20, LoopOptions::default())) else {
+    let Some(device) = need(LoopDevice::with_size(1 << 20, LoopOptions::default())) else {
         return;
     };
     let idle = fathom(&["capture", text(device.path()), "--time", "200ms", "-q"]);

@@ -9,7 +9,7 @@ use crate::calling::{fathom, split_words, text};
 #[test]
 fn a_control_group_is_found_and_named() {
     let (Some(device), Some(throttle)) = (
-        need(LoopDevice::of_size(64 << 20, LoopOptions::DIRECT)),
+        need(LoopDevice::with_size(64 << 20, LoopOptions::DIRECT)),
         need(Throttle::new()),
     ) else {
         return;

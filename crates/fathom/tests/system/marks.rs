@@ -281,7 +281,7 @@ fn user_data_in_a_file_of_fathom_is_kept_on_btrfs() {
 
 #[test]
 fn user_data_in_a_file_of_fathom_is_kept_on_tmpfs() {
-    let Some(fs) = need(TmpFs::of_size(256 * MIB)) else {
+    let Some(fs) = need(TmpFs::with_size(256 * MIB)) else {
         return;
     };
     assert_nothing_is_lost(fs.path(), "buffered", &COMMANDS[..FEW]);

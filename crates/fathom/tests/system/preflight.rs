@@ -39,7 +39,7 @@ fn finding_rules(ran: &Ran) -> Vec<String> {
 
 #[test]
 fn io_of_other_programs_is_reported_before_the_test_and_with_its_result() {
-    let Some(device) = need(LoopDevice::of_size(16 << 20, LoopOptions::default())) else {
+    let Some(device) = need(LoopDevice::with_size(16 << 20, LoopOptions::default())) else {
         return;
     };
     let path = text(device.path());
@@ -90,7 +90,7 @@ fn io_of_other_programs_is_reported_before_the_test_and_with_its_result() {
 /// Every run compares its own counters with the kernel's, without an option.
 #[test]
 fn io_of_other_programs_during_a_run_is_reported_in_every_mode() {
-    let Some(device) = need(LoopDevice::of_size(16 << 20, LoopOptions::default())) else {
+    let Some(device) = need(LoopDevice::with_size(16 << 20, LoopOptions::default())) else {
         return;
     };
     let path = text(device.path());

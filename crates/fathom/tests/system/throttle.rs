@@ -41,7 +41,7 @@ impl Drop for BackgroundProgram {
 
 /// A device of 64 MiB bypassing the page cache. A control group limits it to `reads` per second.
 fn throttled_device(reads: u64) -> Option<(LoopDevice, Throttle)> {
-    let device = need(LoopDevice::of_size(64 << 20, LoopOptions::DIRECT))?;
+    let device = need(LoopDevice::with_size(64 << 20, LoopOptions::DIRECT))?;
     let throttle = need(Throttle::new())?;
     need(throttle.set(device.path(), Limit::ReadOperations(reads)))?;
     Some((device, throttle))
@@ -164,7 +164,7 @@ fn a_second_program_on_the_same_disk_is_named() {
 #[test]
 fn processors_that_other_programs_keep_busy_are_attributed_to_them() {
     let _turn = take_turn();
-    let Some(device) = need(LoopDevice::of_size(64 << 20, LoopOptions::DIRECT)) else {
+    let Some(device) = need(LoopDevice::with_size(64 << 20, LoopOptions::DIRECT)) else {
         return;
     };
     let Some(folder) = need(Directory::fast()) else { return };
@@ -252,7 +252,7 @@ fn a_limit_of_the_kernel_is_found_on_a_real_file() {
 #[test]
 fn several_targets_share_a_promise() {
     let _turn = take_turn();
-    let device = || need(LoopDevice::of_size(32 << 20, LoopOptions::default()));
+    let device = || need(LoopDevice::with_size(32 << 20, LoopOptions::default()));
     let (Some(one), Some(two)) = (device(), device()) else {
         return;
     };

@@ -33,12 +33,12 @@ fn assert_counts_agree(device: &str, engine: &str, depth: &str) {
 
 #[test]
 fn the_kernel_counts_the_same_operations() {
-    if let Some(device) = need(LoopDevice::of_size(64 << 20, LoopOptions::DIRECT)) {
+    if let Some(device) = need(LoopDevice::with_size(64 << 20, LoopOptions::DIRECT)) {
         for (engine, depth) in [("io_uring", "32"), ("libaio", "8"), ("psync", "1"), ("pvsync2", "1")] {
             assert_counts_agree(text(device.path()), engine, depth);
         }
     }
-    if let Some(device) = need(Zram::of_size(64 << 20)) {
+    if let Some(device) = need(Zram::with_size(64 << 20)) {
         for (engine, depth) in [("auto", "1"), ("libaio", "32"), ("io_uring", "32")] {
             assert_counts_agree(text(device.path()), engine, depth);
         }

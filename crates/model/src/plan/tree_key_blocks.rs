@@ -9,7 +9,7 @@ use super::FileTree;
 pub struct TreeKeyBlocks {
     tree: FileTree,
     length: u64,
-    /// The first block of every [`TreeKeyBlocks::STRIDE`]th file.
+    /// The first block of every [`TreeKeyBlocks::START_INTERVAL`]th file.
     starts: Vec<u64>,
     count: u64,
 }

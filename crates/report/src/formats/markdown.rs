@@ -105,7 +105,7 @@ fn write_ranks(job: &JobSummary, out: &mut dyn Write) -> io::Result<()> {
         plain(&job.name)
     )?;
     for rank in shown {
-        let at = |percent: f64| {
+        let format_percentile = |percent: f64| {
             let found = rank.total.latency.percentile(percent);
             found.map_or("-".into(), |one| time(one.ns as f64))
         };
@@ -121,8 +121,8 @@ fn write_ranks(job: &JobSummary, out: &mut dyn Write) -> io::Result<()> {
             plain(&rank.host),
             rate(rank.total.iops),
             throughput(rank.total.mib_per_sec),
-            at(50.0),
-            at(99.0),
+            format_percentile(50.0),
+            format_percentile(99.0),
             rank.start_ns.map_or("-".into(), signed_time),
         )?;
     }
@@ -158,7 +158,7 @@ fn write_row(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let time_or_dash = |value: Option<f64>| value.map_or("-".to_owned(), time);
-    let of = |percent: &f64| {
+    let format_percentile = |percent: &f64| {
         let one = latency.and_then(|latency| latency.percentiles.iter().find(|one| one.percent == *percent));
         one.map_or("-".to_owned(), |one| match one.support {
             PercentileSupport::Good => time(one.ns as f64),
@@ -167,7 +167,7 @@ fn write_row(
             PercentileSupport::None => "-".into(),
         })
     };
-    let shown: Vec<String> = PERCENTILES.iter().map(of).collect();
+    let shown: Vec<String> = PERCENTILES.iter().map(format_percentile).collect();
     writeln!(
         out,
         "| {} | {word} | {} | {moved} | {} | {} | {} |",

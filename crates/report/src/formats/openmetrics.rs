@@ -51,12 +51,12 @@ pub(super) fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
         kind: "gauge",
         ..counter(name, unit, help)
     };
-    let mut write_family = |family: Family, of: &dyn Fn(&Measured) -> f64| -> io::Result<()> {
+    let mut write_family = |family: Family, value: &dyn Fn(&Measured) -> f64| -> io::Result<()> {
         head(&family, out)?;
         let suffix = if family.kind == "counter" { "_total" } else { "" };
         measured
             .iter()
-            .try_for_each(|one| writeln!(out, "{}{suffix}{{{}}} {}", family.name, one.labels, of(one)))
+            .try_for_each(|one| writeln!(out, "{}{suffix}{{{}}} {}", family.name, one.labels, value(one)))
     };
     write_family(
         counter(
@@ -274,10 +274,10 @@ fn write_ranks(results: &Results, out: &mut dyn Write) -> io::Result<()> {
         }
         in_step.1 += 1;
     }
-    let mut write_family = |family: &Family, of: &dyn Fn(&RankSummary) -> Option<f64>| -> io::Result<()> {
+    let mut write_family = |family: &Family, value: &dyn Fn(&RankSummary) -> Option<f64>| -> io::Result<()> {
         head(family, out)?;
         let suffix = if family.kind == "counter" { "_total" } else { "" };
-        let mut values = ranks.iter().filter_map(|(labels, rank)| Some((labels, of(rank)?)));
+        let mut values = ranks.iter().filter_map(|(labels, rank)| Some((labels, value(rank)?)));
         values.try_for_each(|(labels, value)| writeln!(out, "{}{suffix}{{{labels}}} {value}", family.name))
     };
     let quantile = |rank: &RankSummary, percent: f64| Some(rank.total.latency.percentile(percent)?.ns as f64 / 1e9);

@@ -81,7 +81,7 @@ pub(super) fn ranks(results: &Results, out: &mut dyn Write) -> io::Result<()> {
         for rank in &job.ranks {
             let total = &rank.total;
             let micros = |ns: f64| format!("{:.3}", ns / 1e3);
-            let at = |percent: f64| {
+            let format_percentile = |percent: f64| {
                 let found = total.latency.percentile(percent);
                 found.map_or(String::new(), |one| micros(one.ns as f64))
             };
@@ -103,8 +103,8 @@ pub(super) fn ranks(results: &Results, out: &mut dyn Write) -> io::Result<()> {
                 format!("{:.3}", total.mib_per_sec),
                 format!("{:.3}", total.mb_per_sec),
                 latency(total.latency.mean_ns),
-                at(50.0),
-                at(99.0),
+                format_percentile(50.0),
+                format_percentile(99.0),
                 latency(total.latency.max_ns as f64),
                 rank.in_flight.map_or(String::new(), |average| format!("{average:.3}")),
                 rank.depth.to_string(),

@@ -38,7 +38,7 @@ const MAX_ROWS: usize = 100;
 const OPEN_FINDINGS: usize = 5;
 
 /// Converts a name to letters, digits and `-`, for identifiers and file names.
-pub fn id_of(name: &str) -> String {
+pub fn to_identifier(name: &str) -> String {
     let id: String = name
         .chars()
         .map(|character| {
@@ -293,7 +293,7 @@ fn write_finding(one: &Finding, out: &mut String) {
             let _ = write!(
                 out,
                 "<p class=\"{}\"><em>{word}:</em> {}</p>",
-                id_of(word).to_lowercase(),
+                to_identifier(word).to_lowercase(),
                 prose(sentence)
             );
         }

@@ -53,19 +53,24 @@ pub(super) fn io_path(results: &Results, step: usize, job: usize, diagnosis: Opt
         .find_map(|stream| stream.target.ids().first())?;
     let target = environment.target(first.0)?;
     let answer = diagnosis.map(|diagnosis| diagnosis.answer);
-    let is = |one: Answer| answer == Some(one);
-    let mut layers = vec![program(&environment.host.name, plan, found, is(Answer::Generator))];
+    let answer_is = |one: Answer| answer == Some(one);
+    let mut layers = vec![program(
+        &environment.host.name,
+        plan,
+        found,
+        answer_is(Answer::Generator),
+    )];
     layers.push(Layer {
         name: "Processors".into(),
         facts: vec![
             environment.cpu.model.clone(),
             format!("{} usable", environment.cpu.usable),
         ],
-        binds: is(Answer::Processor),
+        binds: answer_is(Answer::Processor),
         ..Layer::default()
     });
-    layers.push(system(plan, target, is(Answer::QueueAbove)));
-    let remote = add_target_layers(target, &environment.host.name, is(Answer::Network), &mut layers);
+    layers.push(system(plan, target, answer_is(Answer::QueueAbove)));
+    let remote = add_target_layers(target, &environment.host.name, answer_is(Answer::Network), &mut layers);
     let (own, caps): (Vec<Layer>, Vec<Layer>) = diagnosis
         .map(caps)
         .unwrap_or_default()
@@ -92,7 +97,7 @@ pub(super) fn io_path(results: &Results, step: usize, job: usize, diagnosis: Opt
                 | Answer::Stall
         )
     );
-    if (is_device_limit || is(Answer::Cap))
+    if (is_device_limit || answer_is(Answer::Cap))
         && !known_cap
         && let Some(device) = layers.last_mut()
     {
@@ -235,7 +240,7 @@ fn storage(storage: &StoragePath) -> Option<Layer> {
 /// The layers of named limits.
 fn caps(diagnosis: &Diagnosis) -> Vec<Layer> {
     let is_cap = diagnosis.answer == Answer::Cap;
-    let of = |layer: &model::diagnosis::LayerUse| Layer {
+    let limit_layer = |layer: &model::diagnosis::LayerUse| Layer {
         name: format!("Limit: {}", layer.layer),
         facts: vec![format_use(layer)],
         used_percent: Some(100.0 * layer.share),
@@ -244,7 +249,7 @@ fn caps(diagnosis: &Diagnosis) -> Vec<Layer> {
             && (layer.binds || diagnosis.layers.len() == 1),
         hop: false,
     };
-    let mut layers: Vec<Layer> = diagnosis.layers.iter().map(of).collect();
+    let mut layers: Vec<Layer> = diagnosis.layers.iter().map(limit_layer).collect();
     if is_cap
         && !layers.iter().any(|layer| layer.binds)
         && let Some(fullest) = layers

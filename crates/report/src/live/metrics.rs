@@ -143,7 +143,7 @@ impl Metrics {
     }
 
     /// Writes a line for each direction with completed operations.
-    fn write_measured(&self, out: &mut dyn Write, name: &str, of: impl Fn(&Counts) -> u64) -> io::Result<()> {
+    fn write_measured(&self, out: &mut dyn Write, name: &str, value: impl Fn(&Counts) -> u64) -> io::Result<()> {
         for (place, job) in &self.jobs {
             let labels = self.labels(*place, job);
             for (direction, counts) in job.measured.iter().filter(|(_, counts)| counts.operations > 0) {
@@ -151,21 +151,21 @@ impl Metrics {
                     out,
                     "{name}{{{labels},direction=\"{}\"}} {}",
                     direction.word(),
-                    of(counts)
+                    value(counts)
                 )?;
             }
         }
         Ok(())
     }
 
-    fn write_last_interval(&self, out: &mut dyn Write, name: &str, of: impl Fn(&Counts) -> u64) -> io::Result<()> {
+    fn write_last_interval(&self, out: &mut dyn Write, name: &str, value: impl Fn(&Counts) -> u64) -> io::Result<()> {
         for (place, job) in &self.jobs {
             let labels = self.labels(*place, job);
             let Some(last) = job.last.as_ref().filter(|last| last.length_ns.0 > 0 && !job.ended) else {
                 continue;
             };
             for (direction, counts) in last.counts.iter().filter(|(_, counts)| counts.operations > 0) {
-                let rate = of(counts) as f64 / last.length_ns.as_secs();
+                let rate = value(counts) as f64 / last.length_ns.as_secs();
                 writeln!(out, "{name}{{{labels},direction=\"{}\"}} {rate}", direction.word())?;
             }
         }

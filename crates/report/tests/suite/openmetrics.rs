@@ -149,7 +149,7 @@ fn check_family(name: &str, family: &Family) -> Result<(), String> {
         .map(|(_, labels, _)| without(&without(labels, "le"), "quantile"))
         .collect();
     for one in series {
-        let of = |suffix: &str, key: &'static str| -> Vec<(Option<String>, f64)> {
+        let samples_with = |suffix: &str, key: &'static str| -> Vec<(Option<String>, f64)> {
             let wanted = format!("{name}{suffix}");
             let samples = family
                 .samples
@@ -160,17 +160,17 @@ fn check_family(name: &str, family: &Family) -> Result<(), String> {
                 .collect()
         };
         if family.kind == "summary" {
-            let quantiles = of("", "quantile");
+            let quantiles = samples_with("", "quantile");
             let rising = quantiles.windows(2).all(|pair| pair[0].1 <= pair[1].1);
             let shares = quantiles
                 .iter()
                 .all(|(share, _)| (0.0..=1.0).contains(&share.as_ref().unwrap().parse::<f64>().unwrap()));
-            if !rising || !shares || of("_sum", "").len() != 1 || of("_count", "").len() != 1 {
+            if !rising || !shares || samples_with("_sum", "").len() != 1 || samples_with("_count", "").len() != 1 {
                 return Err(format!("{name}: no summary: {one:?}"));
             }
         }
         if family.kind == "histogram" {
-            let buckets = of("_bucket", "le");
+            let buckets = samples_with("_bucket", "le");
             let bound = |text: &Option<String>| match text.as_deref() {
                 Some("+Inf") => f64::INFINITY,
                 text => text.unwrap().parse().unwrap(),
@@ -181,8 +181,8 @@ fn check_family(name: &str, family: &Family) -> Result<(), String> {
             let last = buckets.last().unwrap();
             if !rising
                 || bound(&last.0) != f64::INFINITY
-                || of("_count", "")[0].1 != last.1
-                || of("_sum", "").len() != 1
+                || samples_with("_count", "")[0].1 != last.1
+                || samples_with("_sum", "").len() != 1
             {
                 return Err(format!("{name}: no histogram: {one:?}"));
             }

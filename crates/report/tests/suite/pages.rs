@@ -15,7 +15,7 @@ use model::{Bytes, Direction, Nanos, PerDirection};
 use report::html::chart::{Chart, Form, X};
 use report::html::page::{Block, Clause, JudgeCommand, Line, Page, Tone, Verdict};
 use report::html::run::{self, Change, PageContext};
-use report::html::{self, id_of};
+use report::html::{self, to_identifier};
 
 fn results(name: &str) -> Results {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../tests/data/results/{name}.json"));
@@ -211,13 +211,13 @@ fn the_lines_of_ranks_add_up_to_the_line_of_the_test() {
     assert!((sum - whole).abs() < 1e-6 * whole, "{sum} of {whole}");
     // Each rank has one bar, with its own description.
     let bars = &charts["ranks"].series;
-    let of = |name: &str| -> Vec<usize> {
+    let bar_positions = |name: &str| -> Vec<usize> {
         let series = bars.iter().find(|series| series.name == name).unwrap();
         (0..4).filter(|number| series.y[*number].is_some()).collect()
     };
-    assert_eq!(of("normal"), [0, 1]);
-    assert_eq!(of("straggler"), [2]);
-    assert_eq!(of("lost (partial)"), [3]);
+    assert_eq!(bar_positions("normal"), [0, 1]);
+    assert_eq!(bar_positions("straggler"), [2]);
+    assert_eq!(bar_positions("lost (partial)"), [3]);
 }
 
 #[test]
@@ -300,14 +300,14 @@ fn figures_of_charts_are_those_of_the_results() {
         "ms" => 1e6,
         other => panic!("{other}"),
     };
-    let at = |nines: f64| {
+    let latency_at = |nines: f64| {
         curve
             .iter()
             .find(|(x, _)| (x - nines).abs() < 1e-9)
             .map(|(_, y)| y * unit)
     };
-    assert_eq!(at(0.0).unwrap().round() as u64, latency.min());
-    assert_eq!(at(1.0).unwrap().round() as u64, latency.quantile(0.9));
+    assert_eq!(latency_at(0.0).unwrap().round() as u64, latency.min());
+    assert_eq!(latency_at(1.0).unwrap().round() as u64, latency.quantile(0.9));
     assert_eq!((curve.last().unwrap().1 * unit).round() as u64, latency.max());
 
     // Every operation is in exactly one cell of the heat map.
@@ -423,7 +423,7 @@ fn names_are_escaped() {
         "the name is there as text"
     );
     assert_eq!(
-        id_of(nasty),
+        to_identifier(nasty),
         "script--script-alert-1---script-----img-src-x-onerror-aler"
     );
 }

@@ -317,13 +317,13 @@ fn action_for_file(target: &Target, path: &Path, facts: &PathFacts) -> Result<Pr
         Prepare::Recreate { size, .. } => Ok(PrepareAction::Rewrite { size: *size }),
         Prepare::LayOut { on_open: true, .. } => Ok(PrepareAction::UseUnchanged),
         Prepare::LayOut {
-            size: least, extend, ..
-        } if size < least.0 => Ok(match extend {
+            size: min_size, extend, ..
+        } if size < min_size.0 => Ok(match extend {
             true => PrepareAction::Extend {
                 from: Bytes(size),
-                to: *least,
+                to: *min_size,
             },
-            false => PrepareAction::Rewrite { size: *least },
+            false => PrepareAction::Rewrite { size: *min_size },
         }),
         Prepare::LayOut { .. } => Ok(PrepareAction::UseUnchanged),
         Prepare::Filled { size: requested } => {

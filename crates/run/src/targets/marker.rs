@@ -30,10 +30,10 @@ const CTIME_TOLERANCES: [Duration; 3] = [
     Duration::from_secs(1),
 ];
 /// Timestamp resolution of most file systems (at most 10 ms), plus a margin.
-const CLOCK_STEP: Duration = Duration::from_millis(12);
+const TIMESTAMP_MARGIN: Duration = Duration::from_millis(12);
 /// Timestamp resolution of file systems with whole seconds, plus a margin. FAT stores only even
 /// seconds.
-const WHOLE_SECOND_CLOCK_STEP: Duration = Duration::from_millis(2012);
+const WHOLE_SECOND_TIMESTAMP_MARGIN: Duration = Duration::from_millis(2012);
 /// Number of samples in a digest: the first bytes, the last, and eight in between.
 const SAMPLES: u64 = 10;
 const SAMPLE_BYTES: u64 = 4096;
@@ -76,7 +76,7 @@ pub(super) fn inspect(file: &fs::File) -> MarkState {
         return MarkState::Changed;
     };
     match Record::parse(&text) {
-        Some(Record::Sealed(seal)) if seal.fits(file, &stamp) => MarkState::Intact {
+        Some(Record::Sealed(seal)) if seal.matches(file, &stamp) => MarkState::Intact {
             random_len: seal.random_len,
         },
         Some(Record::Writing { id, .. }) if id == stamp.id.to_string() => MarkState::Unfinished,
@@ -97,9 +97,9 @@ pub(super) fn begin_shared(file: &fs::File, random_len: Bytes) -> io::Result<()>
     let id = sys::file::file_stamp(file)?.id.to_string();
     let random_len = match mark_store::load(file).and_then(|text| Record::parse(&text)) {
         Some(Record::Writing {
-            id: marked,
-            random_len: least,
-        }) if marked == id => random_len.min(least),
+            id: stored_id,
+            random_len: smallest_len,
+        }) if stored_id == id => random_len.min(smallest_len),
         _ => random_len,
     };
     mark_store::save(file, &Record::Writing { id, random_len }.to_string())
@@ -112,7 +112,7 @@ pub(super) fn begin_shared(file: &fs::File, random_len: Bytes) -> io::Result<()>
 /// The system's error, or `TimedOut` if others keep changing the file. The file then stays marked
 /// as being written to.
 pub(super) fn seal(file: &fs::File) -> io::Result<Instant> {
-    for window in CTIME_TOLERANCES {
+    for tolerance in CTIME_TOLERANCES {
         let before = sys::file::file_stamp(file)?;
         let digest = digest(file, before.length)?;
         let Some(Record::Writing { id, random_len }) = mark_store::load(file).and_then(|text| Record::parse(&text))
@@ -136,23 +136,23 @@ pub(super) fn seal(file: &fs::File) -> io::Result<Instant> {
             random_len,
             stamp: encode_stamp(&stamp),
             changed_ns: stamp.changed_ns,
-            window,
+            tolerance,
             digest,
         };
         mark_store::save(file, &Record::Sealed(seal).to_string())?;
         if inspect(file) == (MarkState::Intact { random_len }) {
-            return Ok(Instant::now() + window + clock_step(&stamp));
+            return Ok(Instant::now() + tolerance + timestamp_margin(&stamp));
         }
         mark_store::save(file, &Record::Writing { id, random_len }.to_string())?;
     }
     Err(io::ErrorKind::TimedOut.into())
 }
 
-fn clock_step(stamp: &FileStamp) -> Duration {
+fn timestamp_margin(stamp: &FileStamp) -> Duration {
     const SECOND: i64 = 1_000_000_000;
     match (stamp.modified_ns % SECOND, stamp.changed_ns % SECOND) {
-        (0, 0) => WHOLE_SECOND_CLOCK_STEP,
-        _ => CLOCK_STEP,
+        (0, 0) => WHOLE_SECOND_TIMESTAMP_MARGIN,
+        _ => TIMESTAMP_MARGIN,
     }
 }
 
@@ -194,15 +194,15 @@ struct Seal {
     /// The earliest ctime that matches.
     changed_ns: i64,
     /// The tolerance of that time.
-    window: Duration,
+    tolerance: Duration,
     digest: u64,
 }
 
 impl Seal {
-    fn fits(&self, file: &fs::File, stamp: &FileStamp) -> bool {
+    fn matches(&self, file: &fs::File, stamp: &FileStamp) -> bool {
         let late_ns = i128::from(stamp.changed_ns) - i128::from(self.changed_ns);
         self.stamp == encode_stamp(stamp)
-            && (0..=self.window.as_nanos() as i128).contains(&late_ns)
+            && (0..=self.tolerance.as_nanos() as i128).contains(&late_ns)
             && digest(file, stamp.length).is_ok_and(|digest| digest == self.digest)
     }
 }
@@ -217,7 +217,7 @@ impl fmt::Display for Record {
                 seal.random_len.0,
                 seal.stamp,
                 seal.changed_ns,
-                seal.window.as_millis(),
+                seal.tolerance.as_millis(),
                 seal.digest
             ),
         }
@@ -241,13 +241,13 @@ impl Record {
                 length,
                 modified,
                 changed,
-                window,
+                tolerance,
                 digest,
             ] => Some(Record::Sealed(Seal {
                 random_len: bytes(random_len)?,
                 stamp: format!("{id} {length} {modified}"),
                 changed_ns: changed.parse().ok()?,
-                window: Duration::from_millis(window.parse().ok()?),
+                tolerance: Duration::from_millis(tolerance.parse().ok()?),
                 digest: u64::from_str_radix(digest, 16).ok()?,
             })),
             _ => None,
@@ -268,13 +268,13 @@ mod tests {
         fs::OpenOptions::new().read(true).write(true).open(path).unwrap()
     }
 
-    fn marked(path: &Path) -> fs::File {
+    fn create_marked_file(path: &Path) -> fs::File {
         fs::write(path, vec![1u8; 100_000]).unwrap();
         let file = open(path);
         begin(&file, RANDOM).unwrap();
         assert_eq!(inspect(&file), MarkState::Unfinished);
-        let settled = seal(&file).unwrap();
-        std::thread::sleep(settled.saturating_duration_since(Instant::now()));
+        let stable_after = seal(&file).unwrap();
+        std::thread::sleep(stable_after.saturating_duration_since(Instant::now()));
         file
     }
 
@@ -290,7 +290,7 @@ mod tests {
             "{fresh:?}"
         );
         let intact = MarkState::Intact { random_len: RANDOM };
-        let mut file = marked(&path);
+        let mut file = create_marked_file(&path);
         assert_eq!(inspect(&file), intact);
         fs::read(&path).unwrap();
         assert_eq!(inspect(&open(&path)), intact, "reading must not invalidate the mark");
@@ -306,7 +306,7 @@ mod tests {
     fn the_mark_of_another_file_is_invalid() {
         let folder = tempfile::tempdir().unwrap();
         let [path, other] = ["file", "other"].map(|name| folder.path().join(name));
-        let file = marked(&path);
+        let file = create_marked_file(&path);
         fs::write(&other, fs::read(&path).unwrap()).unwrap();
         mark_store::save(&open(&other), &mark_store::load(&file).unwrap()).unwrap();
         assert_eq!(inspect(&open(&other)), MarkState::Changed);
@@ -319,7 +319,7 @@ mod tests {
     fn concurrent_writers_keep_the_least_random_data() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
-        let file = marked(&path);
+        let file = create_marked_file(&path);
         for random_len in [RANDOM, Bytes(0), RANDOM] {
             begin_shared(&file, random_len).unwrap();
         }

@@ -149,10 +149,10 @@ impl TargetError {
                 Some("name another file, or omit the size to use the file unchanged".into())
             }
             TargetError::NoRoom { available, total, .. } => {
-                let most = examine::fillable_bytes(total.0, available.0) >> 20 << 20;
-                Some(match most {
+                let size_max = examine::fillable_bytes(total.0, available.0) >> 20 << 20;
+                Some(match size_max {
                     0 => "free some space, or test on another file system".into(),
-                    most => format!("a size of up to {} is possible here", Bytes(most)),
+                    size_max => format!("a size of up to {} is possible here", Bytes(size_max)),
                 })
             }
             TargetError::NoSpace { .. } => Some("free some space, or set a smaller size".into()),

@@ -67,11 +67,11 @@ pub(super) fn check_for_engines(plan: &Plan, target: &Target, examined: Examined
     let id = TargetId(examined.number as u32);
     let device = matches!(examined.kind, Some(FileKind::BlockDevice | FileKind::CharacterDevice));
     let mut workers = plan.jobs().flat_map(|(_, job)| &job.workers);
-    let by_name = |worker: &Worker| {
+    let is_metadata_worker = |worker: &Worker| {
         let mut streams = worker.streams.iter();
         worker.engine.kind.is_metadata_engine() && streams.any(|stream| stream.target.ids().contains(&id))
     };
-    match device && workers.any(by_name) {
+    match device && workers.any(is_metadata_worker) {
         false => Ok(examined),
         true => Err(TargetError::Unsuitable {
             path: target.path.clone(),

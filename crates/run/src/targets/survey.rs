@@ -19,16 +19,16 @@ pub fn survey(plan: &Plan) -> Vec<TargetFacts> {
 }
 
 fn examine(system: &System, plan: &Plan, target: &Target) -> TargetFacts {
-    let of_kind = |kind: &str, size: Bytes| TargetFacts {
+    let facts_with = |kind: &str, size: Bytes| TargetFacts {
         path: target.path.clone(),
         kind: kind.into(),
         size,
         ..TargetFacts::default()
     };
     match &target.kind {
-        TargetKind::Nothing { size } => of_kind("nothing", *size),
-        TargetKind::Simulated { device } => of_kind("simulated", device.size),
-        TargetKind::Template { .. } | TargetKind::Name { .. } => of_kind("", Bytes(0)),
+        TargetKind::Nothing { size } => facts_with("nothing", *size),
+        TargetKind::Simulated { device } => facts_with("simulated", device.size),
+        TargetKind::Template { .. } | TargetKind::Name { .. } => facts_with("", Bytes(0)),
         TargetKind::Tree { tree } => tree_facts(system, &target.path, tree),
         TargetKind::Path => {
             let opened = super::names::path_to_open(&target.path, plan.target_rules, cfg!(windows));

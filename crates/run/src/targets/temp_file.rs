@@ -128,7 +128,7 @@ pub(super) fn open_leftover(path: &Path) -> Option<TempFile> {
     Some(TempFile {
         path: path.to_owned(),
         keep: false,
-        note: note_of(&lock),
+        note: note_path(&lock),
         _write_lock: None,
         folder: sys::file::Folder::open_parent(path).ok(),
         lock,
@@ -177,19 +177,19 @@ impl Drop for TempFile {
 /// Marks an open file as ours, if the system permits it. Returns the path of the note, if it needs
 /// one.
 fn mark(file: &fs::File, path: &Path, length: u64) -> Option<PathBuf> {
-    let text = mark_of(file, path, length, lock_scope(file))?;
+    let text = build_mark(file, path, length, lock_scope(file))?;
     if sys::file::set_attribute(file, ATTRIBUTE, text.as_bytes()).is_ok() {
         return None;
     }
-    let note = note_of(file)?;
+    let note = note_path(file)?;
     fs::create_dir_all(note.parent()?).ok()?;
     fs::write(&note, text).ok()?;
     Some(note)
 }
 
-fn mark_of(file: &fs::File, path: &Path, length: u64, scope: Option<&str>) -> Option<String> {
+fn build_mark(file: &fs::File, path: &Path, length: u64, scope: Option<&str>) -> Option<String> {
     let id = sys::file::file_stamp(file).ok()?.id;
-    let name = name_of(path)?;
+    let name = utf8_file_name(path)?;
     Some(match scope {
         Some(scope) => format!("2 {length} {id} {scope} {name}"),
         None => format!("2 {length} {id} {name}"),
@@ -221,12 +221,12 @@ enum Leftover {
 
 /// Classifies the file that has this path now.
 fn identify(file: &fs::File, path: &Path) -> Leftover {
-    identify_in(file, path, lock_scope(file))
+    identify_leftover(file, path, lock_scope(file))
 }
 
-fn identify_in(file: &fs::File, path: &Path, scope: Option<&str>) -> Leftover {
+fn identify_leftover(file: &fs::File, path: &Path, scope: Option<&str>) -> Leftover {
     let mark_found = sys::file::attribute(file, ATTRIBUTE).and_then(|bytes| String::from_utf8(bytes).ok());
-    let noted = || fs::read_to_string(note_of(file)?).ok();
+    let noted = || fs::read_to_string(note_path(file)?).ok();
     let Some((mark_found, meta)) = mark_found.or_else(noted).zip(file.metadata().ok()) else {
         return Leftover::Foreign;
     };
@@ -235,7 +235,7 @@ fn identify_in(file: &fs::File, path: &Path, scope: Option<&str>) -> Leftover {
         .nth(1)
         .and_then(|word| word.parse().ok())
         .unwrap_or(0);
-    match mark_of(file, path, length, scope) {
+    match build_mark(file, path, length, scope) {
         Some(mark) if mark != mark_found => Leftover::Foreign,
         Some(_) if meta.len() == length || meta.len() == 0 => Leftover::Unchanged,
         Some(_) => Leftover::Changed,
@@ -244,7 +244,7 @@ fn identify_in(file: &fs::File, path: &Path, scope: Option<&str>) -> Leftover {
 }
 
 /// The path of a file's note.
-fn note_of(file: &fs::File) -> Option<PathBuf> {
+fn note_path(file: &fs::File) -> Option<PathBuf> {
     Some(
         mark_store::state_folder()?
             .join("own")
@@ -252,13 +252,13 @@ fn note_of(file: &fs::File) -> Option<PathBuf> {
     )
 }
 
-fn name_of(path: &Path) -> Option<&str> {
+fn utf8_file_name(path: &Path) -> Option<&str> {
     path.file_name()?.to_str()
 }
 
 /// Removes the note of a file. Its number may be that of a new file by now, with a note of its own.
 fn remove_note(note: Option<&Path>, path: &Path) {
-    let name = name_of(path).unwrap_or_default();
+    let name = utf8_file_name(path).unwrap_or_default();
     if let Some(note) = note
         && fs::read_to_string(note).is_ok_and(|text| text.split(' ').next_back() == Some(name))
     {
@@ -272,7 +272,7 @@ pub(super) fn remove_leftovers(near: &Path, watcher: &mut dyn FnMut(Event)) {
         return;
     };
     for path in entries.flatten().map(|entry| entry.path()).filter(|path| path != near) {
-        let numbers = name_of(&path).and_then(|name| name.strip_prefix("fathom-")?.strip_suffix(".dat"));
+        let numbers = utf8_file_name(&path).and_then(|name| name.strip_prefix("fathom-")?.strip_suffix(".dat"));
         let ours = numbers.is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-'));
         // Foreign files must not be locked, even for a moment.
         let seen = |file: &fs::File| ours && identify(file, &path) != Leftover::Foreign;
@@ -287,7 +287,7 @@ pub(super) fn remove_leftovers(near: &Path, watcher: &mut dyn FnMut(Event)) {
         let what = if identify(&file, &path) == Leftover::Changed {
             format!("keeping {name} ({size}), a leftover of a killed run: it has changed since then")
         } else {
-            let note = note_of(&file);
+            let note = note_path(&file);
             if sys::file::remove_abandoned(file, &path).is_err() {
                 continue;
             }
@@ -442,11 +442,11 @@ mod tests {
         let path = unused_path(folder.path());
         let Some(()) = create_leftover(&path) else { return };
         let file = fs::OpenOptions::new().read(true).write(true).open(&path).unwrap();
-        let mark = mark_of(&file, &path, 4, Some("host-a")).unwrap();
+        let mark = build_mark(&file, &path, 4, Some("host-a")).unwrap();
         sys::file::set_attribute(&file, ATTRIBUTE, mark.as_bytes()).unwrap();
-        assert_eq!(identify_in(&file, &path, Some("host-a")), Leftover::Unchanged);
+        assert_eq!(identify_leftover(&file, &path, Some("host-a")), Leftover::Unchanged);
         for scope in [Some("host-b"), None] {
-            assert_eq!(identify_in(&file, &path, scope), Leftover::Foreign, "{scope:?}");
+            assert_eq!(identify_leftover(&file, &path, scope), Leftover::Foreign, "{scope:?}");
         }
     }
 
@@ -457,7 +457,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (path, other) = (unused_path(folder.path()), folder.path().join("other"));
         create_leftover(&path).unwrap();
-        let note = note_of(&fs::File::open(&path).unwrap());
+        let note = note_path(&fs::File::open(&path).unwrap());
         fs::write(&other, b"precious").unwrap();
         fs::remove_file(&path).unwrap();
         fs::rename(&other, &path).unwrap();
@@ -470,6 +470,6 @@ mod tests {
         fs::rename(&left, &renamed).unwrap();
         assert_eq!(count_reported_leftovers(folder.path()), 0);
         assert!(renamed.exists());
-        remove_note(note_of(&fs::File::open(&renamed).unwrap()).as_deref(), &left);
+        remove_note(note_path(&fs::File::open(&renamed).unwrap()).as_deref(), &left);
     }
 }

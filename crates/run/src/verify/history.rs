@@ -263,7 +263,7 @@ impl Queue {
     }
 
     /// Returns the index of a write. Its entry may no longer exist.
-    fn index_of(&self, note: Note) -> Option<usize> {
+    fn entry_index(&self, note: Note) -> Option<usize> {
         note.id.checked_sub(self.first).map(|index| index as usize)
     }
 }
@@ -272,7 +272,7 @@ impl Entries {
     /// Returns a write unless it was taken, dropped or replaced.
     fn find(&self, note: Note) -> Option<&Entry> {
         match self {
-            Entries::InOrder(queue) => queue.entries.get(queue.index_of(note)?),
+            Entries::InOrder(queue) => queue.entries.get(queue.entry_index(note)?),
             Entries::ByPosition(entries) => entries
                 .get(&(note.file, note.offset))
                 .filter(|entry| entry.id == note.id),
@@ -283,7 +283,7 @@ impl Entries {
     fn change(&mut self, note: Note, change: impl FnOnce(&mut Entry)) {
         match self {
             Entries::InOrder(queue) => {
-                let Some(index) = queue.index_of(note) else { return };
+                let Some(index) = queue.entry_index(note) else { return };
                 let Some(entry) = queue.entries.get_mut(index) else {
                     return;
                 };

@@ -201,7 +201,7 @@ impl KeyMap {
 
     /// Returns the indexes of an operation's keys. `None` unless the operation covers whole key
     /// blocks of the loaded part.
-    pub(crate) fn keys_of(&self, offset: u64, length: u32) -> Option<Range<usize>> {
+    pub(crate) fn key_range(&self, offset: u64, length: u32) -> Option<Range<usize>> {
         let block_length = self.header.length;
         let end = offset + u64::from(length);
         let start = (offset / block_length).checked_sub(self.first)? as usize;

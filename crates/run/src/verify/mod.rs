@@ -173,7 +173,7 @@ impl Checker {
     fn write_headers(&self, buffer: &mut [u8], block: &Block, time_ns: u64) {
         let begin = self.form.bytes();
         let data = begin + checksum::width(self.method);
-        let interval = self.interval_of(buffer.len());
+        let interval = self.header_interval(buffer.len());
         for (number, piece) in buffer.chunks_mut(interval).enumerate() {
             if piece.len() < interval {
                 // As in fio, a partial interval has no header and is not checked.
@@ -195,7 +195,7 @@ impl Checker {
     }
 
     /// Returns the bytes between headers in a block of this length.
-    fn interval_of(&self, length: usize) -> usize {
+    fn header_interval(&self, length: usize) -> usize {
         match self.interval {
             0 => length,
             interval if interval <= length => interval,
@@ -239,7 +239,7 @@ impl Checker {
 
     fn check_pieces(&self, buffer: &mut [u8], block: &Block) -> Vec<Fault> {
         let mut faults = Vec::new();
-        let interval = self.interval_of(buffer.len());
+        let interval = self.header_interval(buffer.len());
         for (number, piece) in buffer.chunks_mut(interval).enumerate() {
             let at = number * interval;
             if self.has_header() && piece.len() < interval {

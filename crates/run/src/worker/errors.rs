@@ -63,7 +63,7 @@ impl ErrorLog {
     }
 
     /// The location of an operation, in words.
-    pub(crate) fn location_of(&self, record: &SlotRecord) -> String {
+    pub(crate) fn describe_location(&self, record: &SlotRecord) -> String {
         let (path, offset) = (self.path(record.file), record.offset);
         if let Some(tree) = &self.tree {
             return format!("{path}/{}", tree.operation_path(FileOperation::unpack(offset)));
@@ -87,7 +87,7 @@ impl ErrorLog {
             stream: record.stream,
             direction,
             path: match &self.tree {
-                Some(_) => self.location_of(record),
+                Some(_) => self.describe_location(record),
                 None => self.path(record.file).to_owned(),
             },
             offset: Bytes(if self.tree.is_some() { 0 } else { record.offset }),
@@ -115,7 +115,7 @@ impl IoLoop {
     }
 
     /// The direction of an operation; absent for a flush.
-    pub(crate) fn direction_of(&self, record: &SlotRecord) -> Option<Direction> {
+    pub(crate) fn record_direction(&self, record: &SlotRecord) -> Option<Direction> {
         self.recorder.cells[record.key as u32 as usize].direction
     }
 
@@ -123,7 +123,7 @@ impl IoLoop {
     #[inline(never)]
     pub(crate) fn reap_failed_or_short(&mut self, slot: Slot, result: i64, reaped: Nanos) {
         let record = *self.slots.get(slot);
-        let direction = self.direction_of(&record);
+        let direction = self.record_direction(&record);
         if result > 0 {
             let mut run = Run::starting_with(&record);
             (run.operations, run.bytes) = (1, result as u64);
@@ -151,7 +151,7 @@ impl IoLoop {
         };
         let failure = Failure {
             what,
-            location: self.errors.location_of(&record),
+            location: self.errors.describe_location(&record),
             errno: (!at_end_of_file).then_some(errno),
             operation: direction.map(|direction| self.errors.failed_operation(slot, &record, direction)),
             help,
@@ -185,7 +185,7 @@ impl IoLoop {
                 operation: direction.map(|direction| errors.failed_operation(slot, record, direction)),
                 ..Failure::new(
                     format!("a {verb} failed: {}", os_error_name(errno)),
-                    errors.location_of(record),
+                    errors.describe_location(record),
                 )
             });
         }

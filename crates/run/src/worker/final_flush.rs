@@ -23,7 +23,7 @@ pub(super) fn flush_at_end(
             continue;
         }
         let open = match &features {
-            Some(features) => features.open_files_of(io, number),
+            Some(features) => features.list_open_files(io, number),
             None => vec![io.streams[number].file],
         };
         for file in open {
@@ -33,7 +33,7 @@ pub(super) fn flush_at_end(
         if sync.at_end
             && let Some(features) = &features
         {
-            let closed = features.closed_files_of(number).into_iter();
+            let closed = features.list_closed_files(number).into_iter();
             closed.into_iter().try_for_each(|target| flush(target, sync.kind))?;
         }
     }

@@ -116,7 +116,7 @@ impl Gate {
             Pacing::PerDirection { rates } => {
                 let mut schedules = PerDirection::default();
                 for (direction, rate) in rates.iter() {
-                    schedules[direction] = rate.map(|rate| Schedule::new(rate, start, gap_of(direction), draws));
+                    schedules[direction] = rate.map(|rate| Schedule::new(rate, start, gap_purpose(direction), draws));
                 }
                 let mut occurring = Direction::ALL
                     .into_iter()
@@ -276,16 +276,16 @@ impl Gate {
     /// Operations due before `end` that were never issued, for each direction. A common schedule is
     /// counted as reads.
     pub(crate) fn late(&self, end: Nanos) -> PerDirection<u64> {
-        let of = |schedule: &Schedule| schedule.overdue(end) + schedule.dropped();
+        let count_lost = |schedule: &Schedule| schedule.overdue(end) + schedule.dropped();
         match &self.pacing {
             LivePacing::Unpaced => PerDirection::default(),
-            LivePacing::Together(schedule) => PerDirection::new(of(schedule), 0, 0),
-            LivePacing::PerDirection(schedules, _) => schedules.map(|schedule| schedule.as_ref().map_or(0, of)),
+            LivePacing::Together(schedule) => PerDirection::new(count_lost(schedule), 0, 0),
+            LivePacing::PerDirection(schedules, _) => schedules.map(|schedule| schedule.as_ref().map_or(0, count_lost)),
         }
     }
 }
 
-fn gap_of(direction: Direction) -> Purpose {
+fn gap_purpose(direction: Direction) -> Purpose {
     match direction {
         Direction::Read => Purpose::GapRead,
         Direction::Write => Purpose::GapWrite,

@@ -210,8 +210,8 @@ impl OpenWindows {
         if seen.counts.is_empty() {
             return;
         }
-        let (least, most) = merge_extremes(extremes[IMMEDIATE], extremes[COMPLETION]);
-        for bucket in bucket_index(least)..=bucket_index(most) {
+        let (min_ns, max_ns) = merge_extremes(extremes[IMMEDIATE], extremes[COMPLETION]);
+        for bucket in bucket_index(min_ns)..=bucket_index(max_ns) {
             let counted = cell.immediate.count_in(bucket) + cell.completion.count_in(bucket);
             let grown = counted - std::mem::replace(&mut seen.counts[bucket], counted);
             for series in &mut self.series {
@@ -285,14 +285,14 @@ impl CellTotals {
             sum_ns: (now - before) as u64,
             max_ns,
         };
-        let most = |place: usize| extremes[place].1;
+        let max_ns = |place: usize| extremes[place].1;
         let delta = Window {
             number: 0,
             operations: cell.operations() - self.operations,
             bytes: cell.bytes - self.bytes,
-            submission: latency(submission, self.submission, most(SUBMISSION)),
-            completion: latency(completion, self.completion, most(COMPLETION).max(most(IMMEDIATE))),
-            total: latency(total, self.total, most(TOTAL).max(most(IMMEDIATE))),
+            submission: latency(submission, self.submission, max_ns(SUBMISSION)),
+            completion: latency(completion, self.completion, max_ns(COMPLETION).max(max_ns(IMMEDIATE))),
+            total: latency(total, self.total, max_ns(TOTAL).max(max_ns(IMMEDIATE))),
             buckets: Vec::new(),
         };
         (self.operations, self.bytes) = (cell.operations(), cell.bytes);

@@ -248,9 +248,9 @@ fn interval_series_show_the_requested_latency() {
         let job = run_job(plan(costly, Stop::after(Nanos::secs(2)), workers));
         let total = job.total().into_owned();
         let points: Vec<_> = job.series.iter().flat_map(|series| series.points.read.iter()).collect();
-        let least = points.iter().map(|point| point.latency_ns_min).min().unwrap();
-        let most = points.iter().map(|point| point.latency_ns_max).max().unwrap();
-        (total, least, most)
+        let min = points.iter().map(|point| point.latency_ns_min).min().unwrap();
+        let max = points.iter().map(|point| point.latency_ns_max).max().unwrap();
+        (total, min, max)
     };
     let (total, least, most) = extremes(LatencyPoints::BeforeCall, false);
     assert_eq!((least, most), (total.total.min(), total.total.max()));

@@ -319,24 +319,24 @@ fn facts_that_windows_does_not_list_are_a_doubt_about_every_disk() {
 
 #[test]
 fn volumes_that_cannot_be_examined_count_as_in_use() {
-    let with = |contents: VolumeContents| {
+    let machine_with = |contents: VolumeContents| {
         let mut machine = machine();
         machine.volumes[2].contents = contents;
         machine
     };
     assert_refused(
-        &with(VolumeContents::Locked),
+        &machine_with(VolumeContents::Locked),
         0,
         4,
         &["cannot determine whether it is in use: BitLocker has locked it, so its contents are unknown"],
     );
     assert_refused(
-        &with(VolumeContents::Unknown),
+        &machine_with(VolumeContents::Unknown),
         0,
         4,
         &["cannot determine whether it is in use: its contents could not be determined"],
     );
-    assert_allowed(&with(VolumeContents::NoMedium), 0, 4);
+    assert_allowed(&machine_with(VolumeContents::NoMedium), 0, 4);
     let mut machine = machine();
     machine.volumes[3].mounted_at = None;
     assert_refused(

@@ -74,7 +74,7 @@ fn run_with(other_process: &OtherProcess, plan: Plan) -> Result<Results, RunErro
     run::execute(plan, context.with_hooks(hooks), &mut |_| {})
 }
 
-fn preparation_of(results: &Results) -> &str {
+fn target_preparation(results: &Results) -> &str {
     &results.hosts[0].environment.targets[0].prepared
 }
 
@@ -88,7 +88,7 @@ fn a_file_of_another_process_is_awaited_used_and_not_removed() {
     };
     let results = run_with(&other_process, plan_with_writes(&path)).unwrap();
     assert!(other_process.was_waited_for.load(Ordering::Relaxed));
-    assert!(preparation_of(&results).contains("by another process of this test"));
+    assert!(target_preparation(&results).contains("by another process of this test"));
     assert_eq!(results.steps[0].jobs[0].total().operations, 10);
     assert_eq!(
         other_process.starts.lock().unwrap().len(),
@@ -105,7 +105,7 @@ fn a_created_file_stays_until_all_processes_have_ended() {
     let path = folder.path().join("a.dat");
     let other_process = OtherProcess::default();
     let results = run_with(&other_process, plan_with_writes(&path)).unwrap();
-    assert!(preparation_of(&results).contains("written for this run"));
+    assert!(target_preparation(&results).contains("written for this run"));
     assert!(path.exists(), "others may still use it");
     drop(other_process);
     assert!(!path.exists());

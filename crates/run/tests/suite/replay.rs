@@ -251,8 +251,11 @@ fn several_files_are_opened_and_closed_when_the_trace_says_so() {
         let job = run_job(plan);
         assert!(job.workers[0].failure.is_none(), "{:?}", job.workers[0].failure);
         let directions = job.directions();
-        let of = |direction: Direction| directions[direction].as_ref().unwrap().operations;
-        assert_eq!((of(Direction::Read), of(Direction::Write)), (1, 2));
+        let operations_in = |direction: Direction| directions[direction].as_ref().unwrap().operations;
+        assert_eq!(
+            (operations_in(Direction::Read), operations_in(Direction::Write)),
+            (1, 2)
+        );
         let done = std::fs::read_to_string(path("done")).unwrap();
         std::fs::remove_file(path("done")).unwrap();
         let words = |name: &str| {

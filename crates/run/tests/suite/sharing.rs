@@ -81,11 +81,11 @@ fn operations_are_divided_by_weight_at_any_speed_of_the_workers() {
             worker.engine.kind = EngineKind::Null;
         }
         let job = run_job(plan);
-        let of = |worker: usize| {
+        let worker_operations = |worker: usize| {
             let stream = &job.workers[worker].streams[0];
             stream.directions.read.as_ref().unwrap().operations
         };
-        [of(0), of(1)]
+        [worker_operations(0), worker_operations(1)]
     };
     // The slow worker limits the fast one to a third of its operations, and a few more once it has
     // ended.
@@ -119,16 +119,23 @@ fn operations_are_counted_by_their_priorities() {
     plan.steps[0].jobs[0].workers[0].engine.kind = EngineKind::Null;
     let job = run_job(plan);
     let directions = job.directions();
-    let of = |direction: Direction| {
+    let priority_figures = |direction: Direction| {
         let found = directions[direction].as_ref().unwrap();
         assert_eq!(found.operations, 1000);
         let each = found.priorities.iter();
-        each.map(|of| (of.class, of.level, of.operations, of.total.n()))
-            .collect::<Vec<_>>()
+        each.map(|priority_figures| {
+            (
+                priority_figures.class,
+                priority_figures.level,
+                priority_figures.operations,
+                priority_figures.total.n(),
+            )
+        })
+        .collect::<Vec<_>>()
     };
-    assert_eq!(of(Direction::Read), [(0, 0, 750, 750), (2, 5, 250, 250)]);
+    assert_eq!(priority_figures(Direction::Read), [(0, 0, 750, 750), (2, 5, 250, 250)]);
     assert_eq!(
-        of(Direction::Write),
+        priority_figures(Direction::Write),
         [(0, 0, 400, 400), (2, 6, 100, 100), (2, 7, 500, 500)]
     );
 }

@@ -404,13 +404,13 @@ fn received_and_expected_data_is_dumped() {
             ..verify(VerifyMethod::Crc16)
         };
         target.run(reads(sequential(), verify));
-        let kept = |kind: &str| {
+        let read_saved = |kind: &str| {
             let path = format!("{name}.{}.{kind}", 2 * BLOCK);
             let bytes = std::fs::read(&path).ok();
             let _ = std::fs::remove_file(path);
             bytes
         };
-        let (received, expected) = (kept("received"), kept("expected"));
+        let (received, expected) = (read_saved("received"), read_saved("expected"));
         assert_eq!((received.is_some(), expected.is_some()), (dump, dump));
         if let (Some(received), Some(expected)) = (received, expected) {
             let block = &right[2 * BLOCK as usize..3 * BLOCK as usize];

@@ -5,7 +5,7 @@
 use std::process::Command;
 
 use crate::support::verified::{
-    BLOCK, BLOCKS, VerifiedFile, assert_clean, operations, pass, random, random_once, reads, sequential, stream_of,
+    BLOCK, BLOCKS, VerifiedFile, assert_clean, build_stream, operations, pass, random, random_once, reads, sequential,
     writes,
 };
 use crate::support::{run_job, try_run};
@@ -161,9 +161,9 @@ fn each_round_is_read_back_before_the_next() {
             .skip(1)
             .filter_map(|line| line.split(',').nth(3)?.chars().next())
             .collect();
-        let of = |letter: &str| letter.repeat(BLOCKS as usize);
-        let round = of("w") + &of("r");
-        assert_eq!(directions, round.repeat(2) + &of("w"));
+        let letters = |letter: &str| letter.repeat(BLOCKS as usize);
+        let round = letters("w") + &letters("r");
+        assert_eq!(directions, round.repeat(2) + &letters("w"));
     }
 }
 
@@ -188,7 +188,7 @@ fn recomputed_writes_equal_recorded_writes() {
                 passes: access.ends().then_some(1),
                 ..Stop::default()
             };
-            let job = run_job(target.plan(stop, stream_of(mix, access.clone(), verify)));
+            let job = run_job(target.plan(stop, build_stream(mix, access.clone(), verify)));
             assert_clean(&job, &format!("{mix:?} {access:?} {work_out_again}"));
             (operations(&job, Direction::Write), operations(&job, Direction::Read))
         });
@@ -337,7 +337,7 @@ fn shares_and_batches_of_discarded_blocks_equal_those_of_fio() {
 #[test]
 fn lifetimes_of_blocks_are_counted() {
     let target = VerifiedFile::new();
-    let mut stream = stream_of(Mix::TrimThenWrite, sequential(), verify());
+    let mut stream = build_stream(Mix::TrimThenWrite, sequential(), verify());
     stream.verify = None;
     stream.on_error.block_lifetimes = true;
     let stop = Stop::after_operations(2 * BLOCKS * 2 + 21);

@@ -133,10 +133,10 @@ fn submission_and_completion_are_distinguished() {
         let streams = job.workers[series.worker as usize].streams.iter();
         let found = streams.filter_map(|stream| stream.directions.write.as_ref());
         for found in found {
-            let most = |of: fn(&Window) -> WindowLatency| writes.iter().map(|window| of(window).max_ns).max();
-            assert_eq!(most(|window| window.submission), Some(found.submission.max()));
-            assert_eq!(most(|window| window.completion), Some(found.completion.max()));
-            assert_eq!(most(|window| window.total), Some(found.total.max()));
+            let max_ns = |value: fn(&Window) -> WindowLatency| writes.iter().map(|window| value(window).max_ns).max();
+            assert_eq!(max_ns(|window| window.submission), Some(found.submission.max()));
+            assert_eq!(max_ns(|window| window.completion), Some(found.completion.max()));
+            assert_eq!(max_ns(|window| window.total), Some(found.total.max()));
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use analysis::caps::LayerKind;
 use analysis::identities::{QueueFill, estimate_queue_fill};
-use analysis::limit_use::{LimitUse, Limited};
+use analysis::limit_use::{LimitUse, LimitedQuantity};
 use model::observation::{Flow, Load, Observation};
 use model::{Direction, Nanos};
 
@@ -275,14 +275,17 @@ fn describe_reached_limit(met: &LimitUse, others: &[&LimitUse]) -> Vec<String> {
         format_limit(met),
         100.0 * met.share
     )];
-    for other in others.iter().filter(|other| other.of == met.of && !other.met) {
+    for other in others
+        .iter()
+        .filter(|other| other.quantity == met.quantity && !other.met)
+    {
         let stranded = other.limit.low - met.limit.high;
         if other.kind == LayerKind::Disk && stranded > 0.0 {
             list.push(format!(
                 "{} would allow {}: {} of them ({:.0} %) are unreachable because of it.",
                 other.layer,
                 format_limit(other),
-                format_amount(met.of, stranded),
+                format_amount(met.quantity, stranded),
                 100.0 * stranded / other.limit.low
             ));
         }
@@ -295,17 +298,17 @@ fn describe_reached_limit(met: &LimitUse, others: &[&LimitUse]) -> Vec<String> {
 
 /// The measured amount, with the names of the jobs if it is a sum.
 fn format_measured(limit_use: &LimitUse) -> String {
-    let measured = format_amount(limit_use.of, limit_use.measured);
+    let measured = format_amount(limit_use.quantity, limit_use.measured);
     match limit_use.jobs.is_empty() {
         true => measured,
         false => format!("{measured} ({} together)", limit_use.jobs.join(" + ")),
     }
 }
 
-fn format_amount(of: Limited, value: f64) -> String {
-    match of {
-        Limited::Iops => format!("{} IOPS", format_number(value)),
-        Limited::BytesPerSec => format_throughput(value),
+fn format_amount(quantity: LimitedQuantity, value: f64) -> String {
+    match quantity {
+        LimitedQuantity::Iops => format!("{} IOPS", format_number(value)),
+        LimitedQuantity::BytesPerSec => format_throughput(value),
     }
 }
 
@@ -314,10 +317,10 @@ fn format_limit(limit_use: &LimitUse) -> String {
     match (high - low) > 0.001 * low {
         true => format!(
             "{} to {}",
-            format_amount(limit_use.of, low),
-            format_amount(limit_use.of, high)
+            format_amount(limit_use.quantity, low),
+            format_amount(limit_use.quantity, high)
         ),
-        false => format_amount(limit_use.of, low),
+        false => format_amount(limit_use.quantity, low),
     }
 }
 

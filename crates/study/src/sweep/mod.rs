@@ -101,7 +101,7 @@ pub struct Sweep {
     pending: Vec<NextRun>,
     stage: Stage,
     runs: Vec<StudyRun>,
-    left_out: Vec<SkippedPoint>,
+    skipped: Vec<SkippedPoint>,
     draws: Draws,
 }
 
@@ -113,7 +113,7 @@ impl Sweep {
             pending: Vec::new(),
             stage: Stage::Grid,
             runs: Vec::new(),
-            left_out: Vec::new(),
+            skipped: Vec::new(),
             draws,
             settings,
         };
@@ -126,7 +126,7 @@ impl Sweep {
         loop {
             while let Some(next) = (!self.pending.is_empty()).then(|| self.pending.remove(0)) {
                 match self.skip_reason(&next) {
-                    Some(why) => self.left_out.push(SkippedPoint {
+                    Some(why) => self.skipped.push(SkippedPoint {
                         settings: next.settings,
                         why,
                     }),
@@ -213,10 +213,10 @@ impl Sweep {
             role = RunRole::TooFewSlots;
             self.pending.insert(0, with_more_slots);
         }
-        if let (Some(least), Some(found), RunRole::Measured) = (self.settings.min_operations, &found, role) {
+        if let (Some(min_operations), Some(found), RunRole::Measured) = (self.settings.min_operations, &found, role) {
             let operations = found.total.operations.unwrap_or(0);
-            if operations < least && !next.is_extended && operations > 0 {
-                let needed = next.time.as_secs() * least as f64 / operations as f64;
+            if operations < min_operations && !next.is_extended && operations > 0 {
+                let needed = next.time.as_secs() * min_operations as f64 / operations as f64;
                 let time = extended_time(next.time, needed);
                 if time > next.time {
                     role = RunRole::TooShort;
@@ -276,7 +276,7 @@ impl Sweep {
 
     /// Records that a run failed.
     pub fn record_failure(&mut self, next: NextRun, why: String) {
-        self.left_out.push(SkippedPoint {
+        self.skipped.push(SkippedPoint {
             settings: next.settings,
             why,
         });
@@ -298,7 +298,7 @@ impl Sweep {
                 varied: self.settings.varied,
                 limit: self.settings.limit.map(|limit| limit.to_string()),
             },
-            skipped: self.left_out.into_iter().chain(unmeasured).collect(),
+            skipped: self.skipped.into_iter().chain(unmeasured).collect(),
             runs: self.runs,
             interrupted,
         })
@@ -330,7 +330,9 @@ impl Sweep {
     /// Fills in the length and the number of the run, and the remaining time.
     fn complete(&self, next: NextRun) -> NextRun {
         let time = match (self.settings.min_operations, self.expected_iops(&next.settings)) {
-            (Some(least), Some(iops)) if !next.is_extended => extended_time(next.time, least as f64 / iops),
+            (Some(min_operations), Some(iops)) if !next.is_extended => {
+                extended_time(next.time, min_operations as f64 / iops)
+            }
             _ => next.time,
         };
         let near_knees = match (self.refined_axis().is_some(), self.settings.limit) {
@@ -345,14 +347,14 @@ impl Sweep {
                 (Stage::Refined | Stage::Checked, true) => 1,
                 (Stage::Repeated, true) => 0,
             };
-        let each = |time: Nanos| time + self.settings.warm_up;
-        let pending: u64 = self.pending.iter().map(|next| each(next.time).0).sum();
-        let unknown = (to_come - self.pending.len()) as u64 * each(self.settings.time).0;
+        let run_time = |time: Nanos| time + self.settings.warm_up;
+        let pending: u64 = self.pending.iter().map(|next| run_time(next.time).0).sum();
+        let unknown = (to_come - self.pending.len()) as u64 * run_time(self.settings.time).0;
         NextRun {
             time,
             number: self.runs.len() + 1,
             expected_total: self.runs.len() + 1 + to_come,
-            time_left: each(time) + Nanos(pending + unknown),
+            time_left: run_time(time) + Nanos(pending + unknown),
             ..next
         }
     }
@@ -361,7 +363,7 @@ impl Sweep {
     fn expected_iops(&self, settings: &[Setting]) -> Option<f64> {
         let load = rules::load_value(&self.settings.varied, settings)?;
         let below = self
-            .curve_of(settings)
+            .finished_curve(settings)
             .into_iter()
             .filter(|(setting, _)| *setting <= load);
         below
@@ -371,7 +373,7 @@ impl Sweep {
     }
 
     /// Finished points that differ from these settings at most in the load, sorted by load.
-    fn curve_of(&self, settings: &[Setting]) -> Vec<(f64, Observation)> {
+    fn finished_curve(&self, settings: &[Setting]) -> Vec<(f64, Observation)> {
         let mut curve: Vec<(f64, Observation)> = self
             .runs
             .iter()
@@ -403,7 +405,7 @@ impl Sweep {
         }
         let (index, parameter) = rules::load_axis(&self.settings.varied)?;
         let load = next.settings.get(index)?.number?;
-        let curve = self.curve_of(&next.settings);
+        let curve = self.finished_curve(&next.settings);
         let devices = self.runs.first().map(|run| &run.results);
         rules::skip_reason(parameter, load, &curve, self.settings.limit.as_ref(), devices)
     }
@@ -430,7 +432,7 @@ impl Sweep {
                 let mut settings = curve.template.clone();
                 settings[index] = varied::setting(parameter, number);
                 let is_known =
-                    curve.settings.contains(&number) || self.left_out.iter().any(|left| left.settings == settings);
+                    curve.settings.contains(&number) || self.skipped.iter().any(|left| left.settings == settings);
                 if number >= 1.0 && !is_known {
                     points.push(settings);
                 }

@@ -25,7 +25,8 @@ pub struct Report {
     /// A curve for each combination of the other parameters; empty if no parameter is a load.
     pub curves: Vec<Curve>,
     /// Planned points that were not measured, with the reason, in the order of the settings.
-    pub left_out: Vec<SkippedPoint>,
+    #[serde(rename = "left_out")]
+    pub skipped: Vec<SkippedPoint>,
     /// Weaknesses of the figures, in sentences.
     pub notes: Vec<String>,
     /// The sweep was cut short.
@@ -139,8 +140,8 @@ impl Report {
         };
         let mut rows: Vec<Row> = points().filter_map(|(index, run)| row(index, run)).collect();
         rows.sort_by(|a, b| compare_settings(varied, &a.settings, &b.settings));
-        let mut left_out = study.skipped.clone();
-        left_out.sort_by(|a, b| compare_settings(varied, &a.settings, &b.settings));
+        let mut skipped = study.skipped.clone();
+        skipped.sort_by(|a, b| compare_settings(varied, &a.settings, &b.settings));
         let mut curves = curves(varied, &study.runs, limit.as_ref());
         for curve in curves.iter_mut().filter(|curve| curve.parameter != Parameter::Rate) {
             let is_own = |run: &&StudyRun| {
@@ -169,7 +170,7 @@ impl Report {
             limit,
             rows,
             curves,
-            left_out,
+            skipped,
             notes,
             interrupted: study.interrupted,
         })
@@ -194,10 +195,10 @@ fn iops_half_width(found: &Observation) -> Option<f64> {
     half_width(found, |point| Some(point.iops()))
 }
 
-fn half_width(found: &Observation, of: impl Fn(&model::observation::SeriesPoint) -> Option<f64>) -> Option<f64> {
+fn half_width(found: &Observation, value: impl Fn(&model::observation::SeriesPoint) -> Option<f64>) -> Option<f64> {
     let longest = found.series.iter().map(|point| point.length_ns).max()?;
     let whole = found.series.iter().filter(|point| point.length_ns == longest);
-    batch_means(&whole.filter_map(of).collect::<Vec<f64>>(), 0.95).map(|means| means.half_width)
+    batch_means(&whole.filter_map(value).collect::<Vec<f64>>(), 0.95).map(|means| means.half_width)
 }
 
 fn row(index: usize, run: &StudyRun) -> Option<Row> {

@@ -223,7 +223,7 @@ fn the_order_is_drawn_from_the_seed() {
 
 #[test]
 fn points_that_only_queue_are_skipped_with_the_reason() {
-    let mut left_out = 0;
+    let mut skipped_count = 0;
     for seed in 1..=20 {
         let (study, order) = run_sweep(
             SweepSettings {
@@ -233,7 +233,7 @@ fn points_that_only_queue_are_skipped_with_the_reason() {
             2.0,
             100.0,
         );
-        left_out += study.skipped.len();
+        skipped_count += study.skipped.len();
         for left in &study.skipped {
             assert!(left.why.contains("the rate stopped rising"), "{}", left.why);
             assert!(
@@ -248,7 +248,7 @@ fn points_that_only_queue_are_skipped_with_the_reason() {
             Some(2.0)
         );
     }
-    assert!(left_out > 20, "{left_out} of 20 sweeps");
+    assert!(skipped_count > 20, "{skipped_count} of 20 sweeps");
 }
 
 #[test]

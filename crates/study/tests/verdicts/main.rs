@@ -14,7 +14,7 @@ use std::fmt::Write as _;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use analysis::policies::{Burst, BurstOf, Workload};
+use analysis::policies::{Burst, BurstUnit, Workload};
 use analysis::requirement;
 use analysis::verdict::{Outcome, Verdict};
 use devices::{Case, Promised};
@@ -93,7 +93,7 @@ fn verification(case: &Case, form: Form, clauses: &str, rate: Option<f64>, seed:
         .credits
         .iter()
         .map(|(ceiling, refill, bucket)| Burst {
-            of: BurstOf::Iops,
+            of: BurstUnit::Iops,
             ceiling: *ceiling,
             refill: *refill,
             bucket: *bucket,
@@ -210,7 +210,7 @@ fn is_met(case: &Case, margin: f64) -> bool {
     }
 }
 
-fn share_of(promised: Promised) -> Option<f64> {
+fn required_share(promised: Promised) -> Option<f64> {
     match promised {
         Promised::Quantile { name, .. } => {
             let clauses = requirement::parse(&format!("{name}<=1s")).unwrap();
@@ -238,7 +238,7 @@ fn run_table(cases: &[Case], seeds: u64) -> Vec<Row> {
         let (case, form) = (&cases[rows[index].0], rows[index].1);
         match case.promised {
             Promised::Mean { rate } | Promised::Quantile { rate, .. } => {
-                reference_latency(case, form, rate, share_of(case.promised))
+                reference_latency(case, form, rate, required_share(case.promised))
             }
             Promised::Rate => true_rate(form, case.delivers.unwrap()),
         }

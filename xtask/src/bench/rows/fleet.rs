@@ -74,32 +74,36 @@ fn real(bench: &Bench, row: &'static str, folder: &Path, figures: &mut Vec<Figur
         let runs: Vec<Ran> = (0..bench.options.pairs)
             .map(|_| run(bench, folder, &[], &["run", &job, "--hosts", &list]))
             .collect::<Result<_, _>>()?;
-        let of = |figure: &dyn Fn(&Ran) -> f64| median(&runs.iter().map(figure).collect::<Vec<f64>>());
+        let median_figure = |figure: &dyn Fn(&Ran) -> f64| median(&runs.iter().map(figure).collect::<Vec<f64>>());
         let count_words = if *count == 1 {
             "1 rank".to_owned()
         } else {
             format!("{count} ranks")
         };
-        let each = |value: Option<f64>, unit: &str| {
+        let per_rank = |value: Option<f64>, unit: &str| {
             let value = value.unwrap_or_default() / *count as f64;
             format!("{} {unit} for each rank", digits(value))
         };
         let mut add = |what: &str, unit: &'static str, found: Option<f64>| {
             let figure = Figure::new(row, format!("{what}, {count_words}"), Wanted::Nothing, found);
-            figures.push(figure.unit(unit).with_detail(each(found, unit)));
+            figures.push(figure.unit(unit).with_detail(per_rank(found, unit)));
         };
         add(
             "time beyond that of the test",
             "ms",
-            of(&|ran| (ran.usage.wall_secs - 1.0) * 1e3),
+            median_figure(&|ran| (ran.usage.wall_secs - 1.0) * 1e3),
         );
-        add("CPU time of all processes", "ms", of(&|ran| ran.usage.cpu_secs() * 1e3));
+        add(
+            "CPU time of all processes",
+            "ms",
+            median_figure(&|ran| ran.usage.cpu_secs() * 1e3),
+        );
         add(
             "memory of the largest process",
             "MiB",
-            of(&|ran| ran.usage.memory_bytes as f64 / MIB),
+            median_figure(&|ran| ran.usage.memory_bytes as f64 / MIB),
         );
-        add("saved file", "KiB", of(&|ran| ran.saved / 1024.0));
+        add("saved file", "KiB", median_figure(&|ran| ran.saved / 1024.0));
     }
     Ok(())
 }
@@ -185,7 +189,7 @@ fn synthetic(bench: &Bench, row: &'static str, folder: &Path, figures: &mut Vec<
     for count in counts {
         let repeats = if *count < 1000 { bench.options.pairs } else { 1 };
         let runs: Vec<(Value, Usage)> = (0..repeats).map(|_| gathered(*count)).collect::<Result<_, _>>()?;
-        let each = |name: &str| {
+        let median_per_rank = |name: &str| {
             let of_runs: Vec<f64> = runs.iter().filter_map(|(json, _)| json[name].as_f64()).collect();
             median(&of_runs).map(|value| value / f64::from(*count))
         };
@@ -195,14 +199,22 @@ fn synthetic(bench: &Bench, row: &'static str, folder: &Path, figures: &mut Vec<
         };
         let memory: Vec<f64> = runs.iter().map(|(_, usage)| usage.memory_bytes as f64).collect();
         let memory = median(&memory).map(|all| (all - alone.1.memory_bytes as f64) / f64::from(*count) / 1024.0);
-        add("dividing the plan", "µs", each("share_ms").map(|ms| ms * 1e3));
-        add("merging results", "µs", each("merge_ms").map(|ms| ms * 1e3));
-        add("self-checks", "µs", each("check_ms").map(|ms| ms * 1e3));
-        add("saving", "µs", each("save_ms").map(|ms| ms * 1e3));
-        add("saved file", "KiB", each("saved_bytes").map(|bytes| bytes / 1024.0));
+        add(
+            "dividing the plan",
+            "µs",
+            median_per_rank("share_ms").map(|ms| ms * 1e3),
+        );
+        add("merging results", "µs", median_per_rank("merge_ms").map(|ms| ms * 1e3));
+        add("self-checks", "µs", median_per_rank("check_ms").map(|ms| ms * 1e3));
+        add("saving", "µs", median_per_rank("save_ms").map(|ms| ms * 1e3));
+        add(
+            "saved file",
+            "KiB",
+            median_per_rank("saved_bytes").map(|bytes| bytes / 1024.0),
+        );
         add("peak memory, with the saved text", "KiB", memory);
         let parts = ["share_ms", "merge_ms", "check_ms", "save_ms"];
-        costs.push(parts.iter().filter_map(|name| each(name)).sum());
+        costs.push(parts.iter().filter_map(|name| median_per_rank(name)).sum());
     }
     if let (Some(first), Some(last)) = (costs.first(), costs.last().filter(|_| costs.len() > 1)) {
         let what = "time per rank with the most ranks, compared with the fewest";

@@ -18,7 +18,7 @@ const FREEZE: Duration = Duration::from_millis(300);
 
 pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, BenchError> {
     const SIZE: u64 = 16 << 20;
-    let disk = FaultFs::of_size(SIZE)?;
+    let disk = FaultFs::with_size(SIZE)?;
     let lengths: &[f64] = if bench.options.smoke {
         &[1.0]
     } else {
@@ -38,19 +38,19 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, B
         };
         let theory = 300.0 - 10.0 * seconds;
         let p99 = |outcome: &Outcome| outcome.percentile(99.0).unwrap_or_default();
-        let both = |of: &dyn Fn(&Outcome) -> f64| {
-            let fio = fio.as_ref().map_or("–".to_owned(), |fio| time(of(fio)));
-            format!("{} : {fio}", time(of(&fathom)))
+        let format_both = |value: &dyn Fn(&Outcome) -> f64| {
+            let fio = fio.as_ref().map_or("–".to_owned(), |fio| time(value(fio)));
+            format!("{} : {fio}", time(value(&fathom)))
         };
         if theory > 0.0 {
             let what = format!("99th percentile over {seconds} s with a freeze of 300 ms (theory {theory} ms)");
             let figure = Figure::new(row, what, Wanted::Nothing, Some(p99(&fathom) / 1e6));
-            figures.push(figure.unit("ms").with_detail(both(&p99)));
+            figures.push(figure.unit("ms").with_detail(format_both(&p99)));
         }
         let what = format!("maximum over {seconds} s (theory 300 ms)");
         let longest = |outcome: &Outcome| outcome.max_ns;
         let figure = Figure::new(row, what, Wanted::Nothing, Some(fathom.max_ns / 1e6));
-        figures.push(figure.unit("ms").with_detail(both(&longest)));
+        figures.push(figure.unit("ms").with_detail(format_both(&longest)));
     }
     Ok(figures)
 }

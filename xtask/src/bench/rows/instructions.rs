@@ -16,7 +16,7 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, B
         [50_000, 250_000]
     };
     let (disk, memory, size) = (bench.places.file()?, bench.places.tmpfs()?, bench.places.size);
-    let on = |target, engine| Work::reads(target, size, engine, Until::Operations(1));
+    let reads_on = |target, engine| Work::reads(target, size, engine, Until::Operations(1));
     // A program under valgrind is slow compared with a real disk, so each poll finds only one or
     // two completions; a file in memory in batches of 32 shows the cost of an operation when the
     // queue is really full.
@@ -25,25 +25,25 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, B
         (
             "io_uring, cached, batches of 32",
             220.0,
-            on(Some(disk), "io_uring").depth(32).ours(&batches),
+            reads_on(Some(disk), "io_uring").depth(32).ours(&batches),
         ),
         (
             "libaio, cached, batches of 32",
             220.0,
-            on(Some(disk), "libaio").depth(32).ours(&batches),
+            reads_on(Some(disk), "libaio").depth(32).ours(&batches),
         ),
         (
             "io_uring, disk, depth 32",
             220.0,
-            on(Some(disk), "io_uring").direct().depth(32),
+            reads_on(Some(disk), "io_uring").direct().depth(32),
         ),
         (
             "libaio, disk, depth 32",
             220.0,
-            on(Some(disk), "libaio").direct().depth(32),
+            reads_on(Some(disk), "libaio").direct().depth(32),
         ),
-        ("psync, tmpfs", 150.0, on(Some(memory), "psync")),
-        ("null, depth 32", 130.0, on(None, "null").depth(32)),
+        ("psync, tmpfs", 150.0, reads_on(Some(memory), "psync")),
+        ("null, depth 32", 130.0, reads_on(None, "null").depth(32)),
     ];
     let mut figures = Vec::new();
     for (what, most, work) in rows {

@@ -72,10 +72,10 @@ fn figure(
     unit: &'static str,
     max: f64,
     sides: [&Vec<Outcome>; 2],
-    of: impl Fn(&Outcome) -> f64,
+    value: impl Fn(&Outcome) -> f64,
     show: impl Fn(f64) -> String,
 ) -> Figure {
-    let [ours, theirs] = sides.map(|side| side.iter().map(&of).collect::<Vec<f64>>());
+    let [ours, theirs] = sides.map(|side| side.iter().map(&value).collect::<Vec<f64>>());
     let words = |values: &[f64]| median(values).map_or("–".to_owned(), &show);
     let detail = format!("{} : {}", words(&ours), words(&theirs));
     Figure::new(row, what, Wanted::AtMost(max), median(&ours))

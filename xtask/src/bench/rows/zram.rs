@@ -8,12 +8,16 @@ use crate::bench::work::Work;
 
 pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, BenchError> {
     let device = bench.places.zram()?;
-    let with = |engine, depth| {
+    let reads_with = |engine, depth| {
         Work::reads(Some(device), bench.places.size, engine, bench.time())
             .direct()
             .depth(depth)
     };
-    let works = [with("libaio", 32), with("psync", 1), with("io_uring", 32)];
+    let works = [
+        reads_with("libaio", 32),
+        reads_with("psync", 1),
+        reads_with("io_uring", 32),
+    ];
     let contenders: Vec<_> = works
         .iter()
         .flat_map(|work| [ours(work.clone()), theirs(work.clone())])

@@ -61,12 +61,12 @@ fn caps_of_reads_and_writes_count_their_own_direction() {
     };
     let found = diagnose(&both, &[cached, uncached], &Context::default());
     assert_eq!(found.answer, Answer::Cap);
-    let shares: Vec<f64> = found
+    let limit_shares: Vec<f64> = found
         .layers
         .iter()
         .map(|layer| (1000.0 * layer.share).round())
         .collect();
-    assert_eq!(shares, [1017.0, 984.0]);
+    assert_eq!(limit_shares, [1017.0, 984.0]);
 }
 
 /// 1 MiB counts as four units of 256 KiB: 500 operations use 2000 of 2000.
@@ -247,9 +247,9 @@ fn without_a_second_depth_nothing_is_guessed() {
 
 #[test]
 fn an_unloaded_latency_replaces_a_second_depth() {
-    let judged = |alone: f64| {
+    let judged = |unloaded_ns: f64| {
         let context = Context {
-            unloaded_ns: Some(alone),
+            unloaded_ns: Some(unloaded_ns),
             ..Context::default()
         };
         // 32 in flight at 3.2 ms each.
@@ -285,13 +285,16 @@ fn a_generator_that_cannot_keep_up_comes_first() {
     let mut almost_full = closed_loop(32, 5000.0);
     almost_full.load.depth = Some(34);
     assert_eq!(diagnose(&almost_full, &disk, &Context::default()).answer, Answer::Cap);
-    let mut near = closed_loop(32, 5000.0);
-    near.generator = Some(Generator {
+    let mut near_ceiling = closed_loop(32, 5000.0);
+    near_ceiling.generator = Some(Generator {
         busiest_worker: 0.5,
         processors: 0.5,
         ceiling_iops: Some(6000.0),
     });
-    assert_eq!(diagnose(&near, &disk, &Context::default()).answer, Answer::Generator);
+    assert_eq!(
+        diagnose(&near_ceiling, &disk, &Context::default()).answer,
+        Answer::Generator
+    );
 }
 
 #[test]

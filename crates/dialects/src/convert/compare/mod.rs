@@ -305,7 +305,7 @@ fn count_shared_properties(one: &Stream, other: &Stream) -> usize {
     let Some(direction) = one.mix.directions().next() else {
         return 0;
     };
-    let length = |stream: &Stream| words::sizes(&stream.pattern.sizes[direction]);
+    let length = |stream: &Stream| words::format_sizes(&stream.pattern.sizes[direction]);
     let same = [
         words::access(one, direction) == words::access(other, direction),
         length(one) == length(other),

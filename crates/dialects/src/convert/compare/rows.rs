@@ -85,8 +85,10 @@ impl Check {
             (Flag(words), Json::Bool(true)) => (*words).to_owned(),
             (Text, value) => format_with_prefix(value, ""),
             (Positive, Json::Number(number)) if number.as_u64() != Some(0) => number.to_string(),
-            (Size, Json::Number(bytes)) if bytes.as_u64() != Some(0) => words::size(bytes.as_u64().unwrap_or(u64::MAX)),
-            (Time, Json::Number(nanos)) => words::time(Nanos(nanos.as_u64().unwrap_or(u64::MAX))),
+            (Size, Json::Number(bytes)) if bytes.as_u64() != Some(0) => {
+                words::format_size(bytes.as_u64().unwrap_or(u64::MAX))
+            }
+            (Time, Json::Number(nanos)) => words::format_time(Nanos(nanos.as_u64().unwrap_or(u64::MAX))),
             _ => String::new(),
         }
     }
@@ -208,9 +210,9 @@ pub(super) const ROWS: &[Row] = rows! {
     // No dialect has it: it is set when several hosts execute a plan.
     "worker.placement.turn" NAMELESS => Equivalent, Ignored;
     "worker.placement.cpu_nodes" ["", "numa_cpu_nodes", ""] =>
-        Lost, Words(|at, _| words::cpus(&at.worker.placement.cpu_nodes));
+        Lost, Words(|at, _| words::format_cpus(&at.worker.placement.cpu_nodes));
     "worker.placement.memory_nodes" ["", "numa_mem_policy", ""] =>
-        Lost, Words(|at, _| optional(&at.worker.placement.memory_nodes, words::memory_nodes));
+        Lost, Words(|at, _| optional(&at.worker.placement.memory_nodes, words::format_memory_nodes));
     "worker.placement.name" ["", "comm", ""] => Lost, Text;
     "worker.placement.nice" ["", "nice", ""] => Lost, Text;
     "worker.placement.user" ["", "uid", ""] => Lost, Text;

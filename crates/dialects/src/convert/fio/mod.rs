@@ -143,7 +143,7 @@ fn format_command_line(sections: &[SectionText]) -> Option<String> {
 
 /// Reports values that a line of a job file cannot contain.
 fn unwritable_values(plan: &Plan, sections: &[SectionText]) -> Vec<Lost> {
-    let of_section = |section: &SectionText| {
+    let option_values = |section: &SectionText| {
         let values = section
             .options
             .iter()
@@ -156,7 +156,7 @@ fn unwritable_values(plan: &Plan, sections: &[SectionText]) -> Vec<Lost> {
         });
         lost.chain(file_trims(section)).collect::<Vec<_>>()
     };
-    sections.iter().flat_map(of_section).collect()
+    sections.iter().flat_map(option_values).collect()
 }
 
 /// Reports trims of a file. fio trims only devices; its `falloc` engine punches holes, but writes

@@ -77,7 +77,7 @@ impl PlanDisk<'_> {
     }
 
     /// A minimal trace with the files, directions and lengths that the plan knows.
-    fn trace_of(&self, stream: &Stream) -> String {
+    fn build_minimal_trace(&self, stream: &Stream) -> String {
         let mut text = HEADER.to_owned();
         for id in stream.target.ids() {
             let path = &self.0.target(*id).path;
@@ -117,7 +117,7 @@ impl Disk for PlanDisk<'_> {
         let stream = self.replaying(path).ok_or("no such trace")?;
         Ok(TraceFile {
             path: path.to_owned(),
-            bytes: Box::new(Cursor::new(self.trace_of(stream))),
+            bytes: Box::new(Cursor::new(self.build_minimal_trace(stream))),
         })
     }
 

@@ -5,14 +5,14 @@ use model::content::Content;
 use model::draws::DrawsForm;
 use model::plan::{Depth, Dialect, Plan, Step, Stream, Target, Worker as PlanWorker};
 
-use super::lines::{lines_of_worker, targets_of};
+use super::lines::{lines_of_worker, targets_and_streams};
 use super::target_name;
 use crate::convert::compare;
 use crate::convert::worker_groups::Names;
 use crate::iometer::config::{
     AccessSpec, Config, DataPattern, Manager, Record, SpecLine, Steps, TestSetup, TestType, Worker,
 };
-use crate::iometer::targets::sector;
+use crate::iometer::targets::sector_size;
 use crate::iometer::{self, cycle, spec};
 
 /// Seconds of a test that does not end by time: Iometer needs some.
@@ -136,7 +136,7 @@ fn parts(plan: &Plan, echoes: &[Echo], step: &Step, names: &mut Vec<(String, Str
         let label = echo.map_or(job.name.replace(',', " "), |echo| echo.spec.clone());
         let mut settings = settings(plan, worker, number as u64, echo);
         settings.name = echo.map(|echo| echo.worker.clone()).unwrap_or_default();
-        let (ids, _) = targets_of(worker);
+        let (ids, _) = targets_and_streams(worker);
         for (id, name) in ids.iter().zip(&settings.targets) {
             let pair = (name.clone(), plan.target(*id).path.clone());
             if pair.0 != pair.1 && !names.contains(&pair) {
@@ -155,7 +155,7 @@ fn parts(plan: &Plan, echoes: &[Echo], step: &Step, names: &mut Vec<(String, Str
 
 /// The settings of a worker, without its name and specifications.
 fn settings(plan: &Plan, worker: &PlanWorker, number: u64, echo: Option<&Echo>) -> Worker {
-    let (ids, streams) = targets_of(worker);
+    let (ids, streams) = targets_and_streams(worker);
     let stream = &streams[0];
     let depth = match worker.depth {
         Depth::Shared { operations } => operations / ids.len() as u32,
@@ -170,7 +170,7 @@ fn settings(plan: &Plan, worker: &PlanWorker, number: u64, echo: Option<&Echo>) 
         Some(disks) => disks.clone(),
         None => ids.iter().map(|id| target_name(plan.target(*id))).collect(),
     };
-    let sector = targets.first().map_or(1, |name| sector(name));
+    let sector = targets.first().map_or(1, |name| sector_size(name));
     let (starting_sector, maximum_size) = region(plan.target(ids[0]), stream, sector);
     Worker {
         outstanding: depth.max(1),
@@ -207,19 +207,19 @@ fn depth_cycle(steps: &[Vec<Part>]) -> Option<(usize, Steps)> {
     (2..=steps.len()).rev().filter(is_divisor).find_map(|length| {
         let depths: Vec<u32> = steps[..length]
             .iter()
-            .map(|parts| depth_of(parts))
+            .map(|parts| common_depth(parts))
             .collect::<Option<_>>()?;
         let rule = rule(&depths)?;
         let has_depths = |block: &[Vec<Part>]| {
             let mut steps = block.iter().zip(&depths);
-            steps.all(|(parts, depth)| depth_of(parts) == Some(*depth) && differ_in_depth_only(parts, &block[0]))
+            steps.all(|(parts, depth)| common_depth(parts) == Some(*depth) && differ_in_depth_only(parts, &block[0]))
         };
         steps.chunks(length).all(has_depths).then_some((length, rule))
     })
 }
 
 /// The queue depth of all workers, if it is the same.
-fn depth_of(parts: &[Part]) -> Option<u32> {
+fn common_depth(parts: &[Part]) -> Option<u32> {
     let depth = parts.first()?.worker.outstanding;
     parts
         .iter()

@@ -12,7 +12,7 @@ use crate::convert::words;
 use crate::iometer::config::SpecLine;
 
 /// Targets of a worker in their order, and the streams of the first, which are those of all.
-pub(super) fn targets_of(worker: &Worker) -> (Vec<TargetId>, &[Stream]) {
+pub(super) fn targets_and_streams(worker: &Worker) -> (Vec<TargetId>, &[Stream]) {
     let streams = &worker.streams[..];
     let ids = |streams: &[Stream]| -> Vec<TargetId> {
         let all = streams.iter().flat_map(|stream| stream.target.ids());
@@ -42,7 +42,7 @@ pub(super) fn targets_of(worker: &Worker) -> (Vec<TargetId>, &[Stream]) {
 
 /// The lines of the specification of a worker.
 pub(super) fn lines_of_worker(worker: &Worker) -> Vec<SpecLine> {
-    let (_, streams) = targets_of(worker);
+    let (_, streams) = targets_and_streams(worker);
     let amounts = amounts(streams);
     let total: f64 = amounts.iter().sum();
     let mut shares = Vec::new();
@@ -147,7 +147,7 @@ fn transfers(stream: &Stream) -> Vec<Transfers> {
     let mut all = Vec::new();
     for (direction, share) in shares.iter().filter(|(_, share)| **share > 0.0) {
         let reads = if direction == Direction::Read { 1.0 } else { 0.0 };
-        for (size, part) in sizes(&stream.pattern.sizes[direction]) {
+        for (size, part) in list_sizes(&stream.pattern.sizes[direction]) {
             all.push(Transfers {
                 share: share * part,
                 reads,
@@ -161,8 +161,8 @@ fn transfers(stream: &Stream) -> Vec<Transfers> {
 }
 
 /// Sizes with their shares. A range becomes its shortest size.
-fn sizes(of: &BlockSizes) -> Vec<(u64, f64)> {
-    match of {
+fn list_sizes(sizes: &BlockSizes) -> Vec<(u64, f64)> {
+    match sizes {
         BlockSizes::Fixed { size } => vec![(size.0, 1.0)],
         BlockSizes::Range { low, .. } => vec![(low.0, 1.0)],
         BlockSizes::Split { entries } => {

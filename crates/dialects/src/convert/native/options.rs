@@ -13,7 +13,7 @@ use model::{Bytes, Direction, Nanos};
 use super::{JobText, Options, target_name};
 use crate::convert::compare;
 use crate::convert::shares;
-use crate::convert::words::{self, size, time};
+use crate::convert::words::{self, format_size, format_time};
 use crate::convert::worker_groups::WorkerGroup;
 use crate::native::simulated::disturbance_options;
 
@@ -40,9 +40,9 @@ pub(super) fn job_text(plan: &Plan, group: &WorkerGroup<'_>, name: String) -> Jo
         };
     }
     region_options(plan, group, &mut options);
-    let kept = |target: &Target| target.at_end == AtEndOfJob::Keep;
+    let is_kept = |target: &Target| target.at_end == AtEndOfJob::Keep;
     let native = plan.origin.dialect == Dialect::Native;
-    if native && targets.iter().any(|id| kept(plan.target(*id))) {
+    if native && targets.iter().any(|id| is_kept(plan.target(*id))) {
         options.push(("keep", "true".into()));
     }
     let mut parts = Vec::new();
@@ -82,7 +82,7 @@ fn file_options(plan: &Plan, stream: &Stream, work: &FileWork, options: &mut Opt
     }
     options.push((if work.in_sequence { "sequence" } else { "mix" }, work.to_string()));
     options.extend(work.in_order.then(|| ("order", "sequential".into())));
-    options.extend((work.block != BlockSizes::default().max()).then(|| ("block", size(work.block.0))));
+    options.extend((work.block != BlockSizes::default().max()).then(|| ("block", format_size(work.block.0))));
     options.extend(format_content(&stream.content).map(|content| ("content", content)));
 }
 
@@ -151,8 +151,8 @@ fn region_options(plan: &Plan, group: &WorkerGroup<'_>, options: &mut Options) {
         (None, _) => None,
     };
     // A job that has its own size keeps it.
-    options.extend(size.filter(|bytes| *bytes > 0).map(|bytes| ("size", self::size(bytes))));
-    options.extend((offset > 0).then(|| ("offset", self::size(offset))));
+    options.extend(size.filter(|bytes| *bytes > 0).map(|bytes| ("size", format_size(bytes))));
+    options.extend((offset > 0).then(|| ("offset", format_size(offset))));
 }
 
 /// Options of the operations of a stream.
@@ -189,7 +189,7 @@ fn stream_options(stream: &Stream, native: bool) -> Options {
         _ => align,
     };
     let is_default = step == 0 || (!native && step == sizes.min().0);
-    options.extend((!is_default).then(|| ("align", size(step))));
+    options.extend((!is_default).then(|| ("align", format_size(step))));
     let content = format_content(&stream.content).filter(|_| native || mix.includes(Direction::Write));
     options.extend(content.map(|content| ("content", content)));
     options
@@ -237,7 +237,7 @@ fn format_placement(placement: &Placement, direction: Direction) -> Option<Strin
         Placement::Zipf(zipf) => format!("zipf:{}", zipf.theta),
         Placement::Pareto(pareto) => format!("pareto:{}", pareto.h),
         Placement::Normal(normal) => format!("normal:{}", normal.deviation_percent),
-        Placement::Ranges(ranges) => match words::ranges_of(&ranges.shares, direction) {
+        Placement::Ranges(ranges) => match words::direction_ranges(&ranges.shares, direction) {
             [first, _] if ranges.basis == RangeBasis::Percent && first.operations_percent > 0.0 => {
                 format!("hot:{}/{}", first.operations_percent, first.span)
             }
@@ -248,15 +248,15 @@ fn format_placement(placement: &Placement, direction: Direction) -> Option<Strin
 
 fn format_block(sizes: &BlockSizes) -> String {
     match sizes {
-        BlockSizes::Fixed { size: one } => size(one.0),
-        BlockSizes::Range { low, high, .. } => format!("{}-{}", size(low.0), size(high.0)),
+        BlockSizes::Fixed { size: one } => format_size(one.0),
+        BlockSizes::Range { low, high, .. } => format!("{}-{}", format_size(low.0), format_size(high.0)),
         BlockSizes::Split { entries } => {
             let total: f64 = entries.iter().map(|entry| entry.percent).sum();
             let whole = (total - 100.0).abs() < 1e-6;
             let share = |percent: f64| if whole { percent } else { percent / total * 100.0 };
             let shares = entries
                 .iter()
-                .map(|entry| format!("{}/{}", size(entry.size.0), share(entry.percent)));
+                .map(|entry| format!("{}/{}", format_size(entry.size.0), share(entry.percent)));
             shares.collect::<Vec<_>>().join(",")
         }
     }
@@ -304,16 +304,16 @@ fn pacing_options(group: &WorkerGroup<'_>, stream: &Stream, options: &mut Option
             RateUnit::Operations => format!("{total}iops"),
             // A plain number would mean operations.
             RateUnit::Bytes if !total.is_multiple_of(1024) => format!("{total}B/s"),
-            RateUnit::Bytes => format!("{}/s", size(total)),
+            RateUnit::Bytes => format!("{}/s", format_size(total)),
         };
         options.push(("rate", rate));
         options.extend((first.process == Process::Poisson).then(|| ("arrivals", "poisson".into())));
-        if let CatchUp::Within(most) = first.catch_up {
-            options.push(("catch-up", time(most)));
+        if let CatchUp::Within(limit) = first.catch_up {
+            options.push(("catch-up", format_time(limit)));
         }
     }
     if let Some(think) = stream.think {
-        options.push(("pause", time(think.pause_ns)));
+        options.push(("pause", format_time(think.pause_ns)));
         options.extend((think.operations > 1).then(|| ("pause-after", think.operations.to_string())));
     }
 }
@@ -349,26 +349,26 @@ fn stop_options(group: &WorkerGroup<'_>, options: &mut Options) {
     let workers = group.workers.len() as u64;
     let counted = stop.operations.is_some() || stop.bytes.is_some() || stop.passes.is_some();
     match stop.after_ns {
-        Some(after) if counted || after != Nanos::secs(30) => options.push(("time", time(after))),
+        Some(after) if counted || after != Nanos::secs(30) => options.push(("time", format_time(after))),
         _ => {}
     }
     let default_warm_up = if counted { Nanos(0) } else { Nanos::secs(2) };
-    options.extend((job.phases.warm_up_ns != default_warm_up).then(|| ("warm-up", time(job.phases.warm_up_ns))));
-    options.extend((job.phases.cool_down_ns.0 > 0).then(|| ("cool-down", time(job.phases.cool_down_ns))));
+    options.extend((job.phases.warm_up_ns != default_warm_up).then(|| ("warm-up", format_time(job.phases.warm_up_ns))));
+    options.extend((job.phases.cool_down_ns.0 > 0).then(|| ("cool-down", format_time(job.phases.cool_down_ns))));
     let delay = job.phases.start_delay.low_ns;
-    options.extend((delay.0 > 0).then(|| ("start-delay", time(delay))));
+    options.extend((delay.0 > 0).then(|| ("start-delay", format_time(delay))));
     let of_job = |amount: u64| amount.saturating_mul(workers);
     options.extend(
         stop.operations
             .map(|operations| ("operations", of_job(operations).to_string())),
     );
-    options.extend(stop.bytes.map(|bytes| ("bytes", size(of_job(bytes.0)))));
+    options.extend(stop.bytes.map(|bytes| ("bytes", format_size(of_job(bytes.0)))));
     options.extend(stop.passes.map(|passes| ("passes", passes.to_string())));
     for control in &job.control {
         match control {
             Control::Precision(rule) => options.push(("until-precision", format!("{}%", rule.percent))),
             Control::SteadyState(rule) if rule.percent => options.push(("until-steady", format!("{}%", rule.limit))),
-            Control::LatencyTarget(rule) => options.push(("latency-target", time(rule.target_ns))),
+            Control::LatencyTarget(rule) => options.push(("latency-target", format_time(rule.target_ns))),
             // There is no similar option.
             Control::SteadyState(_) | Control::MinimumRate(_) => {}
         }
@@ -397,7 +397,7 @@ fn system_options(group: &WorkerGroup<'_>, stream: &Stream, options: &mut Option
         options.push(("submission-thread", "true".into()));
     }
     let cpus = group.cpus();
-    options.extend((!cpus.is_empty()).then(|| ("cpus", words::cpus(words::period(&cpus)))));
+    options.extend((!cpus.is_empty()).then(|| ("cpus", words::format_cpus(words::period(&cpus)))));
     let policy = &stream.on_error;
     if !policy.tolerate_read.is_empty() || !policy.tolerate_write.is_empty() {
         options.push(("tolerate-errors", "true".into()));
@@ -448,29 +448,36 @@ pub(super) fn simulated_device_options(device: &SimulatedDevice) -> Options {
         neighbour: _,
     } = device;
     let service = match service {
-        SimulatedService::Constant { time_ns } => time(*time_ns),
-        SimulatedService::Exponential { mean_ns } => format!("exponential {}", time(*mean_ns)),
-        SimulatedService::Uniform { low_ns, high_ns } => format!("uniform {} {}", time(*low_ns), time(*high_ns)),
-        SimulatedService::Lognormal { median_ns, sigma } => format!("lognormal {} {sigma}", time(*median_ns)),
+        SimulatedService::Constant { time_ns } => format_time(*time_ns),
+        SimulatedService::Exponential { mean_ns } => format!("exponential {}", format_time(*mean_ns)),
+        SimulatedService::Uniform { low_ns, high_ns } => {
+            format!("uniform {} {}", format_time(*low_ns), format_time(*high_ns))
+        }
+        SimulatedService::Lognormal { median_ns, sigma } => format!("lognormal {} {sigma}", format_time(*median_ns)),
         SimulatedService::Bimodal {
             fast_ns,
             slow_ns,
             slow_share,
-        } => format!("bimodal {} {} {slow_share}", time(*fast_ns), time(*slow_ns)),
+        } => format!(
+            "bimodal {} {} {slow_share}",
+            format_time(*fast_ns),
+            format_time(*slow_ns)
+        ),
     };
     let mut options = vec![
-        ("size", self::size(size.0)),
+        ("size", format_size(size.0)),
         ("servers", servers.to_string()),
         ("service", service),
         ("iops-cap", iops_cap.to_string()),
-        ("bandwidth-cap", format!("{}/s", self::size(*bytes_per_second_cap))),
+        ("bandwidth-cap", format!("{}/s", format_size(*bytes_per_second_cap))),
     ];
-    options.extend(
-        stalls
-            .iter()
-            .map(|stall| ("stall", format!("{} {}", time(stall.at_ns), time(stall.length_ns)))),
-    );
-    options.push(("submit-cost", time(*submit_cost_ns)));
+    options.extend(stalls.iter().map(|stall| {
+        (
+            "stall",
+            format!("{} {}", format_time(stall.at_ns), format_time(stall.length_ns)),
+        )
+    }));
+    options.push(("submit-cost", format_time(*submit_cost_ns)));
     options.push(("inline", inline.to_string()));
     options.extend(disturbance_options(device));
     options

@@ -9,7 +9,7 @@ use crate::diskspd::xml::elements::{
     ANY_U32, Element, Form, all, flag, is_true, nested, newer, number, rules, set, value,
 };
 use crate::diskspd::xml::read::{attribute_number, elements};
-use crate::diskspd::xml::schema::{Attribute, Content, Occurs, Rule, Value, text_of};
+use crate::diskspd::xml::schema::{Attribute, Content, Occurs, Rule, Value, node_text};
 use crate::diskspd::xml::write::write_all;
 use crate::diskspd::xml::{XmlError, XmlErrorKind};
 
@@ -178,7 +178,7 @@ const AFFINITY: &[Rule] = &[
 
 /// Reads the processors of an affinity list. The old form has no groups.
 fn read_affinity(node: Node) -> Result<Vec<Processor>, XmlError> {
-    let old = elements(node, "AffinityAssignment").map(|node| (node, 0, text_of(node).parse().unwrap_or_default()));
+    let old = elements(node, "AffinityAssignment").map(|node| (node, 0, node_text(node).parse().unwrap_or_default()));
     let new = elements(node, "AffinityGroupAssignment").map(|node| {
         (
             node,

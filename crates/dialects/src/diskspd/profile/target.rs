@@ -7,7 +7,7 @@ use crate::diskspd::xml::elements::{
     ANY_U32, ANY_U64, Element, all, flag, is_true, nested, number, optional, rules, set, value, word,
 };
 use crate::diskspd::xml::read::{attribute_number, child, elements, number, read_all};
-use crate::diskspd::xml::schema::{Attribute, Content, Occurs, Rule, Value, is_named, text_of};
+use crate::diskspd::xml::schema::{Attribute, Content, Occurs, Rule, Value, is_named, node_text};
 use crate::diskspd::xml::write::Writer;
 use crate::diskspd::xml::{XmlError, XmlErrorKind};
 
@@ -295,7 +295,7 @@ pub(super) const TARGET: &[Element<Target>] = &[
             ..Rule::value("Throughput", ANY_U32)
         },
         |target: &mut Target, node| {
-            set(&mut target.throughput, &text_of(node));
+            set(&mut target.throughput, &node_text(node));
             if node.attribute("unit").map(str::trim) == Some("IOPS") {
                 target.throughput_unit = ThroughputUnit::Iops;
             }
@@ -372,12 +372,12 @@ const THREAD_TARGET: &[Rule] = &[
 
 /// A source counts only if the pattern is random, and random needs a source.
 fn read_write_buffer(target: &mut Target, node: Node) -> Result<(), XmlError> {
-    match child(node, "Pattern").map(text_of).as_deref() {
+    match child(node, "Pattern").map(node_text).as_deref() {
         Some("zero") => target.zero_buffers = true,
         Some("random") => {
             target.source = child(node, "RandomDataSource").map(|source| Source {
                 size: number(source, "SizeInBytes").unwrap_or_default(),
-                file: child(source, "FilePath").map(text_of).filter(|path| !path.is_empty()),
+                file: child(source, "FilePath").map(node_text).filter(|path| !path.is_empty()),
             });
         }
         _ => {}
@@ -406,7 +406,7 @@ fn read_distribution(target: &mut Target, node: Node) -> Result<(), XmlError> {
     target.distribution = node.first_element_child().map(|kind| {
         let ranges = elements(kind, "Range").map(|range| Range {
             io_percent: attribute_number(range, "IO"),
-            length: text_of(range).parse().unwrap_or_default(),
+            length: node_text(range).parse().unwrap_or_default(),
         });
         let mut distribution = Distribution {
             absolute: is_named(kind, "Absolute"),

@@ -4,7 +4,7 @@ use roxmltree::{Document, Node};
 
 use super::XmlError;
 use super::elements::{Element, Form};
-use super::schema::{check, is_named, text_of};
+use super::schema::{check, is_named, node_text};
 use crate::diskspd::profile::{PROFILE, Profile};
 
 /// Reads an XML profile.
@@ -24,7 +24,7 @@ pub(in crate::diskspd) fn read_all<T>(table: &[Element<T>], of: &mut T, parent: 
             continue;
         };
         match element.form {
-            Form::Value { read, .. } => read(of, &text_of(node)),
+            Form::Value { read, .. } => read(of, &node_text(node)),
             Form::Nested { read, .. } => read(of, node)?,
         }
     }
@@ -45,7 +45,7 @@ pub(in crate::diskspd) fn elements<'a, 'input>(
 
 /// The number of a child element, which the schema has validated; `None` if the element is absent.
 pub(in crate::diskspd) fn number<T: std::str::FromStr>(node: Node, name: &str) -> Option<T> {
-    child(node, name).and_then(|value| text_of(value).parse().ok())
+    child(node, name).and_then(|value| node_text(value).parse().ok())
 }
 
 /// The number of an attribute, which the schema has validated; 0 if it is absent.

@@ -86,7 +86,7 @@ pub(in crate::diskspd) fn check(root: Node) -> Result<(), XmlError> {
 /// The text of an element, trimmed.
 ///
 /// DiskSpd's XML library trims text, so that a path may have its own line. Comments are skipped.
-pub(in crate::diskspd) fn text_of(node: Node) -> String {
+pub(in crate::diskspd) fn node_text(node: Node) -> String {
     let parts = node.children().filter(Node::is_text).filter_map(|part| part.text());
     trim(&parts.collect::<String>()).to_string()
 }
@@ -103,7 +103,7 @@ fn check_element(node: Node, rule: &Rule) -> Result<(), XmlError> {
             if let Some(child) = node.children().find(Node::is_element) {
                 return refuse(child, format!("<{}> takes a value, not elements", rule.name));
             }
-            match value.complaint(&text_of(node)) {
+            match value.complaint(&node_text(node)) {
                 None => Ok(()),
                 Some(complaint) => refuse(node, format!("<{}> {complaint}", rule.name)),
             }
@@ -191,11 +191,11 @@ impl Value {
             Value::Checked(_) => Some(format!("has no value '{text}'")),
             Value::Word(words) if words.contains(&text) => None,
             Value::Word(words) => Some(format!("is '{}', not '{text}'", words.join("' or '"))),
-            Value::Number(least, most) => {
+            Value::Number(min, max) => {
                 let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
                 match text.parse::<u64>() {
-                    Ok(number) if digits && (least..=most).contains(&number) => None,
-                    _ => Some(format!("must be a number from {least} to {most}, not '{text}'")),
+                    Ok(number) if digits && (min..=max).contains(&number) => None,
+                    _ => Some(format!("must be a number from {min} to {max}, not '{text}'")),
                 }
             }
         }

@@ -129,14 +129,14 @@ fn minimum_rates(options: &JobOptions) -> impl Iterator<Item = Control> {
         .into_iter()
         .filter(move |direction| mix.includes(*direction))
         .flat_map(move |direction| {
-            let rule = |tracked: TrackedMetric, least: u64| {
+            let rule = |tracked: TrackedMetric, rate_min: u64| {
                 let rule = MinimumRate {
                     metric: tracked,
                     direction: Some(direction),
-                    min_per_sec: least as f64,
+                    min_per_sec: rate_min as f64,
                     cycle_ns,
                 };
-                (least > 0).then_some(Control::MinimumRate(rule))
+                (rate_min > 0).then_some(Control::MinimumRate(rule))
             };
             let rules = [
                 rule(TrackedMetric::Throughput, bytes[direction]),

@@ -68,18 +68,18 @@ pub(in crate::fio) fn submit(draft: &mut Draft<'_>) {
 
 /// 1 is the default.
 pub(in crate::fio) fn complete_min(draft: &mut Draft<'_>) {
-    let least = cap_to_depth(draft.options, draft.options.queue.iodepth_batch_complete_min);
-    draft.parts.worker.batching.complete_min = Some(least).filter(|least| *least != 1);
+    let complete_min = cap_to_depth(draft.options, draft.options.queue.iodepth_batch_complete_min);
+    draft.parts.worker.batching.complete_min = Some(complete_min).filter(|min| *min != 1);
 }
 
 /// Without a limit, all available completions are reaped together. This is cheaper than one at a
 /// time, as in fio.
 pub(in crate::fio) fn complete_max(draft: &mut Draft<'_>) {
     let options = &*draft.options;
-    let least = cap_to_depth(options, options.queue.iodepth_batch_complete_min);
+    let complete_min = cap_to_depth(options, options.queue.iodepth_batch_complete_min);
     draft.parts.worker.batching.complete_max = match options.queue.iodepth_batch_complete_max {
         0 => None,
-        most => Some(cap_to_depth(options, most).max(least).max(1)),
+        complete_max => Some(cap_to_depth(options, complete_max).max(complete_min).max(1)),
     };
 }
 

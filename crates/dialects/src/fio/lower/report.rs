@@ -72,7 +72,7 @@ fn chosen(names: [(&str, bool); 3]) -> Option<String> {
     (!names.is_empty()).then(|| names.join(","))
 }
 
-pub(in crate::fio) fn percentiles_of(options: &JobOptions) -> Option<String> {
+pub(in crate::fio) fn percentile_names(options: &JobOptions) -> Option<String> {
     let report = &options.report;
     let names = chosen([
         ("slat", report.slat_percentiles),

@@ -78,7 +78,7 @@ struct Extents {
 }
 
 impl Lowering<'_> {
-    pub(super) fn files_of(&mut self, clone: Clone<'_>, place: (usize, usize)) -> Files {
+    pub(super) fn lower_files(&mut self, clone: Clone<'_>, place: (usize, usize)) -> Files {
         let options = &clone.job.options;
         let mut names = file_names(clone, self.env);
         let position_of = |name: &str| clone.job.given.iter().position(|(option, _)| option == name);
@@ -367,7 +367,7 @@ fn target(options: &JobOptions, ids: Vec<TargetId>) -> StreamTarget {
             // Names need no open files, so only the names in use at a time are limited.
             _ if is_name_engine(options) => ids.len().min(MAX_NAMES) as u32,
             0 => ids.len() as u32,
-            most => most.clamp(1, ids.len() as i64) as u32,
+            max => max.clamp(1, ids.len() as i64) as u32,
         },
         service: match files.file_service_type {
             ServiceType::Random => FileService::Random,

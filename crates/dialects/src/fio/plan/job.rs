@@ -68,7 +68,7 @@ impl Lowering<'_> {
     }
 
     /// The jobs of the same step that a job waits for; those of earlier steps have ended.
-    pub(super) fn waits_for(&self, index: usize, job: &Job) -> Vec<Dependency> {
+    pub(super) fn lower_dependencies(&self, index: usize, job: &Job) -> Vec<Dependency> {
         let Some(name) = &job.options.job.wait_for else {
             return Vec::new();
         };

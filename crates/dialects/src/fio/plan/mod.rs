@@ -191,7 +191,7 @@ impl<'a> Lowering<'a> {
             workers.push(worker);
         }
         replay::refuse(job, &mut self.complaints);
-        self.notes_of(job);
+        self.add_notes(job);
         self.note_overridden_options(job);
         let plan = PlanJob {
             name: job.name().to_owned(),
@@ -203,7 +203,7 @@ impl<'a> Lowering<'a> {
                 (false, Some(_)) => replay::stop(&job.options),
                 (false, None) => self.stop(job),
             },
-            after: self.waits_for(index, job),
+            after: self.lower_dependencies(index, job),
             workers,
             ..plan
         };
@@ -225,7 +225,7 @@ impl<'a> Lowering<'a> {
         let trace = self.surveyed_trace(clone);
         let files = match &trace {
             Some(trace) => self.files_of_trace(clone, trace),
-            None => self.files_of(clone, place),
+            None => self.lower_files(clone, place),
         };
         self.unusable.extend(special::unusable(clone, place));
         self.stdout.extend(special::startup_lines(clone));

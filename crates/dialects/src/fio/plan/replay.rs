@@ -44,7 +44,7 @@ impl Lowering<'_> {
         let written = options.replay.read_iolog.as_ref()?;
         let names = match &options.replay.merge_blktrace_file {
             Some(merged) => vec![merged.clone()],
-            None => values::names(written),
+            None => values::split_names(written),
         };
         let name = names.get(clone.index as usize % names.len().max(1))?;
         if let Some((_, trace)) = self
@@ -87,7 +87,7 @@ impl Lowering<'_> {
             Some(swapped) => TraceForm::Blktrace { swapped },
             None => TraceForm::FioText,
         };
-        let mut replay = replay_of(&job.options, path, form)?;
+        let mut replay = lower_replay(&job.options, path, form)?;
         let whole = Cursor::new(start).chain(bytes);
         let mut survey = Survey::read(whole, &replay).map_err(|error| refusal(error_text(&error)))?;
         if self.jobs.flags.readonly {
@@ -188,8 +188,8 @@ impl Lowering<'_> {
 
     /// Notes the options that a trace overrides, as in fio.
     pub(super) fn note_overridden_options(&mut self, job: &Job) {
-        let given = |name: &&str| job.given.iter().any(|(given, _)| given == name);
-        let overridden: Vec<&str> = OVERRIDDEN_BY_TRACE.into_iter().filter(given).collect();
+        let is_given = |name: &&str| job.given.iter().any(|(is_given, _)| is_given == name);
+        let overridden: Vec<&str> = OVERRIDDEN_BY_TRACE.into_iter().filter(is_given).collect();
         if job.options.replay.read_iolog.is_some() && !overridden.is_empty() {
             self.notes.push(format!(
                 "{}: the trace decides the I/O, so these options have no effect: {}",
@@ -308,7 +308,7 @@ fn is_binary(replay: &Replay) -> bool {
     matches!(replay.form, TraceForm::Blktrace { .. })
 }
 
-fn replay_of(options: &JobOptions, trace: String, form: TraceForm) -> Result<Replay, String> {
+fn lower_replay(options: &JobOptions, trace: String, form: TraceForm) -> Result<Replay, String> {
     let options = &options.replay;
     let small = |name: &str, value: i64| {
         u32::try_from(value).map_err(|_| {

@@ -64,7 +64,7 @@ impl Lowering<'_> {
     }
 
     /// Notes options that make the figures misleading.
-    pub(super) fn notes_of(&mut self, job: &Job) {
+    pub(super) fn add_notes(&mut self, job: &Job) {
         let options = &job.options;
         let (pace, pattern) = (&options.pace, &options.pattern);
         let mut note = |text: String| {

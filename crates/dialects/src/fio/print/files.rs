@@ -7,7 +7,7 @@ use model::plan::{
 };
 
 use super::{Section, off, on};
-use crate::notation::size;
+use crate::notation::format_size;
 
 /// Escapes colons, which separate names.
 fn escaped(path: &str) -> String {
@@ -60,7 +60,7 @@ pub(in crate::fio) fn openfiles(section: &Section<'_>) -> Option<String> {
 
 fn extent(extent: Extent) -> String {
     match extent.percent {
-        0.0 => size(extent.bytes.0),
+        0.0 => format_size(extent.bytes.0),
         percent => format!("{percent}%"),
     }
 }
@@ -95,7 +95,7 @@ pub(in crate::fio) fn total(section: &Section<'_>) -> Option<String> {
         Some(length) if length.percent != 0.0 => Some(extent(length)),
         // A job without I/O has only a nominal size.
         _ if section.worker().engine.kind.transfers_no_data() => None,
-        _ => bytes(section).map(size),
+        _ => bytes(section).map(format_size),
     }
 }
 

@@ -68,13 +68,13 @@ pub(in crate::fio) fn io_size(section: &Section<'_>) -> Option<String> {
     let size_of_passes =
         files::bytes(section).map(|size_of_passes| size_of_passes * u64::from(stop.passes.unwrap_or(1)));
     match (bytes, percent, stop.operations, stop.passes) {
-        (Some(bytes), ..) if size_of_passes != Some(bytes) => Some(notation::size(bytes)),
+        (Some(bytes), ..) if size_of_passes != Some(bytes) => Some(notation::format_size(bytes)),
         // 100 % is the default.
         (None, Some(percent), _, _) if percent != 100 => Some(format!("{percent}%")),
         // Without `io_size` the job would end after its size.
         (None, None, Some(operations), None) => {
             let longest = stream.pattern.longest(&stream.mix).0;
-            Some(notation::size(operations.saturating_mul(longest)))
+            Some(notation::format_size(operations.saturating_mul(longest)))
         }
         _ => None,
     }
@@ -166,7 +166,7 @@ pub(in crate::fio) fn steadystate(section: &Section<'_>) -> Option<String> {
     steady_state_value(section, |rule| {
         let slope = if rule.slope { "_slope" } else { "" };
         let unit = if rule.percent { "%" } else { "" };
-        Some(format!("{}{slope}:{}{unit}", tracked(rule.metric), rule.limit))
+        Some(format!("{}{slope}:{}{unit}", tracked_word(rule.metric), rule.limit))
     })
 }
 
@@ -195,16 +195,16 @@ pub(in crate::fio) fn latency_percentile(section: &Section<'_>) -> Option<String
 }
 
 /// The minimum rate of each direction.
-fn minimum_rates(section: &Section<'_>, of: TrackedMetric) -> Option<String> {
-    let mut least = [const { String::new() }; 3];
+fn minimum_rates(section: &Section<'_>, metric: TrackedMetric) -> Option<String> {
+    let mut min_rates = [const { String::new() }; 3];
     for rule in &section.job().control {
         if let Control::MinimumRate(rule) = rule
-            && rule.metric == of
+            && rule.metric == metric
         {
-            least[rule.direction.map_or(0, |direction| direction as usize)] = rule.min_per_sec.round().to_string();
+            min_rates[rule.direction.map_or(0, |direction| direction as usize)] = rule.min_per_sec.round().to_string();
         }
     }
-    let list = least.join(",");
+    let list = min_rates.join(",");
     Some(list.trim_end_matches(',').to_owned()).filter(|list| !list.is_empty())
 }
 

@@ -120,7 +120,7 @@ pub(in crate::fio) fn positive(number: u64) -> Option<String> {
 
 /// A size above 0.
 pub(in crate::fio) fn size(bytes: u64) -> Option<String> {
-    (bytes > 0).then(|| notation::size(bytes))
+    (bytes > 0).then(|| notation::format_size(bytes))
 }
 
 /// A time above 0 in whole microseconds.
@@ -129,7 +129,7 @@ pub(in crate::fio) fn time(time: Nanos) -> Option<String> {
 }
 
 pub(in crate::fio) fn micros(time: Nanos) -> String {
-    notation::time(Nanos(time.0 / 1000 * 1000))
+    notation::format_time(Nanos(time.0 / 1000 * 1000))
 }
 
 /// One value if all directions agree, otherwise one for each.

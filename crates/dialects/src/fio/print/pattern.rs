@@ -8,7 +8,7 @@ use model::mix::Mix;
 use model::{Bytes, Direction, PerDirection};
 
 use super::{Section, bare, list, on};
-use crate::notation::size;
+use crate::notation::format_size;
 
 /// The mix, rounded to whole percents.
 pub(super) fn mix(section: &Section<'_>) -> Mix {
@@ -71,8 +71,8 @@ pub(in crate::fio) fn rw(section: &Section<'_>) -> Option<String> {
     let tail = match (access(section), skip(section)) {
         (Access::Every(every), _) => format!(":{}", every.operations),
         (_, 0) => String::new(),
-        (_, skip) if skip < 0 => format!(":-{}", size(skip.unsigned_abs())),
-        (_, skip) => format!(":{}", size(skip as u64)),
+        (_, skip) if skip < 0 => format!(":-{}", format_size(skip.unsigned_abs())),
+        (_, skip) => format!(":{}", format_size(skip as u64)),
     };
     let order = if is_sequential(section) { "" } else { "rand" };
     Some(format!("{order}{direction}{tail}"))
@@ -115,7 +115,7 @@ fn placement<'a>(section: &Section<'a>) -> Option<&'a Placement> {
 fn are_whole_percents(ranges: &Ranges) -> bool {
     let whole = |value: f64| value.fract() == 0.0 && value >= 0.0;
     ranges.shares.iter().all(|(_, list)| {
-        let sum = |of: fn(&RangeShare) -> f64| list.iter().map(of).sum::<f64>();
+        let sum = |value: fn(&RangeShare) -> f64| list.iter().map(value).sum::<f64>();
         let percent = ranges.basis == RangeBasis::Percent;
         list.iter()
             .all(|share| whole(share.operations_percent) && whole(share.span))
@@ -147,7 +147,7 @@ pub(in crate::fio) fn random_distribution(section: &Section<'_>) -> Option<Strin
         Placement::Ranges(ranges) => {
             let (kind, unit): (_, fn(f64) -> String) = match ranges.basis {
                 RangeBasis::Percent => ("zoned", |span| span.to_string()),
-                RangeBasis::Bytes => ("zoned_abs", |span| size(span as u64)),
+                RangeBasis::Bytes => ("zoned_abs", |span| format_size(span as u64)),
             };
             let entries_of = |shares: &Vec<RangeShare>| {
                 let each = shares
@@ -198,15 +198,15 @@ pub(in crate::fio) fn zonemode(section: &Section<'_>) -> Option<String> {
 
 pub(in crate::fio) fn zonesize(section: &Section<'_>) -> Option<String> {
     match access(section) {
-        Access::Zones(zones) => Some(size(zones.work.0)),
-        Access::WritePointers(zones) => Some(size(zones.zone.0)),
+        Access::Zones(zones) => Some(format_size(zones.work.0)),
+        Access::WritePointers(zones) => Some(format_size(zones.zone.0)),
         _ => None,
     }
 }
 
 pub(in crate::fio) fn zonecapacity(section: &Section<'_>) -> Option<String> {
     let zones = write_pointers(section).filter(|zones| zones.capacity != zones.zone)?;
-    Some(size(zones.capacity.0))
+    Some(format_size(zones.capacity.0))
 }
 
 pub(in crate::fio) fn max_open_zones(section: &Section<'_>) -> Option<String> {
@@ -232,7 +232,7 @@ pub(in crate::fio) fn aged<'a>(section: &Section<'a>) -> Option<&'a Aged> {
 pub(in crate::fio) fn spr_cs(section: &Section<'_>) -> Option<String> {
     aged(section)
         .filter(|aged| aged.cache.0 > 0)
-        .map(|aged| size(aged.cache.0))
+        .map(|aged| format_size(aged.cache.0))
 }
 
 /// The option that can express the lengths of all directions.
@@ -254,12 +254,12 @@ fn lengths(section: &Section<'_>) -> Lengths {
 }
 
 pub(in crate::fio) fn bs(section: &Section<'_>) -> Option<String> {
-    let word = list(&section.stream().pattern.sizes, |sizes| size(sizes.max().0));
+    let word = list(&section.stream().pattern.sizes, |sizes| format_size(sizes.max().0));
     (matches!(lengths(section), Lengths::Fixed) && word != "4k").then_some(word)
 }
 
 pub(in crate::fio) fn bsrange(section: &Section<'_>) -> Option<String> {
-    let range = |sizes: &BlockSizes| format!("{}-{}", size(sizes.min().0), size(sizes.max().0));
+    let range = |sizes: &BlockSizes| format!("{}-{}", format_size(sizes.min().0), format_size(sizes.max().0));
     matches!(lengths(section), Lengths::Range).then(|| list(&section.stream().pattern.sizes, range))
 }
 
@@ -297,23 +297,23 @@ fn split(sizes: &BlockSizes) -> String {
     };
     let entries = entries
         .iter()
-        .map(|(length, percent)| format!("{}/{percent}", size(length.0)));
+        .map(|(length, percent)| format!("{}/{percent}", format_size(length.0)));
     entries.collect::<Vec<_>>().join(":")
 }
 
 /// For sequential positions, `rw` contains the alignment.
 pub(in crate::fio) fn blockalign(section: &Section<'_>) -> Option<String> {
     let stream = section.stream();
-    let least = stream.pattern.shortest(&stream.mix);
+    let min_size = stream.pattern.shortest(&stream.mix);
     let is_sequential = matches!(
         access(section),
         Access::Sequential(_) | Access::Interlocked(_) | Access::Parallel(_)
     );
-    let differs = |bytes: &Bytes| !is_sequential && *bytes != Bytes(0) && *bytes != least;
+    let differs = |bytes: &Bytes| !is_sequential && *bytes != Bytes(0) && *bytes != min_size;
     let alignment = stream
         .pattern
         .alignment
         .map(|bytes| if differs(bytes) { *bytes } else { Bytes(0) });
-    let word = |bytes: &Bytes| size(if bytes.0 == 0 { least.0 } else { bytes.0 });
+    let word = |bytes: &Bytes| format_size(if bytes.0 == 0 { min_size.0 } else { bytes.0 });
     (alignment != PerDirection::default()).then(|| list(&alignment, word))
 }

@@ -6,7 +6,7 @@ use model::{Direction, PerDirection};
 
 use super::job::writes;
 use super::{Section, bare, off, pattern, positive};
-use crate::notation::{hexadecimal, size};
+use crate::notation::{format_hexadecimal, format_size};
 
 pub(in crate::fio) fn sync(section: &Section<'_>) -> Option<String> {
     match section.stream().cache.write_through {
@@ -87,12 +87,12 @@ pub(in crate::fio) fn buffer_pattern(section: &Section<'_>) -> Option<String> {
         Content::Pattern { bytes } => bytes.clone(),
         _ => constant(section)?.pattern,
     };
-    (!bytes.is_empty()).then(|| format!("0x{}", hexadecimal(&bytes)))
+    (!bytes.is_empty()).then(|| format!("0x{}", format_hexadecimal(&bytes)))
 }
 
 pub(in crate::fio) fn buffer_compress_chunk(section: &Section<'_>) -> Option<String> {
     let part = constant(section)?;
-    (part.chunk != 512).then(|| size(u64::from(part.chunk)))
+    (part.chunk != 512).then(|| format_size(u64::from(part.chunk)))
 }
 
 pub(in crate::fio) fn dedupe_percentage(section: &Section<'_>) -> Option<String> {
@@ -155,7 +155,7 @@ fn rate_in(section: &Section<'_>, unit: RateUnit, word: fn(u64) -> String) -> Op
 }
 
 pub(in crate::fio) fn rate(section: &Section<'_>) -> Option<String> {
-    rate_in(section, RateUnit::Bytes, size)
+    rate_in(section, RateUnit::Bytes, format_size)
 }
 
 pub(in crate::fio) fn rate_iops(section: &Section<'_>) -> Option<String> {

@@ -22,12 +22,12 @@ pub(in crate::fio) fn numa_mem_policy(section: &Section<'_>) -> Option<String> {
         .placement
         .memory_nodes
         .as_ref()
-        .map(notation::memory_nodes)
+        .map(notation::format_memory_nodes)
 }
 
 pub(in crate::fio) fn numa_cpu_nodes(section: &Section<'_>) -> Option<String> {
     let nodes = &section.worker().placement.cpu_nodes;
-    (!nodes.is_empty()).then(|| notation::cpus(nodes))
+    (!nodes.is_empty()).then(|| notation::format_cpus(nodes))
 }
 
 pub(in crate::fio) fn cgroup(section: &Section<'_>) -> Option<String> {

@@ -3,7 +3,7 @@
 use model::plan::{TrimWritten, Verify, VerifyMethod};
 
 use super::{Section, off};
-use crate::notation::hexadecimal;
+use crate::notation::format_hexadecimal;
 
 /// The value of a verification option.
 pub(in crate::fio) fn check(section: &Section<'_>, word: fn(&Verify) -> Option<String>) -> Option<String> {
@@ -48,7 +48,7 @@ pub(in crate::fio) fn verify_pattern(section: &Section<'_>) -> Option<String> {
         let (pattern, mut text, mut from) = (&verify.pattern, String::new(), 0);
         let bytes = |bytes: &[u8]| match bytes.is_empty() {
             true => String::new(),
-            false => format!("0x{}", hexadecimal(bytes)),
+            false => format!("0x{}", format_hexadecimal(bytes)),
         };
         for offset in &verify.pattern_offsets {
             let to = (*offset as usize).clamp(from, pattern.len());

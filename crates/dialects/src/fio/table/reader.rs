@@ -130,17 +130,17 @@ impl Reader<'_> {
 
     /// A size or a count.
     pub(in crate::fio) fn number(&self, text: &str) -> Result<Number, OptionError> {
-        values::number(text, Unit::Bytes, self.job.kb_base()).ok_or(OptionError::Failed)
+        values::parse_number(text, Unit::Bytes, self.job.kb_base()).ok_or(OptionError::Failed)
     }
 
     /// Checks the bounds of an unsigned number. A negative one, which wraps, is too small.
     pub(in crate::fio) fn check_bounds(&mut self, row: &Row, value: u64) -> ParseResult {
         let name = row.name;
-        if let Some(most) = row.max.filter(|most| value > *most as u64) {
-            return Err(self.fail(format!("{name}: max value out of range: {value} ({most} max)")));
+        if let Some(max) = row.max.filter(|max| value > *max as u64) {
+            return Err(self.fail(format!("{name}: max value out of range: {value} ({max} max)")));
         }
         let signed = value as i64;
-        match row.min.filter(|least| signed < *least) {
+        match row.min.filter(|min| signed < *min) {
             Some(least) => Err(self.fail(format!("{name}: min value out of range: {signed} ({least} min)"))),
             None => Ok(()),
         }

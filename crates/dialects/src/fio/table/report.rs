@@ -16,7 +16,7 @@ pub const ROWS: &[Row] = rows! {
         .shows("stats", |options| (!options.report.stats).then(|| "false".into()))
         .effects(&[("--stats=0", "shown.stats.0=false")]),
     boolean(tier1(2180), field!(report.clat_percentiles)).default("1").example("0")
-        .help("Report percentiles of completion latency.").shows("percentiles_of", lower::percentiles_of)
+        .help("Report percentiles of completion latency.").shows("percentiles_of", lower::percentile_names)
         .effects(&[("--clat_percentiles=0", "shown.percentiles_of.0=none")]),
     boolean(tier1(2190), field!(report.lat_percentiles)).default("0").example("1")
         .help("Report percentiles of total latency.")

@@ -193,8 +193,8 @@ impl Row {
             PlanField::Count(at) => positive(u64::from(*at(parts)?), number),
             PlanField::LongCount(at) => positive(*at(parts)?, number),
             PlanField::OptionalCount(at) => at(parts)?.map(|count| count.to_string()),
-            PlanField::Size(at) => positive(u64::from(*at(parts)?), notation::size),
-            PlanField::Bytes(at) => positive(at(parts)?.0, notation::size),
+            PlanField::Size(at) => positive(u64::from(*at(parts)?), notation::format_size),
+            PlanField::Bytes(at) => positive(at(parts)?.0, notation::format_size),
             PlanField::Text(at) => at(parts)?.clone(),
         }
     }

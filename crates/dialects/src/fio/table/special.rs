@@ -22,7 +22,7 @@ pub(super) fn filename(reader: &mut Reader<'_>, text: &str) -> ParseResult {
     let files = &mut reader.job.files;
     let directory = files.directory.first().cloned();
     files.filename.extend(
-        values::names(text)
+        values::split_names(text)
             .iter()
             .map(|name| join_path(directory.as_deref(), name)),
     );
@@ -30,7 +30,7 @@ pub(super) fn filename(reader: &mut Reader<'_>, text: &str) -> ParseResult {
 }
 
 pub(super) fn directory(reader: &mut Reader<'_>, text: &str) -> ParseResult {
-    let names = values::names(text);
+    let names = values::split_names(text);
     let is_dry = reader.is_dry;
     for name in names.iter().filter(|_| !is_dry) {
         let is_directory = reader.env.as_ref().map(|env| env.is_directory(name));
@@ -54,7 +54,7 @@ pub(super) fn engine(reader: &mut Reader<'_>, text: &str) -> ParseResult {
 }
 
 pub(super) fn service_type(reader: &mut Reader<'_>, tail: &str) -> ParseResult {
-    let parameter = tail.strip_prefix(':').and_then(values::real);
+    let parameter = tail.strip_prefix(':').and_then(values::parse_real);
     let zipf = reader.job.files.file_service_type == crate::fio::options::files::ServiceType::Zipf;
     if zipf && parameter == Some(1.0) {
         return Err(reader.fail("fio: zipf theta must be different than 1.0"));
@@ -114,7 +114,7 @@ pub(super) fn time_range(reader: &mut Reader<'_>, text: &str) -> ParseResult {
 }
 
 fn range(reader: &Reader<'_>, text: &str, unit: Unit) -> Result<Range, OptionError> {
-    let (numbers, _) = values::numbers(text, unit, reader.job.kb_base());
+    let (numbers, _) = values::parse_numbers(text, unit, reader.job.kb_base());
     let low = numbers.first().copied().flatten().ok_or(OptionError::Failed)?.raw;
     let high = numbers.get(1).copied().flatten().map_or(low, |number| number.raw);
     Ok(Range { low, high })
@@ -122,8 +122,12 @@ fn range(reader: &Reader<'_>, text: &str, unit: Unit) -> Result<Range, OptionErr
 
 pub(super) fn block_range(reader: &mut Reader<'_>, text: &str) -> ParseResult {
     let mut ranges = Vec::new();
-    for (index, piece) in values::split(text, &[',']).into_iter().take(3).enumerate() {
-        let ends = values::split(piece, &['-', ':']);
+    for (index, piece) in values::split_at_separators(text, &[','])
+        .into_iter()
+        .take(3)
+        .enumerate()
+    {
+        let ends = values::split_at_separators(piece, &['-', ':']);
         let numbers: Vec<_> = ends.iter().map(|end| reader.number(end)).collect();
         match numbers.as_slice() {
             [Ok(a), Ok(b)] => ranges.push(Some(Range {
@@ -145,14 +149,14 @@ pub(super) fn block_range(reader: &mut Reader<'_>, text: &str) -> ParseResult {
 
 pub(super) fn block_split(reader: &mut Reader<'_>, text: &str) -> ParseResult {
     let mut lists = Vec::new();
-    for list in values::split(text, &[',']).into_iter().take(3) {
+    for list in values::split_at_separators(text, &[',']).into_iter().take(3) {
         let mut entries = Vec::new();
-        for entry in values::split(list, &[':']).into_iter().take(MAX_ENTRIES) {
+        for entry in values::split_at_separators(list, &[':']).into_iter().take(MAX_ENTRIES) {
             let (size, percent) = entry.split_once('/').unwrap_or((entry, ""));
             let Ok(size) = reader.number(size) else {
                 return Err(reader.fail("fio: split conversion failed"));
             };
-            entries.push((size.raw, share(percent)));
+            entries.push((size.raw, parse_share(percent)));
         }
         let Some(shares) = fill_shares(&entries) else {
             return Err(reader.fail("fio: bssplit percentages add to more than 100%"));
@@ -167,9 +171,9 @@ pub(super) fn block_split(reader: &mut Reader<'_>, text: &str) -> ParseResult {
 /// Priorities by block size: for reads, and for writes if they differ.
 pub(super) fn priorities(reader: &mut Reader<'_>, text: &str) -> ParseResult {
     let mut lists = Vec::new();
-    for list in values::split(text, &[',']).into_iter().take(2) {
+    for list in values::split_at_separators(text, &[',']).into_iter().take(2) {
         let mut entries = Vec::new();
-        for entry in values::split(list, &[':']).into_iter().take(MAX_ENTRIES) {
+        for entry in values::split_at_separators(list, &[':']).into_iter().take(MAX_ENTRIES) {
             entries.push(priority(reader, entry)?);
         }
         lists.push(Some(entries));
@@ -237,7 +241,7 @@ pub(super) fn replay_align(reader: &mut Reader<'_>, text: &str) -> ParseResult {
 }
 
 /// A percentage, at most 100; `None` if it is blank.
-fn share(text: &str) -> Option<u64> {
+fn parse_share(text: &str) -> Option<u64> {
     (!text.is_empty()).then(|| leading_integer(text).clamp(0, 100) as u64)
 }
 
@@ -263,11 +267,11 @@ pub(super) fn distribution(reader: &mut Reader<'_>, tail: &str) -> ParseResult {
     let tail = tail.strip_prefix(':').unwrap_or_default();
     let named = reader.job.pattern.random_distribution;
     let is_curve = matches!(named, Name::Zipf | Name::Pareto | Name::Normal);
-    let is_number = |text: &str| text.is_empty() || values::real(text).is_some();
+    let is_number = |text: &str| text.is_empty() || values::parse_real(text).is_some();
     if is_curve && !tail.split(':').take(2).all(is_number) {
         return Err(reader.fail("fio: random postfix parsing failed"));
     }
-    let mut numbers = tail.split(':').map(values::real);
+    let mut numbers = tail.split(':').map(values::parse_real);
     let (first, center) = (numbers.next().flatten(), numbers.next().flatten());
     let distribution = match reader.job.pattern.random_distribution {
         Name::Random => Distribution::Even,
@@ -313,10 +317,10 @@ fn zones(reader: &mut Reader<'_>, text: &str, percent: bool) -> Result<PerDirect
         for entry in list.split(':').take(MAX_ENTRIES) {
             let (access, size) = entry.split_once('/').unwrap_or((entry, ""));
             let size = match percent {
-                true => share(size),
+                true => parse_share(size),
                 false => Some(reader.number(size)?.raw),
             };
-            entries.push((share(access), size));
+            entries.push((parse_share(access), size));
         }
         let column = |values: Vec<Option<u64>>| {
             let indexed: Vec<_> = values.into_iter().map(|value| (0, value)).collect();
@@ -358,7 +362,7 @@ pub(super) fn steady_state(reader: &mut Reader<'_>, tail: &str) -> ParseResult {
     let percent = text.ends_with('%');
     let iops = matches!(reader.job.pace.steadystate, Criterion::Iops | Criterion::IopsSlope);
     let limit = match percent || iops {
-        true => values::real(text),
+        true => values::parse_real(text),
         false => reader.number(text).ok().map(|number| number.raw as f64),
     };
     let Some(limit) = limit else {
@@ -410,26 +414,26 @@ pub(super) fn errors(reader: &mut Reader<'_>, text: &str) -> ParseResult {
 }
 
 pub(super) fn bw_log(reader: &mut Reader<'_>, text: &str) -> ParseResult {
-    reader.job.logs.write_bw_log = log(text);
+    reader.job.logs.write_bw_log = parse_log_name(text);
     Ok(())
 }
 
 pub(super) fn lat_log(reader: &mut Reader<'_>, text: &str) -> ParseResult {
-    reader.job.logs.write_lat_log = log(text);
+    reader.job.logs.write_lat_log = parse_log_name(text);
     Ok(())
 }
 
 pub(super) fn iops_log(reader: &mut Reader<'_>, text: &str) -> ParseResult {
-    reader.job.logs.write_iops_log = log(text);
+    reader.job.logs.write_iops_log = parse_log_name(text);
     Ok(())
 }
 
 pub(super) fn hist_log(reader: &mut Reader<'_>, text: &str) -> ParseResult {
-    reader.job.logs.write_hist_log = log(text);
+    reader.job.logs.write_hist_log = parse_log_name(text);
     Ok(())
 }
 
-fn log(text: &str) -> Option<LogName> {
+fn parse_log_name(text: &str) -> Option<LogName> {
     Some(match text {
         "" => LogName::OfJob,
         name => LogName::Named(name.to_string()),
@@ -521,33 +525,33 @@ fn leading_integer(text: &str) -> i64 {
 }
 
 pub(super) fn buffer_pattern(reader: &mut Reader<'_>, text: &str) -> ParseResult {
-    reader.job.data.buffer_pattern = pieces(text).ok_or(OptionError::Failed)?;
+    reader.job.data.buffer_pattern = parse_pieces(text).ok_or(OptionError::Failed)?;
     Ok(())
 }
 
 pub(super) fn verify_pattern(reader: &mut Reader<'_>, text: &str) -> ParseResult {
-    reader.job.verify.verify_pattern = pieces(text).ok_or(OptionError::Failed)?;
+    reader.job.verify.verify_pattern = parse_pieces(text).ok_or(OptionError::Failed)?;
     Ok(())
 }
 
 /// Parses a sequence of `0x` with hexadecimal digits, `"text"`, `'file'`, decimal numbers and `%o`.
-fn pieces(text: &str) -> Option<Vec<Piece>> {
+fn parse_pieces(text: &str) -> Option<Vec<Piece>> {
     let (mut rest, mut pieces) = (text, Vec::new());
     while let Some(first) = rest.chars().next() {
         let piece;
         (piece, rest) = match first {
             '"' => {
-                let (inner, rest) = quoted(&rest[1..], '"')?;
+                let (inner, rest) = parse_quoted(&rest[1..], '"')?;
                 (Piece::Bytes(inner.into_bytes()), rest)
             }
             '\'' => {
-                let (inner, rest) = quoted(&rest[1..], '\'')?;
+                let (inner, rest) = parse_quoted(&rest[1..], '\'')?;
                 (Piece::File(inner), rest)
             }
             '%' => (Piece::Offset, rest.strip_prefix("%o")?),
             _ => match rest.strip_prefix("0x").or_else(|| rest.strip_prefix("0X")) {
-                Some(digits) => hexadecimal(digits)?,
-                None => decimal(rest)?,
+                Some(digits) => parse_hexadecimal(digits)?,
+                None => parse_decimal(rest)?,
             },
         };
         pieces.push(piece);
@@ -556,7 +560,7 @@ fn pieces(text: &str) -> Option<Vec<Piece>> {
 }
 
 /// The text up to the closing mark, and the rest. A backslash quotes the next character.
-fn quoted(text: &str, mark: char) -> Option<(String, &str)> {
+fn parse_quoted(text: &str, mark: char) -> Option<(String, &str)> {
     let mut inner = String::new();
     let mut letters = text.char_indices();
     while let Some((at, letter)) = letters.next() {
@@ -569,7 +573,7 @@ fn quoted(text: &str, mark: char) -> Option<(String, &str)> {
     None
 }
 
-fn hexadecimal(text: &str) -> Option<(Piece, &str)> {
+fn parse_hexadecimal(text: &str) -> Option<(Piece, &str)> {
     let end = text
         .find(|letter: char| !letter.is_ascii_hexdigit())
         .unwrap_or(text.len());
@@ -586,7 +590,7 @@ fn hexadecimal(text: &str) -> Option<(Piece, &str)> {
 }
 
 /// The bytes of a number, the lowest first, without zeros at the end.
-fn decimal(text: &str) -> Option<(Piece, &str)> {
+fn parse_decimal(text: &str) -> Option<(Piece, &str)> {
     let sign = usize::from(text.starts_with('-'));
     let digits = text[sign..]
         .find(|letter: char| !letter.is_ascii_digit())

@@ -89,24 +89,24 @@ impl Settings {
     }
 
     fn rate(&self, pool: Option<u32>) -> Option<f64> {
-        let of = |target: &TargetSettings| {
+        let target_rate = |target: &TargetSettings| {
             let threads = f64::from(pool.or(target.threads)?);
             match target.limit? {
                 Throttle::Iops(iops) => Some(threads * iops),
                 Throttle::BytesPerMs(bytes) => Some(threads * bytes * 1000.0 / target.block? as f64),
             }
         };
-        self.targets.iter().map(of).sum()
+        self.targets.iter().map(target_rate).sum()
     }
 
-    fn sum(&self, of: impl Fn(&TargetSettings) -> Option<u64>) -> Option<u64> {
-        let sum: Option<u64> = self.targets.iter().map(of).sum();
+    fn sum(&self, value: impl Fn(&TargetSettings) -> Option<u64>) -> Option<u64> {
+        let sum: Option<u64> = self.targets.iter().map(value).sum();
         sum.filter(|_| !self.targets.is_empty())
     }
 
     /// The value that all targets share; `None` if they differ or one is unknown.
-    fn same<T: PartialEq>(&self, of: impl Fn(&TargetSettings) -> Option<T>) -> Option<T> {
-        let mut values = self.targets.iter().map(of);
+    fn same<T: PartialEq>(&self, value: impl Fn(&TargetSettings) -> Option<T>) -> Option<T> {
+        let mut values = self.targets.iter().map(value);
         let first = values.next()??;
         values.all(|value| value.as_ref() == Some(&first)).then_some(first)
     }

@@ -11,7 +11,7 @@ use super::text_tables::{Chart, RowFigures, Table, Unreadable, parse_figure, spl
 use super::{Settings, command, from_ms, from_seconds};
 use crate::Diagnostic;
 use crate::import::numbers::parse_integer;
-use crate::import::{Form, Imported, location_of};
+use crate::import::{Form, Imported, build_location};
 
 const COMMAND: &str = "Command Line:";
 const RESULTS: &str = "Results for timespan ";
@@ -19,7 +19,7 @@ const RESULTS: &str = "Results for timespan ";
 /// True if the text contains such a report.
 pub(in crate::import) fn is_report(text: &str) -> bool {
     let lines = || text.lines().map(str::trim);
-    let begins = |with: &str| lines().any(|line| line.starts_with(with));
+    let begins = |prefix: &str| lines().any(|line| line.starts_with(prefix));
     begins(RESULTS) || begins("Input parameters:") && begins(COMMAND)
 }
 
@@ -132,7 +132,7 @@ pub(in crate::import) fn read(file: &str, text: &str) -> Imported {
 
 fn unreadable_line(file: &str, number: usize, line: &str, found: &Unreadable) -> Diagnostic {
     let what = format!("cannot read `{}`: expected {}", found.found, found.expected);
-    Diagnostic::new(what).at(location_of(file, number, line))
+    Diagnostic::new(what).at(build_location(file, number, line))
 }
 
 impl Reader {
@@ -279,7 +279,7 @@ impl Reader {
             load.size = Some(Bytes(*first));
         }
         self.complete_by_command(&mut load);
-        let of = |table: usize| {
+        let flow_from_table = |table: usize| {
             let cells = span.tables[table].as_ref()?.total?;
             (cells.operations != Some(0)).then(|| flow(&cells, span.quantiles(table)))
         };
@@ -289,7 +289,7 @@ impl Reader {
             name,
             load,
             measured_ns: span.time_s.map(from_seconds),
-            directions: PerDirection::new(of(1), of(2), None),
+            directions: PerDirection::new(flow_from_table(1), flow_from_table(2), None),
             total: flow(&total, span.quantiles(0)),
             parts: span.parts(),
             cores: span.cores.clone(),
@@ -335,8 +335,9 @@ fn read_head_line(span: &mut Span, line: &str, commas: &mut bool) -> Result<(), 
 /// Reads a row of processors. The columns before `CPU` depend on the machine.
 fn read_core_row(span: &mut Span, columns: &[String], line: &str, commas: &mut bool) -> Result<(), Unreadable> {
     let cells = split_cells(line);
-    let at = |title: &str| columns.iter().position(|column| column == title);
-    let (Some(cpu), Some(user), Some(kernel)) = (at("CPU"), at("User"), at("Kernel")) else {
+    let column_index = |title: &str| columns.iter().position(|column| column == title);
+    let (Some(cpu), Some(user), Some(kernel)) = (column_index("CPU"), column_index("User"), column_index("Kernel"))
+    else {
         return Ok(());
     };
     if cells.len() != columns.len() || parse_integer(cells[cpu]).is_none() {
@@ -420,12 +421,17 @@ impl Span {
 }
 
 fn flow(cells: &RowFigures, quantiles: Vec<(f64, f64)>) -> Flow {
-    let at = |share: f64| quantiles.iter().find(|(at, _)| *at == share).map(|(_, value)| *value);
-    let (min_ns, max_ns) = (at(0.0), at(1.0));
+    let percentile_at = |share: f64| {
+        quantiles
+            .iter()
+            .find(|(percentile_at, _)| *percentile_at == share)
+            .map(|(_, value)| *value)
+    };
+    let (min_ns, max_ns) = (percentile_at(0.0), percentile_at(1.0));
     let inner: Vec<(f64, f64)> = quantiles
         .iter()
         .copied()
-        .filter(|(at, _)| *at > 0.0 && *at < 1.0)
+        .filter(|(percentile_at, _)| *percentile_at > 0.0 && *percentile_at < 1.0)
         .collect();
     // DiskSpd prints a mean of 0.000 if there were no operations.
     let some = cells.operations != Some(0);

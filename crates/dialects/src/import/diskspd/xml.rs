@@ -11,7 +11,7 @@ use roxmltree::{Document, Node};
 use super::{Settings, TargetSettings, Throttle, from_ms, from_seconds};
 use crate::Diagnostic;
 use crate::import::numbers::{parse_decimal, parse_integer, percent_to_share};
-use crate::import::{Form, Imported, embedded, location_of};
+use crate::import::{Form, Imported, build_location, embedded};
 
 /// Reads all `Results` elements.
 ///
@@ -26,7 +26,7 @@ pub(in crate::import) fn read(file: &str, text: &str) -> Result<Imported, Vec<Di
         let row = error.pos().row as usize;
         let line = whole_text.lines().nth(row.saturating_sub(1)).unwrap_or_default();
         let complaint = Diagnostic::new(format!("cannot parse the XML: {error}"));
-        let complaint = complaint.at(location_of(file, row + before, line));
+        let complaint = complaint.at(build_location(file, row + before, line));
         vec![complaint.help("pass the complete report, which ends with </Results>: this one is truncated or edited")]
     })?;
     let mut imported = Imported::new(Form::DiskspdXml);
@@ -216,7 +216,7 @@ fn observation(span: Node<'_, '_>, settings: Option<&Settings>, name: String) ->
     if let Some(first) = sizes.first().filter(|first| sizes.iter().all(|size| size == *first)) {
         load.size = Some(Bytes(*first));
     }
-    let deviation = |of: &str| child(span, "Iops").and_then(|iops| child_number(iops, of));
+    let deviation = |name: &str| child(span, "Iops").and_then(|iops| child_number(iops, name));
     let flow_of = |index: usize, count: Count, deviation: Option<f64>| Flow {
         iops_deviation: deviation,
         latency: latencies[index].clone().map(|latency| Latency {
@@ -225,9 +225,9 @@ fn observation(span: Node<'_, '_>, settings: Option<&Settings>, name: String) ->
         }),
         ..flow_from_count(count, time)
     };
-    let direction = |index: usize, of: &str| {
+    let direction = |index: usize, name: &str| {
         let count = totals[index].filter(|count| count.operations > 0)?;
-        Some(flow_of(index, count, deviation(of)))
+        Some(flow_of(index, count, deviation(name)))
     };
     Some(Observation {
         tool: "DiskSpd".into(),
@@ -276,7 +276,7 @@ fn latencies(span: Node<'_, '_>) -> [Option<Latency>; 3] {
     let Some(latency) = child(span, "Latency") else {
         return [None, None, None];
     };
-    let of = |mean: &str, deviation: &str, column: &str| {
+    let parse_latency = |mean: &str, deviation: &str, column: &str| {
         let mean_ns = child_number(latency, mean).map(from_ms)?;
         let buckets = latency.children().filter(|node| node.has_tag_name("Bucket"));
         let rows: Vec<(f64, f64)> = buckets
@@ -287,21 +287,29 @@ fn latencies(span: Node<'_, '_>) -> [Option<Latency>; 3] {
                 ))
             })
             .collect();
-        let at = |share: f64| rows.iter().find(|(at, _)| *at == share).map(|(_, value)| *value);
+        let percentile_at = |share: f64| {
+            rows.iter()
+                .find(|(percentile_at, _)| *percentile_at == share)
+                .map(|(_, value)| *value)
+        };
         Some(Latency {
             samples: None,
             mean_ns: Some(mean_ns),
             deviation_ns: child_number(latency, deviation).map(from_ms),
-            min_ns: at(0.0),
-            max_ns: at(1.0),
-            quantiles: rows.iter().copied().filter(|(at, _)| *at > 0.0 && *at < 1.0).collect(),
+            min_ns: percentile_at(0.0),
+            max_ns: percentile_at(1.0),
+            quantiles: rows
+                .iter()
+                .copied()
+                .filter(|(percentile_at, _)| *percentile_at > 0.0 && *percentile_at < 1.0)
+                .collect(),
             histogram: None,
         })
     };
     [
-        of("AverageTotalMilliseconds", "LatencyStdev", "TotalMilliseconds"),
-        of("AverageReadMilliseconds", "ReadLatencyStdev", "ReadMilliseconds"),
-        of("AverageWriteMilliseconds", "WriteLatencyStdev", "WriteMilliseconds"),
+        parse_latency("AverageTotalMilliseconds", "LatencyStdev", "TotalMilliseconds"),
+        parse_latency("AverageReadMilliseconds", "ReadLatencyStdev", "ReadMilliseconds"),
+        parse_latency("AverageWriteMilliseconds", "WriteLatencyStdev", "WriteMilliseconds"),
     ]
 }
 

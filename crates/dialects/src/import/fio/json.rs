@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::json_flows::{EntryFlows, device, read_directions};
 use super::{Options, is_synchronous};
 use crate::Diagnostic;
-use crate::import::{Form, Imported, embedded, flow_sum, location_of};
+use crate::import::{Form, Imported, build_location, embedded, flow_sum};
 
 /// A report entry, with its job, group and options.
 struct Entry {
@@ -35,7 +35,7 @@ pub(in crate::import) fn read(file: &str, text: &str) -> Result<Imported, Vec<Di
             .nth(error.line().saturating_sub(1))
             .unwrap_or_default();
         let complaint = Diagnostic::new(format!("cannot parse the JSON: {error}"));
-        let complaint = complaint.at(location_of(file, error.line() + before, line));
+        let complaint = complaint.at(build_location(file, error.line() + before, line));
         vec![complaint.help("run fio again with --output=FILE: this report is truncated or edited")]
     })?;
     let mut imported = Imported::new(Form::FioJson);
@@ -129,7 +129,7 @@ fn observation(clones: &[Entry], version: Option<String>) -> Observation {
     } else {
         clones.len() as u32
     };
-    let of = |direction: Direction| {
+    let sum_clone_flows = |direction: Direction| {
         let flows: Vec<&Flow> = clones
             .iter()
             .filter_map(|clone| clone.found.directions[direction].as_ref())
@@ -145,7 +145,7 @@ fn observation(clones: &[Entry], version: Option<String>) -> Observation {
         name: first.name.clone(),
         load: first.options.load(&first.name, workers),
         measured_ns: flow_sum::longest_time(clones.iter().map(|clone| clone.found.measured)),
-        directions: PerDirection::from_fn(of),
+        directions: PerDirection::from_fn(sum_clone_flows),
         total: flow_sum::sum(&totals).unwrap_or_default(),
         parts: if alone { Vec::new() } else { parts(clones) },
         cores: Vec::new(),
@@ -262,7 +262,7 @@ fn at_once(loads: &[Observation], runs: &[&[Entry]], version: Option<String>) ->
 }
 
 fn sum(members: &[&Observation], group: u64, version: Option<String>) -> Observation {
-    let of = |direction: Direction| {
+    let sum_member_flows = |direction: Direction| {
         let flows: Vec<&Flow> = members
             .iter()
             .filter_map(|member| member.directions[direction].as_ref())
@@ -271,7 +271,7 @@ fn sum(members: &[&Observation], group: u64, version: Option<String>) -> Observa
     };
     let totals: Vec<&Flow> = members.iter().map(|member| &member.total).collect();
     let mut load = members[0].load.clone();
-    let same = |alike: bool| alike.then_some(());
+    let some_if = |alike: bool| alike.then_some(());
     for member in &members[1..] {
         let other = &member.load;
         load.targets.extend(other.targets.iter().cloned());
@@ -285,15 +285,17 @@ fn sum(members: &[&Observation], group: u64, version: Option<String>) -> Observa
             .map(|(one, other)| one.saturating_add(other));
         load.block = load
             .block
-            .and_then(|block| same(other.block == Some(block)).map(|()| block));
+            .and_then(|block| some_if(other.block == Some(block)).map(|()| block));
         load.random = load
             .random
-            .and_then(|random| same(other.random == Some(random)).map(|()| random));
+            .and_then(|random| some_if(other.random == Some(random)).map(|()| random));
         load.direct = load
             .direct
-            .and_then(|direct| same(other.direct == Some(direct)).map(|()| direct));
+            .and_then(|direct| some_if(other.direct == Some(direct)).map(|()| direct));
         load.closed_loop = load.closed_loop.zip(other.closed_loop).map(|(one, other)| one && other);
-        load.size = load.size.and_then(|size| same(other.size == Some(size)).map(|()| size));
+        load.size = load
+            .size
+            .and_then(|size| some_if(other.size == Some(size)).map(|()| size));
         load.warm_up_ns = load
             .warm_up_ns
             .zip(other.warm_up_ns)
@@ -307,7 +309,7 @@ fn sum(members: &[&Observation], group: u64, version: Option<String>) -> Observa
         name: format!("all jobs of group {group} together"),
         load,
         measured_ns: flow_sum::longest_time(members.iter().map(|member| member.measured_ns)),
-        directions: PerDirection::from_fn(of),
+        directions: PerDirection::from_fn(sum_member_flows),
         total: flow_sum::sum(&totals).unwrap_or_default(),
         errors: members.iter().map(|member| member.errors).sum(),
         at_once: Some(AtOnce {

@@ -27,7 +27,7 @@ pub(super) struct DirectionResult {
     pub completion_percentiles: bool,
 }
 
-pub(super) fn direction(value: &Value) -> Option<DirectionResult> {
+pub(super) fn parse_direction(value: &Value) -> Option<DirectionResult> {
     let operations = get_integer(value, "total_ios").filter(|operations| *operations > 0)?;
     let (total, completion) = (value.get("lat_ns"), value.get("clat_ns"));
     let measured = |latency: &&Value| get_integer(latency, "N").is_some_and(|samples| samples > 0);
@@ -89,10 +89,14 @@ pub(super) struct EntryFlows {
 
 /// Reads the directions of a job; `None` if none did anything.
 pub(super) fn read_directions(job: &Value) -> Option<EntryFlows> {
-    let of = |name: &str| job.get(name).and_then(direction);
+    let direction_by_name = |name: &str| job.get(name).and_then(parse_direction);
     // With unified reporting, one flow covers all directions.
-    let mixed = of("mixed");
-    let each = PerDirection::new(of("read"), of("write"), of("trim"));
+    let mixed = direction_by_name("mixed");
+    let each = PerDirection::new(
+        direction_by_name("read"),
+        direction_by_name("write"),
+        direction_by_name("trim"),
+    );
     let found: Vec<&DirectionResult> = each.iter().filter_map(|(_, found)| found.as_ref()).collect();
     let flows: Vec<&Flow> = found.iter().map(|found| &found.flow).collect();
     let total = match &mixed {

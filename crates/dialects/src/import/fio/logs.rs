@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use model::histogram::Histogram;
 use model::{Direction, PerDirection};
 
-use super::super::location_of;
+use super::super::build_location;
 use crate::Diagnostic;
 
 /// The kind of values in a log.
@@ -146,7 +146,7 @@ const BIN_BITS: u32 = 6;
 pub fn read_log(kind: LogKind, file: &str, text: &str) -> Log {
     let mut log = Log::default();
     let rows = || text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
-    let times = rows().filter_map(|(_, line)| columns(line)?.first().copied());
+    let times = rows().filter_map(|(_, line)| parse_columns(line)?.first().copied());
     log.times_ms = times.fold(None, |ends, at| match ends {
         None => Some((at, at)),
         Some((first, last)) => Some((at.min(first), at.max(last))),
@@ -155,12 +155,12 @@ pub fn read_log(kind: LogKind, file: &str, text: &str) -> Log {
     log.interval_ms = if last - first < SHORT_MS { 100 } else { 1000 };
     // If lines have a maximum, it takes the column of the direction. The majority decides, since a
     // line may be truncated.
-    let third = rows().filter_map(|(_, line)| columns(line)?.get(2).copied());
+    let third = rows().filter_map(|(_, line)| parse_columns(line)?.get(2).copied());
     let balance: i64 = third.map(|value| if value > 2 { 1 } else { -1 }).sum();
     let has_maxima = kind != LogKind::Histogram && balance > 0;
     let mut previous: PerDirection<u64> = PerDirection::default();
     for (index, line) in rows() {
-        let read = columns(line).and_then(|columns| match kind {
+        let read = parse_columns(line).and_then(|columns| match kind {
             LogKind::Histogram => log.add_bins(&columns),
             _ => log.add(kind, &columns, has_maxima),
         });
@@ -173,7 +173,7 @@ pub fn read_log(kind: LogKind, file: &str, text: &str) -> Log {
             None => {
                 log.unread += 1;
                 log.first_unread.get_or_insert_with(|| {
-                    Diagnostic::new("the line does not have the columns of this log").at(location_of(
+                    Diagnostic::new("the line does not have the columns of this log").at(build_location(
                         file,
                         index + 1,
                         line,
@@ -187,7 +187,7 @@ pub fn read_log(kind: LogKind, file: &str, text: &str) -> Log {
 
 /// Parses the numbers of a line: time, value, direction, block size and others. The last ones may
 /// be hexadecimal flags.
-fn columns(line: &str) -> Option<Vec<u64>> {
+fn parse_columns(line: &str) -> Option<Vec<u64>> {
     let mut numbers = Vec::new();
     for column in line.split(',').map(str::trim).filter(|column| !column.is_empty()) {
         numbers.push(match column.strip_prefix("0x") {

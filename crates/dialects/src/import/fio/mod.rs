@@ -11,7 +11,7 @@ use model::observation::Load;
 use model::{Bytes, Nanos};
 
 use crate::fio::engines::ENGINES;
-use crate::fio::values::{Unit, names, number, split};
+use crate::fio::values::{Unit, parse_number, split_at_separators, split_names};
 
 /// True if the engine runs one operation at a time, regardless of the queue depth. A path may
 /// follow its name.
@@ -48,7 +48,7 @@ impl Options {
     }
 
     fn bytes(&self, text: &str) -> Option<u64> {
-        let read = number(text.trim(), Unit::Bytes, self.kb_base())?;
+        let read = parse_number(text.trim(), Unit::Bytes, self.kb_base())?;
         (!read.percent).then_some(read.raw)
     }
 
@@ -58,7 +58,7 @@ impl Options {
 
     /// The values for reads and writes; a single value applies to both.
     fn pair(&self, name: &str) -> Option<[Option<u64>; 2]> {
-        let values = split(self.get(name)?, &[',']);
+        let values = split_at_separators(self.get(name)?, &[',']);
         let read = self.bytes(values.first()?);
         let write = match values.get(1) {
             Some(text) => self.bytes(text),
@@ -146,7 +146,7 @@ impl Options {
 
     fn targets(&self, job: &str) -> Vec<String> {
         match (self.get("filename"), self.get("directory")) {
-            (Some(files), _) => names(files),
+            (Some(files), _) => split_names(files),
             (None, Some(directory)) => vec![format!("{directory}/{job}")],
             (None, None) => vec![job.to_owned()],
         }
@@ -154,7 +154,7 @@ impl Options {
 
     /// A time, in seconds unless it has a unit; 0 if absent.
     fn time(&self, name: &str) -> Nanos {
-        let time = self.get(name).and_then(|text| number(text, Unit::Seconds, 1024));
+        let time = self.get(name).and_then(|text| parse_number(text, Unit::Seconds, 1024));
         time.map_or(Nanos(0), |time| Nanos(time.raw.saturating_mul(1000)))
     }
 

@@ -11,7 +11,7 @@ use super::normal_lines::{
 };
 use super::{AccessKind, is_synchronous};
 use crate::Diagnostic;
-use crate::import::{Form, Imported, flow_sum, location_of};
+use crate::import::{Form, Imported, build_location, flow_sum};
 
 /// True if the text contains such a report.
 pub(in crate::import) fn is_report(text: &str) -> bool {
@@ -59,7 +59,7 @@ pub(in crate::import) fn read(file: &str, text: &str) -> Imported {
             let what = format!("cannot read this line: expected {expected}");
             imported
                 .unread
-                .push(Diagnostic::new(what).at(location_of(file, index + 1, line)));
+                .push(Diagnostic::new(what).at(build_location(file, index + 1, line)));
         }
     }
     for entry in &reader.entries {
@@ -195,7 +195,7 @@ impl Entry {
             .map(|(operations, seconds)| operations as f64 / seconds);
         // The count covers all clones, but the time only one: check the result against the printed
         // rate.
-        let near = |counted: &f64| {
+        let matches_printed_rate = |counted: &f64| {
             part.rates
                 .iops
                 .is_none_or(|printed| (counted / printed.max(1e-9) - 1.0).abs() < 0.01)
@@ -204,7 +204,7 @@ impl Entry {
         Some(Flow {
             operations,
             bytes: None,
-            iops: counted.filter(near).or(part.rates.iops),
+            iops: counted.filter(matches_printed_rate).or(part.rates.iops),
             bytes_per_sec: part.rates.bytes_per_sec,
             iops_deviation: None,
             latency: main.map(|line| Latency {

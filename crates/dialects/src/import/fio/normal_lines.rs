@@ -171,14 +171,14 @@ pub(super) fn parse_latency(line: &str) -> Option<Result<LatencyLine, &'static s
     }
     let factor = time_unit_ns(unit)?;
     let value = |key: &str| parse_prefixed(rest.split_once(key)?.1.trim_start().split(',').next()?.trim());
-    let of = |key: &str| value(key).map(|number| number * factor);
+    let scaled_value = |key: &str| value(key).map(|number| number * factor);
     let read = || {
         Some(LatencyLine {
             stage,
-            min_ns: of("min=")?,
-            max_ns: of("max=")?,
-            mean_ns: of("avg=")?,
-            deviation_ns: of("stdev="),
+            min_ns: scaled_value("min=")?,
+            max_ns: scaled_value("max=")?,
+            mean_ns: scaled_value("avg=")?,
+            deviation_ns: scaled_value("stdev="),
         })
     };
     Some(read().ok_or("min=…, max=…, avg=…, stdev=… with decimal points"))

@@ -95,7 +95,7 @@ impl AccessSpec {
         let mut sizes = used().map(|line| line.size);
         let first = sizes.next().filter(|size| *size > 0);
         let same = sizes.all(|size| Some(size) == first);
-        let all = |of: fn(&Line) -> f64, value: f64| used().all(|line| of(line) == value);
+        let all = |get: fn(&Line) -> f64, value: f64| used().all(|line| get(line) == value);
         Load {
             block: first.filter(|_| same).map(Bytes),
             read_percent: Some(reads / operations),

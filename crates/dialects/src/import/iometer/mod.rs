@@ -14,7 +14,7 @@ use access::AccessSpec;
 use table::{Row, Table, split_cells};
 
 use super::numbers::{parse_decimal, parse_integer};
-use super::{Form, Imported, location_of};
+use super::{Form, Imported, build_location};
 use crate::Diagnostic;
 
 /// True if the text contains such results, even truncated ones.
@@ -110,7 +110,7 @@ impl Reader<'_> {
         if title == "target type" && cells.len() > 2 {
             self.report_empty();
             (self.next_line, self.empty) = (NextLine::Nothing, Some(number));
-            let location = location_of(self.file, number, line);
+            let location = build_location(self.file, number, line);
             match Table::from_header(cells, &location) {
                 Ok(table) => self.table = Some(table),
                 Err(complaints) => self.refused.extend(complaints),
@@ -202,7 +202,7 @@ impl Reader<'_> {
     }
 
     fn unread(&mut self, what: String, number: usize, line: &str) {
-        let complaint = Diagnostic::new(what).at(location_of(self.file, number, line));
+        let complaint = Diagnostic::new(what).at(build_location(self.file, number, line));
         self.imported.unread.push(complaint);
     }
 
@@ -238,7 +238,7 @@ impl Reader<'_> {
             && self.groups.iter().all(|group| group.manager() == Some(first))
         {
             self.imported.host = Some(first.to_owned());
-            let count = self.groups[0].rows_of("PROCESSOR").count();
+            let count = self.groups[0].rows_with_kind("PROCESSOR").count();
             self.imported.processors = u32::try_from(count).ok().filter(|count| *count > 0);
         }
         self.imported
@@ -246,20 +246,20 @@ impl Reader<'_> {
 }
 
 impl Group {
-    fn rows_of(&self, kind: &'static str) -> impl Iterator<Item = &Row> {
+    fn rows_with_kind(&self, kind: &'static str) -> impl Iterator<Item = &Row> {
         self.rows.iter().filter(move |row| row.kind == kind)
     }
 
     /// The manager, if there is only one.
     fn manager(&self) -> Option<&str> {
-        let mut managers = self.rows_of("MANAGER");
+        let mut managers = self.rows_with_kind("MANAGER");
         let first = managers.next()?;
         managers.next().is_none().then_some(first.name.as_str())
     }
 
     fn load(&self, access: &[AccessSpec], outstanding: &[u64]) -> Load {
         let mut targets: Vec<String> = Vec::new();
-        for disk in self.rows_of("DISK") {
+        for disk in self.rows_with_kind("DISK") {
             if !targets.contains(&disk.name) {
                 targets.push(disk.name.clone());
             }
@@ -273,7 +273,7 @@ impl Group {
         // If workers have different specifications, none describes the whole load.
         let has_same_access = |row: &Row| row.access.is_empty() || row.access == self.all.access;
         let found = access.iter().rev().find(|access| access.name == self.all.access);
-        match found.filter(|_| self.rows_of("WORKER").all(has_same_access)) {
+        match found.filter(|_| self.rows_with_kind("WORKER").all(has_same_access)) {
             Some(access) => access.apply_to(load),
             None => load,
         }
@@ -286,8 +286,13 @@ impl Group {
             sum.filter(|sum| *sum > 0)
         };
         let worker_depth = |row: &Row, depth: Option<u64>| depth?.checked_mul(u64::from(row.disks?));
-        let depth_of_disks = || sum(self.rows_of("DISK").map(|row| row.depth).collect());
-        let depth_of_workers = || sum(self.rows_of("WORKER").map(|row| worker_depth(row, row.depth)).collect());
+        let depth_of_disks = || sum(self.rows_with_kind("DISK").map(|row| row.depth).collect());
+        let depth_of_workers = || {
+            sum(self
+                .rows_with_kind("WORKER")
+                .map(|row| worker_depth(row, row.depth))
+                .collect())
+        };
         let alone = || {
             let one = self.all.workers == Some(1) && self.all.disks == Some(1);
             self.all.depth.filter(|_| one)
@@ -295,7 +300,10 @@ impl Group {
         let set = || {
             let (first, others) = outstanding.split_first()?;
             let depth = others.iter().all(|other| other == first).then_some(*first);
-            let by_workers = sum(self.rows_of("WORKER").map(|row| worker_depth(row, depth)).collect());
+            let by_workers = sum(self
+                .rows_with_kind("WORKER")
+                .map(|row| worker_depth(row, depth))
+                .collect());
             by_workers.or_else(|| worker_depth(&self.all, depth).filter(|_| self.all.workers == Some(1)))
         };
         depth_of_disks().or_else(depth_of_workers).or_else(alone).or_else(set)
@@ -305,7 +313,7 @@ impl Group {
         let one_manager = self.manager().is_some();
         let parts = ["WORKER", "MANAGER"]
             .into_iter()
-            .find(|kind| self.rows_of(kind).next().is_some());
+            .find(|kind| self.rows_with_kind(kind).next().is_some());
         let mut manager = "";
         let mut named: Vec<PartFlow> = Vec::new();
         for row in &self.rows {
@@ -323,7 +331,7 @@ impl Group {
                 });
             }
         }
-        let cores: Option<Vec<CoreShare>> = self.rows_of("PROCESSOR").map(Row::core).collect();
+        let cores: Option<Vec<CoreShare>> = self.rows_with_kind("PROCESSOR").map(Row::core).collect();
         Observation {
             tool: "Iometer".into(),
             version: version.map(str::to_owned),

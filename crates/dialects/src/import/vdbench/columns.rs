@@ -1,6 +1,6 @@
 //! The columns of Vdbench's files by name, and the figures of a row.
 
-use crate::import::location_of;
+use crate::import::build_location;
 use crate::import::numbers::parse_decimal;
 use crate::{Diagnostic, Location};
 
@@ -97,10 +97,10 @@ impl Figures {
         let rate = reads + writes;
         let time = |rate: f64, column| self.get(column).filter(|_| rate > 0.0).map_or(0.0, |mean| rate * mean);
         let times = time(reads, Column::ReadMean) + time(writes, Column::WriteMean);
-        let per = |of: f64| (rate > 0.0).then(|| of / rate);
+        let divide_by_rate = |amount: f64| (rate > 0.0).then(|| amount / rate);
         for (column, value) in [
-            (Column::Mean, per(times)),
-            (Column::ReadPercent, per(100.0 * reads)),
+            (Column::Mean, divide_by_rate(times)),
+            (Column::ReadPercent, divide_by_rate(100.0 * reads)),
             (Column::Rate, Some(rate)),
         ] {
             self.set(column, value);
@@ -203,7 +203,7 @@ pub(super) fn strip_tags(line: &str) -> String {
 
 /// Reports an unreadable row.
 pub(super) fn row_error(file: &str, number: usize, line: &str, what: String) -> Diagnostic {
-    Diagnostic::new(what).at(location_of(file, number, line))
+    Diagnostic::new(what).at(build_location(file, number, line))
 }
 
 #[cfg(test)]

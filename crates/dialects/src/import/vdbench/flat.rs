@@ -6,7 +6,7 @@ use model::observation::Load;
 use super::columns::{Column, FLAT_COLUMNS, Figures, missing_columns, row_error, strip_tags};
 use super::{Row, RowKind, Run, apply_rate, apply_request, parse_time_of_day};
 use crate::Diagnostic;
-use crate::import::{Form, Imported, location_of};
+use crate::import::{Form, Imported, build_location};
 
 /// Columns with requested values, which also distinguish the runs of a definition.
 const REQUEST_COLUMNS: [&str; 5] = ["xfersize", "threads", "rdpct", "seekpct", "reqrate"];
@@ -57,7 +57,7 @@ pub(in crate::import) fn read(file: &str, text: &str) -> Result<Imported, Vec<Di
     for (index, line) in text.lines().enumerate() {
         let line = strip_tags(line);
         if let Some(names) = parse_header(&line) {
-            let lacking = missing_columns(&names, FLAT_COLUMNS, &location_of(file, index + 1, &line));
+            let lacking = missing_columns(&names, FLAT_COLUMNS, &build_location(file, index + 1, &line));
             reader.refused.extend(lacking);
             reader.names = Some(names);
         } else {
@@ -77,8 +77,9 @@ pub(in crate::import) fn read(file: &str, text: &str) -> Result<Imported, Vec<Di
 fn name_runs(runs: Vec<FlatRun>) -> Vec<Run> {
     let mut named: Vec<Run> = Vec::new();
     for one in &runs {
-        let same = || runs.iter().filter(|other| other.definition == one.definition);
-        let differs = |column: &usize| same().any(|other| other.requested[*column] != one.requested[*column]);
+        let runs_of_same_definition = || runs.iter().filter(|other| other.definition == one.definition);
+        let differs =
+            |column: &usize| runs_of_same_definition().any(|other| other.requested[*column] != one.requested[*column]);
         let words: Vec<String> = (0..REQUEST_COLUMNS.len())
             .filter(differs)
             .map(|column| match REQUEST_COLUMNS[column] {

@@ -191,8 +191,8 @@ impl Run {
             let rate = figures.get(Column::Rate)?;
             let reads = figures.get(Column::ReadPercent).filter(|percent| *percent <= 100.0)? / 100.0;
             let bytes = bytes_per_sec(figures)?;
-            let divided = |of: f64| {
-                let (read, written) = (of * seconds * reads, of * seconds * (1.0 - reads));
+            let divided = |amount: f64| {
+                let (read, written) = (amount * seconds * reads, amount * seconds * (1.0 - reads));
                 [read.round() as u64, written.round() as u64, 0]
             };
             Some(SeriesPoint {
@@ -225,18 +225,18 @@ fn latency(mean: Option<f64>, deviation: Option<f64>, max: Option<f64>) -> Optio
 }
 
 fn latency_of_all(figures: &Figures) -> Option<Latency> {
-    let of_directions = || {
+    let max_over_directions = || {
         let (read, write) = (figures.get(Column::ReadMax)?, figures.get(Column::WriteMax)?);
         Some(read.max(write))
     };
-    let max = figures.get(Column::Max).or_else(of_directions);
+    let max = figures.get(Column::Max).or_else(max_over_directions);
     latency(figures.get(Column::Mean), figures.get(Column::Deviation), max)
 }
 
 /// Splits the total rate by the share of reads. Only if there is a single direction are all its
 /// figures known.
 fn directions(figures: &Figures, total: &Flow) -> PerDirection<Option<Flow>> {
-    let of = |share: f64, mean: Column, max: Column| {
+    let build_flow = |share: f64, mean: Column, max: Column| {
         let iops = total.iops.map(|iops| iops * share);
         (share > 0.0 && iops > Some(0.0)).then(|| Flow {
             iops,
@@ -254,8 +254,8 @@ fn directions(figures: &Figures, total: &Flow) -> PerDirection<Option<Flow>> {
             ..PerDirection::default()
         },
         Some(percent) if percent < 100.0 => PerDirection {
-            read: of(percent / 100.0, Column::ReadMean, Column::ReadMax),
-            write: of(1.0 - percent / 100.0, Column::WriteMean, Column::WriteMax),
+            read: build_flow(percent / 100.0, Column::ReadMean, Column::ReadMax),
+            write: build_flow(1.0 - percent / 100.0, Column::WriteMean, Column::WriteMax),
             trim: None,
         },
         _ => PerDirection::default(),

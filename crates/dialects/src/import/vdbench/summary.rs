@@ -4,7 +4,7 @@
 use super::columns::{Figures, SUMMARY_COLUMNS, missing_columns, row_error, strip_tags};
 use super::{Row, RowKind, Run, apply_rate, apply_request, parse_time_of_day};
 use crate::Diagnostic;
-use crate::import::{Form, Imported, location_of};
+use crate::import::{Form, Imported, build_location};
 
 const HEAD: &str = "Starting RD=";
 
@@ -123,11 +123,11 @@ impl Reader {
             // Each run repeats this header.
         } else if line.contains("ReqstdOps") || line.starts_with(".Interval.") {
             let what = "this is a file system workload (fwd=), whose columns fathom does not read";
-            let complaint = Diagnostic::new(what).at(location_of(file, index + 1, line));
+            let complaint = Diagnostic::new(what).at(build_location(file, index + 1, line));
             self.refused
                 .push(complaint.help("pass flatfile.html of the same output; it has reads and writes"));
         } else if let Some((date, names)) = parse_header(lines, index) {
-            let lacking = missing_columns(&names, SUMMARY_COLUMNS, &location_of(file, index + 1, line));
+            let lacking = missing_columns(&names, SUMMARY_COLUMNS, &build_location(file, index + 1, line));
             self.refused.extend(lacking);
             self.date = self.date.take().or(Some(date));
             self.names = Some(names);
@@ -149,7 +149,7 @@ impl Reader {
                 && self.refused.is_empty()
             {
                 let what = "figures come before any header, and the columns depend on the version";
-                let complaint = Diagnostic::new(what).at(location_of(file, number, line));
+                let complaint = Diagnostic::new(what).at(build_location(file, number, line));
                 self.refused.push(complaint.help(
                     "include the two header lines, with `interval`, `i/o rate` \
                         and the other names",

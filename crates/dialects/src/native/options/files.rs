@@ -22,7 +22,7 @@ pub(super) const OPTIONS: &[NativeOption] = &[
         set: |job, text| {
             assign(
                 &mut job.on_files,
-                values::keyword(text, &[("blocks", false), ("files", true)]),
+                values::parse_keyword(text, &[("blocks", false), ("files", true)]),
             )
         },
         ..FILES
@@ -79,7 +79,7 @@ pub(super) const OPTIONS: &[NativeOption] = &[
         set: |job, text| {
             assign(
                 &mut job.files.in_order,
-                values::keyword(text, &[("random", false), ("sequential", true)]),
+                values::parse_keyword(text, &[("random", false), ("sequential", true)]),
             )
         },
         ..FILES

@@ -37,7 +37,7 @@ pub(super) const OPTIONS: &[NativeOption] = &[
                 ("target", DepthPer::Target),
                 ("job", DepthPer::Job),
             ];
-            job.depth_per = values::keyword(text, &words)?;
+            job.depth_per = values::parse_keyword(text, &words)?;
             Ok(())
         },
         ..LOAD
@@ -53,7 +53,7 @@ pub(super) const OPTIONS: &[NativeOption] = &[
         set: |job, text| {
             job.workers = match text.trim() {
                 "auto" => JobSpec::default().workers,
-                text => values::count(text, 1, 4096)
+                text => values::parse_count(text, 1, 4096)
                     .map_err(|why| format!("{why}; the number of threads is 1 to 4096, or `auto`"))?
                     as u32,
             };
@@ -70,7 +70,7 @@ pub(super) const OPTIONS: &[NativeOption] = &[
         example: "rate = \"4000 iops\"",
         other_tools: "fio rate, rate_iops (per job clone); DiskSpd -g (per thread and target)",
         synonyms: &["iops"],
-        set: |job, text| assign(&mut job.rate, values::rate(text).map(Some)),
+        set: |job, text| assign(&mut job.rate, values::parse_rate(text).map(Some)),
         ..LOAD
     },
     NativeOption {
@@ -83,7 +83,7 @@ pub(super) const OPTIONS: &[NativeOption] = &[
         set: |job, text| {
             assign(
                 &mut job.arrivals,
-                values::keyword(text, &[("even", Process::Linear), ("poisson", Process::Poisson)]),
+                values::parse_keyword(text, &[("even", Process::Linear), ("poisson", Process::Poisson)]),
             )
         },
         ..LOAD
@@ -94,7 +94,7 @@ pub(super) const OPTIONS: &[NativeOption] = &[
         help: "Longest delay for which a paced job catches up.",
         detail: "Default: any delay. Operations not caught up count as late.",
         example: "catch-up = \"1s\"",
-        set: |job, text| assign(&mut job.catch_up, values::time(text).map(Some)),
+        set: |job, text| assign(&mut job.catch_up, values::parse_time(text).map(Some)),
         ..LOAD
     },
     NativeOption {
@@ -104,7 +104,7 @@ pub(super) const OPTIONS: &[NativeOption] = &[
         detail: "Default: none. `pause-after` sets the operations per burst.",
         example: "pause = \"10ms\"",
         other_tools: "fio thinktime; DiskSpd -j",
-        set: |job, text| assign(&mut job.pause, values::time(text).map(Some)),
+        set: |job, text| assign(&mut job.pause, values::parse_time(text).map(Some)),
         ..LOAD
     },
     NativeOption {

@@ -36,7 +36,7 @@ pub(super) const OPTIONS: &[NativeOption] = &[
         and 5 % of the free space.",
         example: "size = \"10GiB\"",
         other_tools: "fio size; DiskSpd -c, -f",
-        set: |job, text| assign(&mut job.size, values::block(text).map(Some)),
+        set: |job, text| assign(&mut job.size, values::parse_block(text).map(Some)),
         ..TARGET
     },
     NativeOption {
@@ -46,7 +46,7 @@ pub(super) const OPTIONS: &[NativeOption] = &[
         detail: "Default: 0.",
         example: "offset = \"1GiB\"",
         other_tools: "fio offset; DiskSpd -B",
-        set: |job, text| assign(&mut job.offset, values::size(text)),
+        set: |job, text| assign(&mut job.offset, values::parse_size(text)),
         ..TARGET
     },
     NativeOption {
@@ -55,7 +55,7 @@ pub(super) const OPTIONS: &[NativeOption] = &[
         detail: "The file is marked as filled with random data, so a later run that names it reuses it.",
         example: "keep = true",
         other_tools: "fio unlink=0",
-        set: |job, text| assign(&mut job.keep, values::flag(text)),
+        set: |job, text| assign(&mut job.keep, values::parse_flag(text)),
         ..TARGET
     },
     NativeOption {

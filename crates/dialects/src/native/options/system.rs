@@ -37,7 +37,7 @@ pub(super) const OPTIONS: &[NativeOption] = &[
                 ("buffered-through", Cache::BufferedThrough),
                 ("mapped", Cache::Mapped),
             ];
-            let mode = values::keyword(text, &words)?;
+            let mode = values::parse_keyword(text, &words)?;
             job.direct = matches!(mode, Cache::Direct | Cache::DirectThrough);
             job.mapped = matches!(mode, Cache::Mapped);
             job.write_through = match mode {
@@ -58,7 +58,7 @@ pub(super) const OPTIONS: &[NativeOption] = &[
         set: |job, text| {
             let native = ENGINES.iter().filter(|engine| engine.native);
             let names: Vec<(&str, EngineKind)> = native.map(|engine| (engine.name, engine.kind)).collect();
-            job.engine = values::keyword(text, &names)?;
+            job.engine = values::parse_keyword(text, &names)?;
             Ok(())
         },
         ..SYSTEM
@@ -80,7 +80,7 @@ pub(super) const OPTIONS: &[NativeOption] = &[
         detail: "Needs a device with poll queues. Uses a whole processor per worker.",
         example: "poll = true",
         other_tools: "fio hipri",
-        set: |job, text| assign(&mut job.poll, values::flag(text)),
+        set: |job, text| assign(&mut job.poll, values::parse_flag(text)),
         ..SYSTEM
     },
     NativeOption {
@@ -89,7 +89,7 @@ pub(super) const OPTIONS: &[NativeOption] = &[
         detail: "Doubles the CPU time; helps only if processors are idle.",
         example: "submission-thread = true",
         other_tools: "fio sqthread_poll",
-        set: |job, text| assign(&mut job.submission_thread, values::flag(text)),
+        set: |job, text| assign(&mut job.submission_thread, values::parse_flag(text)),
         ..SYSTEM
     },
     NativeOption {
@@ -99,7 +99,7 @@ pub(super) const OPTIONS: &[NativeOption] = &[
         detail: "Default: no binding.",
         example: "cpus = \"0,2-5\"",
         other_tools: "fio cpus_allowed; DiskSpd -a",
-        set: |job, text| assign(&mut job.cpus, values::cpus(text)),
+        set: |job, text| assign(&mut job.cpus, values::parse_cpus(text)),
         ..SYSTEM
     },
     NativeOption {
@@ -108,7 +108,7 @@ pub(super) const OPTIONS: &[NativeOption] = &[
         detail: "Default: the first error ends it. A full file system always ends it.",
         example: "tolerate-errors = true",
         other_tools: "fio continue_on_error=io",
-        set: |job, text| assign(&mut job.tolerate_errors, values::flag(text)),
+        set: |job, text| assign(&mut job.tolerate_errors, values::parse_flag(text)),
         ..SYSTEM
     },
     NativeOption {

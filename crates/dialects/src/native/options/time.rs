@@ -21,7 +21,7 @@ pub(super) const OPTIONS: &[NativeOption] = &[
         example: "time = \"60s\"",
         other_tools: "fio runtime with time_based; DiskSpd -d",
         synonyms: &["duration", "timeout", "seconds"],
-        set: |job, text| assign(&mut job.time, values::time(text).map(Some)),
+        set: |job, text| assign(&mut job.time, values::parse_time(text).map(Some)),
         ..TIME_ROW
     },
     NativeOption {
@@ -32,7 +32,7 @@ pub(super) const OPTIONS: &[NativeOption] = &[
         example: "warm-up = \"5s\"",
         other_tools: "fio ramp_time; DiskSpd -W",
         synonyms: &["warmup"],
-        set: |job, text| assign(&mut job.warm_up, values::time(text).map(Some)),
+        set: |job, text| assign(&mut job.warm_up, values::parse_time(text).map(Some)),
         ..TIME_ROW
     },
     NativeOption {
@@ -42,7 +42,7 @@ pub(super) const OPTIONS: &[NativeOption] = &[
         detail: "Default: none.",
         example: "cool-down = \"2s\"",
         other_tools: "DiskSpd -C",
-        set: |job, text| assign(&mut job.cool_down, values::time(text)),
+        set: |job, text| assign(&mut job.cool_down, values::parse_time(text)),
         ..TIME_ROW
     },
     NativeOption {
@@ -52,7 +52,7 @@ pub(super) const OPTIONS: &[NativeOption] = &[
         detail: "Default: none.",
         example: "start-delay = \"1s\"",
         other_tools: "fio startdelay",
-        set: |job, text| assign(&mut job.start_delay, values::time(text)),
+        set: |job, text| assign(&mut job.start_delay, values::parse_time(text)),
         ..TIME_ROW
     },
     NativeOption {
@@ -62,7 +62,7 @@ pub(super) const OPTIONS: &[NativeOption] = &[
         detail: "Default: no limit.",
         example: "operations = 100000",
         other_tools: "fio number_ios (per job clone)",
-        set: |job, text| assign(&mut job.operations, values::count(text, 1, u64::MAX).map(Some)),
+        set: |job, text| assign(&mut job.operations, values::parse_count(text, 1, u64::MAX).map(Some)),
         ..TIME_ROW
     },
     NativeOption {
@@ -72,7 +72,7 @@ pub(super) const OPTIONS: &[NativeOption] = &[
         detail: "Default: no limit.",
         example: "bytes = \"100GiB\"",
         other_tools: "fio io_size (per job clone)",
-        set: |job, text| assign(&mut job.bytes, values::block(text).map(Some)),
+        set: |job, text| assign(&mut job.bytes, values::parse_block(text).map(Some)),
         ..TIME_ROW
     },
     NativeOption {
@@ -93,7 +93,7 @@ pub(super) const OPTIONS: &[NativeOption] = &[
         the maximum length. At least ten seconds.",
         example: "until-precision = \"2%\"",
         set: |job, text| {
-            let percent = values::percent(text)?;
+            let percent = values::parse_percent(text)?;
             if percent <= 0.0 {
                 return Err("must be above 0".into());
             }
@@ -119,7 +119,7 @@ pub(super) const OPTIONS: &[NativeOption] = &[
             job.control.push(Control::SteadyState(SteadyState {
                 metric: TrackedMetric::Iops,
                 slope: true,
-                limit: values::percent(text)?,
+                limit: values::parse_percent(text)?,
                 percent: true,
                 window_ns: Nanos::secs(30),
                 interval_ns: Nanos::secs(1),
@@ -138,7 +138,7 @@ pub(super) const OPTIONS: &[NativeOption] = &[
         other_tools: "fio latency_target",
         set: |job, text| {
             job.control.push(Control::LatencyTarget(LatencyTarget {
-                target_ns: values::time(text)?,
+                target_ns: values::parse_time(text)?,
                 window_ns: Nanos::secs(1),
                 percentile: 99.0,
                 keep_running: false,

@@ -18,7 +18,7 @@ pub(super) const OPTIONS: &[NativeOption] = &[
         other_tools: "fio rw, random_distribution, percentage_random; DiskSpd -r, -s, -rs, -rd",
         synonyms: &["pattern", "readwrite"],
         of_part: true,
-        set: |job, text| assign(&mut job.part.access, values::access(text)),
+        set: |job, text| assign(&mut job.part.access, values::parse_access(text)),
         ..ROW
     },
     NativeOption {
@@ -29,7 +29,7 @@ pub(super) const OPTIONS: &[NativeOption] = &[
         example: "read = 70",
         other_tools: "fio rwmixread; DiskSpd 100 - -w",
         of_part: true,
-        set: |job, text| assign(&mut job.part.read_percent, values::percent(text)),
+        set: |job, text| assign(&mut job.part.read_percent, values::parse_percent(text)),
         ..ROW
     },
     NativeOption {
@@ -41,7 +41,7 @@ pub(super) const OPTIONS: &[NativeOption] = &[
         other_tools: "fio rwmixwrite; DiskSpd -w",
         of_part: true,
         set: |job, text| {
-            job.part.read_percent = 100.0 - values::percent(text)?;
+            job.part.read_percent = 100.0 - values::parse_percent(text)?;
             Ok(())
         },
         ..ROW
@@ -53,7 +53,7 @@ pub(super) const OPTIONS: &[NativeOption] = &[
         example: "trim = true",
         other_tools: "fio rw=randtrim",
         of_part: true,
-        set: |job, text| assign(&mut job.part.trim, values::flag(text)),
+        set: |job, text| assign(&mut job.part.trim, values::parse_flag(text)),
         ..ROW
     },
     NativeOption {
@@ -62,7 +62,7 @@ pub(super) const OPTIONS: &[NativeOption] = &[
         detail: "At any time, the share is exact to within one operation.",
         example: "exact-mix = true",
         of_part: true,
-        set: |job, text| assign(&mut job.part.exact_mix, values::flag(text)),
+        set: |job, text| assign(&mut job.part.exact_mix, values::parse_flag(text)),
         ..ROW
     },
     NativeOption {
@@ -75,7 +75,7 @@ pub(super) const OPTIONS: &[NativeOption] = &[
         other_tools: "fio bs, bsrange, bssplit; DiskSpd -b",
         synonyms: &["block_size", "blocksize"],
         of_part: true,
-        set: |job, text| assign(&mut job.part.sizes, values::block_sizes(text)),
+        set: |job, text| assign(&mut job.part.sizes, values::parse_block_sizes(text)),
         ..ROW
     },
     NativeOption {
@@ -86,7 +86,7 @@ pub(super) const OPTIONS: &[NativeOption] = &[
         example: "align = \"64KiB\"",
         other_tools: "fio blockalign; DiskSpd -r<size>, -s<size>",
         of_part: true,
-        set: |job, text| assign(&mut job.part.alignment, values::block(text).map(Some)),
+        set: |job, text| assign(&mut job.part.alignment, values::parse_block(text).map(Some)),
         ..ROW
     },
     NativeOption {
@@ -98,7 +98,7 @@ pub(super) const OPTIONS: &[NativeOption] = &[
         example: "content = \"compressible:50\"",
         other_tools: "fio refill_buffers, zero_buffers, buffer_compress_percentage, dedupe_percentage; DiskSpd -Z, -Zr",
         of_part: true,
-        set: |job, text| assign(&mut job.part.content, values::content(text)),
+        set: |job, text| assign(&mut job.part.content, values::parse_content(text)),
         ..ROW
     },
     NativeOption {
@@ -121,7 +121,7 @@ pub(super) const OPTIONS: &[NativeOption] = &[
         set: |job, text| {
             assign(
                 &mut job.flush_kind,
-                values::keyword(text, &[("data", FlushKind::Data), ("full", FlushKind::Full)]),
+                values::parse_keyword(text, &[("data", FlushKind::Data), ("full", FlushKind::Full)]),
             )
         },
         ..ROW
@@ -132,7 +132,7 @@ pub(super) const OPTIONS: &[NativeOption] = &[
         detail: "Default: no.",
         example: "flush-at-end = true",
         other_tools: "fio end_fsync",
-        set: |job, text| assign(&mut job.flush_at_end, values::flag(text)),
+        set: |job, text| assign(&mut job.flush_at_end, values::parse_flag(text)),
         ..ROW
     },
 ];

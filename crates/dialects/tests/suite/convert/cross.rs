@@ -265,9 +265,9 @@ fn several_steps_become_a_profile() {
 
 #[test]
 fn equivalents_match_the_other_two_dialects() {
-    let of = |plan: &Plan| equivalents(plan).iter().map(|one| one.dialect).collect::<Vec<_>>();
-    assert_eq!(of(&diskspd_line("a.dat")), [Dialect::Native, Dialect::Fio]);
-    assert_eq!(of(&flags("--target a.dat")), [Dialect::Fio, Dialect::Diskspd]);
+    let dialects = |plan: &Plan| equivalents(plan).iter().map(|one| one.dialect).collect::<Vec<_>>();
+    assert_eq!(dialects(&diskspd_line("a.dat")), [Dialect::Native, Dialect::Fio]);
+    assert_eq!(dialects(&flags("--target a.dat")), [Dialect::Fio, Dialect::Diskspd]);
 }
 
 /// Rates for reads and for writes determine the mix: 700 and 300 are 30 % writes, regardless of the

@@ -19,7 +19,7 @@ fn cases(group: &str) -> Vec<PathBuf> {
 }
 
 /// The plan of a recorded case; `None` if the case does not describe a run.
-fn plan_of(case: &PathBuf) -> Option<Plan> {
+fn read_plan(case: &PathBuf) -> Option<Plan> {
     let text = fs::read_to_string(case.join("argv.txt")).unwrap();
     let arguments: Vec<String> = text.lines().map(str::to_owned).collect();
     let files = fs::read_dir(case).unwrap().flatten().map(|entry| {
@@ -96,7 +96,7 @@ fn recorded_cases_survive_a_round_trip() {
     let mut looked_at = 0;
     for group in ["profiles", "runs", "offsets"] {
         for case in cases(group) {
-            if let Some(plan) = plan_of(&case) {
+            if let Some(plan) = read_plan(&case) {
                 check(&plan, &case.display().to_string());
                 looked_at += 1;
             }

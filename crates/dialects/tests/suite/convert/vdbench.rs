@@ -17,7 +17,7 @@ impl VdbenchEnv for OneFile {
         Err("there is none".into())
     }
 
-    fn size_of(&self, _: &str) -> Option<u64> {
+    fn read_size(&self, _: &str) -> Option<u64> {
         None
     }
 
@@ -26,7 +26,7 @@ impl VdbenchEnv for OneFile {
     }
 }
 
-pub fn plan_of(text: &str) -> Plan {
+pub fn parse_plan(text: &str) -> Plan {
     let mut env = OneFile(text.to_owned());
     let command = read_command(&["-f".to_owned(), "x.parm".to_owned()], "").unwrap();
     let parameters = read_parameters(&command, &mut env).unwrap();
@@ -48,7 +48,7 @@ fn a_parameter_file_survives_a_round_trip() {
                 rd=run1,wd=(wd1,wd2),iorate=400,elapsed=4,interval=1\n\
                 rd=run2,wd=wd3,iorate=max,elapsed=3,interval=1,warmup=2\n\
                 rd=run3,wd=wd4,iorate=100,distribution=deterministic,elapsed=3,interval=1\n";
-    let found = to_vdbench(&plan_of(text));
+    let found = to_vdbench(&parse_plan(text));
     assert_eq!((found.text.as_str(), texts(&found.lost)), (text, Vec::new()));
     assert!(found.differs.is_empty(), "{:?}", found.differs);
 }
@@ -80,9 +80,9 @@ fn differences_to_vdbench_are_listed() {
 }
 
 /// A run with one SD: its workloads and its rate.
-fn run_of(wds: &str, rate: &str) -> Plan {
+fn plan_with_run(wds: &str, rate: &str) -> Plan {
     let names: Vec<&str> = wds.lines().filter_map(|line| line[3..].split(',').next()).collect();
-    plan_of(&format!(
+    parse_plan(&format!(
         "sd=sd1,lun=/data/f,size=32m,threads=4,openflags=o_direct\n{wds}\nrd=rd1,wd=({}),iorate={rate},elapsed=3\n",
         names.join(",")
     ))
@@ -91,7 +91,7 @@ fn run_of(wds: &str, rate: &str) -> Plan {
 /// Regression: the rate was that of the first stream for all, at equal shares.
 #[test]
 fn streams_keep_their_rates_and_shares() {
-    let sizes = |shares: &str, rate: &str| run_of(&format!("wd=w1,sd=sd1,rdpct=70,xfersize=({shares})"), rate);
+    let sizes = |shares: &str, rate: &str| plan_with_run(&format!("wd=w1,sd=sd1,rdpct=70,xfersize=({shares})"), rate);
     let native = |plan: &Plan, lines: &[&str]| {
         let found = to_native(plan);
         let is_missing = |line: &&&str| !found.text.lines().any(|written| written == **line);
@@ -105,12 +105,12 @@ fn streams_keep_their_rates_and_shares() {
     only_policy(native(&sizes("4k,60,16k,40", "500"), &shares));
     let shares = ["rate = \"1000iops\"", "share = 90", "share = 10"];
     only_policy(native(&sizes("4k,90,16k,10", "1000"), &shares));
-    let skewed = run_of("wd=w1,sd=sd1,skew=80\nwd=w2,sd=sd1,xfersize=8k,skew=20", "1000");
+    let skewed = plan_with_run("wd=w1,sd=sd1,skew=80\nwd=w2,sd=sd1,xfersize=8k,skew=20", "1000");
     only_policy(native(
         &skewed,
         &["rate = \"1000iops\"", "share = 80", "share = 20", "block = \"8k\""],
     ));
-    let hits = run_of("wd=w1,sd=sd1,rdpct=70,rhpct=30,whpct=20", "500");
+    let hits = plan_with_run("wd=w1,sd=sd1,rdpct=70,rhpct=30,whpct=20", "500");
     let lost = native(
         &hits,
         &["rate = \"500iops\"", "size = \"32m\"", "share = 27", "share = 73"],
@@ -135,7 +135,7 @@ fn streams_keep_their_rates_and_shares() {
 #[test]
 fn shares_and_rates_are_never_dropped_silently() {
     let listed = |of: &Conversion| [texts(&of.lost), texts(&of.differs)].concat().join("\n");
-    let vdbench = |shares: &str, rate: &str| run_of(&format!("wd=w1,sd=sd1,xfersize=({shares})"), rate);
+    let vdbench = |shares: &str, rate: &str| plan_with_run(&format!("wd=w1,sd=sd1,xfersize=({shares})"), rate);
     let native = |shares: [u32; 2], rate: &str| {
         let part = |(share, block): (u32, &str)| format!("[[job.part]]\nshare = {share}\nblock = \"{block}\"\n");
         let parts = shares.into_iter().zip(["4k", "16k"]).map(part);

@@ -48,7 +48,7 @@ pub fn deviations() -> Vec<Deviation> {
 }
 
 /// The ids of the entries that name a case.
-pub fn of_case(case: &str) -> Vec<String> {
+pub fn case_deviations(case: &str) -> Vec<String> {
     let entries = deviations().into_iter();
     let named = entries.filter(|entry| entry.cases.iter().any(|named| named == case));
     named.map(|entry| entry.id).collect()

@@ -10,7 +10,7 @@ use dialects::diskspd::{LowerEnv, Reading, Request, lower, xml};
 use model::Direction;
 use model::plan::Target;
 
-use crate::diskspd::deviations::{deviations, of_case};
+use crate::diskspd::deviations::{case_deviations, deviations};
 use crate::diskspd::support::{DATA, TestEnv, request};
 use crate::drive::{execute, whole};
 
@@ -61,7 +61,7 @@ fn added_by(id: &str) -> &'static str {
 fn check_xml(case: &Path, request: &Request) {
     let name = format!("profiles/{}", case.file_name().unwrap().to_str().unwrap());
     let mut written = xml::lines(&request.profile);
-    for id in of_case(&name) {
+    for id in case_deviations(&name) {
         let before = written.len();
         written.retain(|line| line.trim() != added_by(&id));
         assert!(written.len() < before, "{name} does not need the deviation {id}");

@@ -190,20 +190,20 @@ fn settings_that_only_xml_has_are_checked() {
         },
         &[],
     );
-    let of_thread = |thread| Target {
+    let thread_target = |thread| Target {
         thread_targets: vec![ThreadTarget { thread, weight: 0 }],
         ..random()
     };
-    check_span(pool(vec![of_thread(1)]), &[]);
+    check_span(pool(vec![thread_target(1)]), &[]);
     check_span(
-        pool(vec![of_thread(2)]),
+        pool(vec![thread_target(2)]),
         &["ERROR: illegal thread specified for ThreadTarget"],
     );
     let both =
         "ERROR: ThreadTargets can only be specified when the timespan ThreadCount and RequestCount are specified";
     let without_requests = TimeSpan {
         requests: 0,
-        ..pool(vec![of_thread(1)])
+        ..pool(vec![thread_target(1)])
     };
     check_span(without_requests, &[both]);
 }

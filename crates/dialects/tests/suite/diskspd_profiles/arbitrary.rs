@@ -32,13 +32,13 @@ pub fn profiles() -> impl Strategy<Value = Profile> {
                 verbose,
                 verbose_stats: stats,
                 precreate,
-                etw: etw.map(etw_of),
+                etw: etw.map(build_etw),
                 time_spans: spans,
             },
         )
 }
 
-fn etw_of(flags: [bool; 12]) -> Etw {
+fn build_etw(flags: [bool; 12]) -> Etw {
     Etw {
         process: flags[0],
         thread: flags[1],

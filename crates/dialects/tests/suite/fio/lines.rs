@@ -237,9 +237,12 @@ fn values_with_their_own_syntax_are_read() {
     assert_eq!(pattern("--rw=randread:8").rw_step, 8);
     assert_eq!(pattern("--rwmixwrite=30").rwmixread, 70);
     let split = pattern("--bssplit=4k/60:8k/:16k/,8k/100").bssplit.clone();
-    let of = |bytes, percent| Split { bytes, percent };
-    assert_eq!(split.read, [of(4096, 60), of(8192, 20), of(16384, 20)]);
-    assert_eq!((split.write, split.trim), (vec![of(8192, 100)], vec![of(8192, 100)]));
+    let part = |bytes, percent| Split { bytes, percent };
+    assert_eq!(split.read, [part(4096, 60), part(8192, 20), part(16384, 20)]);
+    assert_eq!(
+        (split.write, split.trim),
+        (vec![part(8192, 100)], vec![part(8192, 100)])
+    );
     let zipf = Distribution::Zipf {
         theta: 1.2,
         center: Some(0.5),
@@ -325,13 +328,13 @@ fn a_directory_applies_to_names_that_follow_it() {
         folders: vec!["d".into()],
         ..TestEnv::default()
     };
-    let of = |line: &str| all(reading_in(&mut env(), line)).1.jobs.remove(0).options.files;
-    let after = of("--parse-only --name=x --filename=a --directory=d");
+    let files_option = |line: &str| all(reading_in(&mut env(), line)).1.jobs.remove(0).options.files;
+    let after = files_option("--parse-only --name=x --filename=a --directory=d");
     assert_eq!(
         (&after.filename[..], &after.directory[..]),
         (&["a".to_owned()][..], &["d".to_owned()][..])
     );
-    let before = of("--parse-only --name=x --directory=d --filename=a");
+    let before = files_option("--parse-only --name=x --directory=d --filename=a");
     assert_eq!(before.filename, ["d/a"]);
 }
 

@@ -5,7 +5,7 @@ use dialects::import::{self, Form, Imported};
 use model::observation::{Flow, Load};
 use model::{Bytes, Direction, Nanos};
 
-use super::{folders, read, rules, text_of};
+use super::{folders, read, read_text, rules};
 
 const PUBLISHED_REPORT: &str = "diskspd/legacy/report.txt";
 
@@ -65,7 +65,7 @@ fn the_published_report_is_read_completely() {
     assert!(edited.what.contains("test_002.dat"), "{}", edited.what);
     assert!(rules(&imported).contains(&"OPTION-DEPRECATED"));
     // Without -w20 on its command line, the report contradicts itself: 20 % are writes.
-    let without = text_of(PUBLISHED_REPORT).replacen("-w20 ", "", 1);
+    let without = read_text(PUBLISHED_REPORT).replacen("-w20 ", "", 1);
     let complaints = format!("{:?}", import::read("x", &without).unwrap().remarks);
     assert!(
         complaints.contains("100 % on the command line but 80 %"),
@@ -76,7 +76,7 @@ fn the_published_report_is_read_completely() {
 #[test]
 fn a_report_inside_a_page_is_found() {
     let report =
-        text_of(PUBLISHED_REPORT).replace("Results for timespan", "Then come the results:\nResults for timespan");
+        read_text(PUBLISHED_REPORT).replace("Results for timespan", "Then come the results:\nResults for timespan");
     let page = format!(
         "Testing a disk\r\n\r\n.\\diskspd.exe -b64K -d30 -t8 -o8 -L x.dat > y.txt\r\n-08 – outstanding requests | the queue\r\n{}\r\nThe table \
          shows: thread | bytes | latency",
@@ -94,7 +94,7 @@ fn a_report_inside_a_page_is_found() {
 
 #[test]
 fn files_from_windows_are_read_in_every_encoding() {
-    let text = text_of(PUBLISHED_REPORT).replace('\n', "\r\n");
+    let text = read_text(PUBLISHED_REPORT).replace('\n', "\r\n");
     let wide: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
     for bytes in [[&[0xff, 0xfe], &*wide].concat(), wide, text.into_bytes()] {
         let decoded = import::decode(&bytes);
@@ -104,7 +104,7 @@ fn files_from_windows_are_read_in_every_encoding() {
 
 #[test]
 fn decimal_commas_are_read_where_they_cannot_mean_thousands() {
-    let text = text_of(PUBLISHED_REPORT);
+    let text = read_text(PUBLISHED_REPORT);
     // Only in tables: dots in the command line and in paths are not decimal points.
     let lines = text
         .lines()
@@ -131,7 +131,7 @@ fn decimal_commas_are_read_where_they_cannot_mean_thousands() {
 
 #[test]
 fn parts_missing_from_a_truncated_report_are_listed() {
-    let text = text_of(PUBLISHED_REPORT);
+    let text = read_text(PUBLISHED_REPORT);
     let check = |until: &str, missing: &str| {
         let cut = &text[..text.find(until).unwrap()];
         let imported = import::read("x", cut).unwrap();
@@ -162,7 +162,7 @@ fn parts_missing_from_a_truncated_report_are_listed() {
 #[test]
 fn every_recorded_run_is_read_as_text_and_as_xml() {
     for case in folders("diskspd/runs") {
-        let text = import::read(&case, &text_of(&format!("diskspd/runs/{case}/result.txt")));
+        let text = import::read(&case, &read_text(&format!("diskspd/runs/{case}/result.txt")));
         if ["11-missing-file", "12-target-too-small"].contains(&&*case) {
             let complaints = text.unwrap_err();
             assert!(complaints[0].what.contains("interrupted"), "{case}: {complaints:?}");
@@ -231,7 +231,7 @@ fn rates_of_the_command_line_are_totals_over_all_threads() {
     assert_eq!(load.closed_loop, Some(false), "{load:?}");
     assert!(load.rate_iops.is_some());
     // Before 2.1, reports do not mention the rate limit.
-    let without_limit: String = text_of("diskspd/runs/09-throttled-wait-statistics/result.txt")
+    let without_limit: String = read_text("diskspd/runs/09-throttled-wait-statistics/result.txt")
         .lines()
         .filter(|line| !line.contains("rate-limited"))
         .map(|line| format!("{line}\n"))
@@ -246,7 +246,7 @@ fn topology_columns_do_not_shift_the_figures() {
                       0|     0|      0|     0|     1P|    0|  12.50%|   2.25%|  10.25%|  87.50%\n\
                       1|     1|      1|     3|     0 |    0|   2.50%|   0.25%|   2.25%|  97.50%\n-----\n\
                                                        avg.|   7.50%|   1.25%|   6.25%|  92.50%\n";
-    let text = text_of("diskspd/runs/01-plain-sequential-read/result.txt");
+    let text = read_text("diskspd/runs/01-plain-sequential-read/result.txt");
     let start = text.find("CPU |").unwrap();
     let end = text.find("Total IO").unwrap();
     let text = format!("{}{wide}\n{}", &text[..start], &text[end..]);
@@ -261,7 +261,7 @@ fn topology_columns_do_not_shift_the_figures() {
 
 #[test]
 fn malformed_xml_written_by_diskspd_is_read() {
-    let text = text_of("diskspd/runs/01-plain-sequential-read/result.xml");
+    let text = read_text("diskspd/runs/01-plain-sequential-read/result.xml");
     let path = text.replace("<Path>one.dat</Path>", "<Path>a & b.dat</Path>");
     let scheme = path.replace("Name=\"Balanced\"", "Name=\"<unknown>\"");
     assert_ne!(scheme, text);

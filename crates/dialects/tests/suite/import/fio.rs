@@ -3,7 +3,7 @@
 use dialects::import::{self, Form};
 use model::{Bytes, Direction, Nanos};
 
-use super::{folders, read, rules, text_of};
+use super::{folders, read, read_text, rules};
 
 /// Cases whose reports show no operations, or that write other forms.
 const WITHOUT: [&str; 2] = ["06-etcd-fdatasync", "20-terse-style"];
@@ -20,7 +20,7 @@ fn every_recorded_report_is_read() {
             if !super::data(&path).exists() {
                 continue;
             }
-            let imported = import::read(&path, &text_of(&path));
+            let imported = import::read(&path, &read_text(&path));
             if WITHOUT.contains(&&*case) && imported.is_err() {
                 continue;
             }
@@ -115,7 +115,7 @@ fn jobs_that_run_together_are_also_summed() {
 
 #[test]
 fn ungrouped_clones_are_added_up() {
-    let text = text_of("fio/golden/05-sla-70-30/out.json");
+    let text = read_text("fio/golden/05-sla-70-30/out.json");
     let mut document: serde_json::Value = serde_json::from_str(&text).unwrap();
     document["global options"]
         .as_object_mut()
@@ -139,7 +139,7 @@ fn ungrouped_clones_are_added_up() {
 
 #[test]
 fn notes_before_the_json_and_several_documents_are_accepted() {
-    let text = text_of("fio/golden/05-sla-70-30/out.json");
+    let text = read_text("fio/golden/05-sla-70-30/out.json");
     let noted = format!("fio: this platform does not support process shared mutexes\nnote: {{}}\n{text}\n{text}");
     assert_eq!(import::read("x", &noted).unwrap().loads.len(), 1);
     let cut = format!("note\n{}", &text[..text.len() / 2]);
@@ -149,7 +149,7 @@ fn notes_before_the_json_and_several_documents_are_accepted() {
 
 #[test]
 fn a_synchronous_engine_has_no_queue() {
-    let text = text_of("fio/golden/01-seqread-psync/out.json");
+    let text = read_text("fio/golden/01-seqread-psync/out.json");
     let mut document: serde_json::Value = serde_json::from_str(&text).unwrap();
     document["jobs"][0]["job options"]["iodepth"] = "64".into();
     let imported = import::read("x", &document.to_string()).unwrap();

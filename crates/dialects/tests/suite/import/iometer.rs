@@ -5,7 +5,7 @@ use dialects::import::{self, Form};
 use model::observation::Latency;
 use model::{Bytes, Direction};
 
-use super::{read, rules, text_of};
+use super::{read, read_text, rules};
 
 const MIB: f64 = 1_048_576.0;
 
@@ -118,14 +118,14 @@ fn results_of_1_1_have_two_kinds_of_megabytes_and_counts_by_latency() {
             "by its latency histogram, p50 is in 50 to 100 uS, p99 is in 200 to 500 uS, p99.9 is in 0.5 to 1 mS"
         )
     );
-    let decimal = text_of("iometer/results-1.1.csv").replace("MiBps (Binary)", "Mibit");
+    let decimal = read_text("iometer/results-1.1.csv").replace("MiBps (Binary)", "Mibit");
     let load = &import::read("x", &decimal).unwrap().loads[0];
     assert_eq!(load.total.bytes_per_sec, Some(40.96 * 1e6), "10^6, as its title says");
 }
 
 #[test]
 fn the_depth_is_known_if_every_worker_states_it() {
-    let text = text_of("iometer/results-2006.csv");
+    let text = read_text("iometer/results-2006.csv");
     let depth = |text: &str| import::read("x", text).unwrap().loads[0].load.depth;
     let silent = text.replace(",Queue Depth,", ",Nothing,");
     assert_eq!(depth(&silent), None);
@@ -152,7 +152,7 @@ fn the_depth_is_known_if_every_worker_states_it() {
 /// Iometer appends to its results, and a later test may use the same name for something else.
 #[test]
 fn a_result_has_the_specification_that_precedes_it() {
-    let text = text_of("iometer/results-2006.csv");
+    let text = read_text("iometer/results-2006.csv");
     let first = import::read("x", &text).unwrap().loads[0].load.block;
     let later = text.replace("4096,100,", "65536,100,");
     assert_ne!(later, text);
@@ -163,7 +163,7 @@ fn a_result_has_the_specification_that_precedes_it() {
 
 #[test]
 fn units_follow_the_titles() {
-    let text = text_of("iometer/results-1.1.csv");
+    let text = read_text("iometer/results-1.1.csv");
     let micro = text.replace(",Average Response Time,", ",Average Response Time (us),");
     let mean = import::read("x", &micro).unwrap().loads[0]
         .total
@@ -184,7 +184,7 @@ fn units_follow_the_titles() {
 
 #[test]
 fn workers_with_different_specifications_have_none_in_common() {
-    let text = text_of("iometer/results-2006.csv");
+    let text = read_text("iometer/results-2006.csv");
     let other = text.replacen(
         "WORKER,Worker 2,4 KiB; 100% Read; 100% random",
         "WORKER,Worker 2,another",
@@ -197,7 +197,7 @@ fn workers_with_different_specifications_have_none_in_common() {
 
 #[test]
 fn files_saved_by_a_spreadsheet_are_read() {
-    let text = text_of("iometer/results-2006.csv");
+    let text = read_text("iometer/results-2006.csv");
     let padded: Vec<String> = text.lines().map(|line| format!("{line},,,,")).collect();
     assert_eq!(
         import::read("x", &padded.join("\r\n")).unwrap().loads,
@@ -220,7 +220,7 @@ fn a_truncated_file_is_reported_and_its_complete_rows_are_read() {
     );
     assert_eq!(unread.at.as_ref().unwrap().line, 39);
     // No row follows the titles.
-    let text = text_of("iometer/results-1.1.csv");
+    let text = read_text("iometer/results-1.1.csv");
     let titles: Vec<&str> = text.lines().take(14).collect();
     let complaints = import::read("x", &titles.join("\n")).unwrap_err();
     assert!(
@@ -233,7 +233,7 @@ fn a_truncated_file_is_reported_and_its_complete_rows_are_read() {
 
 #[test]
 fn unknown_titles_are_refused_with_their_line() {
-    let complaints = import::read("x", &text_of("iometer/other-titles.csv")).unwrap_err();
+    let complaints = import::read("x", &read_text("iometer/other-titles.csv")).unwrap_err();
     let [rate, time] = &*complaints else {
         panic!("{complaints:#?}")
     };
@@ -247,7 +247,7 @@ fn unknown_titles_are_refused_with_their_line() {
             .iter()
             .all(|complaint| complaint.at.as_ref().unwrap().line == 14 && complaint.help.is_some())
     );
-    let spoiled = text_of("iometer/results-1.1.csv").replacen("10000.000000", "10.000,5", 1);
+    let spoiled = read_text("iometer/results-1.1.csv").replacen("10000.000000", "10.000,5", 1);
     let complaints = import::read("x", &spoiled).unwrap_err();
     assert!(
         complaints[0].to_string().contains("cannot read") || complaints[0].to_string().contains("cells, but there are"),

@@ -4,7 +4,7 @@ use dialects::import;
 use model::observation::Flow;
 use proptest::prelude::*;
 
-use super::text_of;
+use super::read_text;
 
 const REPORTS: [&str; 13] = [
     "diskspd/legacy/report.txt",
@@ -94,7 +94,7 @@ proptest! {
 
     #[test]
     fn damaged_reports_do_not_panic(report in 0..REPORTS.len(), list in prop::collection::vec(damage(), 1..4)) {
-        let mut text = text_of(REPORTS[report]);
+        let mut text = read_text(REPORTS[report]);
         for damage in &list {
             text = damage.apply(&text);
         }
@@ -124,7 +124,7 @@ proptest! {
 
     #[test]
     fn columns_are_found_in_any_order(order in Just((0..34).collect::<Vec<usize>>()).prop_shuffle()) {
-        let text = text_of("vdbench/flatfile-50407.html");
+        let text = read_text("vdbench/flatfile-50407.html");
         let lines = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
         let shuffled: Vec<String> = lines.map(|cells| in_order(&cells, &order).join(" ")).collect();
         // The names, and seven rows of each run.
@@ -136,7 +136,7 @@ proptest! {
 
     #[test]
     fn titles_are_found_in_any_order(order in Just((1..56).collect::<Vec<usize>>()).prop_shuffle()) {
-        let text = text_of("iometer/results-2006.csv");
+        let text = read_text("iometer/results-2006.csv");
         // The kind of row comes first.
         let order: Vec<usize> = std::iter::once(0).chain(order).collect();
         let lines = text.lines().map(|line| line.split(',').collect::<Vec<_>>());

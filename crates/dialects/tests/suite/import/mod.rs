@@ -18,14 +18,14 @@ fn data(path: &str) -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data")).join(path)
 }
 
-fn text_of(path: &str) -> String {
+fn read_text(path: &str) -> String {
     let bytes = fs::read(data(path)).unwrap();
     import::decode(&bytes).text
 }
 
 #[track_caller]
 fn read(path: &str) -> Imported {
-    import::read(path, &text_of(path)).unwrap_or_else(|complaints| panic!("{path}: {complaints:#?}"))
+    import::read(path, &read_text(path)).unwrap_or_else(|complaints| panic!("{path}: {complaints:#?}"))
 }
 
 /// Folders of a folder, in order.

@@ -5,7 +5,7 @@ use dialects::import::{self, Form};
 use model::observation::{Observation, SeriesPoint};
 use model::{Bytes, Nanos};
 
-use super::{read, rules, text_of};
+use super::{read, read_text, rules};
 
 const MIB: f64 = 1_048_576.0;
 
@@ -80,7 +80,10 @@ fn two_runs(path: &str, form: Form, names: [&str; 2]) -> Vec<Observation> {
     assert_eq!(mean_and_max(two), (Some(650_000.0), Some(9_700_000.0)));
     let [reads, writes] = [&two.directions.read, &two.directions.write].map(|flow| flow.as_ref().unwrap());
     assert!((reads.iops.unwrap() - 3500.0).abs() < 1e-6 && (writes.iops.unwrap() - 1500.0).abs() < 1e-6);
-    assert_eq!((mean_of(reads), mean_of(writes)), (Some(500_000.0), Some(1_000_000.0)));
+    assert_eq!(
+        (mean_latency(reads), mean_latency(writes)),
+        (Some(500_000.0), Some(1_000_000.0))
+    );
     assert_eq!(
         two.directions.read.as_ref().unwrap().bytes_per_sec,
         None,
@@ -119,7 +122,7 @@ fn a_flat_file_is_read_by_its_column_names() {
 
 #[test]
 fn the_value_of_a_maximum_rate_differs_between_releases() {
-    let text = text_of("vdbench/flatfile-50407.html");
+    let text = read_text("vdbench/flatfile-50407.html");
     assert!(text.contains(" max "), "the rate of the first run");
     for number in ["9999988", "9999977", "999999", "999998"] {
         let imported = import::read("x", &text.replace(" max ", &format!(" {number} "))).unwrap();
@@ -131,7 +134,7 @@ fn the_value_of_a_maximum_rate_differs_between_releases() {
 #[test]
 fn columns_may_be_in_any_order() {
     // Each row reversed from the third cell on.
-    let turned: Vec<String> = text_of("vdbench/flatfile-50407.html")
+    let turned: Vec<String> = read_text("vdbench/flatfile-50407.html")
         .lines()
         .map(|line| match line.starts_with(['*', '<']) {
             true => line.to_owned(),
@@ -165,7 +168,7 @@ fn an_older_summary_has_fewer_columns_and_crosses_midnight() {
 
 #[test]
 fn runs_of_one_definition_are_distinguished() {
-    let text = text_of("vdbench/flatfile-50407.html").replace("rd2", "rd1");
+    let text = read_text("vdbench/flatfile-50407.html").replace("rd2", "rd1");
     let loads = import::read("x", &text).unwrap().loads;
     let names: Vec<&str> = loads.iter().map(|load| load.name.as_str()).collect();
     assert_eq!(
@@ -219,7 +222,7 @@ fn reads_and_writes_of_file_runs_are_read() {
     assert_eq!((load.total.iops, load.load.rate_iops), (Some(100.0), None));
     assert_eq!(load.total.latency.as_ref().unwrap().mean_ns, Some(1_400_000.0));
     let reads = load.directions.read.as_ref().unwrap();
-    assert_eq!((reads.iops, mean_of(reads)), (Some(60.0), Some(1_000_000.0)));
+    assert_eq!((reads.iops, mean_latency(reads)), (Some(60.0), Some(1_000_000.0)));
 }
 
 /// Regression: the observed size of the first interval was the requested one and part of the name.
@@ -233,13 +236,13 @@ fn the_transfer_size_of_file_runs_is_an_observed_one() {
     assert_eq!(found, [("rd1", None), ("rd1 #2", None)]);
 }
 
-fn mean_of(flow: &model::observation::Flow) -> Option<f64> {
+fn mean_latency(flow: &model::observation::Flow) -> Option<f64> {
     flow.latency.as_ref().unwrap().mean_ns
 }
 
 #[test]
 fn a_run_that_ended_in_its_warm_up_is_not_truncated() {
-    let whole = text_of("vdbench/summary-503.txt");
+    let whole = read_text("vdbench/summary-503.txt");
     let short = whole.replace("avg_2-4", "avg_2-1");
     let imported = import::read("x", &format!("{short}{whole}")).unwrap();
     assert_eq!((rules(&imported), imported.loads.len()), (vec!["RUN-INTERRUPTED"], 1));
@@ -252,7 +255,7 @@ fn a_run_that_ended_in_its_warm_up_is_not_truncated() {
 
 #[test]
 fn the_page_of_one_sd_lacks_the_rate_of_the_run() {
-    let whole = text_of("vdbench/summary-50407.html");
+    let whole = read_text("vdbench/summary-50407.html");
     let page = format!("SD report for sd=sd1\n{whole}");
     let [of_part, of_run] = [page, whole].map(|text| import::read("x", &text).unwrap().loads.remove(1));
     assert_eq!((of_part.load.rate_iops, of_run.load.rate_iops), (None, Some(5000.0)));
@@ -262,7 +265,7 @@ fn the_page_of_one_sd_lacks_the_rate_of_the_run() {
 #[test]
 fn absent_and_inconsistent_values_stay_unknown() {
     // Without the interval rows the length of an interval is unknown.
-    let text = text_of("vdbench/summary-503.txt");
+    let text = read_text("vdbench/summary-503.txt");
     let only: Vec<&str> = text
         .lines()
         .filter(|line| !line.contains("   65536") || line.contains("avg_"))
@@ -278,7 +281,7 @@ fn absent_and_inconsistent_values_stay_unknown() {
     let loads = import::read("x", &gap.join("\n")).unwrap().loads;
     assert_eq!((loads[0].measured_ns, loads[0].series.len()), (Some(Nanos::secs(3)), 0));
     // n/a is not zero.
-    let text = text_of("vdbench/flatfile-50407.html");
+    let text = read_text("vdbench/flatfile-50407.html");
     let loads = import::read("x", &text.replace("0.500       1.000", "  n/a         n/a"))
         .unwrap()
         .loads;
@@ -319,7 +322,7 @@ fn complete_runs_of_a_truncated_summary_are_read() {
 
 #[track_caller]
 fn refused(path: &str, line: usize, expected: &str) {
-    let complaints = import::read(path, &text_of(path)).unwrap_err();
+    let complaints = import::read(path, &read_text(path)).unwrap_err();
     let [complaint] = &*complaints else {
         panic!("{complaints:#?}")
     };
@@ -337,7 +340,7 @@ fn unreadable_text_is_refused_with_its_line() {
     );
     refused("vdbench/no-header.txt", 4, "before any header");
     refused("vdbench/file-system.txt", 4, "file system workload (fwd=)");
-    let without = text_of("vdbench/flatfile-50407.html").replace("  rate  MB/sec", "  pace  volume");
+    let without = read_text("vdbench/flatfile-50407.html").replace("  rate  MB/sec", "  pace  volume");
     let complaints = import::read("x", &without).unwrap_err();
     let complaints: Vec<&str> = complaints.iter().map(|complaint| complaint.what.as_str()).collect();
     assert_eq!(complaints.len(), 2, "{complaints:?}");
@@ -345,7 +348,7 @@ fn unreadable_text_is_refused_with_its_line() {
         complaints[0].contains("`rate`") && complaints[1].contains("`mb/sec`"),
         "{complaints:?}"
     );
-    let comma = text_of("vdbench/summary-503.txt").replace("2.500   31.250", "2,500   31,250");
+    let comma = read_text("vdbench/summary-503.txt").replace("2.500   31.250", "2,500   31,250");
     let complaints = import::read("x", &comma).unwrap_err();
     assert!(
         complaints[0]

@@ -221,9 +221,9 @@ fn unnamed_specifications_get_a_name() {
 
 #[test]
 fn sequential_and_random_transfers_of_several_sizes_share_a_position() {
-    let with = |lines: &str| text("v2006.icf").replace("4096,100,67,100,0,1,4096,0", lines);
+    let config_with = |lines: &str| text("v2006.icf").replace("4096,100,67,100,0,1,4096,0", lines);
     let access = |lines: &str| {
-        let plan = lower_text(&with(lines), &[]).unwrap().plan;
+        let plan = lower_text(&config_with(lines), &[]).unwrap().plan;
         let worker = &plan.steps[0].jobs[0].workers[0];
         (worker.depth, worker.streams[0].pattern.access[0].clone())
     };

@@ -41,7 +41,7 @@ impl VdbenchEnv for Fixture {
         }
     }
 
-    fn size_of(&self, _: &str) -> Option<u64> {
+    fn read_size(&self, _: &str) -> Option<u64> {
         None
     }
 
@@ -623,9 +623,9 @@ fn poisson_positions_decrease_towards_the_end() {
     let banded = run("-f parmfile", &band).unwrap().remove(0).plan;
     let stream = &banded.steps[0].jobs[0].workers[0].streams[0];
     assert_eq!(access, &stream.pattern.access[0]);
-    let of = |extent: model::plan::Extent| extent.resolve(64 << 20);
+    let resolve = |extent: model::plan::Extent| extent.resolve(64 << 20);
     assert_eq!(
-        (of(stream.region.base), stream.region.length.map(of)),
+        (resolve(stream.region.base), stream.region.length.map(resolve)),
         (16 << 20, Some(32 << 20))
     );
     let wrong = text.replace("(poisson,3)", "(poisson,x)");

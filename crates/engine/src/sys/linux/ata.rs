@@ -211,7 +211,8 @@ mod tests {
     /// The loop driver supports no such commands.
     #[test]
     fn a_block_device_without_scsi_refuses_queries() {
-        let Some(device) = testbed::need(testbed::LoopDevice::of_size(1 << 20, testbed::LoopOptions::default())) else {
+        let Some(device) = testbed::need(testbed::LoopDevice::with_size(1 << 20, testbed::LoopOptions::default()))
+        else {
             return;
         };
         let disk = Disk::open(device.path()).unwrap();

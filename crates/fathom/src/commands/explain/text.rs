@@ -2,7 +2,7 @@
 
 use analysis::diagnosis::Answer;
 use analysis::identities::{PercentileValue, Trust};
-use analysis::limit_use::{LimitUse, Limited};
+use analysis::limit_use::{LimitUse, LimitedQuantity};
 use analysis::verdict::Verdict;
 use model::diagnosis::LimitTable;
 use model::finding::Finding;
@@ -87,10 +87,10 @@ fn format_percentiles(load: &ExplainedLoad) -> String {
         Some(&observation.total),
     ];
     let flows = if mixed { &flows[..] } else { &flows[2..] };
-    let edge = |of: fn(&model::observation::Latency) -> Option<f64>| -> Vec<Option<f64>> {
+    let edge = |select: fn(&model::observation::Latency) -> Option<f64>| -> Vec<Option<f64>> {
         flows
             .iter()
-            .map(|flow| flow.and_then(|flow| flow.waited()).and_then(of))
+            .map(|flow| flow.and_then(|flow| flow.waited()).and_then(select))
             .collect()
     };
     let plain = |name: &str, values: Vec<Option<f64>>| {
@@ -160,9 +160,9 @@ fn format_limits(limits: &[LimitUse]) -> String {
     }
     let mut text = format!("\n  {:<40}{:>14}{:>16}{:>9}\n", "limit", "measured", "allowed", "share");
     for standing in limits {
-        let amount = |value: f64| match standing.of {
-            Limited::Iops => format!("{} IOPS", numbers::rate(value)),
-            Limited::BytesPerSec => format!("{} MB/s", numbers::throughput(value / 1e6)),
+        let amount = |value: f64| match standing.quantity {
+            LimitedQuantity::Iops => format!("{} IOPS", numbers::rate(value)),
+            LimitedQuantity::BytesPerSec => format!("{} MB/s", numbers::throughput(value / 1e6)),
         };
         let sign = if standing.met { " <- at it" } else { "" };
         text += &format!(

@@ -212,9 +212,9 @@ struct SuiteRunner<'a> {
 }
 
 impl SuiteRunner<'_> {
-    fn run_workload(&mut self, one: &Ready, number: usize, of: usize) -> JudgedWorkload {
+    fn run_workload(&mut self, one: &Ready, number: usize, count: usize) -> JudgedWorkload {
         let mut workload = without_result(one);
-        match self.run_attempts(one, &mut workload, &format!("[{number}/{of}]")) {
+        match self.run_attempts(one, &mut workload, &format!("[{number}/{count}]")) {
             Ok(results) => {
                 self.exits.push(Exit::from_results(&results, false));
                 workload.findings.clone_from(&results.findings);

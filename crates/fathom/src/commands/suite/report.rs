@@ -177,14 +177,14 @@ pub(super) fn format_text(report: &SuiteReport, runs: &[StudyRun]) -> String {
 /// Formats one CSV row per workload, with the figures of its last run.
 pub(super) fn format_csv(report: &SuiteReport, runs: &[StudyRun]) -> String {
     let row = |workload: &JudgedWorkload| {
-        let is = |run: &&StudyRun| {
+        let is_of_workload = |run: &&StudyRun| {
             run.settings
                 .iter()
                 .any(|one| one.name == "workload" && one.value == workload.name)
         };
         let found = runs
             .iter()
-            .rfind(is)
+            .rfind(is_of_workload)
             .and_then(|run| Observation::from_results(&run.results, 0, 0));
         let total = found.as_ref().map(|found| &found.total);
         let latency = total.and_then(|total| total.waited());

@@ -157,8 +157,12 @@ fn read_load(job: &JobSpec, document: &Document, sets: impl Fn(&str) -> bool) ->
         &job.parts
     };
     let shares: f64 = parts.iter().map(|part| f64::from(part.share)).sum();
-    let mean = |of: &dyn Fn(&PartSpec) -> f64| {
-        parts.iter().map(|part| of(part) * f64::from(part.share)).sum::<f64>() / shares.max(1.0)
+    let mean = |value: &dyn Fn(&PartSpec) -> f64| {
+        parts
+            .iter()
+            .map(|part| value(part) * f64::from(part.share))
+            .sum::<f64>()
+            / shares.max(1.0)
     };
     let name = job.targets.first().and_then(|target| target.strip_prefix("simulated:"));
     let simulated = name.and_then(|name| document.simulated.iter().find(|device| device.name == name));

@@ -20,9 +20,9 @@ pub(super) fn format_report(report: &Report, first: &Results) -> String {
     for curve in &report.curves {
         text += &format_advice(report, curve);
     }
-    if !report.left_out.is_empty() {
+    if !report.skipped.is_empty() {
         text += "\nLeft out\n";
-        for left in &report.left_out {
+        for left in &report.skipped {
             text += &wrap_paragraph(&format!("{}: {}.", format_settings(&left.settings), left.why));
         }
     }
@@ -131,7 +131,7 @@ fn format_heat_map(report: &Report) -> String {
         values
     };
     let (columns, lines) = (values(0), values(1));
-    let most = report.rows.iter().map(|row| row.iops).fold(0.0, f64::max);
+    let iops_max = report.rows.iter().map(|row| row.iops).fold(0.0, f64::max);
     let mut text = format!(
         "\nIOPS over {} (across) and {} (down)\n{:>10}",
         first.name(),
@@ -147,7 +147,7 @@ fn format_heat_map(report: &Report) -> String {
         for column in &columns {
             let here = |row: &&Row| row.settings[0] == **column && row.settings[1] == *line;
             let cell = report.rows.iter().find(here).map(|row| {
-                let shade = (row.iops / most * (SHADES.len() - 1) as f64).round() as usize;
+                let shade = (row.iops / iops_max * (SHADES.len() - 1) as f64).round() as usize;
                 format!("{} {}", rough(row.iops), SHADES[shade.min(SHADES.len() - 1)])
             });
             text += &format!("{:>12}", cell.unwrap_or_else(|| ".".into()));
@@ -220,7 +220,7 @@ fn format_bounds(bounds: &Bounds, unit: &str) -> String {
 fn format_usl(usl: &Scalability, unit: &str, knee: &Knee) -> String {
     const LAW: &str = "universal scalability law (USL)";
     let last = knee.points.last().map_or(0.0, |point| point.load);
-    let most = knee.points.iter().map(|point| point.iops).fold(0.0, f64::max);
+    let iops_max = knee.points.iter().map(|point| point.iops).fold(0.0, f64::max);
     let is_fitting = knee.fitting_law().is_some();
     let end = match (usl.peak_at, usl.roof_iops) {
         (Some(peak), _) if !is_fitting => {
@@ -229,8 +229,8 @@ fn format_usl(usl: &Scalability, unit: &str, knee: &Knee) -> String {
             );
         }
         (None, Some(roof)) if !is_fitting => {
-            let (roof, most) = (rate(roof), rate(most));
-            return format!("{LAW}: does not fit: it predicts at most {roof} per second, but {most} were measured");
+            let (roof, iops_max) = (rate(roof), rate(iops_max));
+            return format!("{LAW}: does not fit: it predicts at most {roof} per second, but {iops_max} were measured");
         }
         (Some(peak), _) if usl.beta_is_significant => format!("peak at {peak} {unit}"),
         (Some(peak), _) => format!("peak at {peak} {unit}, possibly by chance"),

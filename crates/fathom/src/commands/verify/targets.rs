@@ -165,8 +165,8 @@ impl Targets {
             let (total, available) = read_space(path)?;
             Some((available as f64 - total as f64 * MIN_FREE_SHARE).max(0.0) * MAX_SPACE_SHARE)
         };
-        let least = folders().filter_map(usable).min_by(f64::total_cmp)?;
-        let wanted = (2 * memory_total(&System::live())).min(least as u64) / count;
+        let free_min = folders().filter_map(usable).min_by(f64::total_cmp)?;
+        let wanted = (2 * memory_total(&System::live())).min(free_min as u64) / count;
         // Whole MiB. If space is short, preparing the target reports it.
         (wanted >= Bytes::gib(1).0).then_some(Bytes(wanted >> 20 << 20))
     }

@@ -107,9 +107,9 @@ impl ParseEnv for LocalEnv {
 
 /// Decodes text with or without a byte order mark. PowerShell writes UTF-16 by default.
 fn decode_text(bytes: &[u8]) -> Option<String> {
-    let wide = |bytes: &[u8], of: fn([u8; 2]) -> u16| {
+    let wide = |bytes: &[u8], decode: fn([u8; 2]) -> u16| {
         let (pairs, rest) = bytes.as_chunks::<2>();
-        let units: Vec<u16> = pairs.iter().map(|pair| of(*pair)).collect();
+        let units: Vec<u16> = pairs.iter().map(|pair| decode(*pair)).collect();
         rest.is_empty().then(|| String::from_utf16(&units).ok()).flatten()
     };
     match bytes {
@@ -127,8 +127,8 @@ mod tests {
     #[test]
     fn profiles_are_read_in_utf_8_and_utf_16() {
         let text = "<Profile>é</Profile>";
-        let wide = |of: fn(u16) -> [u8; 2], mark: [u8; 2]| -> Vec<u8> {
-            mark.into_iter().chain(text.encode_utf16().flat_map(of)).collect()
+        let wide = |encode: fn(u16) -> [u8; 2], mark: [u8; 2]| -> Vec<u8> {
+            mark.into_iter().chain(text.encode_utf16().flat_map(encode)).collect()
         };
         let marked: Vec<u8> = [0xef, 0xbb, 0xbf].into_iter().chain(text.bytes()).collect();
         for bytes in [

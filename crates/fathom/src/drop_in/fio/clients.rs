@@ -12,7 +12,7 @@ use std::sync::atomic::AtomicBool;
 use ::run::RunError;
 use ::run::hosts::{Duplex, HandshakeError, Role};
 use archive::history::EntryKind;
-use dialects::fio::{self, Address, Disk, Jobs, Part, PathFacts, PathKind, Reading, TraceFile};
+use dialects::fio::{self, Address, Disk, HostArgs, Jobs, PathFacts, PathKind, Reading, TraceFile};
 use model::environment::Host;
 use model::event::Event;
 use model::finding::Severity;
@@ -64,7 +64,7 @@ impl From<String> for Refused {
 }
 
 /// Runs a command line with `--client`.
-pub(super) fn execute(session: &Session, program: &str, parts: &[Part]) -> ExitCode {
+pub(super) fn execute(session: &Session, program: &str, parts: &[HostArgs]) -> ExitCode {
     let mut file = None;
     let mut inputs = Vec::new();
     let mut readings = Vec::new();
@@ -125,7 +125,7 @@ pub(super) fn execute(session: &Session, program: &str, parts: &[Part]) -> ExitC
     }
 }
 
-fn run(session: &Session, parts: &[Part], all: &[&Jobs], output: &mut Output) -> Result<u8, Refused> {
+fn run(session: &Session, parts: &[HostArgs], all: &[&Jobs], output: &mut Output) -> Result<u8, Refused> {
     if session.has_fleet() {
         return Err("fio: cannot use --client together with FATHOM_HOSTS or an MPI launcher"
             .to_owned()

@@ -438,11 +438,11 @@ fn add_missed_rule(rule: &Control, outcome: &ControlOutcome, plan: &Job, job: &J
         ),
         Control::MinimumRate(rate) => {
             let got = outcome.series.first().map_or(0.0, |sum| sum / clones as f64) as u64;
-            let least = rate.min_per_sec as u64;
+            let rate_min = rate.min_per_sec as u64;
             match rate.metric {
-                TrackedMetric::Iops => format!("{name}: rate_iops_min={least} not met, got {got} IOPS"),
+                TrackedMetric::Iops => format!("{name}: rate_iops_min={rate_min} not met, got {got} IOPS"),
                 TrackedMetric::Throughput | TrackedMetric::Latency => {
-                    format!("{name}: rate_min={least}B/s not met, got {got}B/s")
+                    format!("{name}: rate_min={rate_min}B/s not met, got {got}B/s")
                 }
             }
         }

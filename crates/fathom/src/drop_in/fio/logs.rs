@@ -32,7 +32,7 @@ impl Logs {
         let mut operations = None;
         let plans = plan.steps.iter_mut().flat_map(|step| &mut step.jobs);
         for (number, (job, request)) in plans.zip(&requests).enumerate() {
-            if !request.as_ref().is_some_and(LogRequest::needs_operations) {
+            if !request.as_ref().is_some_and(LogRequest::needs_operation_log) {
                 continue;
             }
             let folder = match &operations {
@@ -122,18 +122,18 @@ fn read_request(job: &Job) -> Result<Option<LogRequest>, String> {
         iops: prefix(&logs.write_iops_log).filter(|_| rates),
         histogram: prefix(&logs.write_hist_log),
         per_job: logs.per_job_logs,
-        average: some(millis(logs.log_avg_msec)),
-        bandwidth_sample: millis(logs.bwavgtime),
-        iops_sample: millis(logs.iopsavgtime),
+        averaging_time: some(millis(logs.log_avg_msec)),
+        bandwidth_sample_time: millis(logs.bwavgtime),
+        iops_sample_time: millis(logs.iopsavgtime),
         value: match logs.log_window_value {
             Value::Average => WindowValue::Average,
             Value::Maximum => WindowValue::Maximum,
-            Value::Both => WindowValue::Both,
+            Value::Both => WindowValue::MeanAndMax,
         },
         offset: logs.log_offset,
         priority: logs.log_prio,
         issue_time: logs.log_issue_time,
-        histogram_every: some(millis(logs.log_hist_msec)),
+        histogram_interval: some(millis(logs.log_hist_msec)),
         coarseness: logs.log_hist_coarseness.clamp(0, 6) as u32,
         clock_ahead_ns: match logs.log_alternate_epoch {
             true => Some(clock_ahead(

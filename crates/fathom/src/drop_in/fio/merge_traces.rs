@@ -34,7 +34,7 @@ fn merge_one(replay: &Replay, path: &str, stop: &AtomicBool) -> Result<(), Strin
     let Some(list) = &replay.read_iolog else {
         return Err("fio: merge_blktrace_file needs the traces to merge in read_iolog".into());
     };
-    let names = values::names(list);
+    let names = values::split_names(list);
     let percents = value_per_trace(
         "merge_blktrace_scalars",
         &replay.merge_blktrace_scalars,
@@ -47,11 +47,11 @@ fn merge_one(replay: &Replay, path: &str, stop: &AtomicBool) -> Result<(), Strin
             "fio: merge_blktrace_iters: invalid value {wrong}: use 1 or more"
         ));
     }
-    let same = |name: &&String| match (Path::new(name).canonicalize(), Path::new(path).canonicalize()) {
+    let is_output_file = |name: &&String| match (Path::new(name).canonicalize(), Path::new(path).canonicalize()) {
         (Ok(input), Ok(output)) => input == output,
         _ => false,
     };
-    if let Some(input) = names.iter().find(same) {
+    if let Some(input) = names.iter().find(is_output_file) {
         return Err(format!(
             "fio: merge_blktrace_file: {path} is the input {input}: use another file"
         ));

@@ -52,7 +52,7 @@ pub fn execute(session: &Session, skip: usize) -> ExitCode {
         .arguments
         .split_at(skip.min(session.process.arguments.len()));
     let program = program.join(" ");
-    if let Some(parts) = fio::parts(arguments) {
+    if let Some(parts) = fio::split_by_host(arguments) {
         return clients::execute(session, &program, &parts);
     }
     let mut env = LocalEnv::default();
@@ -148,7 +148,7 @@ type CappedDepths = Vec<(String, u32)>;
 ///
 /// # Errors
 /// The messages, if there is no plan.
-pub fn plan_of(arguments: &[String]) -> Result<(Plan, CappedDepths), Vec<String>> {
+pub fn build_plan(arguments: &[String]) -> Result<(Plan, CappedDepths), Vec<String>> {
     let mut env = LocalEnv::only_reading();
     let read = match fio::read("fio", arguments, &mut env) {
         Reading::Run(jobs) => jobs,

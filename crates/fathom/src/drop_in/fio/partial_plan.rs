@@ -69,13 +69,13 @@ impl<'a> PartialPlan<'a> {
         let clones = |(step, job): (usize, usize)| self.whole.steps[step].jobs[job].workers.len();
         let origin = |origin: &Origin| {
             let of_each = clones((origin.step, origin.job));
-            let on = |host: usize| origin.clones.iter().map(move |clone| clone + host * of_each);
+            let clones_on_host = |host: usize| origin.clones.iter().map(move |clone| clone + host * of_each);
             Origin {
-                clones: (0..hosts as usize).flat_map(on).collect(),
+                clones: (0..hosts as usize).flat_map(clones_on_host).collect(),
                 ..origin.clone()
             }
         };
-        let on = |host: usize| {
+        let unusable_on_host = |host: usize| {
             self.unusable.iter().map(move |one| Unusable {
                 clone: one.clone + host * clones(one.job),
                 ..one.clone()
@@ -86,7 +86,7 @@ impl<'a> PartialPlan<'a> {
                 groups: self.whole.groups.clone(),
                 ..whole
             }),
-            unusable: (0..hosts as usize).flat_map(on).collect(),
+            unusable: (0..hosts as usize).flat_map(unusable_on_host).collect(),
             plan: Plan::default(),
             origins: self
                 .origins

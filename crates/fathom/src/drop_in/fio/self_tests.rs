@@ -137,9 +137,12 @@ pub(super) fn test_clocks(clock: Clock, output: &mut Output) -> u8 {
         match read_alternately(clock, [cpus[0], *cpu]) {
             Ok((turns, behind)) => {
                 output.print_line(&format!("cs: cpu {cpu:2}: {turns} clocks seen"));
-                if let Some(most) = behind.iter().max() {
+                if let Some(max_behind) = behind.iter().max() {
                     let count = behind.len();
-                    output.print_line(&format!("cs: CPU clock mismatch: {count} times, at most {} ns", most.0));
+                    output.print_line(&format!(
+                        "cs: CPU clock mismatch: {count} times, at most {} ns",
+                        max_behind.0
+                    ));
                 }
                 failed += behind.len();
             }

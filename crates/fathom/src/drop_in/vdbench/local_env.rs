@@ -13,13 +13,13 @@ use crate::drop_in;
 use crate::user_file;
 
 /// The name of the built-in test's parameter file.
-pub const SELF_TEST: &str = "parmfile";
+pub const SELF_TEST_FILE_NAME: &str = "parmfile";
 
 /// The environment of this machine.
 #[derive(Debug, Default)]
 pub struct LocalEnv {
     /// The text of the built-in test, which has no file.
-    pub self_test: Option<String>,
+    pub self_test_text: Option<String>,
     /// Only parse the file: accept any host name.
     pub reads_only: bool,
     /// Texts of files that were read, because a pipe can be read only once.
@@ -35,7 +35,7 @@ impl LocalEnv {
 
 impl VdbenchEnv for LocalEnv {
     fn read_file(&mut self, path: &str) -> Result<String, String> {
-        if let Some(text) = self.self_test.as_ref().filter(|_| path == SELF_TEST) {
+        if let Some(text) = self.self_test_text.as_ref().filter(|_| path == SELF_TEST_FILE_NAME) {
             return Ok(text.clone());
         }
         if let Some(text) = self.texts.get(path) {
@@ -53,7 +53,7 @@ impl VdbenchEnv for LocalEnv {
         user_file::read_bytes(Path::new(path), user_file::MAX_TEXT).map_err(|error| error.to_string())
     }
 
-    fn size_of(&self, path: &str) -> Option<u64> {
+    fn read_size(&self, path: &str) -> Option<u64> {
         let metadata = std::fs::metadata(path).ok()?;
         if metadata.is_file() {
             return Some(metadata.len());
@@ -84,17 +84,17 @@ impl VdbenchEnv for LocalEnv {
 ///
 /// # Errors
 /// The first such path, with the cause.
-pub fn check_paths(runs: &[Run], is_executed: bool) -> Result<(), Diagnostic> {
+pub fn check_paths_are_accessible(runs: &[Run], is_executed: bool) -> Result<(), Diagnostic> {
     let luns = runs.iter().flat_map(|run| &run.sds).map(|sd| &*sd.lun);
     let files = runs.iter().filter_map(|run| run.files.as_ref());
     let anchors = files.flat_map(|files| &files.fsds).map(|fsd| &*fsd.anchor);
-    let is_fault = |error: &Error| match error.kind() {
+    let is_inaccessible = |error: &Error| match error.kind() {
         ErrorKind::NotFound | ErrorKind::NotADirectory => false,
         ErrorKind::PermissionDenied => is_executed,
         _ => true,
     };
     let fault = luns.chain(anchors).find_map(|path| {
-        let error = std::fs::metadata(path).err().filter(is_fault)?;
+        let error = std::fs::metadata(path).err().filter(is_inaccessible)?;
         let fault = Diagnostic::new(format!("cannot examine {path}: {error}"));
         Some(fault.help("make the path accessible; for an input/output error see the kernel log"))
     });

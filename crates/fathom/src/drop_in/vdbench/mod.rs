@@ -33,7 +33,7 @@ use super::{check_outputs, lost_host_lines, print_findings, print_stdout};
 use crate::permissions;
 use crate::session::Session;
 use failure::{Failure, failure_from_error};
-use local_env::{LocalEnv, SELF_TEST};
+use local_env::{LocalEnv, SELF_TEST_FILE_NAME};
 use output::{Output, time};
 use reports::{header_time, report_files};
 use run_printer::{Outcome, RowStyle, RunPrinter};
@@ -88,7 +88,7 @@ fn finish_function(done: Result<(), Diagnostic>) -> u8 {
 ///
 /// # Errors
 /// The command line or a file is wrong.
-pub fn plan_of(arguments: &[String]) -> Result<(Plan, Vec<String>), Diagnostic> {
+pub fn build_plan(arguments: &[String]) -> Result<(Plan, Vec<String>), Diagnostic> {
     let mut command = read_command(arguments, &std::env::temp_dir().display().to_string())?;
     let mut env = LocalEnv::default();
     env.reads_only = true;
@@ -100,7 +100,7 @@ pub fn plan_of(arguments: &[String]) -> Result<(Plan, Vec<String>), Diagnostic> 
         return Err(refusal.clone());
     }
     let runs = expand(&parameters, command.start_at.as_deref())?;
-    local_env::check_paths(&runs, false)?;
+    local_env::check_paths_are_accessible(&runs, false)?;
     if let Some(validation) = &validation {
         // Report refused settings.
         validation
@@ -129,8 +129,8 @@ pub fn plan_of(arguments: &[String]) -> Result<(Plan, Vec<String>), Diagnostic> 
 /// Replaces the parameter files by the built-in test, if the command requests it.
 fn take_self_test(command: &mut Command, env: &mut LocalEnv) {
     if let Some((text, _)) = &command.self_test {
-        env.self_test = Some(text.clone());
-        command.files = vec![SELF_TEST.to_owned()];
+        env.self_test_text = Some(text.clone());
+        command.files = vec![SELF_TEST_FILE_NAME.to_owned()];
     }
 }
 
@@ -291,7 +291,7 @@ impl<'a> Drive<'a> {
             self.style.hosts = parameters.labels();
         }
         if !self.style.in_fleet {
-            local_env::check_paths(&runs, true)?;
+            local_env::check_paths_are_accessible(&runs, true)?;
         }
         self.place_maps(&runs, &mut parameters)?;
         let formats = needs_format(&runs, &parameters, &self.env);

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use ::run::targets::kept_file_path;
-use dialects::vdbench::values::loop_text;
+use dialects::vdbench::values::format_loop_value;
 use dialects::vdbench::{FileRun, Fsd, OPERATIONS, Parameters, Run, TreeFormat};
 use model::plan::{FileOperationKind, Plan};
 use report::formats::vdbench::{FileColumns, thousands};
@@ -54,7 +54,7 @@ fn format_short_size(bytes: u64) -> String {
 fn format_anchor_size(fsd: &Fsd) -> String {
     let tree = fsd.whole_tree();
     let bytes = tree.total_size().0;
-    let short = match loop_text(bytes as f64) {
+    let short = match format_loop_value(bytes as f64) {
         text if bytes < 1 << 20 && !text.ends_with('k') => text,
         text => match text.strip_suffix(|c: char| c.is_ascii_alphabetic()) {
             Some(number) if !number.contains('.') => format!("{number}.000{}", &text[number.len()..]),

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use dialects::vdbench::values::loop_text;
+use dialects::vdbench::values::format_loop_value;
 use dialects::vdbench::{JobPart, Run, RunRate};
 use engine::probe::CoreTimes;
 use model::environment::CoreUse;
@@ -39,13 +39,13 @@ impl RowStyle {
     }
 
     /// Returns the names of a host's pages: its own, and that of its slave.
-    fn pages_of(host: &str) -> [String; 2] {
+    fn page_names(host: &str) -> [String; 2] {
         [host.to_owned(), format!("{host}-0")]
     }
 
     /// Returns the names of the pages of all hosts.
     pub fn pages(&self) -> Vec<String> {
-        self.hosts.iter().flat_map(|host| RowStyle::pages_of(host)).collect()
+        self.hosts.iter().flat_map(|host| RowStyle::page_names(host)).collect()
     }
 }
 
@@ -111,7 +111,7 @@ impl<'a> RunPrinter<'a> {
         };
         let pages = |part: &JobPart| match style.hosts.len() {
             1 => Vec::new(),
-            _ => RowStyle::pages_of(style.host(part.rank)).to_vec(),
+            _ => RowStyle::page_names(style.host(part.rank)).to_vec(),
         };
         RunPrinter {
             facts,
@@ -291,7 +291,7 @@ impl<'a> RunPrinter<'a> {
             self.output.print_stamped(&format!(
                 "Reached {}={}. rd={} shutting down after next interval. ",
                 maxdata.name,
-                loop_text(maxdata.bytes),
+                format_loop_value(maxdata.bytes),
                 self.run.name
             ));
         }
@@ -543,7 +543,7 @@ impl<'a> RunPrinter<'a> {
     /// Returns the processor time of the host that a page is about.
     fn cpu_of_page(&self, page: &str, results: &Results) -> Option<Cpu> {
         let mut hosts = self.style.hosts.iter();
-        let rank = hosts.position(|host| RowStyle::pages_of(host).iter().any(|name| name == page))?;
+        let rank = hosts.position(|host| RowStyle::page_names(host).iter().any(|name| name == page))?;
         let machine = results.fleet.as_ref()?.ranks.get(rank)?.machine?;
         Some(cpu_of_hosts(results, |core| core.host == machine))
     }

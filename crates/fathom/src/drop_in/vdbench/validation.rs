@@ -183,7 +183,7 @@ impl Drive<'_> {
 
     /// Returns the number of key blocks of an SD.
     fn block_count(&self, sd: &Sd, length: u64) -> u64 {
-        let size = sd.size.or_else(|| self.env.size_of(&sd.lun)).unwrap_or(0);
+        let size = sd.size.or_else(|| self.env.read_size(&sd.lun)).unwrap_or(0);
         size.div_ceil(length)
     }
 
@@ -270,7 +270,7 @@ impl Drive<'_> {
         };
         let fsd = match mapped.storage {
             Storage::Sd(sd) => {
-                let present = self.env.size_of(&sd.lun).unwrap_or(0);
+                let present = self.env.read_size(&sd.lun).unwrap_or(0);
                 return match found.known_end > present {
                     true => missing(format!("lun={}", sd.lun), present, found.known_end),
                     false => Ok(()),
@@ -410,7 +410,7 @@ impl Drive<'_> {
                 operation.path,
                 failure.what
             );
-            self.print_line_of(Some(rank as usize), &line);
+            self.print_rank_line(Some(rank as usize), &line);
         }
         let streams = workers.iter().flat_map(|worker| &worker.streams);
         let directions = streams.flat_map(|stream| stream.directions.iter().filter_map(|(_, found)| found.as_ref()));
@@ -501,11 +501,11 @@ impl Drive<'_> {
 
     /// Prints a line of the slave, which has two time stamps as in Vdbench.
     fn print_slave_line(&mut self, text: &str) {
-        self.print_line_of(None, text);
+        self.print_rank_line(None, text);
     }
 
     /// Prints a line of the slave of a rank.
-    fn print_line_of(&mut self, rank: Option<usize>, text: &str) {
+    fn print_rank_line(&mut self, rank: Option<usize>, text: &str) {
         let (now, host) = (time(), self.style.host(rank));
         let line = format!("{now} {host}-0: {now} {text}");
         self.output.print_line(&line);

@@ -10,7 +10,7 @@ use report::html::run::{Head, provenance, repeat_command};
 use report::numbers::local_time;
 use study::ab::{Report, Topic};
 
-use super::{common_lines, json, judgement_verdict, latencies, pairs_of};
+use super::{build_change_charts, common_lines, json, judgement_verdict, latencies};
 
 /// Builds the page of a comparison of A and B in alternating runs.
 pub fn ab(report: &Report, study: &Study) -> Page {
@@ -25,7 +25,7 @@ pub fn ab(report: &Report, study: &Study) -> Page {
         title: "A against B".into(),
         blocks: Block::chart(latencies("", &names, &[changes], &[0, 1]))
             .into_iter()
-            .chain(pairs_of("", &names, &[changes], &[0, 1], report.margin))
+            .chain(build_change_charts("", &names, &[changes], &[0, 1], report.margin))
             .collect(),
         ..Section::default()
     }];
@@ -123,7 +123,7 @@ fn advise_next_step(report: &Report, head: Option<&Head>) -> Option<Lead> {
 
 /// Builds the chart of the rate of each run, pair by pair.
 fn pairs(study: &Study) -> Chart {
-    let of = |side: &str| {
+    let series_of_side = |side: &str| {
         let runs = study.runs.iter().filter(|run| run.role == RunRole::Measured);
         let points = runs.filter_map(|run| {
             let is = run
@@ -144,7 +144,7 @@ fn pairs(study: &Study) -> Chart {
             .into(),
         x: Axis::linear("pair", ""),
         y: Axis::linear("IOPS", "IOPS"),
-        series: vec![of("A"), of("B")],
+        series: vec![series_of_side("A"), series_of_side("B")],
         ..Chart::default()
     }
 }

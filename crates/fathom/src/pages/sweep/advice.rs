@@ -10,7 +10,7 @@ use report::html::run::{repeat_command, requirement_from_result, run_command};
 use report::numbers::{rough, time};
 use study::sweep::{Curve, Report, Row, format_settings};
 
-use super::{format_setting, rows_of};
+use super::{curve_rows, format_setting};
 
 /// Rules that find other programs at the disk or at the processors.
 const DISTURBANCES: [&str; 2] = ["OTHER-LOAD", "D-CPU"];
@@ -126,7 +126,7 @@ fn confirm(curve: &Curve, report: &Report, study: &Study, summary: &Summary) -> 
         Parameter::Targets => return None,
         other => other.name(),
     };
-    let row = rows_of(curve, report).get(at).copied()?;
+    let row = curve_rows(curve, report).get(at).copied()?;
     let required = match &report.limit {
         Some(limit) => {
             let rate = requirement_from_result(row.iops, []);
@@ -156,7 +156,7 @@ fn recommended_observation(report: &Report, study: &Study) -> Option<Observation
     let [curve] = &report.curves[..] else { return None };
     let load = curve.knee.advice.load?;
     let at = curve.knee.points.iter().position(|point| point.load == load)?;
-    let row = rows_of(curve, report).get(at).copied()?;
+    let row = curve_rows(curve, report).get(at).copied()?;
     let results = &study.runs.get(row.order - 1)?.results;
     let mut targets = results.hosts.iter().flat_map(|host| &host.environment.targets);
     let is_real = targets.all(|target| target.kind != "simulated");
@@ -274,11 +274,11 @@ pub(super) fn split_advice(curve: &Curve) -> (String, String) {
 fn list_choices(curve: &Curve, report: &Report) -> Vec<String> {
     let knee = &curve.knee;
     // A higher load with hardly more rate is not an alternative.
-    let most = knee.points.iter().map(|point| point.iops).fold(0.0, f64::max);
+    let iops_max = knee.points.iter().map(|point| point.iops).fold(0.0, f64::max);
     let fastest = knee
         .points
         .iter()
-        .find(|point| point.iops >= FULL_RATE_SHARE * most)
+        .find(|point| point.iops >= FULL_RATE_SHARE * iops_max)
         .map(|point| point.load);
     let (Some(short), Some(fast)) = (knee.power, fastest) else {
         return Vec::new();
@@ -286,7 +286,7 @@ fn list_choices(curve: &Curve, report: &Report) -> Vec<String> {
     let words = |name: &str, load: f64| {
         let at = knee.points.iter().position(|point| point.load == load)?;
         let (point, setting) = (&knee.points[at], curve.settings.get(at)?);
-        let row = rows_of(curve, report).get(at).and_then(|row| row.p99_ns);
+        let row = curve_rows(curve, report).get(at).and_then(|row| row.p99_ns);
         let p99 = row.map_or_else(String::new, |p99| format!(", p99 {}", time(p99)));
         let (parameter, value) = (curve.parameter.name(), format_setting(*setting));
         Some(format!(

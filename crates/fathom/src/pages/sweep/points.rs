@@ -16,7 +16,7 @@ pub(super) fn warnings(report: &Report, study: &Study) -> Vec<Finding> {
         run.map_or(&[][..], |run| &run.results.findings)
     };
     let found = group_warnings(report.rows.iter().map(|row| (row, findings(row))));
-    let at = |(mut warning, points): (Finding, Vec<&Row>)| {
+    let list_points = |(mut warning, points): (Finding, Vec<&Row>)| {
         let first = format_settings(&points[0].settings);
         if points.len() > 1 {
             let others = match points.len() == report.rows.len() {
@@ -28,7 +28,7 @@ pub(super) fn warnings(report: &Report, study: &Study) -> Vec<Finding> {
         warning.at = Some(first);
         warning
     };
-    found.into_iter().map(at).collect()
+    found.into_iter().map(list_points).collect()
 }
 
 /// Joins the settings of several points: `depth 1, 2, 8`, or all settings if several parameters
@@ -126,7 +126,7 @@ pub(super) fn caveats(report: &Report, study: &Study) -> Option<Lead> {
 /// Builds the section of the points that were not measured.
 pub(super) fn omitted(report: &Report) -> Option<Section> {
     let left = report
-        .left_out
+        .skipped
         .iter()
         .map(|left| format!("Omitted: {}: {}.", format_settings(&left.settings), left.why));
     let blocks: Vec<Block> = left.map(Block::Text).collect();
@@ -138,7 +138,7 @@ pub(super) fn omitted(report: &Report) -> Option<Section> {
 }
 
 pub(super) fn downloads(report: &Report) -> Vec<Download> {
-    let name = report::html::id_of(&report.name);
+    let name = report::html::to_identifier(&report.name);
     vec![
         Download {
             file: format!("{name}.json"),

@@ -178,8 +178,8 @@ mod tests {
     fn an_idle_thread_makes_the_merged_minimum_zero() {
         let mut sum = buckets(&[1, 1, 1]);
         sum.merge(&buckets(&[1, 0, 1]));
-        let least: Vec<f64> = sum.list().iter().map(Bucket::min_ms).collect();
-        assert_eq!(least, [1.0, 0.0, 1.0]);
+        let bucket_mins_ms: Vec<f64> = sum.list().iter().map(Bucket::min_ms).collect();
+        assert_eq!(bucket_mins_ms, [1.0, 0.0, 1.0]);
         let mut short = buckets(&[1]);
         short.merge(&buckets(&[1, 1]));
         assert_eq!(short.list()[1].latency_ns_min, 0);

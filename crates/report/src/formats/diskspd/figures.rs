@@ -13,8 +13,8 @@ use model::results::{DirectionResults, EffectiveShare, JobResults, Results, Seri
 use model::{Direction, Nanos};
 
 use super::buckets::Buckets;
-use super::latency::{Part, Split, Spread};
-use super::machine::{Machine, Shares};
+use super::latency::{DirectionPart, Split, Spread};
+use super::machine::{CpuTopology, Shares};
 use super::settings::{BucketGrid, SpanSettings};
 
 /// DiskSpd treats a shorter window as not measured.
@@ -80,7 +80,7 @@ impl Figures {
 impl<'a> Span<'a> {
     /// Creates the time span of a step. `None` if it failed, or was interrupted before it measured
     /// anything: DiskSpd prints no figures then.
-    pub(super) fn for_step(results: &'a Results, machine: &Machine, step: usize) -> Option<Span<'a>> {
+    pub(super) fn for_step(results: &'a Results, machine: &CpuTopology, step: usize) -> Option<Span<'a>> {
         let found = results.steps.get(step)?;
         if !found.jobs.iter().any(was_measured) {
             return None;
@@ -100,7 +100,7 @@ impl<'a> Span<'a> {
                 span.add_worker(results, job, index);
             }
         }
-        for part in Part::ALL {
+        for part in DirectionPart::ALL {
             span.totals[part].latency = Spread::from_histogram(&span.latency[part]);
         }
         Some(span)
@@ -115,7 +115,7 @@ impl<'a> Span<'a> {
         for (number, stream) in worker.streams.iter().enumerate() {
             let series = |grid: &BucketGrid| find_series(job, (index, number), grid);
             let row = self.row(results, stream, series);
-            for part in Part::ALL {
+            for part in DirectionPart::ALL {
                 self.totals[part].merge(&row.figures[part]);
             }
             thread.rows.push(row);
@@ -132,7 +132,10 @@ impl<'a> Span<'a> {
         let (path, size) = path_and_size(results, stream);
         let mut figures: Split<Figures> = Split::default();
         let mut latency: Split<Histogram> = Split::default();
-        for (part, direction) in [(Part::Read, Direction::Read), (Part::Write, Direction::Write)] {
+        for (part, direction) in [
+            (DirectionPart::Read, Direction::Read),
+            (DirectionPart::Write, Direction::Write),
+        ] {
             let found = stream.directions[direction].as_ref();
             figures[part] = self.direction_figures(found, direction, &series);
             let counted = figures[part].clone();
@@ -142,7 +145,7 @@ impl<'a> Span<'a> {
                 latency.total.merge(&found.completion);
             }
         }
-        for part in Part::ALL {
+        for part in DirectionPart::ALL {
             figures[part].latency = Spread::from_histogram(&latency[part]);
         }
         self.add_latency(path.clone(), &latency);
@@ -178,7 +181,7 @@ impl<'a> Span<'a> {
             self.paths.push((path, Split::default()));
             self.paths.len() - 1
         });
-        for part in Part::ALL {
+        for part in DirectionPart::ALL {
             self.paths[index].1[part].merge(&latency[part]);
             self.latency[part].merge(&latency[part]);
         }

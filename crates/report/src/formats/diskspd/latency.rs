@@ -9,16 +9,16 @@ const MILLISECOND: f64 = 1e6;
 
 /// The operations in a table or column, in the order of the tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum DirectionPart {
     Total,
     Read,
     Write,
 }
 
-impl Part {
-    pub(super) const ALL: [Part; 3] = [Part::Total, Part::Read, Part::Write];
+impl DirectionPart {
+    pub(super) const ALL: [DirectionPart; 3] = [DirectionPart::Total, DirectionPart::Read, DirectionPart::Write];
     /// The order of XML and of chart columns.
-    pub(super) const COLUMNS: [Part; 3] = [Part::Read, Part::Write, Part::Total];
+    pub(super) const COLUMNS: [DirectionPart; 3] = [DirectionPart::Read, DirectionPart::Write, DirectionPart::Total];
 }
 
 /// Reads, writes, and both together.
@@ -29,23 +29,23 @@ pub(super) struct Split<T> {
     pub total: T,
 }
 
-impl<T> Index<Part> for Split<T> {
+impl<T> Index<DirectionPart> for Split<T> {
     type Output = T;
-    fn index(&self, part: Part) -> &T {
+    fn index(&self, part: DirectionPart) -> &T {
         match part {
-            Part::Total => &self.total,
-            Part::Read => &self.read,
-            Part::Write => &self.write,
+            DirectionPart::Total => &self.total,
+            DirectionPart::Read => &self.read,
+            DirectionPart::Write => &self.write,
         }
     }
 }
 
-impl<T> IndexMut<Part> for Split<T> {
-    fn index_mut(&mut self, part: Part) -> &mut T {
+impl<T> IndexMut<DirectionPart> for Split<T> {
+    fn index_mut(&mut self, part: DirectionPart) -> &mut T {
         match part {
-            Part::Total => &mut self.total,
-            Part::Read => &mut self.read,
-            Part::Write => &mut self.write,
+            DirectionPart::Total => &mut self.total,
+            DirectionPart::Read => &mut self.read,
+            DirectionPart::Write => &mut self.write,
         }
     }
 }
@@ -86,7 +86,7 @@ pub(super) fn max_ms(histogram: &Histogram) -> f32 {
 ///
 /// DiskSpd takes the first value whose cumulative count reaches `fraction` × n, in double
 /// precision: 0.07 × 100 is above 7 there and asks for the eighth value.
-/// [`model::histogram::rank_of`] would correct that, so it is not used here. Each bucket counts as
+/// [`model::histogram::quantile_rank`] would correct that, so it is not used here. Each bucket counts as
 /// its upper edge, so that at least `fraction` of the operations are within the result.
 pub(super) fn percentile_ms(histogram: &Histogram, fraction: f64) -> f32 {
     let rank = (fraction * histogram.n() as f64).ceil() as u64;
@@ -101,7 +101,7 @@ pub(super) fn percentile_ms(histogram: &Histogram, fraction: f64) -> f32 {
 mod tests {
     use super::*;
 
-    fn histogram_of(values: impl IntoIterator<Item = u64>) -> Histogram {
+    fn build_histogram(values: impl IntoIterator<Item = u64>) -> Histogram {
         let mut histogram = Histogram::new();
         values.into_iter().for_each(|value| histogram.record(value));
         histogram
@@ -110,7 +110,7 @@ mod tests {
     #[test]
     fn percentiles_are_upper_edges_within_the_maximum() {
         // Values below 256 ns have a bucket each; 1000 is in 1000..=1003.
-        let histogram = histogram_of((1..=99).chain([1000, 2000]));
+        let histogram = build_histogram((1..=99).chain([1000, 2000]));
         assert_eq!(percentile_ms(&histogram, 0.5), milliseconds(51));
         assert_eq!(percentile_ms(&histogram, 0.99), milliseconds(1003));
         assert_eq!(percentile_ms(&histogram, 0.999), milliseconds(2000));
@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn ranks_come_from_double_precision() {
-        let histogram = histogram_of(1..=100);
+        let histogram = build_histogram(1..=100);
         assert_eq!(percentile_ms(&histogram, 7.0 / 100.0), milliseconds(8));
         assert_eq!(percentile_ms(&histogram, 0.25), milliseconds(25));
         assert_eq!(percentile_ms(&histogram, 0.999_999_999), milliseconds(100));
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn times_beyond_the_last_bucket_are_the_maximum() {
-        let histogram = histogram_of([5, 1 << 41]);
+        let histogram = build_histogram([5, 1 << 41]);
         assert_eq!(percentile_ms(&histogram, 0.9), milliseconds(1 << 41));
     }
 }

@@ -10,7 +10,7 @@ const GROUP: u32 = 64;
 
 /// The processors of the first host.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Machine {
+pub(super) struct CpuTopology {
     pub cpus: Vec<CpuPlace>,
 }
 
@@ -38,21 +38,21 @@ pub(super) struct Shares {
     pub idle: f64,
 }
 
-impl Machine {
-    pub(super) fn from_results(results: &Results) -> Machine {
+impl CpuTopology {
+    pub(super) fn from_results(results: &Results) -> CpuTopology {
         let Some(host) = results.hosts.first() else {
-            return Machine::default();
+            return CpuTopology::default();
         };
         // A system without topology may still count processor time.
         let counted = results.steps.iter().flat_map(cores_of_first_host).map(|core| core.cpu);
-        Machine {
+        CpuTopology {
             cpus: places(&host.environment.cpu, counted.collect()),
         }
     }
 
     /// Counts the distinct values of a property of the CPUs.
-    pub(super) fn count<T: Ord>(&self, of: impl Fn(&CpuPlace) -> T) -> usize {
-        self.cpus.iter().map(of).collect::<BTreeSet<T>>().len()
+    pub(super) fn count<T: Ord>(&self, key: impl Fn(&CpuPlace) -> T) -> usize {
+        self.cpus.iter().map(key).collect::<BTreeSet<T>>().len()
     }
 
     pub(super) fn cores(&self) -> usize {
@@ -78,11 +78,11 @@ impl Machine {
     /// has all rows.
     pub(super) fn shares(&self, step: &StepResults) -> Vec<Shares> {
         let used: BTreeMap<u32, &CoreUse> = cores_of_first_host(step).map(|core| (core.cpu, core)).collect();
-        let of = |place: &CpuPlace| {
+        let cpu_shares = |place: &CpuPlace| {
             used.get(&place.cpu)
                 .map_or_else(Shares::idle, |core| Shares::from_use(core))
         };
-        self.cpus.iter().map(of).collect()
+        self.cpus.iter().map(cpu_shares).collect()
     }
 }
 
@@ -161,7 +161,7 @@ impl Shares {
     /// The unweighted mean over CPUs.
     pub(super) fn average(shares: &[Shares]) -> Shares {
         let n = shares.len().max(1) as f64;
-        let mean = |of: fn(&Shares) -> f64| shares.iter().map(of).sum::<f64>() / n;
+        let mean = |value: fn(&Shares) -> f64| shares.iter().map(value).sum::<f64>() / n;
         Shares {
             usage: mean(|shares| shares.usage),
             user: mean(|shares| shares.user),
@@ -202,7 +202,7 @@ mod tests {
         let places = places(&listed, BTreeSet::new());
         let last = places[127];
         assert_eq!((last.group, last.number, last.core, last.socket), (1, 63, 31, 1));
-        let machine = Machine { cpus: places };
+        let machine = CpuTopology { cpus: places };
         assert_eq!((machine.cores(), machine.count(|place| place.group)), (64, 2));
         assert!(machine.has_threads());
         assert_eq!(masks(&machine.cpus)[&1], u64::MAX);
@@ -230,13 +230,13 @@ mod tests {
             idle_ns: Nanos(60),
         };
         let shares = Shares::from_use(&core);
-        let near = |value: f64, expected: f64| assert!((value - expected).abs() < 1e-9, "{value}");
-        near(shares.user, 20.0);
-        near(shares.kernel, 20.0);
-        near(shares.usage, 40.0);
-        near(shares.idle, 60.0);
+        let assert_near = |value: f64, expected: f64| assert!((value - expected).abs() < 1e-9, "{value}");
+        assert_near(shares.user, 20.0);
+        assert_near(shares.kernel, 20.0);
+        assert_near(shares.usage, 40.0);
+        assert_near(shares.idle, 60.0);
         assert_eq!(Shares::from_use(&CoreUse::default()), Shares::idle());
-        near(Shares::average(&[shares, Shares::idle()]).idle, 80.0);
+        assert_near(Shares::average(&[shares, Shares::idle()]).idle, 80.0);
         assert_eq!(Shares::average(&[]), Shares::default());
     }
 }

@@ -75,10 +75,10 @@ pub fn text(results: &Results, out: &mut dyn Write) -> io::Result<()> {
 /// # Errors
 /// `out` cannot be written to.
 pub fn system(results: &Results, xml: bool, out: &mut dyn Write) -> io::Result<()> {
-    let machine = machine::Machine::from_results(results);
+    let machine = machine::CpuTopology::from_results(results);
     match xml {
         true => xml::system(&mut markup::Markup::new(out), results, &machine),
-        false => text::system(out, results, &machine),
+        false => text::write_system(out, results, &machine),
     }
 }
 

@@ -79,14 +79,14 @@ impl BucketGrid {
     fn for_step(plan: &Plan, step: usize) -> BucketGrid {
         let presentation = &plan.origin.presentation;
         let is_per_stream = |grid: &&model::plan::Grid| grid.scope == GridScope::Stream;
-        let of_plan = || {
+        let plan_interval = || {
             plan.grids
                 .iter()
                 .find(is_per_stream)
                 .map(|grid| grid.length_ns.0 / 1_000_000)
         };
         let length_ms = value(presentation, "bucket_ms", Some(step + 1))
-            .or_else(of_plan)
+            .or_else(plan_interval)
             .filter(|length| *length > 0)
             .unwrap_or(DEFAULT_BUCKET_MS);
         let planned = || {

@@ -6,8 +6,8 @@ use std::io::{self, Write};
 use model::histogram::Histogram;
 
 use super::figures::{Figures, Span, mebibytes, rate};
-use super::latency::{Part, Split, max_ms, min_ms, percentile_ms};
-use super::machine::{CpuPlace, Machine, Shares};
+use super::latency::{DirectionPart, Split, max_ms, min_ms, percentile_ms};
+use super::machine::{CpuPlace, CpuTopology, Shares};
 use super::settings::Form;
 use super::sizes;
 
@@ -47,7 +47,7 @@ const CLASS: Column = Column {
     },
 };
 
-fn cpu_columns(machine: &Machine, form: Form) -> Vec<Column> {
+fn cpu_columns(machine: &CpuTopology, form: Form) -> Vec<Column> {
     let several_groups = machine.count(|place| place.group) > 1;
     let columns = match form {
         Form::V2_0 => vec![(several_groups, GROUP)],
@@ -67,7 +67,7 @@ fn cpu_columns(machine: &Machine, form: Form) -> Vec<Column> {
 }
 
 /// Writes the use of each CPU and the mean.
-pub(super) fn cpu(out: &mut dyn Write, machine: &Machine, shares: &[Shares], form: Form) -> io::Result<()> {
+pub(super) fn cpu(out: &mut dyn Write, machine: &CpuTopology, shares: &[Shares], form: Form) -> io::Result<()> {
     // The old layout has one more space before the kernel column, and three more dashes.
     let (header, dashes, gap) = match form {
         Form::V2_2 => ("CPU |  Usage |  User  | Kernel |  Idle", 40, ""),
@@ -92,11 +92,11 @@ pub(super) fn cpu(out: &mut dyn Write, machine: &Machine, shares: &[Shares], for
 }
 
 /// Writes bytes, operations and rates of each target of each thread, and the totals.
-pub(super) fn io(out: &mut dyn Write, span: &Span, part: Part, form: Form) -> io::Result<()> {
+pub(super) fn io(out: &mut dyn Write, span: &Span, part: DirectionPart, form: Form) -> io::Result<()> {
     let title = match part {
-        Part::Total => "Total IO",
-        Part::Read => "Read IO",
-        Part::Write => "Write IO",
+        DirectionPart::Total => "Total IO",
+        DirectionPart::Read => "Read IO",
+        DirectionPart::Write => "Write IO",
     };
     let (latency, deviation) = (span.settings.latency, span.settings.deviation.is_some());
     let (columns, dashes) = match (latency, deviation) {
@@ -172,13 +172,15 @@ const PERCENTILES: [(&str, f64); 13] = [
 pub(super) fn chart(out: &mut dyn Write, latency: &Split<Histogram>) -> io::Result<()> {
     writeln!(out, "  %-ile |  Read (ms) | Write (ms) | Total (ms)")?;
     writeln!(out, "{}", "-".repeat(46))?;
-    let mut row = |label: &str, of: &dyn Fn(&Histogram) -> f32| {
-        let cell = |part: Part| match (part, latency[part].is_empty()) {
+    let mut row = |label: &str, value: &dyn Fn(&Histogram) -> f32| {
+        let cell = |part: DirectionPart| match (part, latency[part].is_empty()) {
             // The total always has a figure, even if it is 0.
-            (Part::Read | Part::Write, true) => format!("{:>10}", "N/A"),
-            (Part::Read | Part::Write | Part::Total, _) => format!("{:>10.3}", of(&latency[part])),
+            (DirectionPart::Read | DirectionPart::Write, true) => format!("{:>10}", "N/A"),
+            (DirectionPart::Read | DirectionPart::Write | DirectionPart::Total, _) => {
+                format!("{:>10.3}", value(&latency[part]))
+            }
         };
-        writeln!(out, "{label:>7} | {}", Part::COLUMNS.map(cell).join(" | "))
+        writeln!(out, "{label:>7} | {}", DirectionPart::COLUMNS.map(cell).join(" | "))
     };
     row("min", &min_ms)?;
     for (label, fraction) in PERCENTILES {
@@ -213,7 +215,7 @@ pub(super) fn totals<'a>(out: &mut dyn Write, spans: impl Iterator<Item = &'a Sp
     let mut seconds = 0.0;
     for span in spans {
         seconds += span.seconds;
-        for part in Part::ALL {
+        for part in DirectionPart::ALL {
             sums[part].0 += span.totals[part].bytes;
             sums[part].1 += span.totals[part].operations;
         }
@@ -222,8 +224,12 @@ pub(super) fn totals<'a>(out: &mut dyn Write, spans: impl Iterator<Item = &'a Sp
     writeln!(out, "type   |       bytes     |     I/Os     |    MiB/s   |  I/O per s")?;
     let rule = "-".repeat(79);
     writeln!(out, "{rule}")?;
-    for (label, part) in [("write", Part::Write), ("read", Part::Read), ("total", Part::Total)] {
-        if part == Part::Total {
+    for (label, part) in [
+        ("write", DirectionPart::Write),
+        ("read", DirectionPart::Read),
+        ("total", DirectionPart::Total),
+    ] {
+        if part == DirectionPart::Total {
             writeln!(out, "{rule}")?;
         }
         let (bytes, operations) = sums[part];

@@ -10,8 +10,8 @@ use model::results::Results;
 use super::NOT_MEASURED;
 use super::distributions::{distinct_distributions, rescale_factor, runs};
 use super::figures::Span;
-use super::latency::Part;
-use super::machine::Machine;
+use super::latency::DirectionPart;
+use super::machine::CpuTopology;
 use super::settings::{Form, Settings};
 use super::{sizes, tables};
 
@@ -20,7 +20,7 @@ pub(super) const STARS: &str = "************************************************
 
 pub(super) fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     let settings = Settings::from_plan(&results.plan);
-    let machine = Machine::from_results(results);
+    let machine = CpuTopology::from_results(results);
     let origin = &results.plan.origin;
     if !origin.arguments.is_empty() {
         writeln!(out, "\nCommand Line: {}\n", origin.arguments.join(" "))?;
@@ -29,20 +29,20 @@ pub(super) fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "{line}")?;
     }
     if settings.form == Form::V2_2 {
-        system(out, results, &machine)?;
+        write_system(out, results, &machine)?;
     }
     let spans: Vec<Option<Span>> = (0..results.steps.len())
         .map(|step| Span::for_step(results, &machine, step))
         .collect();
     for (index, span) in spans.iter().enumerate() {
-        let more = match settings.form {
+        let leading_newline = match settings.form {
             Form::V2_2 => "",
             Form::V2_0 => "\n",
         };
-        writeln!(out, "{more}\nResults for timespan {}:\n{STARS}", index + 1)?;
+        writeln!(out, "{leading_newline}\nResults for timespan {}:\n{STARS}", index + 1)?;
         match span {
             None => writeln!(out, "{NOT_MEASURED}")?,
-            Some(span) => time_span(out, span, &machine, settings)?,
+            Some(span) => write_time_span(out, span, &machine, settings)?,
         }
     }
     match spans.len() {
@@ -51,7 +51,7 @@ pub(super) fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     }
 }
 
-pub(super) fn system(out: &mut dyn Write, results: &Results, machine: &Machine) -> io::Result<()> {
+pub(super) fn write_system(out: &mut dyn Write, results: &Results, machine: &CpuTopology) -> io::Result<()> {
     writeln!(out, "System information:\n")?;
     writeln!(out, "\tcomputer name: {}", computer_name(results))?;
     writeln!(out, "\tstart time: {}\n", start_time(results))?;
@@ -89,22 +89,22 @@ pub(super) fn computer_name(results: &Results) -> &str {
 /// The start of the run as DiskSpd writes times: `2024/06/30 11:59:03 UTC`.
 pub(super) fn start_time(results: &Results) -> Cow<'static, str> {
     let nanos = results.hosts.first().map_or(0, |host| host.started_unix_ns);
-    let Ok(time) = Timestamp::from_nanosecond(i128::from(nanos)) else {
+    let Ok(timestamp) = Timestamp::from_nanosecond(i128::from(nanos)) else {
         return Cow::Borrowed("1970/01/01 00:00:00 UTC");
     };
-    let time = time.to_zoned(TimeZone::UTC);
+    let timestamp = timestamp.to_zoned(TimeZone::UTC);
     Cow::Owned(format!(
         "{}/{:02}/{:02} {:02}:{:02}:{:02} UTC",
-        time.year(),
-        time.month(),
-        time.day(),
-        time.hour(),
-        time.minute(),
-        time.second()
+        timestamp.year(),
+        timestamp.month(),
+        timestamp.day(),
+        timestamp.hour(),
+        timestamp.minute(),
+        timestamp.second()
     ))
 }
 
-fn time_span(out: &mut dyn Write, span: &Span, machine: &Machine, settings: Settings) -> io::Result<()> {
+fn write_time_span(out: &mut dyn Write, span: &Span, machine: &CpuTopology, settings: Settings) -> io::Result<()> {
     let form = settings.form;
     writeln!(out, "\nactual test time:\t{:.2}s", span.seconds)?;
     writeln!(out, "thread count:\t\t{}", span.threads.len())?;
@@ -116,13 +116,13 @@ fn time_span(out: &mut dyn Write, span: &Span, machine: &Machine, settings: Sett
     }
     tables::cpu(out, machine, &span.cpus, form)?;
     if form == Form::V2_2 {
-        effective_distributions(out, span)?;
+        write_effective_distributions(out, span)?;
     }
-    for part in Part::ALL {
+    for part in DirectionPart::ALL {
         tables::io(out, span, part, form)?;
     }
     if span.settings.latency {
-        latencies(out, span, form)?;
+        write_latencies(out, span, form)?;
     }
     match form == Form::V2_2 && settings.wait_statistics {
         true => tables::waits(out, span),
@@ -130,8 +130,8 @@ fn time_span(out: &mut dyn Write, span: &Span, machine: &Machine, settings: Sett
     }
 }
 
-fn latencies(out: &mut dyn Write, span: &Span, form: Form) -> io::Result<()> {
-    let (of_path, of_all) = match form {
+fn write_latencies(out: &mut dyn Write, span: &Span, form: Form) -> io::Result<()> {
+    let (path_heading, total_heading) = match form {
         Form::V2_2 => ("Latency distribution: ", "Total latency distribution:"),
         Form::V2_0 => ("", "total:"),
     };
@@ -140,15 +140,15 @@ fn latencies(out: &mut dyn Write, span: &Span, form: Form) -> io::Result<()> {
     }
     if span.paths.len() > 1 {
         for (path, latency) in &span.paths {
-            writeln!(out, "\n{of_path}{path}")?;
+            writeln!(out, "\n{path_heading}{path}")?;
             tables::chart(out, latency)?;
         }
     }
-    writeln!(out, "\n{of_all}")?;
+    writeln!(out, "\n{total_heading}")?;
     tables::chart(out, &span.latency)
 }
 
-fn effective_distributions(out: &mut dyn Write, span: &Span) -> io::Result<()> {
+fn write_effective_distributions(out: &mut dyn Write, span: &Span) -> io::Result<()> {
     let distributions = distinct_distributions(&span.threads);
     if distributions.is_empty() {
         return Ok(());
@@ -158,9 +158,9 @@ fn effective_distributions(out: &mut dyn Write, span: &Span) -> io::Result<()> {
         for (path, threads) in &shared.users {
             writeln!(out, "target: {path} [thread: {}]", runs(threads))?;
         }
-        let rescale_factor = rescale_factor(shared.ranges);
+        let percent_scale = rescale_factor(shared.ranges);
         for range in shared.ranges {
-            let percent = match rescale_factor {
+            let percent = match percent_scale {
                 None => format!("   {:>3.0}", range.operations_percent),
                 Some(factor) => format!("    {:.1}", range.operations_percent * factor),
             };

@@ -10,8 +10,8 @@ use model::results::{EffectiveShare, Results, Waits};
 use super::buckets::{Bucket, Buckets};
 use super::distributions::fill_holes;
 use super::figures::{Figures, Row, Span, Thread};
-use super::latency::{Part, Split, Spread, max_ms, min_ms, percentile_ms};
-use super::machine::{Machine, Shares, masks};
+use super::latency::{DirectionPart, Split, Spread, max_ms, min_ms, percentile_ms};
+use super::machine::{CpuTopology, Shares, masks};
 use super::markup::{Markup, escape_xml};
 use super::settings::Settings;
 use super::text::{computer_name, power_scheme, start_time};
@@ -19,7 +19,7 @@ use super::{NOT_MEASURED, VERSION, VERSION_DATE};
 
 pub(super) fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     let settings = Settings::from_plan(&results.plan);
-    let machine = Machine::from_results(results);
+    let machine = CpuTopology::from_results(results);
     Markup::new(out).element("Results", |xml| {
         system(xml, results, &machine)?;
         profile(xml, results)?;
@@ -34,7 +34,7 @@ pub(super) fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     })
 }
 
-pub(super) fn system(xml: &mut Markup, results: &Results, machine: &Machine) -> io::Result<()> {
+pub(super) fn system(xml: &mut Markup, results: &Results, machine: &CpuTopology) -> io::Result<()> {
     xml.element("System", |xml| {
         xml.text("ComputerName", computer_name(results))?;
         xml.element("Tool", |xml| {
@@ -51,13 +51,13 @@ pub(super) fn system(xml: &mut Markup, results: &Results, machine: &Machine) -> 
     })
 }
 
-fn topology(xml: &mut Markup, machine: &Machine) -> io::Result<()> {
+fn topology(xml: &mut Markup, machine: &CpuTopology) -> io::Result<()> {
     let heterogeneous = format!(" Heterogeneous=\"{}\"", machine.is_heterogeneous());
     xml.element_with("ProcessorTopology", &heterogeneous, |xml| {
         for (group, mask) in masks(&machine.cpus) {
-            let (most, active) = (64 - mask.leading_zeros(), mask.count_ones());
+            let (max_processors, active) = (64 - mask.leading_zeros(), mask.count_ones());
             xml.line(format_args!(
-                r#"<Group Group="{group}" MaximumProcessors="{most}" ActiveProcessors="{active}" ActiveProcessorMask="{mask:#x}"/>"#
+                r#"<Group Group="{group}" MaximumProcessors="{max_processors}" ActiveProcessors="{active}" ActiveProcessorMask="{mask:#x}"/>"#
             ))?;
         }
         sets(xml, machine, "Node", |place| place.node)?;
@@ -79,13 +79,18 @@ fn topology(xml: &mut Markup, machine: &Machine) -> io::Result<()> {
 }
 
 /// Writes the CPUs of each node or socket.
-fn sets(xml: &mut Markup, machine: &Machine, name: &str, of: fn(&super::machine::CpuPlace) -> u32) -> io::Result<()> {
-    let mut numbers: Vec<u32> = machine.cpus.iter().map(of).collect();
+fn sets(
+    xml: &mut Markup,
+    machine: &CpuTopology,
+    name: &str,
+    value: fn(&super::machine::CpuPlace) -> u32,
+) -> io::Result<()> {
+    let mut numbers: Vec<u32> = machine.cpus.iter().map(value).collect();
     numbers.sort_unstable();
     numbers.dedup();
     for number in numbers {
         xml.element_with(name, &format!(" {name}=\"{number}\""), |xml| {
-            for (group, mask) in masks(machine.cpus.iter().filter(|place| of(place) == number)) {
+            for (group, mask) in masks(machine.cpus.iter().filter(|place| value(place) == number)) {
                 xml.line(format_args!(r#"<Group Group="{group}" Mask="{mask:#x}"/>"#))?;
             }
             Ok(())
@@ -103,7 +108,7 @@ fn profile(xml: &mut Markup, results: &Results) -> io::Result<()> {
     lines.iter().try_for_each(|line| xml.line(line))
 }
 
-fn time_span(xml: &mut Markup, span: &Span, machine: &Machine, settings: Settings) -> io::Result<()> {
+fn time_span(xml: &mut Markup, span: &Span, machine: &CpuTopology, settings: Settings) -> io::Result<()> {
     xml.value("TestTimeSeconds", format_args!("{:.2}", span.seconds))?;
     xml.value("ThreadCount", span.threads.len())?;
     xml.value("RequestCount", span.settings.requests)?;
@@ -122,7 +127,7 @@ fn time_span(xml: &mut Markup, span: &Span, machine: &Machine, settings: Setting
     Ok(())
 }
 
-fn cpu(xml: &mut Markup, span: &Span, machine: &Machine) -> io::Result<()> {
+fn cpu(xml: &mut Markup, span: &Span, machine: &CpuTopology) -> io::Result<()> {
     fn shares(xml: &mut Markup, shares: &Shares) -> io::Result<()> {
         xml.value("UsagePercent", format_args!("{:.2}", shares.usage))?;
         xml.value("UserPercent", format_args!("{:.2}", shares.user))?;
@@ -151,27 +156,43 @@ const NINES: [&str; 7] = [
 ];
 
 fn latency(xml: &mut Markup, latency: &Split<Histogram>) -> io::Result<()> {
-    let buckets = |part: Part| latency[part].buckets().count();
+    let buckets = |part: DirectionPart| latency[part].buckets().count();
     let attributes = format!(
         r#" ReadHistoBuckets="{}" WriteHistoBuckets="{}" TotalHistoBuckets="{}""#,
-        buckets(Part::Read),
-        buckets(Part::Write),
-        buckets(Part::Total)
+        buckets(DirectionPart::Read),
+        buckets(DirectionPart::Write),
+        buckets(DirectionPart::Total)
     );
     xml.element_with("Latency", &attributes, |xml| {
-        let of = |part: Part| Spread::from_histogram(&latency[part]);
-        spread(xml, ["AverageReadMilliseconds", "ReadLatencyStdev"], of(Part::Read))?;
-        spread(xml, ["AverageWriteMilliseconds", "WriteLatencyStdev"], of(Part::Write))?;
-        spread(xml, ["AverageTotalMilliseconds", "LatencyStdev"], of(Part::Total))?;
+        let spread_of_part = |part: DirectionPart| Spread::from_histogram(&latency[part]);
+        spread(
+            xml,
+            ["AverageReadMilliseconds", "ReadLatencyStdev"],
+            spread_of_part(DirectionPart::Read),
+        )?;
+        spread(
+            xml,
+            ["AverageWriteMilliseconds", "WriteLatencyStdev"],
+            spread_of_part(DirectionPart::Write),
+        )?;
+        spread(
+            xml,
+            ["AverageTotalMilliseconds", "LatencyStdev"],
+            spread_of_part(DirectionPart::Total),
+        )?;
         bucket(xml, latency, "0", &min_ms)?;
         for percent in 1..=99 {
             let fraction = f64::from(percent) / 100.0;
-            bucket(xml, latency, &percent.to_string(), &|of| percentile_ms(of, fraction))?;
+            bucket(xml, latency, &percent.to_string(), &|spread_of_part| {
+                percentile_ms(spread_of_part, fraction)
+            })?;
         }
         for percent in NINES {
             // Divided like whole percentiles: a literal fraction may differ in the last bit.
             let fraction = percent.parse::<f64>().expect("NINES holds numbers") / 100.0;
-            bucket(xml, latency, percent, &|of| percentile_ms(of, fraction))?;
+            bucket(xml, latency, percent, &|spread_of_part| {
+                percentile_ms(spread_of_part, fraction)
+            })?;
         }
         bucket(xml, latency, "100", &max_ms)
     })
@@ -190,14 +211,14 @@ fn bucket(
     xml: &mut Markup,
     latency: &Split<Histogram>,
     percentile: &str,
-    of: &dyn Fn(&Histogram) -> f32,
+    value: &dyn Fn(&Histogram) -> f32,
 ) -> io::Result<()> {
     xml.element("Bucket", |xml| {
         xml.value("Percentile", percentile)?;
         let names = ["ReadMilliseconds", "WriteMilliseconds", "TotalMilliseconds"];
-        for (name, part) in names.into_iter().zip(Part::COLUMNS) {
+        for (name, part) in names.into_iter().zip(DirectionPart::COLUMNS) {
             if !latency[part].is_empty() {
-                xml.value(name, format_args!("{:.3}", of(&latency[part])))?;
+                xml.value(name, format_args!("{:.3}", value(&latency[part])))?;
             }
         }
         Ok(())
@@ -211,7 +232,7 @@ fn iops(xml: &mut Markup, figures: &Split<Figures>) -> io::Result<()> {
     };
     xml.element("Iops", |xml| {
         let names = ["ReadIopsStdDev", "WriteIopsStdDev", "IopsStdDev"];
-        for (name, part) in names.into_iter().zip(Part::COLUMNS) {
+        for (name, part) in names.into_iter().zip(DirectionPart::COLUMNS) {
             let counted = figures[part]
                 .buckets
                 .as_ref()
@@ -228,8 +249,8 @@ fn iops(xml: &mut Markup, figures: &Split<Figures>) -> io::Result<()> {
 }
 
 fn interval(read: &Buckets, write: &Buckets, index: usize) -> String {
-    let of = |buckets: &Buckets| buckets.list().get(index).copied().unwrap_or_default();
-    let (reads, writes): (Bucket, Bucket) = (of(read), of(write));
+    let bucket_at_index = |buckets: &Buckets| buckets.list().get(index).copied().unwrap_or_default();
+    let (reads, writes): (Bucket, Bucket) = (bucket_at_index(read), bucket_at_index(write));
     let mut line = format!(
         r#"<Bucket SampleMillisecond="{}" Read="{:.0}" Write="{:.0}" Total="{:.0}""#,
         read.end_ms(index),

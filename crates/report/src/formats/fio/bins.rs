@@ -9,7 +9,7 @@ const SUB_BITS: u32 = 6;
 pub const BINS: usize = 29 << SUB_BITS;
 
 /// The bin of a latency in nanoseconds. All latencies above 2^34 ns share the last bin.
-pub fn bin_of(ns: u64) -> usize {
+pub fn bin_index(ns: u64) -> usize {
     let top = 63 - (ns | 1).leading_zeros();
     if top <= SUB_BITS {
         return ns as usize;
@@ -20,7 +20,7 @@ pub fn bin_of(ns: u64) -> usize {
 }
 
 /// The latency that represents a bin: its midpoint, or its only value.
-pub fn value_of(bin: usize) -> u64 {
+pub fn bin_value(bin: usize) -> u64 {
     if bin < 2 << SUB_BITS {
         return bin as u64;
     }
@@ -33,7 +33,7 @@ pub fn value_of(bin: usize) -> u64 {
 pub(super) fn bins(histogram: &Histogram) -> Vec<(usize, u64)> {
     let mut bins: Vec<(usize, u64)> = Vec::new();
     for (bucket, count) in histogram.buckets() {
-        let bin = bin_of(bucket_low(bucket));
+        let bin = bin_index(bucket_low(bucket));
         match bins.last_mut() {
             Some((last, sum)) if *last == bin => *sum += count,
             _ => bins.push((bin, count)),
@@ -60,7 +60,7 @@ pub(super) fn percentiles(histogram: &Histogram, list: &[f64]) -> Vec<u64> {
                 None => break,
             }
         }
-        values.push(value_of(at.0));
+        values.push(bin_value(at.0));
     }
     values
 }
@@ -93,7 +93,7 @@ impl Classes {
     pub(super) fn from_histogram(histogram: &Histogram, operations: u64) -> Classes {
         let mut counts = [0u64; 32];
         for (bucket, count) in histogram.buckets() {
-            counts[class_of(bucket_midpoint(histogram, bucket))] += count;
+            counts[bin_class(bucket_midpoint(histogram, bucket))] += count;
         }
         let share = |index: usize| share(counts[index], operations, 0.01);
         Classes {
@@ -114,16 +114,16 @@ fn bucket_midpoint(histogram: &Histogram, bucket: usize) -> u64 {
     (low + (high - low) / 2).clamp(histogram.min(), histogram.max())
 }
 
-fn class_of(ns: u64) -> usize {
-    let within = |value: u64| CLASS_ENDS.iter().position(|end| value < *end);
-    if let Some(class) = within(ns) {
+fn bin_class(ns: u64) -> usize {
+    let class_below = |value: u64| CLASS_ENDS.iter().position(|end| value < *end);
+    if let Some(class) = class_below(ns) {
         return class;
     }
-    if let Some(class) = within(ns / 1000) {
+    if let Some(class) = class_below(ns / 1000) {
         return 10 + class;
     }
     let ms = ns / 1_000_000;
-    match within(ms) {
+    match class_below(ms) {
         Some(class) => 20 + class,
         None => 30 + usize::from(ms >= LAST_MS),
     }
@@ -143,17 +143,17 @@ mod tests {
 
     #[test]
     fn a_latency_on_the_end_of_a_class_belongs_to_the_next() {
-        assert_eq!(class_of(0), 0);
-        assert_eq!(class_of(1), 0);
-        assert_eq!(class_of(2), 1);
-        assert_eq!(class_of(999), 9);
-        assert_eq!(class_of(1000), 10);
-        assert_eq!(class_of(1_999), 10);
-        assert_eq!(class_of(2_000), 11);
-        assert_eq!(class_of(999_999), 19);
-        assert_eq!(class_of(1_000_000), 20);
-        assert_eq!(class_of(1_999_999_999), 30);
-        assert_eq!(class_of(2_000_000_000), 31);
+        assert_eq!(bin_class(0), 0);
+        assert_eq!(bin_class(1), 0);
+        assert_eq!(bin_class(2), 1);
+        assert_eq!(bin_class(999), 9);
+        assert_eq!(bin_class(1000), 10);
+        assert_eq!(bin_class(1_999), 10);
+        assert_eq!(bin_class(2_000), 11);
+        assert_eq!(bin_class(999_999), 19);
+        assert_eq!(bin_class(1_000_000), 20);
+        assert_eq!(bin_class(1_999_999_999), 30);
+        assert_eq!(bin_class(2_000_000_000), 31);
     }
 
     #[test]
@@ -171,13 +171,13 @@ mod tests {
     fn our_buckets_are_within_one_bin() {
         for bucket in 0..BUCKETS {
             assert_eq!(
-                bin_of(bucket_low(bucket)),
-                bin_of(bucket_high(bucket)),
+                bin_index(bucket_low(bucket)),
+                bin_index(bucket_high(bucket)),
                 "bucket {bucket}"
             );
         }
         for bin in 0..BINS {
-            assert_eq!(bin_of(value_of(bin)), bin);
+            assert_eq!(bin_index(bin_value(bin)), bin);
         }
     }
 }

@@ -27,14 +27,14 @@ pub(super) struct Disk {
 
 impl Disk {
     fn from_counters(counters: &DeviceUse, elapsed: Nanos) -> Disk {
-        let both = |of: fn(&DeviceUse, usize) -> u64| [of(counters, 0), of(counters, 1)];
+        let read_and_write = |value: fn(&DeviceUse, usize) -> u64| [value(counters, 0), value(counters, 1)];
         let busy = counters.busy_ns.0 as f64 / elapsed.0.max(1) as f64 * 100.0;
         Disk {
             name: counters.name.clone(),
-            operations: both(|counters, index| counters.operations[index]),
-            sectors: both(|counters, index| counters.bytes[index] / SECTOR),
-            merges: both(|counters, index| counters.merged[index]),
-            ticks_ms: both(|counters, index| counters.time_ns[index].0 / 1_000_000),
+            operations: read_and_write(|counters, index| counters.operations[index]),
+            sectors: read_and_write(|counters, index| counters.bytes[index] / SECTOR),
+            merges: read_and_write(|counters, index| counters.merged[index]),
+            ticks_ms: read_and_write(|counters, index| counters.time_ns[index].0 / 1_000_000),
             in_queue_ms: counters.weighted_ns.0 / 1_000_000,
             busy_percent: busy.min(100.0),
             members: Vec::new(),
@@ -47,17 +47,17 @@ impl Disk {
         if count == 0 {
             return None;
         }
-        let mean = |of: fn(&Disk) -> u64| self.members.iter().map(of).sum::<u64>() / count;
-        let both = |of: fn(&Disk) -> [u64; 2]| {
-            let sum = |index: usize| self.members.iter().map(|member| of(member)[index]).sum::<u64>();
+        let mean = |value: fn(&Disk) -> u64| self.members.iter().map(value).sum::<u64>() / count;
+        let mean_pair = |value: fn(&Disk) -> [u64; 2]| {
+            let sum = |index: usize| self.members.iter().map(|member| value(member)[index]).sum::<u64>();
             [sum(0) / count, sum(1) / count]
         };
         Some(Disk {
             name: String::new(),
-            operations: both(|disk| disk.operations),
-            sectors: both(|disk| disk.sectors),
-            merges: both(|disk| disk.merges),
-            ticks_ms: both(|disk| disk.ticks_ms),
+            operations: mean_pair(|disk| disk.operations),
+            sectors: mean_pair(|disk| disk.sectors),
+            merges: mean_pair(|disk| disk.merges),
+            ticks_ms: mean_pair(|disk| disk.ticks_ms),
             in_queue_ms: mean(|disk| disk.in_queue_ms),
             busy_percent: self
                 .members

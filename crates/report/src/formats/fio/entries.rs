@@ -172,7 +172,7 @@ pub(super) fn entries(results: &Results) -> Vec<Entry<'_>> {
         let (Some(found), true) = (found, settings.reported) else {
             continue;
         };
-        let (group, merged) = group_of(&results.plan, (step, index));
+        let (group, merged) = find_group(&results.plan, (step, index));
         let merged = settings.merged.unwrap_or(merged);
         for member in members(job, found, number) {
             // `group_reporting` adds a job to the previous one in its group, even if that one lacks
@@ -228,7 +228,7 @@ fn members<'a>(job: &'a Job, found: &'a JobResults, number: usize) -> impl Itera
 
 /// The number of a job's group, and whether its members form one entry. Without groups, each step
 /// is a group.
-fn group_of(plan: &Plan, job: (usize, usize)) -> (usize, bool) {
+fn find_group(plan: &Plan, job: (usize, usize)) -> (usize, bool) {
     let job = (job.0 as u32, job.1 as u32);
     let found = plan
         .groups

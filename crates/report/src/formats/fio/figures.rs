@@ -48,8 +48,9 @@ impl Figures {
     }
 
     fn add_priority(&mut self, class: u8, level: u8, hint: u16, latency: &Histogram) {
-        let like = |known: &&mut PriorityFigures| (known.class, known.level, known.hint) == (class, level, hint);
-        match self.priorities.iter_mut().find(like) {
+        let has_same_priority =
+            |known: &&mut PriorityFigures| (known.class, known.level, known.hint) == (class, level, hint);
+        match self.priorities.iter_mut().find(has_same_priority) {
             Some(known) => known.latency.merge(latency),
             None => self.priorities.push(PriorityFigures {
                 class,

@@ -166,13 +166,13 @@ impl<'a> Form<'a> {
 
     fn put_priorities(&self, object: &mut Object<'a>, figures: &Figures) {
         let wanted = self.entry.settings.percentiles_of;
-        let one = |of: &PriorityFigures| {
+        let one = |figures: &PriorityFigures| {
             let mut object = Object::new();
-            object.integer("prioclass", of.class.into());
-            object.integer("prio", of.level.into());
-            object.integer("priohint", of.hint.into());
+            object.integer("prioclass", figures.class.into());
+            object.integer("prio", figures.level.into());
+            object.integer("priohint", figures.hint.into());
             let name = if wanted.lat { "lat_ns" } else { "clat_ns" };
-            object.object(name, self.latency(&of.latency, wanted.clat || wanted.lat));
+            object.object(name, self.latency(&figures.latency, wanted.clat || wanted.lat));
             Value::Object(object)
         };
         let priorities = figures.by_priority();
@@ -201,7 +201,7 @@ impl<'a> Form<'a> {
         if self.with_bins {
             let mut counts = Object::new();
             for (bin, count) in bins::bins(histogram) {
-                counts.integer(bins::value_of(bin).to_string(), count);
+                counts.integer(bins::bin_value(bin).to_string(), count);
             }
             object.object("bins", counts);
         }

@@ -310,8 +310,8 @@ fn write_counters(out: &mut dyn Write, entry: &Entry) -> io::Result<()> {
             .collect();
         writeln!(out, "{label}: {}", shares.join(", "))?;
     }
-    let of = |count: fn(&Figures) -> u64| entry.parts.map(count);
-    let (total, short) = (of(|figures| figures.issued), of(|figures| figures.short));
+    let counts = |count: fn(&Figures) -> u64| entry.parts.map(count);
+    let (total, short) = (counts(|figures| figures.issued), counts(|figures| figures.short));
     writeln!(
         out,
         "     issued rwts: total={},{},{},{} short={},{},{},0 dropped=0,0,0,0",
@@ -436,13 +436,13 @@ fn write_disk(out: &mut dyn Write, disk: &Disk) -> io::Result<()> {
 }
 
 fn disk_figures(disk: &Disk, prefix: &str) -> String {
-    let both = |[read, write]: [u64; 2]| format!("{read}/{write}");
+    let format_pair = |[read, write]: [u64; 2]| format!("{read}/{write}");
     format!(
         "{prefix}ios={}, {prefix}sectors={}, {prefix}merge={}, {prefix}ticks={}, {prefix}in_queue={}, {prefix}util={:3.2}%",
-        both(disk.operations),
-        both(disk.sectors),
-        both(disk.merges),
-        both(disk.ticks_ms),
+        format_pair(disk.operations),
+        format_pair(disk.sectors),
+        format_pair(disk.merges),
+        format_pair(disk.ticks_ms),
         disk.in_queue_ms,
         disk.busy_percent
     )

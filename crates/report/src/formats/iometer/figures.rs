@@ -15,8 +15,8 @@ const LIMITS: [u64; 20] = [
 /// Ticks in a second, as Iometer prints them; stamps are in nanoseconds.
 const TICKS_PER_SEC: &str = "1000000000.000000";
 /// The first column of processors, and the column of their speed.
-const CPU: usize = 48;
-const SPEED: usize = 53;
+const CPU_COLUMN: usize = 48;
+const SPEED_COLUMN: usize = 53;
 
 /// Figures of one direction.
 #[derive(Clone, Debug, Default)]
@@ -33,7 +33,7 @@ pub(super) struct Figures {
     read: DirectionFigures,
     write: DirectionFigures,
     /// Connections that ended.
-    connections: Histogram,
+    connection_latency: Histogram,
     measured: Nanos,
     /// Settings; `None` if they differ between the merged parts.
     pub(super) depth: Option<u64>,
@@ -44,7 +44,7 @@ pub(super) struct Figures {
 
 impl Figures {
     /// Returns a copy that keeps the settings and sets every figure to zero.
-    pub(super) fn settings(&self) -> Figures {
+    pub(super) fn settings_only(&self) -> Figures {
         Figures {
             depth: self.depth,
             start: self.start,
@@ -57,7 +57,7 @@ impl Figures {
     pub(super) fn add_stream(&mut self, stream: &StreamResults, measured: Nanos) {
         self.measured = self.measured.max(measured);
         if let Some(connections) = &stream.connections {
-            self.connections.merge(&connections.latency);
+            self.connection_latency.merge(&connections.latency);
         }
         for (moved, direction) in [(&mut self.read, Direction::Read), (&mut self.write, Direction::Write)] {
             let Some(found) = &stream.directions[direction] else {
@@ -72,7 +72,7 @@ impl Figures {
 
     pub(super) fn merge(&mut self, other: &Figures) {
         self.measured = self.measured.max(other.measured);
-        self.connections.merge(&other.connections);
+        self.connection_latency.merge(&other.connection_latency);
         for (mine, theirs) in [(&mut self.read, &other.read), (&mut self.write, &other.write)] {
             mine.operations += theirs.operations;
             mine.bytes += theirs.bytes;
@@ -82,7 +82,7 @@ impl Figures {
     }
 
     /// Merges another part, whose settings may differ.
-    pub(super) fn merge_parts(&mut self, other: &Figures) {
+    pub(super) fn merge_clearing_settings(&mut self, other: &Figures) {
         self.merge(other);
         for (mine, theirs) in [
             (&mut self.depth, other.depth),
@@ -94,9 +94,9 @@ impl Figures {
         }
     }
 
-    fn rate(&self, count: u64) -> f64 {
+    fn rate(&self, amount: u64) -> f64 {
         match self.measured.as_secs() {
-            seconds if seconds > 0.0 => count as f64 / seconds,
+            seconds if seconds > 0.0 => amount as f64 / seconds,
             _ => 0.0,
         }
     }
@@ -109,12 +109,12 @@ impl Figures {
 /// A row under construction.
 pub(super) struct Columns(Vec<String>);
 
-fn decimal(value: f64) -> String {
+fn format_decimal(value: f64) -> String {
     format!("{value:.6}")
 }
 
-fn milliseconds(nanos: f64) -> String {
-    decimal(nanos / 1e6)
+fn format_milliseconds(nanos: f64) -> String {
+    format_decimal(nanos / 1e6)
 }
 
 impl Columns {
@@ -128,11 +128,11 @@ impl Columns {
     /// Adds columns 7 to 48, the processor speed and the bins. The row `ALL` has no `raw` times and
     /// no speed.
     pub(super) fn with_figures(mut self, figures: &Figures, raw: bool) -> Columns {
-        let (read, write, connections) = (&figures.read, &figures.write, &figures.connections);
+        let (read, write, connections) = (&figures.read, &figures.write, &figures.connection_latency);
         let mut both = read.latency.clone();
         both.merge(&write.latency);
         let three = |total: u64, read: u64, write: u64, per: f64| {
-            [total, read, write].map(|count| decimal(figures.rate(count) / per))
+            [total, read, write].map(|count| format_decimal(figures.rate(count) / per))
         };
         let operations = read.operations + write.operations;
         let bytes = read.bytes + write.bytes;
@@ -141,11 +141,11 @@ impl Columns {
         cells.extend(three(bytes, read.bytes, write.bytes, 1_048_576.0));
         cells.extend(three(bytes, read.bytes, write.bytes, 1e6));
         // A transaction is a transfer.
-        cells.extend([operations, connections.n()].map(|count| decimal(figures.rate(count))));
+        cells.extend([operations, connections.n()].map(|count| format_decimal(figures.rate(count))));
         let timed = [&both, &read.latency, &write.latency, &both, connections];
-        cells.extend(timed.map(|times| milliseconds(times.mean())));
+        cells.extend(timed.map(|times| format_milliseconds(times.mean())));
         let maxima = timed.map(Histogram::max);
-        cells.extend(maxima.map(|nanos| milliseconds(nanos as f64)));
+        cells.extend(maxima.map(|nanos| format_milliseconds(nanos as f64)));
         let counts = [
             read.errors + write.errors,
             read.errors,
@@ -170,7 +170,7 @@ impl Columns {
         cells.extend([setting(figures.start), setting(figures.size), setting(figures.depth)]);
         cells.resize(BINS, String::new());
         if raw {
-            cells[SPEED] = TICKS_PER_SEC.to_owned();
+            cells[SPEED_COLUMN] = TICKS_PER_SEC.to_owned();
         }
         let cumulative = LIMITS.map(|limit| both.count_up_to(limit.saturating_sub(1)));
         let mut before = 0;
@@ -184,16 +184,19 @@ impl Columns {
     /// Adds columns 49 to 59, except the processor speed.
     pub(super) fn with_cpu(mut self, cpu: &Cpu, figures: &Figures) -> Columns {
         let shares = cpu.mean();
-        for (cell, share) in self.0[CPU..].iter_mut().zip(shares) {
-            *cell = decimal(share);
+        for (cell, share) in self.0[CPU_COLUMN..].iter_mut().zip(shares) {
+            *cell = format_decimal(share);
         }
         let effectiveness = if shares[0] > 0.0 {
             figures.iops() / shares[0]
         } else {
             0.0
         };
-        for (cell, value) in self.0[SPEED + 1..].iter_mut().zip([0.0, effectiveness, 0.0, 0.0, 0.0]) {
-            *cell = decimal(value);
+        for (cell, value) in self.0[SPEED_COLUMN + 1..]
+            .iter_mut()
+            .zip([0.0, effectiveness, 0.0, 0.0, 0.0])
+        {
+            *cell = format_decimal(value);
         }
         self
     }
@@ -244,9 +247,9 @@ impl Cpu {
     pub(super) fn rows(&self) -> impl Iterator<Item = Vec<String>> {
         self.0.iter().map(|(number, shares)| {
             let mut cells = vec!["PROCESSOR".to_owned(), format!("CPU {number}")];
-            cells.resize(CPU, String::new());
-            cells.extend(shares.map(decimal));
-            cells.extend([TICKS_PER_SEC.to_owned(), decimal(0.0)]);
+            cells.resize(CPU_COLUMN, String::new());
+            cells.extend(shares.map(format_decimal));
+            cells.extend([TICKS_PER_SEC.to_owned(), format_decimal(0.0)]);
             cells.resize(BINS, String::new());
             cells
         })

@@ -299,7 +299,7 @@ impl Test {
                     "size" => worker.figures.size = number,
                     "transactions" => worker.figures.transactions = number,
                     "disk" => {
-                        let figures = worker.figures.settings();
+                        let figures = worker.figures.settings_only();
                         worker.disks.push((value.to_owned(), figures));
                     }
                     _ => {}
@@ -380,7 +380,7 @@ fn sum<'a>(workers: impl Iterator<Item = &'a NamedFigures>) -> Figures {
     let mut sum: Option<Figures> = None;
     for worker in workers {
         match &mut sum {
-            Some(sum) => sum.merge_parts(&worker.figures),
+            Some(sum) => sum.merge_clearing_settings(&worker.figures),
             None => sum = Some(worker.figures.clone()),
         }
     }

@@ -219,11 +219,11 @@ const READ_OPENS: &str = "READ_OPENS";
 /// Formats the counters of a run, from jobs that open files for reading and jobs that write.
 pub fn file_counters(reading: &Tally, writing: &Tally, seconds: f64) -> Vec<String> {
     let counts = COUNTERS.map(|(name, text, kinds)| {
-        let of = |tally: &Tally| tally.sum_of_kinds(kinds).n;
+        let count_opens = |tally: &Tally| tally.sum_of_kinds(kinds).n;
         let count = match name {
-            READ_OPENS => of(reading),
-            "WRITE_OPENS" => of(writing),
-            _ => of(reading) + of(writing),
+            READ_OPENS => count_opens(reading),
+            "WRITE_OPENS" => count_opens(writing),
+            _ => count_opens(reading) + count_opens(writing),
         };
         (name, text, count)
     });

@@ -180,7 +180,7 @@ fn table(scope: &ChartScope, job: &JobSummary) -> Table {
 }
 
 fn row(rank: &RankSummary) -> Vec<String> {
-    let at = |percent: f64| {
+    let format_percentile = |percent: f64| {
         let found = rank.total.latency.percentile(percent);
         found.map_or("-".to_owned(), |found| super::percentile(&found))
     };
@@ -194,8 +194,8 @@ fn row(rank: &RankSummary) -> Vec<String> {
         rank.host.clone(),
         rough(rank.total.iops),
         rough(rank.total.mib_per_sec),
-        at(50.0),
-        at(99.0),
+        format_percentile(50.0),
+        format_percentile(99.0),
         rank.in_flight
             .map_or("-".into(), |average| format!("{average:.1} of {}", count(rank.depth))),
         rank.start_ns.map_or("-".into(), signed_time),
@@ -270,24 +270,29 @@ fn points(series: &RankSeries, rank: &RankSummary) -> Vec<(f64, f64)> {
     let length = series.length_ns.as_secs().max(1e-9);
     let measured = rank.measured_ns.as_secs();
     let each = series.operations.len().div_ceil(MAX_POINTS).max(1);
-    let of = |(number, chunk): (usize, &[u64])| {
+    let chunk_rate = |(number, chunk): (usize, &[u64])| {
         let start = (number * each) as f64 * length;
         // The last interval may be shorter.
         let long = (chunk.len() as f64 * length).min(measured - start);
         let operations: u64 = chunk.iter().sum();
         (long > 1e-9).then(|| (start, operations as f64 / long))
     };
-    series.operations.chunks(each).enumerate().filter_map(of).collect()
+    series
+        .operations
+        .chunks(each)
+        .enumerate()
+        .filter_map(chunk_rate)
+        .collect()
 }
 
 /// Creates the chart of the ranks' rates over time; if there are many, of the slowest, the median
 /// and the fastest rank, with all others in a band.
 fn over_time(scope: &ChartScope, job: &JobSummary, found: &JobResults) -> Option<Chart> {
-    let of = |rank: &RankSummary| {
+    let rank_points = |rank: &RankSummary| {
         let scope = found.rank_series.binary_search_by_key(&rank.rank, |series| series.rank);
         Some(points(&found.rank_series[scope.ok()?], rank))
     };
-    let line = |words: String, rank: &RankSummary| Some(Series::new(words, Form::Steps, of(rank)?));
+    let line = |words: String, rank: &RankSummary| Some(Series::new(words, Form::Steps, rank_points(rank)?));
     let has_line_each = job.ranks.len() <= MAX_LINES;
     let series: Vec<Series> = match has_line_each {
         true => job
@@ -300,11 +305,15 @@ fn over_time(scope: &ChartScope, job: &JobSummary, found: &JobResults) -> Option
             let (slowest, fastest) = (*sorted.first()?, *sorted.last()?);
             let median = sorted[sorted.len() / 2];
             let mut median_line = line(format!("median: {}", rank_label(median)), median)?.tone(Tone::Total);
-            let all: Vec<Vec<f64>> = sorted.iter().filter_map(|rank| of(rank)).map(rates).collect();
-            let at = |number: usize| all.iter().filter_map(move |rates| rates.get(number).copied());
+            let all: Vec<Vec<f64>> = sorted.iter().filter_map(|rank| rank_points(rank)).map(rates).collect();
+            let rates_in_interval = |number: usize| all.iter().filter_map(move |rates| rates.get(number).copied());
             let numbers = || 0..median_line.y.len();
-            let low = numbers().map(|number| at(number).min_by(f64::total_cmp)).collect();
-            let high = numbers().map(|number| at(number).max_by(f64::total_cmp)).collect();
+            let low = numbers()
+                .map(|number| rates_in_interval(number).min_by(f64::total_cmp))
+                .collect();
+            let high = numbers()
+                .map(|number| rates_in_interval(number).max_by(f64::total_cmp))
+                .collect();
             (median_line.low, median_line.high) = (low, high);
             let slowest = line(format!("slowest: {}", rank_label(slowest)), slowest)?.tone(Tone::Limit);
             let fastest = line(format!("fastest: {}", rank_label(fastest)), fastest)?;

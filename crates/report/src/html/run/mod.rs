@@ -244,7 +244,7 @@ fn cost_table(summary: &Summary, job: &JobSummary) -> Table {
         ("in flight".to_owned(), words)
     }));
     rows.extend(job.flush.as_ref().map(|flush| {
-        let at = |percent: f64| {
+        let format_percentile = |percent: f64| {
             flush
                 .latency
                 .percentile(percent)
@@ -254,8 +254,8 @@ fn cost_table(summary: &Summary, job: &JobSummary) -> Table {
             "{}, mean {}, p50 {}, p99 {}, maximum {}",
             count(flush.operations),
             time_words(flush.latency.mean_ns),
-            at(50.0),
-            at(99.0),
+            format_percentile(50.0),
+            format_percentile(99.0),
             Nanos(flush.latency.max_ns)
         );
         ("flushes".to_owned(), words)
@@ -292,7 +292,7 @@ fn overview(summary: &Summary) -> Option<Section> {
     }
     let row = |job: &JobSummary| {
         let total = &job.total;
-        let at = |percent: f64| {
+        let format_percentile = |percent: f64| {
             total
                 .latency
                 .percentile(percent)
@@ -308,8 +308,8 @@ fn overview(summary: &Summary) -> Option<Section> {
             rough(total.mb_per_sec),
             rough(total.mib_per_sec),
             time_words(total.latency.mean_ns),
-            at(50.0),
-            at(99.0),
+            format_percentile(50.0),
+            format_percentile(99.0),
             job.in_flight.map_or("-".into(), |average| format!("{average:.1}")),
         ]
     };
@@ -522,8 +522,9 @@ fn latency_rows(row: &mut AddRow<'_>, paced: bool) {
         true => format!("response time, {what}"),
         false => format!("latency, {what}"),
     };
-    let of = |value: fn(&LatencyFigures) -> u64| move |figures: &Figures| Nanos(value(&figures.latency)).to_string();
-    row(&name("fastest"), &of(|latency| latency.min_ns));
+    let format_latency =
+        |value: fn(&LatencyFigures) -> u64| move |figures: &Figures| Nanos(value(&figures.latency)).to_string();
+    row(&name("fastest"), &format_latency(|latency| latency.min_ns));
     row(&name("mean"), &|figures| time_words(figures.latency.mean_ns));
     for percent in PERCENTILES {
         row(&name(&format!("p{percent}")), &|figures| {
@@ -533,7 +534,10 @@ fn latency_rows(row: &mut AddRow<'_>, paced: bool) {
                 .map_or("-".into(), |one| percentile(&one))
         });
     }
-    row(&name("slowest (one operation)"), &of(|latency| latency.max_ns));
+    row(
+        &name("slowest (one operation)"),
+        &format_latency(|latency| latency.max_ns),
+    );
     if paced {
         row("from issue to completion, mean", &|figures| {
             figures

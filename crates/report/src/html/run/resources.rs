@@ -36,7 +36,7 @@ pub(super) fn cores(scope: &ChartScope, step: &StepResults, hosts: &[HostResults
         ("interrupts", |core| core.interrupt_ns, Tone::Trim),
         ("stolen (hypervisor)", |core| core.stolen_ns, Tone::Limit),
     ];
-    let of = |(words, part, tone): (&str, Part, Tone)| {
+    let cpu_time_series = |(words, part, tone): (&str, Part, Tone)| {
         let bars = step
             .cores
             .iter()
@@ -49,7 +49,7 @@ pub(super) fn cores(scope: &ChartScope, step: &StepResults, hosts: &[HostResults
         about: "Use of each logical CPU while all jobs were measuring, including this program. A single full bar can limit the whole test.".into(),
         x: Axis::names("processor"),
         y: Axis::from_zero("busy", "%"),
-        series: parts.into_iter().map(of).collect(),
+        series: parts.into_iter().map(cpu_time_series).collect(),
         ..Chart::default()
     })
 }
@@ -62,12 +62,12 @@ pub(super) fn counters(scope: &ChartScope, device: &DeviceSummary) -> Option<Cha
         writes: device.kernel.writes + device.merged[1],
         ..device.kernel
     };
-    let bars = |of: Transfers| {
-        let named = [("reads", of.reads), ("writes", of.writes)];
+    let bars = |transfers: Transfers| {
+        let named = [("reads", transfers.reads), ("writes", transfers.writes)];
         named.map(|(name, value)| (name.to_owned(), Some(value as f64)))
     };
     Some(Chart {
-        id: scope.id(&format!("counters-{}", crate::html::id_of(&device.full_name()))),
+        id: scope.id(&format!("counters-{}", crate::html::to_identifier(&device.full_name()))),
         title: scope.title(&format!("Operations counted by this program and by the kernel: {}", device.full_name())),
         about: "Operations over the whole step. If the two counts differ, a cache served requests, the kernel split requests, or another program used the device."
             .into(),
@@ -165,11 +165,11 @@ fn trimmed(value: f64) -> String {
 }
 
 /// Creates the chart of the rates of each target, if a job has several.
-pub(super) fn targets(scope: &ChartScope, of: &[(String, f64, f64)]) -> Option<Chart> {
-    if !(2..=MAX_BARS).contains(&of.len()) {
+pub(super) fn targets(scope: &ChartScope, targets: &[(String, f64, f64)]) -> Option<Chart> {
+    if !(2..=MAX_BARS).contains(&targets.len()) {
         return None;
     }
-    let bars = |value: fn(&(String, f64, f64)) -> f64| of.iter().map(move |one| (one.0.clone(), Some(value(one))));
+    let bars = |value: fn(&(String, f64, f64)) -> f64| targets.iter().map(move |one| (one.0.clone(), Some(value(one))));
     Some(Chart {
         id: scope.id("targets"),
         title: scope.title("By target"),
@@ -180,7 +180,7 @@ pub(super) fn targets(scope: &ChartScope, of: &[(String, f64, f64)]) -> Option<C
         series: vec![
             Series::over_names("IOPS", Form::Bars, bars(|one| one.1)).tone(Tone::Total),
             Series {
-                x: of.iter().map(|one| X::Name(one.0.clone())).collect(),
+                x: targets.iter().map(|one| X::Name(one.0.clone())).collect(),
                 ..Series::over_names("MB/s", Form::Dots, bars(|one| one.2))
                     .tone(Tone::Other)
                     .at_right()

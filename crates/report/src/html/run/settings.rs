@@ -5,8 +5,8 @@ use model::plan::Dialect;
 use model::results::{Equivalent, Results};
 use model::shell_word;
 
-use super::super::id_of;
 use super::super::page::{Block, Download, Section, Table};
+use super::super::to_identifier;
 use super::{ChartScope, resources};
 use crate::numbers::count;
 use crate::summary::Summary;
@@ -260,7 +260,7 @@ pub(super) fn downloads(results: &Results) -> Vec<Download> {
         (format.write)(results, &mut bytes).ok()?;
         String::from_utf8(bytes).ok()
     };
-    let name = id_of(&results.plan.name);
+    let name = to_identifier(&results.plan.name);
     let mut downloads = Vec::new();
     downloads.extend(named("json").map(|text| Download {
         file: format!("{name}.json"),

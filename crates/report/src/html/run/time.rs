@@ -45,7 +45,7 @@ pub(super) fn rates(
     let points: Vec<SeriesPoint> = groups.iter().map(|group| merge_points(group)).collect();
     let operations: u64 = points.iter().flat_map(|point| point.operations).sum();
     let has_band = points.len() < observed.series.len() && operations >= MIN_IN_BAND * observed.series.len() as u64;
-    let at = |point: &SeriesPoint| point.start_ns.as_secs();
+    let start_secs = |point: &SeriesPoint| point.start_ns.as_secs();
     let present: Vec<usize> = (0..3)
         .filter(|direction| points.iter().any(|point| point.operations[*direction] > 0))
         .collect();
@@ -54,11 +54,11 @@ pub(super) fn rates(
         if present.len() != 1 {
             let all = points
                 .iter()
-                .map(|point| (at(point), (0..3).map(|d| value(point, d)).sum()));
+                .map(|point| (start_secs(point), (0..3).map(|d| value(point, d)).sum()));
             lines.push(Series::new("all", Form::Steps, all).tone(Tone::Total));
         }
         for direction in &present {
-            let each = points.iter().map(|point| (at(point), value(point, *direction)));
+            let each = points.iter().map(|point| (start_secs(point), value(point, *direction)));
             let direction = Direction::ALL[*direction];
             lines
                 .push(Series::new(format!("{}s", direction.word()), Form::Steps, each).tone(direction_tone(direction)));
@@ -139,7 +139,7 @@ fn outside_window(outside_intervals: &[(f64, &PhaseInterval)], value: &dyn Fn(&C
     let rate = |one: &PhaseInterval| {
         one.counts.iter().map(|(_, counts)| value(counts)).sum::<f64>() / one.length_ns.as_secs().max(1e-9)
     };
-    let of = |phase: Phase| {
+    let phase_series = |phase: Phase| {
         let here = outside_intervals.iter().filter(|(_, one)| one.phase == phase);
         let points = here.clone().map(|(at, one)| (*at, rate(one)));
         // The last interval needs an explicit end.
@@ -152,7 +152,7 @@ fn outside_window(outside_intervals: &[(f64, &PhaseInterval)], value: &dyn Fn(&C
             ..Series::new(format!("{}, all", phase.label()), Form::Steps, points.chain(end)).tone(Tone::Other)
         }
     };
-    phases.into_iter().map(of).collect()
+    phases.into_iter().map(phase_series).collect()
 }
 
 /// Intervals outside of the measured window with their start in seconds from its start, and a band

@@ -56,8 +56,8 @@ pub(super) fn row_ticks(map: &Heat, span: &Span) -> Vec<PlacedTick> {
 /// The colour level of a value, 0 to [`LEVELS`] − 1.
 fn level(map: &Heat, value: f64) -> usize {
     let (low, high) = value_range(map);
-    let on = |value: f64| if map.log { value.max(1e-300).log10() } else { value };
-    let share = (on(value) - on(low)) / (on(high) - on(low));
+    let to_scale = |value: f64| if map.log { value.max(1e-300).log10() } else { value };
+    let share = (to_scale(value) - to_scale(low)) / (to_scale(high) - to_scale(low));
     match share.is_finite() {
         true => ((share * LEVELS as f64) as usize).min(LEVELS - 1),
         false => LEVELS - 1,

@@ -79,7 +79,7 @@ pub(super) fn draw(chart: &Chart, series: &Series) -> String {
 /// Draws the row of one name, whose upper edge is at `top`.
 fn draw_row(out: &mut String, series: &Series, row: usize, top: f64, across: &impl Fn(f64) -> Option<f64>) {
     let X::Name(name) = &series.x[row] else { return };
-    let at = |ends: &[Option<f64>]| ends.get(row).copied().flatten().and_then(across);
+    let row_position = |ends: &[Option<f64>]| ends.get(row).copied().flatten().and_then(across);
     let words = series.words.get(row).map_or("", String::as_str);
     let line = top + 0.7 * ROW;
     let look = series.looks.get(row).copied().unwrap_or(Look::Series(0));
@@ -96,7 +96,7 @@ fn draw_row(out: &mut String, series: &Series, row: usize, top: f64, across: &im
     // An end outside of the axis is drawn to its edge, without an end bar.
     let has = |ends: &[Option<f64>]| ends.get(row).copied().flatten().is_some();
     if has(&series.low) && has(&series.high) {
-        let (low, high) = (at(&series.low), at(&series.high));
+        let (low, high) = (row_position(&series.low), row_position(&series.high));
         let _ = write!(
             out,
             "<path class=\"line\" d=\"M{:.1} {line}H{:.1}",
@@ -108,7 +108,7 @@ fn draw_row(out: &mut String, series: &Series, row: usize, top: f64, across: &im
         }
         out.push_str("\"/>");
     }
-    if let Some(point) = at(&series.y) {
+    if let Some(point) = row_position(&series.y) {
         // The shape also shows the outcome, because a colour alone is not visible to everyone.
         let _ = match look {
             Look::Series(_) | Look::Met => write!(out, "<path class=\"dots\" d=\"M{point:.1} {line}h0\"/>"),

@@ -105,8 +105,8 @@ impl Span {
         let every = (decades / 7.0).ceil().max(1.0) as i32;
         let kept = powers.filter(|power| power.rem_euclid(every) == 0);
         let all = kept.flat_map(|power| factors.iter().map(move |factor| factor * 10f64.powi(power)));
-        let within = |value: &f64| (self.low..=self.high).contains(&value.log10());
-        let values: Vec<f64> = all.filter(within).collect();
+        let is_in_range = |value: &f64| (self.low..=self.high).contains(&value.log10());
+        let values: Vec<f64> = all.filter(is_in_range).collect();
         match values.len() {
             0..=2 => multiples(10f64.powf(self.low), 10f64.powf(self.high)),
             _ => values,

@@ -107,12 +107,12 @@ fn bars_are_stacked_or_side_by_side() {
         "the second starts at the top of the first"
     );
     let side_by_side = draw(&with_names(vec![bars(Form::Bars, 30.0), bars(Form::Bars, 50.0)]));
-    let left = |series: usize| {
+    let left_edge = |series: usize| {
         data(&side_by_side, series, "bars").0.split(' ').next().unwrap()[1..]
             .parse::<f64>()
             .unwrap()
     };
-    assert!(left(0) < left(1));
+    assert!(left_edge(0) < left_edge(1));
 }
 
 #[test]

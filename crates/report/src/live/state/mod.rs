@@ -142,7 +142,7 @@ pub(super) struct RankRow {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Progress {
     pub(super) done: Nanos,
-    pub(super) of: Nanos,
+    pub(super) total: Nanos,
 }
 
 impl Rates {
@@ -339,7 +339,7 @@ impl State {
     pub(super) fn progress(&self) -> Option<Progress> {
         let lengths: Option<Vec<Nanos>> = self.schedule.steps.iter().map(|step| step.length).collect();
         let lengths = lengths.filter(|lengths| !lengths.is_empty())?;
-        let of: u64 = lengths.iter().map(|length| length.0).sum();
+        let total: u64 = lengths.iter().map(|length| length.0).sum();
         let before: u64 = lengths.iter().take(self.schedule.step).map(|length| length.0).sum();
         let step = self.schedule.steps.get(self.schedule.step)?;
         let length = lengths[self.schedule.step].0;
@@ -351,7 +351,7 @@ impl State {
         };
         Some(Progress {
             done: Nanos(before + within),
-            of: Nanos(of),
+            total: Nanos(total),
         })
     }
 

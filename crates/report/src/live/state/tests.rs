@@ -103,7 +103,7 @@ fn concurrent_jobs_add_up() {
 #[test]
 fn progress_counts_steps_and_phases() {
     let mut state = state_with_steps(vec![vec![job(5, Some(10))], vec![job(0, Some(45))]]);
-    let done = |state: &State| state.progress().map(|progress| (progress.done, progress.of));
+    let done = |state: &State| state.progress().map(|progress| (progress.done, progress.total));
     assert_eq!(done(&state), Some((Nanos(0), Nanos::secs(60))));
     apply(&mut state, reads(0, Phase::WarmUp, Nanos::secs(2), Nanos::secs(1), 1));
     assert_eq!(done(&state), Some((Nanos::secs(3), Nanos::secs(60))));
@@ -120,7 +120,7 @@ fn progress_includes_waiting_jobs_and_needs_planned_ends() {
         ..job(0, Some(20))
     };
     let state = state_with_steps(vec![vec![job(0, Some(10)), second]]);
-    assert_eq!(state.progress().map(|progress| progress.of), Some(Nanos::secs(30)));
+    assert_eq!(state.progress().map(|progress| progress.total), Some(Nanos::secs(30)));
     assert_eq!(state_with_steps(vec![vec![job(0, None)]]).progress(), None);
 }
 

@@ -219,14 +219,14 @@ fn gauge(state: &State, options: ViewOptions, width: usize) -> Vec<Line<'static>
         ];
         return vec![bar(share, texts, options, width)];
     }
-    let Some(progress) = state.progress().filter(|progress| progress.of.0 > 0) else {
+    let Some(progress) = state.progress().filter(|progress| progress.total.0 > 0) else {
         return Vec::new();
     };
-    let share = progress.done.0 as f64 / progress.of.0 as f64;
+    let share = progress.done.0 as f64 / progress.total.0 as f64;
     let all = format!(
         "{} of {}",
         duration(Nanos(progress.done.0 / 1_000_000_000 * 1_000_000_000)),
-        duration(whole_seconds(progress.of))
+        duration(whole_seconds(progress.total))
     );
     vec![bar(share, vec![piece(2, all)], options, width)]
 }

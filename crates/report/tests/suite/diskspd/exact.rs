@@ -326,11 +326,14 @@ fn percentiles_are_found_by_rank() {
         .children()
         .filter(|node| node.has_tag_name("Bucket"))
         .map(|bucket| {
-            let of = |name: &str| {
+            let child_text = |name: &str| {
                 let child = bucket.children().find(|child| child.has_tag_name(name)).unwrap();
                 child.text().unwrap().to_owned()
             };
-            (of("Percentile"), of("TotalMilliseconds").parse().unwrap())
+            (
+                child_text("Percentile"),
+                child_text("TotalMilliseconds").parse().unwrap(),
+            )
         })
         .collect();
     assert_eq!(buckets.len(), 108);
@@ -539,18 +542,18 @@ fn results_of_another_dialect_are_printed() {
 /// Only Windows has a power scheme; another system's CPU governor is not printed as one.
 #[test]
 fn only_windows_has_a_power_scheme() {
-    let with = |governor: &str| {
+    let reports_with = |governor: &str| {
         let mut results = results(&[("test.dat", 1 << 20)]);
         results.hosts[0].environment.cpu.governor = Some(governor.into());
         (text(&results), xml(&results))
     };
-    let (shown, markup) = with("Balanced & \u{c9}co (381b4222-f694-41f0-9685-ff5bb260df2e)");
+    let (shown, markup) = reports_with("Balanced & \u{c9}co (381b4222-f694-41f0-9685-ff5bb260df2e)");
     assert!(shown.contains("\tactive power scheme:\tBalanced & \u{c9}co (381b4222-f694-41f0-9685-ff5bb260df2e)\n"));
     assert!(
         markup
             .contains("<PowerScheme Name=\"Balanced &amp; \u{c9}co\" Guid=\"381b4222-f694-41f0-9685-ff5bb260df2e\"/>"),
         "{markup}"
     );
-    let (shown, _) = with("performance");
+    let (shown, _) = reports_with("performance");
     assert!(shown.contains("\tactive power scheme:\t<unknown>\n"));
 }

@@ -105,7 +105,7 @@ fn masked_element(line: &str) -> String {
     }
 }
 
-fn results_of(targets: &[(&str, u64)], steps: Vec<StepResults>) -> Results {
+fn results_with(targets: &[(&str, u64)], steps: Vec<StepResults>) -> Results {
     let mut results = builder::results(targets);
     results.steps = steps;
     results
@@ -138,13 +138,13 @@ fn range(percent: f64, start: u64, length: u64) -> EffectiveShare {
 #[test]
 fn plain_sequential_read_matches() {
     let step = step(2.003, None, &[&[reads(0, 64 << 10, 500)]]);
-    check("01-plain-sequential-read", results_of(&[ONE], vec![step]));
+    check("01-plain-sequential-read", results_with(&[ONE], vec![step]));
 }
 
 #[test]
 fn latency_and_buckets_mixed_matches() {
     let work = mixed(0, 4096, 700, 300);
-    let results = results_of(&[ONE], vec![step(3.01, grid(500, 6), &[&[work], &[work]])]);
+    let results = results_with(&[ONE], vec![step(3.01, grid(500, 6), &[&[work], &[work]])]);
     check(
         "02-latency-and-buckets-mixed",
         with_deviation(with_latency(results), "500", "3000"),
@@ -156,21 +156,21 @@ fn latency_only_two_targets_read_matches() {
     let step = step(2.0, None, &[&[reads(0, 8192, 500)], &[reads(1, 8192, 100)]]);
     check(
         "03-latency-only-two-targets-read",
-        with_latency(results_of(&[ONE, TWO], vec![step])),
+        with_latency(results_with(&[ONE, TWO], vec![step])),
     );
 }
 
 #[test]
 fn buckets_only_write_matches() {
     let step = step(2.0, grid(1000, 2), &[&[mixed(0, 64 << 10, 0, 99)]]);
-    let results = results_of(&[ONE], vec![step]);
+    let results = results_with(&[ONE], vec![step]);
     check("04-buckets-only-write", with_deviation(results, "1000", "2000"));
 }
 
 #[test]
 fn thread_pool_matches() {
     let thread: &[Work] = &[mixed(0, 4096, 90, 100), mixed(1, 4096, 110, 80)];
-    let results = results_of(&[ONE, TWO], vec![step(2.0, grid(1000, 2), &[thread; 3])]);
+    let results = results_with(&[ONE, TWO], vec![step(2.0, grid(1000, 2), &[thread; 3])]);
     let mut results = with_deviation(with_latency(results), "1000", "2000");
     set(&mut results, "requests.1", "4");
     check("05-thread-pool", results);
@@ -183,7 +183,7 @@ fn two_timespans_match() {
     let first = step(1.0, grid(200, 5), &[&[mixed(0, 4096, 400, 100)]]);
     let write = mixed(1, 64 << 10, 0, 70);
     let second = step(2.0, None, &[&[reads(0, 64 << 10, 80)], &[write], &[write]]);
-    let mut results = results_of(&[ONE, two], vec![first, second]);
+    let mut results = results_with(&[ONE, two], vec![first, second]);
     for (name, value) in [
         ("latency.1", "true"),
         ("deviation.1", "true"),
@@ -208,7 +208,7 @@ fn effective_distributions_match() {
             range(20.0, 4 << 20, 6_303_801),
         ];
     }
-    let mut results = with_latency(results_of(&[EXIST], vec![step]));
+    let mut results = with_latency(results_with(&[EXIST], vec![step]));
     set(&mut results, "wait_statistics", "true");
     check("07-effective-distributions", results);
 }
@@ -225,7 +225,7 @@ fn percent_distribution_matches() {
     ];
     check(
         "08-percent-distribution",
-        with_latency(results_of(&[EXIST], vec![step])),
+        with_latency(results_with(&[EXIST], vec![step])),
     );
 }
 
@@ -239,7 +239,7 @@ fn throttled_wait_statistics_match() {
         completions_per_look: [0, 795, 0, 0, 0, 0, 0, 0],
         ..Waits::default()
     };
-    let mut results = with_latency(results_of(&[EXIST], vec![step]));
+    let mut results = with_latency(results_with(&[EXIST], vec![step]));
     set(&mut results, "wait_statistics", "true");
     check("09-throttled-wait-statistics", results);
 }
@@ -247,14 +247,14 @@ fn throttled_wait_statistics_match() {
 #[test]
 fn verbose_cooldown_progress_matches() {
     let step = step(1.21, None, &[&[reads(0, 64 << 10, 300)]]);
-    check("10-verbose-cooldown-progress", results_of(&[EXIST], vec![step]));
+    check("10-verbose-cooldown-progress", results_with(&[EXIST], vec![step]));
 }
 
 #[test]
 fn missing_file_matches() {
     let mut never = step(0.0, None, &[&[]]);
     never.jobs[0].ended = None;
-    check("11-missing-file", results_of(&[("nosuchfile.dat", 0)], vec![never]));
+    check("11-missing-file", results_with(&[("nosuchfile.dat", 0)], vec![never]));
 }
 
 /// If a worker fails, its time span has no figures.
@@ -262,20 +262,20 @@ fn missing_file_matches() {
 fn target_too_small_matches() {
     let mut failed = step(1.0, None, &[&[reads(0, 4096, 7)]]);
     failed.jobs[0].ended = Some(EndReason::Failed);
-    check("12-target-too-small", results_of(&[EXIST], vec![failed]));
+    check("12-target-too-small", results_with(&[EXIST], vec![failed]));
 }
 
 #[test]
 fn completion_routines_match() {
     let step = step(1.0, grid(1000, 1), &[&[mixed(0, 4096, 500, 500)]]);
-    let results = with_deviation(with_latency(results_of(&[ONE], vec![step])), "1000", "1000");
+    let results = with_deviation(with_latency(results_with(&[ONE], vec![step])), "1000", "1000");
     check("13-completion-routines", results);
 }
 
 #[test]
 fn memory_mapped_flush_matches() {
     let step = step(1.0, None, &[&[mixed(0, 4096, 500, 500)]]);
-    check("14-memory-mapped-flush", with_latency(results_of(&[ONE], vec![step])));
+    check("14-memory-mapped-flush", with_latency(results_with(&[ONE], vec![step])));
 }
 
 /// The recorded intervals yield the recorded deviations, for each thread and for all.
@@ -295,12 +295,12 @@ fn recorded_intervals_yield_the_recorded_deviations() {
             .find(|node| node.has_tag_name("CpuUtilization"))
             .unwrap();
         let span = span.parent().unwrap();
-        let mut results = results_of(&[ONE, TWO], vec![from_xml(span, length_ms)]);
+        let mut results = results_with(&[ONE, TWO], vec![from_xml(span, length_ms)]);
         results = with_deviation(results, &length_ms.to_string(), expected_ms);
         let written = builder::xml(&results);
         let written = roxmltree::Document::parse(&written).unwrap();
-        let found = iops_of(written.root_element());
-        let expected = iops_of(span);
+        let found = iops_fields(written.root_element());
+        let expected = iops_fields(span);
         assert!(!expected.is_empty());
         assert_eq!(expected, found, "{case}");
     }
@@ -353,7 +353,7 @@ fn from_xml(span: roxmltree::Node, length_ms: u64) -> StepResults {
 }
 
 /// Everything in `Iops` elements that does not need the sums of latencies.
-fn iops_of(node: roxmltree::Node) -> Vec<String> {
+fn iops_fields(node: roxmltree::Node) -> Vec<String> {
     let mut found = Vec::new();
     for iops in node.descendants().filter(|node| node.has_tag_name("Iops")) {
         for child in iops.children().filter(roxmltree::Node::is_element) {

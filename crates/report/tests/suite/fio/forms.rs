@@ -38,30 +38,33 @@ fn terse_fields_are_at_the_positions_of_each_version() {
         let first = if version == "2" { 4 } else { 5 };
         assert_eq!(fields[first - 3..first], ["job", "0", "0"]);
         let block = if version == "5" { 47 } else { 41 };
-        let at = |direction: usize, offset: usize| fields[first + direction * block + offset];
+        let field_at = |direction: usize, offset: usize| fields[first + direction * block + offset];
         // KiB, KiB/s, IOPS, ms of each direction.
         assert_eq!(
-            [at(0, 0), at(0, 1), at(0, 2), at(0, 3)],
+            [field_at(0, 0), field_at(0, 1), field_at(0, 2), field_at(0, 3)],
             ["12000", "12000", "3000", "1000"]
         );
         assert_eq!(
-            [at(1, 0), at(1, 1), at(1, 2), at(1, 3)],
+            [field_at(1, 0), field_at(1, 1), field_at(1, 2), field_at(1, 3)],
             ["4000", "4000", "1000", "1000"]
         );
         // The 30th of 3000 latencies spread over 10 to 1010 µs, and the middle of the last one's
         // bin.
         assert_eq!(
-            [at(0, 12), at(0, 28), at(0, 31)],
+            [field_at(0, 12), field_at(0, 28), field_at(0, 31)],
             ["1.000000%=19", "99.990000%=1011", "0%=0"]
         );
         // Bandwidth samples.
-        assert_eq!([at(0, 36), at(0, 37), at(0, 38)], ["12000", "12000", "100.000000%"]);
+        assert_eq!(
+            [field_at(0, 36), field_at(0, 37), field_at(0, 38)],
+            ["12000", "12000", "100.000000%"]
+        );
         if version == "5" {
-            let samples: Vec<&str> = (41..47).map(|offset| at(0, offset)).collect();
+            let samples: Vec<&str> = (41..47).map(|offset| field_at(0, offset)).collect();
             assert_eq!(samples, ["2", "3000", "3000", "3000.000000", "0.000000", "2"]);
         }
         if version != "3" {
-            assert_eq!(at(2, 2), "7");
+            assert_eq!(field_at(2, 2), "7");
         }
     }
 }

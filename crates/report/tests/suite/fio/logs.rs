@@ -18,7 +18,7 @@ fn request() -> LogRequest {
         bandwidth: name.clone(),
         latency: name.clone(),
         iops: name,
-        average: Some(AVERAGE),
+        averaging_time: Some(AVERAGE),
         ..LogRequest::default()
     }
 }
@@ -243,7 +243,7 @@ fn shorter_samples_are_averaged() {
     results.steps[0].jobs[0].series[0].points.write =
         vec![Point::default(), Point::new(7, 7 * 1024), Point::new(9, 9 * 1024)];
     let mut wanted = request();
-    wanted.average = Some(Nanos::secs(1));
+    wanted.averaging_time = Some(Nanos::secs(1));
     let iops = |value: WindowValue| {
         let wanted = LogRequest {
             value,
@@ -260,13 +260,17 @@ fn shorter_samples_are_averaged() {
         "1000, 206, 0, 0, 0\n1000, 14, 1, 0, 0\n1500, 18, 1, 0, 0\n"
     );
     assert_eq!(
-        iops(WindowValue::Both),
+        iops(WindowValue::MeanAndMax),
         "1000, 203, 206, 0, 0, 0\n1000, 14, 14, 1, 0, 0\n1500, 18, 18, 1, 0, 0\n"
     );
-    assert_eq!(wanted.bandwidth_window(), AVERAGE, "a sample is half a second");
-    wanted.average = Some(Nanos::millis(100));
     assert_eq!(
-        wanted.iops_window(),
+        wanted.effective_bandwidth_sample(),
+        AVERAGE,
+        "a sample is half a second"
+    );
+    wanted.averaging_time = Some(Nanos::millis(100));
+    assert_eq!(
+        wanted.effective_iops_sample(),
         Nanos::millis(100),
         "a sample must not be longer than a line"
     );
@@ -285,7 +289,7 @@ fn means_are_rounded_and_maxima_shown() {
     };
     assert_eq!(clat(WindowValue::Average), "500, 13, 0, 0, 0\n");
     assert_eq!(clat(WindowValue::Maximum), "500, 20, 0, 0, 0\n");
-    assert_eq!(clat(WindowValue::Both), "500, 13, 20, 0, 0, 0\n");
+    assert_eq!(clat(WindowValue::MeanAndMax), "500, 13, 20, 0, 0, 0\n");
 }
 
 #[test]
@@ -329,7 +333,7 @@ fn workers_are_numbered_over_all_jobs() {
     let files = logs::files(&results, &requests);
     assert_eq!(names(&files), ["a_iops.1.log", "a_iops.2.log", "dir/c_iops.4.log"]);
     assert_eq!(files.iter().map(|file| file.job).collect::<Vec<_>>(), [0, 0, 2]);
-    assert!(files.iter().all(|file| !file.appended && file.needs_operations()));
+    assert!(files.iter().all(|file| !file.appended && file.needs_operation_log()));
     requests[0].as_mut().unwrap().per_job = false;
     let files = logs::files(&results, &requests);
     assert_eq!(names(&files), ["a_iops.log", "a_iops.log", "dir/c_iops.4.log"]);
@@ -356,7 +360,7 @@ fn disabled_kinds_have_no_file_and_synchronous_engines_an_empty_one() {
 fn histogram_request(coarseness: u32) -> LogRequest {
     LogRequest {
         histogram: Some("h".into()),
-        histogram_every: Some(Nanos::secs(1)),
+        histogram_interval: Some(Nanos::secs(1)),
         coarseness,
         ..LogRequest::default()
     }
@@ -380,11 +384,11 @@ fn histograms_have_fios_bins() {
         PerDirection::new(vec![first, late], vec![write], Vec::new()),
     );
     let bins = recorded("bins.tsv");
-    let bin_of = |ns: u64| -> usize {
+    let bin_index = |ns: u64| -> usize {
         let line = bins.lines().find(|line| line.starts_with(&format!("{ns}\t"))).unwrap();
         line.split('\t').nth(1).unwrap().parse().unwrap()
     };
-    assert_eq!(bin_of(256), 192, "so the file says");
+    assert_eq!(bin_index(256), 192, "so the file says");
     let whole = lines(&text(&results, &histogram_request(0), "h_clat_hist.1.log"));
     let heads: Vec<&[u64]> = whole.iter().map(|line| &line[..3]).collect();
     assert_eq!(heads, [[1000, 0, 4096], [1000, 1, 8192], [1500, 0, 4096]]);
@@ -405,7 +409,7 @@ fn histograms_have_fios_bins() {
         }
     }
     let without = LogRequest {
-        histogram_every: None,
+        histogram_interval: None,
         ..histogram_request(0)
     };
     assert_eq!(text(&results, &without, "h_clat_hist.1.log"), "");
@@ -435,7 +439,7 @@ fn each_operation_has_a_line() {
          2000003,0,0,read,0,4096,0,,0,9,5\n"
     );
     let mut wanted = request();
-    wanted.average = None;
+    wanted.averaging_time = None;
     let found = operation_logs(&results, &wanted, &log).unwrap();
     let found: Vec<(&str, &str)> = found.iter().map(|(name, text)| (&name[..], &text[..])).collect();
     assert_eq!(
@@ -461,7 +465,7 @@ fn operations_show_offset_priority_and_issue() {
     let mut results = measured(500);
     let log = format!("{HEADER}9000000,0,0,read,8192,4096,4096,,1000,5000,\n");
     let mut wanted = request();
-    (wanted.bandwidth, wanted.iops, wanted.average) = (None, None, None);
+    (wanted.bandwidth, wanted.iops, wanted.averaging_time) = (None, None, None);
     let clat = |results: &Results, wanted: &LogRequest| {
         let found = operation_logs(results, wanted, &log).unwrap();
         found.into_iter().find(|(name, _)| name == "run_clat.1.log").unwrap().1
@@ -506,7 +510,7 @@ fn operations_show_offset_priority_and_issue() {
 fn a_log_of_another_form_is_refused() {
     let results = measured(500);
     let mut wanted = request();
-    wanted.average = None;
+    wanted.averaging_time = None;
     for log in ["", "time,value\n", &format!("{HEADER}1,2,3\n")] {
         let error = operation_logs(&results, &wanted, log).unwrap_err();
         assert_eq!(error.kind(), std::io::ErrorKind::InvalidData, "{log}");

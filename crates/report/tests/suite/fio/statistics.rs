@@ -305,8 +305,8 @@ fn checked(mix: Mix, backlog: u64) -> Results {
 fn verification_reads_have_their_own_time() {
     let runtimes = |results: &Results| {
         let job = &json(results, "fio-json")["jobs"][0];
-        let of = |name: &str| job[name]["runtime"].as_u64().unwrap();
-        (of("read"), of("write"), job["job_runtime"].as_u64().unwrap())
+        let runtime = |name: &str| job[name]["runtime"].as_u64().unwrap();
+        (runtime("read"), runtime("write"), job["job_runtime"].as_u64().unwrap())
     };
     let only_checks = checked(Mix::WRITES, 0);
     assert_eq!(runtimes(&only_checks), (7, 9, 14));

@@ -1,7 +1,7 @@
 //! Exact computations as in fio: number formats, bins, and percentiles of recorded histograms.
 
 use model::Direction;
-use report::formats::fio::bins::{bin_of, value_of};
+use report::formats::fio::bins::{bin_index, bin_value};
 use report::formats::fio::numbers::{Style, Unit};
 use serde_json::Value;
 
@@ -43,8 +43,8 @@ fn every_recorded_bin_matches() {
     assert_eq!(rows.len(), 38);
     for row in rows {
         let [latency, bin, shown] = [0, 1, 2].map(|index| row[index].parse::<u64>().unwrap());
-        assert_eq!(bin_of(latency), bin as usize, "{latency}");
-        assert_eq!(value_of(bin as usize), shown, "{latency}");
+        assert_eq!(bin_index(latency), bin as usize, "{latency}");
+        assert_eq!(bin_value(bin as usize), shown, "{latency}");
     }
 }
 

@@ -112,12 +112,12 @@ impl Intent {
         match &target.prepare {
             Prepare::Existing => Intent::default(),
             // A file that is large enough is used unchanged.
-            Prepare::Filled { size: least } if size > 0 && least.is_none_or(|least| size >= least.0) => {
+            Prepare::Filled { size: min_size } if size > 0 && min_size.is_none_or(|min_size| size >= min_size.0) => {
                 Intent::default()
             }
             Prepare::Filled { .. } => Intent::LAY_OUT | Intent::WRITE,
             Prepare::Recreate { .. } => Intent::TRUNCATE | Intent::LAY_OUT,
-            Prepare::LayOut { size: least, .. } if size >= least.0 => Intent::default(),
+            Prepare::LayOut { size: min_size, .. } if size >= min_size.0 => Intent::default(),
             Prepare::LayOut { extend: true, .. } => Intent::LAY_OUT | Intent::WRITE,
             Prepare::LayOut { .. } => Intent::UNLINK | made,
         }

@@ -151,7 +151,7 @@ impl<'a> Guard<'a> {
             Some(Identity::BlockDevice(number)) => self.inventory().device(number),
             _ => None,
         };
-        let mut reasons = contents_of(subject);
+        let mut reasons = content_reasons(subject);
         match device {
             None => reasons.push(Reason::NotInSystem),
             Some(_) if self.inventory().shows_only_loop_devices => reasons.push(Reason::NotInSystem),
@@ -182,7 +182,7 @@ impl<'a> Guard<'a> {
         let foreign = !matches!(subject.mark, MarkState::Intact { .. }) && subject.size > 0;
         // A file that fathom prepared may have become a disk image since, so its contents also
         // count.
-        let mut reasons = contents_of(subject);
+        let mut reasons = content_reasons(subject);
         self.note_inaccessible_guests(notes);
         if self.inventory().shows_only_loop_devices {
             notes.push(Note::DevicesHidden);
@@ -259,7 +259,7 @@ impl<'a> Guard<'a> {
     }
 }
 
-fn contents_of(subject: &Candidate) -> Vec<Reason> {
+fn content_reasons(subject: &Candidate) -> Vec<Reason> {
     match &subject.contents {
         Contents::Known(signatures) => signatures.iter().cloned().map(Reason::Holds).collect(),
         Contents::Unknown { why } => vec![Reason::UnreadableContents { why: why.clone() }],

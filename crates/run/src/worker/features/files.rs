@@ -28,14 +28,14 @@ impl Features {
     /// Returns the engine's indexes of the files that the streams have open.
     pub(super) fn open_files(&self, io: &IoLoop) -> Vec<u16> {
         let streams = 0..io.streams.len();
-        let mut open: Vec<u16> = streams.flat_map(|number| self.open_files_of(io, number)).collect();
+        let mut open: Vec<u16> = streams.flat_map(|number| self.list_open_files(io, number)).collect();
         open.sort_unstable();
         open.dedup();
         open
     }
 
     /// Returns the engine's indexes of the files that a stream has open.
-    pub(in crate::worker) fn open_files_of(&self, io: &IoLoop, number: usize) -> Vec<u16> {
+    pub(in crate::worker) fn list_open_files(&self, io: &IoLoop, number: usize) -> Vec<u16> {
         if let Some(replay) = &self.replay {
             return replay.open_files(number);
         }
@@ -47,7 +47,7 @@ impl Features {
     }
 
     /// Returns the files of a stream that are not open in the engine.
-    pub(in crate::worker) fn closed_files_of(&self, number: usize) -> Vec<&ReadyTarget> {
+    pub(in crate::worker) fn list_closed_files(&self, number: usize) -> Vec<&ReadyTarget> {
         if let Some(replay) = &self.replay {
             return replay.closed_files(number);
         }

@@ -135,8 +135,8 @@ impl KeyBlocks {
     }
 
     /// Returns the keys of an operation. `None` unless it covers whole key blocks.
-    fn keys_of(&self, offset: u64, length: u32) -> Option<Range<usize>> {
-        self.map.keys_of(self.address(offset)?, length)
+    fn key_range(&self, offset: u64, length: u32) -> Option<Range<usize>> {
+        self.map.key_range(self.address(offset)?, length)
     }
 
     /// Returns the position of an operation in the map.
@@ -148,7 +148,7 @@ impl KeyBlocks {
     }
 
     /// Returns a read of the blocks of an operation.
-    fn read_of(&self, operation: &Operation) -> Operation {
+    fn to_key_block_read(&self, operation: &Operation) -> Operation {
         Operation {
             direction: Direction::Read,
             offset: match &self.tree {
@@ -167,7 +167,7 @@ impl KeyBlocks {
     /// Skips a read of blocks whose contents are all unknown. `None` if the operation must be
     /// issued; otherwise true if another operation may be tried immediately.
     pub(super) fn skip_if_unknown(&mut self, io: &mut IoLoop, number: usize, operation: &Operation) -> Option<bool> {
-        if !self.plan.known_only || self.map.knows_any(self.keys_of(operation.offset, operation.length)?) {
+        if !self.plan.known_only || self.map.knows_any(self.key_range(operation.offset, operation.length)?) {
             return None;
         }
         io.streams[number].idle_pass = false;
@@ -181,8 +181,8 @@ impl KeyBlocks {
         if !self.plan.read_before_write || operation.direction != Direction::Write {
             return None;
         }
-        let keys = self.keys_of(operation.offset, operation.length)?;
-        self.map.knows_any(keys).then(|| self.read_of(operation))
+        let keys = self.key_range(operation.offset, operation.length)?;
+        self.map.knows_any(keys).then(|| self.to_key_block_read(operation))
     }
 
     /// Records that the operation in a slot is a read before this write.
@@ -196,7 +196,7 @@ impl KeyBlocks {
         if self.prepare_file(io, operation.offset) {
             return;
         }
-        let Some(keys) = self.keys_of(operation.offset, operation.length) else {
+        let Some(keys) = self.key_range(operation.offset, operation.length) else {
             let at = format!("offset {}", operation.offset);
             return self.fail(io, at, "an operation does not cover whole key blocks");
         };
@@ -256,7 +256,7 @@ impl KeyBlocks {
         let is_read = matches!(tag, Tag::Read | Tag::ReadBefore(_) | Tag::ReadAfter);
         let is_comparable = ended.is_complete() || is_read && self.zero_missing_end(io, ended);
         let (offset, length) = (ended.record.offset, ended.record.length);
-        let keys = self.keys_of(offset, length).filter(|_| is_comparable)?;
+        let keys = self.key_range(offset, length).filter(|_| is_comparable)?;
         let mut dropped_write = None;
         let follow_up = match tag {
             Tag::Nothing => None,
@@ -280,7 +280,7 @@ impl KeyBlocks {
                     offset,
                     length,
                 };
-                self.plan.read_after_write.then(|| self.read_of(&write))
+                self.plan.read_after_write.then(|| self.to_key_block_read(&write))
             }
         };
         self.follow_ups.extend(follow_up.map(|operation| FollowUp {
@@ -309,7 +309,7 @@ impl KeyBlocks {
         }
         let record = &ended.record;
         let (path, base) = match &self.tree {
-            Some(tree) => (io.errors.location_of(record), tree.file_start()),
+            Some(tree) => (io.errors.describe_location(record), tree.file_start()),
             None => (io.errors.path(record.file).to_owned(), 0),
         };
         let block_offset = self.address(record.offset).unwrap_or(0) - base;

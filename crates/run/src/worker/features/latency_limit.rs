@@ -61,7 +61,7 @@ pub(super) fn reap_too_slow(io: &mut IoLoop, ended: &EndedOperation, too_slow: T
         operation: direction.map(failed),
         ..Failure::new(
             format!("a {verb} took {latency_ns}, longer than the limit of {limit_ns}"),
-            io.errors.location_of(record),
+            io.errors.describe_location(record),
         )
     };
     io.fail(failure);

@@ -588,7 +588,7 @@ impl Features {
         let ended = EndedOperation {
             slot,
             record,
-            direction: io.direction_of(&record),
+            direction: io.record_direction(&record),
             result,
             at,
         };

@@ -91,7 +91,7 @@ pub(crate) fn rules(stream: &Stream) -> Vec<PriorityRule> {
 
 /// The possible priorities of a direction's operations, the default first. Empty if all have the
 /// same.
-pub(crate) fn numbers_of(stream: &Stream, direction: Direction) -> Vec<u16> {
+pub(crate) fn priority_numbers(stream: &Stream, direction: Direction) -> Vec<u16> {
     let rules = rules(stream);
     if rules.is_empty() {
         return Vec::new();
@@ -149,8 +149,8 @@ impl Priorities {
             return;
         };
         let priority = self.files[usize::from(ended.record.file)];
-        let same = |cell: &&(Direction, u16, u32)| (Some(cell.0), cell.1) == (ended.direction, priority);
-        if let Some((_, _, cell)) = stream.cells.iter().find(same) {
+        let matches_operation = |cell: &&(Direction, u16, u32)| (Some(cell.0), cell.1) == (ended.direction, priority);
+        if let Some((_, _, cell)) = stream.cells.iter().find(matches_operation) {
             run.key = u64::from(*cell);
             io.recorder.count(&run, ended.at);
         }

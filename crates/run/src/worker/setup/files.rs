@@ -80,7 +80,7 @@ fn open_files(assignment: &Assignment<'_>) -> Result<Opened, SetupError> {
         };
         if stream.replay.is_some() {
             // The trace decides when to open them.
-            let places = stream.target.ids().iter().map(|target| opening.place_for(target.0));
+            let places = stream.target.ids().iter().map(|target| opening.reserve_slot(target.0));
             streams.push(OpenedStream {
                 options,
                 priority,
@@ -100,7 +100,7 @@ fn open_files(assignment: &Assignment<'_>) -> Result<Opened, SetupError> {
         let mut open = |priority: u16| -> Result<Vec<u16>, SetupError> {
             let all = targets
                 .iter()
-                .map(|target| opening.index_of(target.0, options, priority, shared));
+                .map(|target| opening.add_file(target.0, options, priority, shared));
             all.collect()
         };
         let files = open(priority)?;
@@ -130,10 +130,10 @@ fn open_files(assignment: &Assignment<'_>) -> Result<Opened, SetupError> {
 
 /// Makes a stream's files bypass the local cache or drivers, as configured.
 fn prepare_bypass(cache: &CacheMode, files: &[File], opened: &OpenedStream) -> Result<(), SetupError> {
-    let own = || opened.files.iter().map(|file| &files[usize::from(*file)]);
+    let opened_files = || opened.files.iter().map(|file| &files[usize::from(*file)]);
     let failed = |what: String, source| SetupError::Placement { what, source };
     if let Some(wanted) = cache.bypass_io {
-        for (file, handle) in own().filter_map(|file| file.handle().map(|handle| (file, handle))) {
+        for (file, handle) in opened_files().filter_map(|file| file.handle().map(|handle| (file, handle))) {
             let what = || format!("cannot use BypassIO for reads of {}", file.path().display());
             sys::file::enable_bypass_io(handle, wanted).map_err(|source| failed(what(), source))?;
         }
@@ -146,7 +146,7 @@ fn prepare_bypass(cache: &CacheMode, files: &[File], opened: &OpenedStream) -> R
         let path = first.path().display().to_string();
         return Err(SetupError::NotRemote { path });
     }
-    for file in own() {
+    for file in opened_files() {
         let what = || format!("cannot bypass the local cache of {}", file.path().display());
         let bypassed = file.handle().map_or(Ok(()), sys::file::bypass_local_cache);
         bypassed.map_err(|source| failed(what(), source))?;
@@ -163,7 +163,7 @@ struct Opening<'a> {
 }
 
 impl Opening<'_> {
-    fn index_of(&mut self, target: u32, options: OpenOptions, priority: u16, shared: bool) -> Result<u16, SetupError> {
+    fn add_file(&mut self, target: u32, options: OpenOptions, priority: u16, shared: bool) -> Result<u16, SetupError> {
         let entry = (target, options, priority, shared);
         if let Some(known) = self.known.iter().position(|known| shared && *known == entry) {
             return Ok(known as u16);
@@ -181,7 +181,7 @@ impl Opening<'_> {
     }
 
     /// A slot for a file that is opened later.
-    fn place_for(&mut self, target: u32) -> Result<u16, SetupError> {
+    fn reserve_slot(&mut self, target: u32) -> Result<u16, SetupError> {
         let index = self.next_index()?;
         let nothing = File::nothing(0);
         self.known.push((target, *nothing.options(), 0, false));
@@ -311,14 +311,14 @@ fn writes(mix: &Mix) -> bool {
     mix.includes(Direction::Write) || mix.includes(Direction::Trim)
 }
 
-fn direct_alignment_of(file: &File) -> Option<u64> {
+fn required_alignment(file: &File) -> Option<u64> {
     file.options().cache.direct.then(|| file.direct_alignment())
 }
 
 /// Direct I/O needs multiples of a sector. This check fails before the test instead of at the first
 /// operation.
 fn check_alignment(stream: &Stream, file: &File) -> Result<(), SetupError> {
-    let Some(alignment) = direct_alignment_of(file) else {
+    let Some(alignment) = required_alignment(file) else {
         return Ok(());
     };
     let check = |what: &'static str, size: u64| {

@@ -210,15 +210,15 @@ impl IssuePath {
 impl Assignment<'_> {
     /// The tree that the worker works on, with the states of its files.
     pub(crate) fn tree(&self) -> Option<(&OpenTree, &Arc<FileClaims>)> {
-        self.tree_of(*self.worker.streams.first()?.target.ids().first()?)
+        self.find_tree(*self.worker.streams.first()?.target.ids().first()?)
     }
 
     /// The tree that the worker copies or moves files to.
     pub(crate) fn destination(&self) -> Option<(&OpenTree, &Arc<FileClaims>)> {
-        self.tree_of(self.worker.streams.first()?.files.as_ref()?.destination?)
+        self.find_tree(self.worker.streams.first()?.files.as_ref()?.destination?)
     }
 
-    fn tree_of(&self, target: model::plan::TargetId) -> Option<(&OpenTree, &Arc<FileClaims>)> {
+    fn find_tree(&self, target: model::plan::TargetId) -> Option<(&OpenTree, &Arc<FileClaims>)> {
         match &self.targets[target.0 as usize].what {
             ReadyKind::Tree { tree, claims, .. } => Some((tree, claims)),
             _ => None,
@@ -247,7 +247,7 @@ impl Assignment<'_> {
                 });
             }
             for direction in occurring_directions(stream) {
-                for priority in priorities::numbers_of(stream, direction) {
+                for priority in priorities::priority_numbers(stream, direction) {
                     keys.push(CellKey {
                         stream: stream_number,
                         kind: CellKind::Priority(direction, priority),

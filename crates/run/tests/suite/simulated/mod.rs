@@ -170,8 +170,8 @@ fn directions_keep_their_own_rates() {
     };
     let job = run_job(plan(device(), Stop::after(Nanos::secs(10)), vec![worker(vec![one])]));
     let directions = job.directions();
-    let of = |direction: Direction| directions[direction].as_ref().unwrap().operations;
-    assert!(of(Direction::Read).abs_diff(7000) <= 1 && of(Direction::Write).abs_diff(3000) <= 1);
+    let operations_in = |direction: Direction| directions[direction].as_ref().unwrap().operations;
+    assert!(operations_in(Direction::Read).abs_diff(7000) <= 1 && operations_in(Direction::Write).abs_diff(3000) <= 1);
 }
 
 #[test]

@@ -34,7 +34,7 @@ pub fn random() -> Access {
     Access::random(Placement::Uniform(Uniform { reduction }))
 }
 
-pub fn stream_of(mix: Mix, access: Access, verify: Verify) -> Stream {
+pub fn build_stream(mix: Mix, access: Access, verify: Verify) -> Stream {
     Stream {
         mix,
         pattern: Pattern::simple(access, Bytes(BLOCK)),
@@ -44,11 +44,11 @@ pub fn stream_of(mix: Mix, access: Access, verify: Verify) -> Stream {
 }
 
 pub fn writes(access: Access, verify: Verify) -> Stream {
-    stream_of(Mix::WRITES, access, verify)
+    build_stream(Mix::WRITES, access, verify)
 }
 
 pub fn reads(access: Access, verify: Verify) -> Stream {
-    stream_of(Mix::READS, access, verify)
+    build_stream(Mix::READS, access, verify)
 }
 
 pub fn pass() -> Stop {

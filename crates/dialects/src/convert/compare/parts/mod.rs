@@ -52,14 +52,18 @@ pub(super) fn optional<T>(value: &Option<T>, words: fn(&T) -> String) -> String 
 pub(super) fn start_delay(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
     let delay = at.job.phases.start_delay;
     match delay.low_ns == delay.high_ns {
-        true => words::time(delay.low_ns),
-        false => format!("{} to {}", words::time(delay.low_ns), words::time(delay.high_ns)),
+        true => words::format_time(delay.low_ns),
+        false => format!(
+            "{} to {}",
+            words::format_time(delay.low_ns),
+            words::format_time(delay.high_ns)
+        ),
     }
 }
 
 pub(super) fn bytes(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
     optional(&effective_stop(at).bytes, |bytes| {
-        format!("{} by each worker", words::size(bytes.0))
+        format!("{} by each worker", words::format_size(bytes.0))
     })
 }
 
@@ -80,7 +84,7 @@ pub(super) fn passes(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
 }
 
 pub(super) fn time(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
-    at.job.stop.after_ns.map_or("no time limit".into(), words::time)
+    at.job.stop.after_ns.map_or("no time limit".into(), words::format_time)
 }
 
 /// Returns the stop rules that decide. If rounds repeat until the time ends, counts do not decide;
@@ -174,7 +178,7 @@ pub(super) fn stat_call(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String
 pub(super) fn work(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
     match at.worker.engine.work {
         None => String::new(),
-        Some(CpuWork::Spin { time_ns }) => format!("the CPU spins for {}", words::time(time_ns)),
+        Some(CpuWork::Spin { time_ns }) => format!("the CPU spins for {}", words::format_time(time_ns)),
         Some(CpuWork::Sort { numbers, percent }) => {
             format!("the CPU sorts {numbers} numbers, {percent} % of the time")
         }
@@ -297,7 +301,7 @@ fn format_draws(draws: DrawsForm) -> String {
 pub(super) fn cpus(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
     match &at.worker.placement.cpus[..] {
         [] => "no binding".into(),
-        list => format!("bound to {}", words::cpus(list)),
+        list => format!("bound to {}", words::format_cpus(list)),
     }
 }
 
@@ -378,7 +382,9 @@ pub(super) fn access(pair: &Pair<'_>) -> Difference {
 }
 
 pub(super) fn sizes(pair: &Pair<'_>) -> Difference {
-    by_direction(pair, |stream, direction| words::sizes(&stream.pattern.sizes[direction]))
+    by_direction(pair, |stream, direction| {
+        words::format_sizes(&stream.pattern.sizes[direction])
+    })
 }
 
 pub(super) fn positions(pair: &Pair<'_>) -> Difference {
@@ -402,7 +408,7 @@ pub(super) fn alignment(pair: &Pair<'_>) -> Difference {
         return None;
     }
     by_direction(pair, |stream, direction| {
-        format!("multiples of {}", words::size(stream.alignment(direction)))
+        format!("multiples of {}", words::format_size(stream.alignment(direction)))
     })
 }
 
@@ -481,7 +487,7 @@ pub(super) fn flushes(at: &StreamContext<'_>, wanted: &StreamContext<'_>) -> Str
 
 /// The rates of both streams. A file set has one schedule for all its targets; elsewhere each
 /// target has its own, so those of the worker are added.
-fn schedules_of(pair: &Pair<'_>) -> [PerDirection<Option<Rate>>; 2] {
+fn total_rates(pair: &Pair<'_>) -> [PerDirection<Option<Rate>>; 2] {
     let rates = |stream: &Stream| stream.pacing.by_direction(&stream.mix);
     let targets = |at: &StreamContext<'_>| at.stream.target.ids().len();
     let has_same_targets = targets(&pair.wanted) == targets(&pair.got);
@@ -510,8 +516,8 @@ fn sum_rates(all: impl Iterator<Item = PerDirection<Option<Rate>>>) -> PerDirect
 }
 
 fn same_rates(pair: &Pair<'_>) -> bool {
-    let [wanted, got] = schedules_of(pair);
-    let near = |one: &Option<Rate>, other: &Option<Rate>| match (one, other) {
+    let [wanted, got] = total_rates(pair);
+    let are_equal_rates = |one: &Option<Rate>, other: &Option<Rate>| match (one, other) {
         (None, None) => true,
         (Some(one), Some(other)) => {
             let (a, b) = (one.per_second(), other.per_second());
@@ -521,7 +527,7 @@ fn same_rates(pair: &Pair<'_>) -> bool {
     };
     Direction::ALL
         .iter()
-        .all(|direction| near(&wanted[*direction], &got[*direction]))
+        .all(|direction| are_equal_rates(&wanted[*direction], &got[*direction]))
 }
 
 pub(super) fn rate(pair: &Pair<'_>) -> Difference {
@@ -534,7 +540,7 @@ pub(super) fn rate(pair: &Pair<'_>) -> Difference {
             _ => format!("{rates_text} for each worker"),
         }
     };
-    let [wanted, got] = schedules_of(pair);
+    let [wanted, got] = total_rates(pair);
     match same_rates(pair) {
         true => None,
         false => difference(describe(&wanted), describe(&got)),
@@ -545,7 +551,7 @@ fn per_second(rate: &Rate) -> String {
     let rounded = (rate.per_second() * 1000.0).round() / 1000.0;
     match rate.unit {
         RateUnit::Operations => format!("{rounded} iops"),
-        RateUnit::Bytes if rounded.fract() == 0.0 => format!("{}/s", words::size(rounded as u64)),
+        RateUnit::Bytes if rounded.fract() == 0.0 => format!("{}/s", words::format_size(rounded as u64)),
         RateUnit::Bytes => format!("{rounded} bytes/s"),
     }
 }
@@ -565,7 +571,7 @@ pub(super) fn schedules(pair: &Pair<'_>) -> Difference {
 
 /// The first rate of each stream, if both have one.
 fn first_rates(pair: &Pair<'_>) -> Option<(Rate, Rate)> {
-    let [wanted, got] = schedules_of(pair).map(|rates| rates.iter().find_map(|(_, rate)| *rate));
+    let [wanted, got] = total_rates(pair).map(|rates| rates.iter().find_map(|(_, rate)| *rate));
     wanted.zip(got)
 }
 
@@ -582,7 +588,7 @@ pub(super) fn catch_up(pair: &Pair<'_>) -> Difference {
     let (wanted, got) = first_rates(pair)?;
     difference_if(wanted.catch_up, got.catch_up, |catch_up| match catch_up {
         CatchUp::Unlimited => "every delay is caught up".to_owned(),
-        CatchUp::Within(time) => format!("delays up to {} are caught up", words::time(time)),
+        CatchUp::Within(time) => format!("delays up to {} are caught up", words::format_time(time)),
     })
 }
 
@@ -597,7 +603,7 @@ pub(super) fn counted_pauses(pair: &Pair<'_>) -> Difference {
 pub(super) fn latency_max(at: &StreamContext<'_>, wanted: &StreamContext<'_>) -> String {
     let latency_max = &at.stream.on_error.latency_ns_max;
     words::by_direction(&wanted.stream.mix, |direction| {
-        latency_max[direction].map_or("any".into(), words::time)
+        latency_max[direction].map_or("any".into(), words::format_time)
     })
 }
 

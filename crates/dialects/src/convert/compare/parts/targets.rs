@@ -92,7 +92,7 @@ fn file_preparations<'p>(pair: &Pair<'p>) -> Option<(&'p Prepare, &'p Prepare)> 
 
 pub(in crate::convert::compare) fn file_size(pair: &Pair<'_>) -> Difference {
     let (wanted, got) = file_preparations(pair)?;
-    let words = |size: Bytes| format!("a file of {}", words::size(size.0));
+    let words = |size: Bytes| format!("a file of {}", words::format_size(size.0));
     let wanted = wanted.size()?;
     difference_if(Some(wanted), got.size(), |size| size.map(words).unwrap_or_default())
 }
@@ -157,9 +157,9 @@ pub(in crate::convert::compare) fn region(pair: &Pair<'_>) -> Difference {
 
 fn format_extent(extent: &Extent) -> String {
     match (extent.bytes.0, extent.percent) {
-        (bytes, 0.0) => words::size(bytes),
+        (bytes, 0.0) => words::format_size(bytes),
         (0, percent) => format!("{percent} %"),
-        (bytes, percent) => format!("{} and {percent} %", words::size(bytes)),
+        (bytes, percent) => format!("{} and {percent} %", words::format_size(bytes)),
     }
 }
 

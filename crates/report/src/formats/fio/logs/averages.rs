@@ -6,7 +6,7 @@ use model::histogram::bucket_low;
 use model::results::{Point, Window, WindowLatency, WindowSeries};
 use model::{Direction, Nanos};
 
-use super::super::bins::{BINS, bin_of};
+use super::super::bins::{BINS, bin_index};
 use super::super::samples;
 use super::{Entry, LogFile, LogKind, Source, WindowValue, direction_number};
 
@@ -39,7 +39,7 @@ pub(super) fn write(file: &LogFile, length: Nanos, out: &mut dyn Write) -> io::R
             let (value, maximum) = match file.request.value {
                 WindowValue::Average => (values.mean(), None),
                 WindowValue::Maximum => (values.max, None),
-                WindowValue::Both => (values.mean(), Some(values.max)),
+                WindowValue::MeanAndMax => (values.mean(), Some(values.max)),
             };
             entries.push(Entry {
                 time_ms: file.source.window_end_ms(number, length),
@@ -57,18 +57,24 @@ pub(super) fn write(file: &LogFile, length: Nanos, out: &mut dyn Write) -> io::R
 /// Numbers and values of the windows with I/O in a direction, in time order.
 fn values(file: &LogFile, direction: Direction, length: Nanos) -> Vec<(u64, Values)> {
     let source = &file.source;
-    let latency = |of: fn(&Window) -> WindowLatency| latencies(source, direction, length, of);
+    let latency = |select: fn(&Window) -> WindowLatency| latencies(source, direction, length, select);
     match file.kind {
         LogKind::Submission => latency(|window| window.submission),
         LogKind::Completion => latency(|window| window.completion),
         LogKind::Total => latency(|window| window.total),
         LogKind::Bandwidth => {
             let kib = |amount: &Sample| amount.per_second(amount.point.bytes) / 1024;
-            rates(source, direction, length, file.request.bandwidth_window(), kib)
+            rates(
+                source,
+                direction,
+                length,
+                file.request.effective_bandwidth_sample(),
+                kib,
+            )
         }
         LogKind::Iops => {
             let iops = |amount: &Sample| amount.per_second(amount.point.operations);
-            rates(source, direction, length, file.request.iops_window(), iops)
+            rates(source, direction, length, file.request.effective_iops_sample(), iops)
         }
         LogKind::Histogram => Vec::new(),
     }
@@ -78,12 +84,12 @@ fn latencies(
     source: &Source,
     direction: Direction,
     length: Nanos,
-    of: fn(&Window) -> WindowLatency,
+    select: fn(&Window) -> WindowLatency,
 ) -> Vec<(u64, Values)> {
     let values = |window: Window| Values {
         count: window.operations,
-        sum: u128::from(of(&window).sum_ns),
-        max: of(&window).max_ns,
+        sum: u128::from(select(&window).sum_ns),
+        max: select(&window).max_ns,
     };
     let windows = source.windows(direction, |series| series.length_ns == length);
     windows
@@ -116,7 +122,7 @@ fn rates(
     let (Some(found), Some(worker)) = (source.found, source.worker()) else {
         return Vec::new();
     };
-    let whole = samples::windows(found, source.number, sample, Nanos::NEVER);
+    let whole = samples::windows(found, source.worker_index, sample, Nanos::NEVER);
     let mut points = whole[direction].clone();
     // An operation that ends exactly at the end of the measured window starts no new sample.
     let count = source.window_count(sample).max(1) as usize;
@@ -173,7 +179,7 @@ pub(super) fn write_histograms(file: &LogFile, length: Nanos, out: &mut dyn Writ
 fn counts(buckets: &[(u32, u64)], coarseness: u32) -> Vec<u64> {
     let mut counts = vec![0; BINS >> coarseness];
     for (bucket, count) in buckets {
-        counts[bin_of(bucket_low(*bucket as usize)) >> coarseness] += count;
+        counts[bin_index(bucket_low(*bucket as usize)) >> coarseness] += count;
     }
     counts
 }
@@ -182,7 +188,7 @@ impl Source<'_> {
     /// The windows of the worker in a direction, in time order.
     fn windows(&self, direction: Direction, wanted: impl Fn(&WindowSeries) -> bool) -> Vec<Window> {
         let series = self.found.map_or(&[][..], |found| &found.windows);
-        let mine = |series: &&WindowSeries| series.worker as usize == self.number && wanted(series);
+        let mine = |series: &&WindowSeries| series.worker as usize == self.worker_index && wanted(series);
         let Some(series) = series.iter().find(mine) else {
             return Vec::new();
         };

@@ -14,9 +14,9 @@
 //!
 //! | request | plan |
 //! | --- | --- |
-//! | `average` and `latency` | `Job::windows` of that length |
-//! | `average` and `bandwidth` or `iops` | a grid ([`GridScope::Stream`](model::plan::GridScope::Stream)) of [`LogRequest::bandwidth_window`] or [`LogRequest::iops_window`] |
-//! | `histogram` and `histogram_every` | `Job::windows` of that length with `histograms` |
+//! | `averaging_time` and `latency` | `Job::windows` of that length |
+//! | `averaging_time` and `bandwidth` or `iops` | a grid ([`GridScope::Stream`](model::plan::GridScope::Stream)) of [`LogRequest::effective_bandwidth_sample`] or [`LogRequest::effective_iops_sample`] |
+//! | `histogram` and `histogram_interval` | `Job::windows` of that length with `histograms` |
 //! | no `average`, and `bandwidth`, `latency` or `iops` | `Job::operation_log` |
 //!
 //! A latency that the job disabled (`disabled`, see the parent module) has no file; without clat
@@ -60,11 +60,11 @@ pub struct LogRequest {
     /// (`per_job_logs`).
     pub per_job: bool,
     /// Averaging time of a line (`log_avg_msec`); `None` for a line per operation.
-    pub average: Option<Nanos>,
+    pub averaging_time: Option<Nanos>,
     /// Length of a sample of bandwidth (`bwavgtime`).
-    pub bandwidth_sample: Nanos,
+    pub bandwidth_sample_time: Nanos,
     /// Length of a sample of operations per second (`iopsavgtime`).
-    pub iops_sample: Nanos,
+    pub iops_sample_time: Nanos,
     /// The value of an averaged line (`log_window_value`).
     pub value: WindowValue,
     /// A column with the offset (`log_offset`).
@@ -75,7 +75,7 @@ pub struct LogRequest {
     /// A column with the time of issue (`log_issue_time`).
     pub issue_time: bool,
     /// Time between two histograms (`log_hist_msec`); `None` for an empty file.
-    pub histogram_every: Option<Nanos>,
+    pub histogram_interval: Option<Nanos>,
     /// How many times neighbouring bins are merged in pairs (`log_hist_coarseness`), 0 to 6.
     pub coarseness: u32,
     /// Print clock times instead of times since the start (`log_unix_epoch`,
@@ -95,14 +95,14 @@ impl Default for LogRequest {
             iops: None,
             histogram: None,
             per_job: true,
-            average: None,
-            bandwidth_sample: Nanos::millis(500),
-            iops_sample: Nanos::millis(500),
+            averaging_time: None,
+            bandwidth_sample_time: Nanos::millis(500),
+            iops_sample_time: Nanos::millis(500),
             value: WindowValue::Average,
             offset: false,
             priority: false,
             issue_time: false,
-            histogram_every: None,
+            histogram_interval: None,
             coarseness: 0,
             clock_ahead_ns: None,
             compressed: false,
@@ -112,18 +112,19 @@ impl Default for LogRequest {
 
 impl LogRequest {
     /// Length of the samples of an averaged bandwidth log: at most the averaging time.
-    pub fn bandwidth_window(&self) -> Nanos {
-        self.bandwidth_sample.min(self.average.unwrap_or(Nanos::NEVER))
+    pub fn effective_bandwidth_sample(&self) -> Nanos {
+        self.bandwidth_sample_time
+            .min(self.averaging_time.unwrap_or(Nanos::NEVER))
     }
 
     /// Length of the samples of an averaged log of operations per second.
-    pub fn iops_window(&self) -> Nanos {
-        self.iops_sample.min(self.average.unwrap_or(Nanos::NEVER))
+    pub fn effective_iops_sample(&self) -> Nanos {
+        self.iops_sample_time.min(self.averaging_time.unwrap_or(Nanos::NEVER))
     }
 
     /// True if a log has a line for each operation; the job must then keep its operation log.
-    pub fn needs_operations(&self) -> bool {
-        self.average.is_none() && (self.bandwidth.is_some() || self.latency.is_some() || self.iops.is_some())
+    pub fn needs_operation_log(&self) -> bool {
+        self.averaging_time.is_none() && (self.bandwidth.is_some() || self.latency.is_some() || self.iops.is_some())
     }
 
     fn prefix(&self, kind: LogKind) -> Option<&str> {
@@ -146,7 +147,7 @@ pub enum WindowValue {
     /// The largest value.
     Maximum,
     /// Both, in two columns.
-    Both,
+    MeanAndMax,
 }
 
 /// The kind of a log.
@@ -213,7 +214,7 @@ struct Source<'a> {
     job: &'a Job,
     found: Option<&'a JobResults>,
     /// Number in its job.
-    number: usize,
+    worker_index: usize,
     /// Milliseconds to add to all times.
     epoch_ms: u64,
 }
@@ -257,11 +258,11 @@ fn planned_logs<'a>(plan: &'a Plan, requests: &'a [Option<LogRequest>]) -> Vec<P
                     continue;
                 };
                 let part = kind.file_name_part();
-                let end = if request.compressed { "log.fz" } else { "log" };
+                let extension = if request.compressed { "log.fz" } else { "log" };
                 logs.push(PlannedLog {
                     name: match request.per_job {
-                        true => format!("{prefix}_{part}.{running_number}.{end}"),
-                        false => format!("{prefix}_{part}.{end}"),
+                        true => format!("{prefix}_{part}.{running_number}.{extension}"),
+                        false => format!("{prefix}_{part}.{extension}"),
                     },
                     kind,
                     request,
@@ -292,7 +293,7 @@ pub fn files<'a>(results: &'a Results, requests: &'a [Option<LogRequest>]) -> Ve
             source: Source {
                 job: log.planned,
                 found,
-                number: log.worker,
+                worker_index: log.worker,
                 epoch_ms: match log.request.clock_ahead_ns {
                     Some(ahead) => epoch_ms(results, found.and_then(|found| found.workers.get(log.worker)), ahead),
                     None => 0,
@@ -317,8 +318,8 @@ fn epoch_ms(results: &Results, worker: Option<&WorkerResults>, ahead_ns: i64) ->
 
 impl LogFile<'_> {
     /// True if it needs the operation log of its job ([`write_operations`]), not only results.
-    pub fn needs_operations(&self) -> bool {
-        self.request.average.is_none() && self.kind != LogKind::Histogram
+    pub fn needs_operation_log(&self) -> bool {
+        self.request.averaging_time.is_none() && self.kind != LogKind::Histogram
     }
 
     /// Writes a log of averages or histograms; nothing for a log that needs operations.
@@ -329,7 +330,7 @@ impl LogFile<'_> {
         if self.is_empty() {
             return Ok(());
         }
-        match (self.kind, self.request.average, self.request.histogram_every) {
+        match (self.kind, self.request.averaging_time, self.request.histogram_interval) {
             (LogKind::Histogram, _, Some(every)) => averages::write_histograms(self, every, out),
             (LogKind::Histogram, _, None) | (_, None, _) => Ok(()),
             (_, Some(average), _) => averages::write(self, average, out),
@@ -348,11 +349,11 @@ impl LogFile<'_> {
 
 impl<'a> Source<'a> {
     fn planned(&self) -> Option<&'a Worker> {
-        self.job.workers.get(self.number)
+        self.job.workers.get(self.worker_index)
     }
 
     fn worker(&self) -> Option<&'a WorkerResults> {
-        self.found?.workers.get(self.number)
+        self.found?.workers.get(self.worker_index)
     }
 }
 

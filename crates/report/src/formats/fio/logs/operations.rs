@@ -41,7 +41,7 @@ fn invalid_log(why: &str) -> io::Error {
 
 impl LogFile<'_> {
     fn lists(&self, operation: &LoggedOperation) -> bool {
-        operation.worker as usize == self.source.number && operation.counts() && !self.is_empty()
+        operation.worker as usize == self.source.worker_index && operation.counts() && !self.is_empty()
     }
 }
 
@@ -61,7 +61,7 @@ fn entry(file: &LogFile, operation: &LoggedOperation) -> Option<Entry> {
         direction: direction_number(operation.direction?),
         size: operation.moved,
         offset: operation.offset,
-        priority: priority_of(file, operation),
+        priority: stream_priority(file, operation),
         // fio fills this column only for latencies that begin or end at the device.
         issued_ns: match file.kind {
             LogKind::Submission | LogKind::Completion => operation.issued().0,
@@ -80,7 +80,7 @@ fn kilobytes_per_second(operation: &LoggedOperation) -> u64 {
 }
 
 /// The priority of the operation's stream, if all operations of that stream have it.
-fn priority_of(file: &LogFile, operation: &LoggedOperation) -> Option<Priority> {
+fn stream_priority(file: &LogFile, operation: &LoggedOperation) -> Option<Priority> {
     let stream = file.source.planned()?.streams.get(operation.stream as usize)?;
     stream.priority.filter(|priority| priority.percent >= 100)
 }

@@ -298,8 +298,8 @@ impl StreamVerification {
     /// True if more must be recomputed before the next block is read.
     pub(super) fn must_recompute(&self) -> bool {
         let enough = !self.history.has_rewrites() && self.history.len() as u64 >= MAX_RECOMPUTED_IN_A_ROW;
-        let left = |replayed: &Replayed| replayed.recomputed < replayed.issued;
-        !enough && self.replayed.as_ref().is_some_and(left)
+        let has_writes_left = |replayed: &Replayed| replayed.recomputed < replayed.issued;
+        !enough && self.replayed.as_ref().is_some_and(has_writes_left)
     }
 
     /// Records the next recomputed write.

@@ -11,8 +11,8 @@ use super::values::Unit;
 pub const VERSION: &str = "fio-3.42";
 
 /// Help lines and the exit code.
-pub(super) struct Answer {
-    pub(super) code: u8,
+pub(super) struct HelpOutput {
+    pub(super) exit_code: u8,
     pub(super) stdout: Vec<String>,
     pub(super) stderr: Vec<String>,
 }
@@ -30,20 +30,20 @@ pub fn usage(program: &str) -> Vec<String> {
 }
 
 /// A line of a description: a label and its text.
-pub(super) fn labelled(label: &str, text: impl std::fmt::Display) -> String {
+pub(super) fn format_labelled(label: &str, text: impl std::fmt::Display) -> String {
     format!("{label:>20}: {text}")
 }
 
 /// The name, aliases and kind of an option.
-pub fn description(row: &Row) -> Vec<String> {
-    let mut lines = vec![labelled(row.name, row.help)];
-    lines.extend(row.aliases.iter().map(|alias| labelled("alias", alias)));
-    lines.push(labelled("type", kind(row)));
+pub fn describe_option(row: &Row) -> Vec<String> {
+    let mut lines = vec![format_labelled(row.name, row.help)];
+    lines.extend(row.aliases.iter().map(|alias| format_labelled("alias", alias)));
+    lines.push(format_labelled("type", describe_kind(row)));
     let default = match row.default {
         "" => "no default",
         default => default,
     };
-    lines.push(labelled("default", default));
+    lines.push(format_labelled("default", default));
     lines
 }
 
@@ -54,13 +54,13 @@ pub fn valid_values(row: &Row) -> Vec<String> {
     };
     let lines = words.iter().enumerate().map(|(index, word)| {
         let label = if index == 0 { "valid values" } else { "" };
-        labelled(label, format!("{:<10} {}", word.text, word.help))
+        format_labelled(label, format!("{:<10} {}", word.text, word.help))
     });
     lines.collect()
 }
 
 /// The kind of value, with an example of it.
-pub fn kind(row: &Row) -> String {
+pub fn describe_kind(row: &Row) -> String {
     match row.kind {
         Kind::Int(_) | Kind::OptionalInt(_) | Kind::PerDirection(_, Unit::Bytes) => "integer value (opt=100)".into(),
         Kind::Word(..) | Kind::Text(_) => "string (opt=bla)".into(),
@@ -79,15 +79,15 @@ pub fn kind(row: &Row) -> String {
 
 /// The full description of an option.
 fn full_description(row: &Row) -> Vec<String> {
-    let mut lines = description(row);
+    let mut lines = describe_option(row);
     match row.kind {
         Kind::Int(_) | Kind::OptionalInt(_) | Kind::Bool(_) | Kind::PerDirection(..) => {
             let (min, max) = (row.min.unwrap_or(0), row.max.unwrap_or(-1));
-            lines.push(labelled("range", format!("min={min}, max={max}")));
+            lines.push(format_labelled("range", format!("min={min}, max={max}")));
         }
         Kind::Reals(_) | Kind::Real(_) => {
             let max = row.max.unwrap_or(0);
-            lines.push(labelled("range", format!("min=0.000000, max={max}.000000")));
+            lines.push(format_labelled("range", format!("min=0.000000, max={max}.000000")));
         }
         _ => lines.extend(valid_values(row)),
     }
@@ -95,7 +95,7 @@ fn full_description(row: &Row) -> Vec<String> {
     lines
 }
 
-fn listed(row: &Row) -> String {
+fn format_list_line(row: &Row) -> String {
     help_line(row.name, row.help)
 }
 
@@ -105,15 +105,15 @@ pub(super) fn help_line(name: &str, help: &str) -> String {
 }
 
 /// `--cmdhelp`.
-pub(super) fn option_help(name: &str) -> Answer {
-    let mut answer = Answer {
-        code: 0,
+pub(super) fn option_help(name: &str) -> HelpOutput {
+    let mut answer = HelpOutput {
+        exit_code: 0,
         stdout: Vec::new(),
         stderr: Vec::new(),
     };
     if name.is_empty() || name == "all" {
         let shown = table::common_rows().filter(|row| !matches!(row.kind, Kind::Removed | Kind::Ignored));
-        answer.stdout.extend(shown.map(listed));
+        answer.stdout.extend(shown.map(format_list_line));
         return answer;
     }
     if let Some(row) = table::find(name) {
@@ -121,7 +121,7 @@ pub(super) fn option_help(name: &str) -> Answer {
         return answer;
     }
     answer.stderr.push(format!("No such command: {name}"));
-    match similar::help(name).and_then(table::find) {
+    match similar::similar_help_topic(name).and_then(table::find) {
         Some(row) => {
             answer.stdout.push(" - showing closest match".into());
             answer.stdout.extend(full_description(row));
@@ -132,9 +132,9 @@ pub(super) fn option_help(name: &str) -> Answer {
 }
 
 /// `--enghelp`.
-pub(super) fn engine_help(name: &str) -> Answer {
-    let mut answer = Answer {
-        code: 0,
+pub(super) fn engine_help(name: &str) -> HelpOutput {
+    let mut answer = HelpOutput {
+        exit_code: 0,
         stdout: Vec::new(),
         stderr: Vec::new(),
     };
@@ -151,22 +151,22 @@ pub(super) fn engine_help(name: &str) -> Answer {
         None => (name, None),
     };
     if super::engines::find(engine).is_none() {
-        answer.code = 1;
+        answer.exit_code = 1;
         answer.stdout.push(format!("IO engine {engine} not found"));
         answer.stderr.push(format!("fio: engine {engine} not loadable"));
         return answer;
     }
     let rows = || table::engine_rows().filter(|row| row.engines.contains(&engine));
     if rows().next().is_none() {
-        answer.code = 1;
+        answer.exit_code = 1;
         answer.stdout.push(format!("IO engine {engine} has no options"));
         return answer;
     }
     match option.map(|option| table::find_engine_option(engine, option)) {
-        None => answer.stdout.extend(rows().map(listed)),
+        None => answer.stdout.extend(rows().map(format_list_line)),
         Some(Some(row)) => answer.stdout = full_description(row),
         Some(None) => {
-            answer.code = 1;
+            answer.exit_code = 1;
             answer.stdout.push(String::new());
             answer
                 .stderr
@@ -179,22 +179,22 @@ pub(super) fn engine_help(name: &str) -> Answer {
 /// A job file as a command line (`--showcmd`).
 #[derive(Default)]
 pub(super) struct CommandLine {
-    words: String,
+    text: String,
 }
 
 impl CommandLine {
     pub(super) fn is_empty(&self) -> bool {
-        self.words.is_empty()
+        self.text.is_empty()
     }
 
     pub(super) fn begin_job(&mut self, name: &str) {
-        self.words.push_str(&format!("--name={name} "));
+        self.text.push_str(&format!("--name={name} "));
     }
 
     /// Adds options. For a global section, pass the options of all global sections read so far.
-    pub(super) fn options(&mut self, options: &[(String, String)]) {
+    pub(super) fn push_options(&mut self, options: &[(String, String)]) {
         for (name, value) in options {
-            self.words.push_str(&match (name.as_str(), value.as_str()) {
+            self.text.push_str(&match (name.as_str(), value.as_str()) {
                 (name, "") => format!("--{name} "),
                 ("description", value) => format!("--description=\"{value}\" "),
                 (name, value) => format!("--{name}={value} "),
@@ -203,7 +203,7 @@ impl CommandLine {
     }
 
     /// The command line, with a trailing blank.
-    pub(super) fn line(&self) -> String {
-        format!("fio {}", self.words)
+    pub(super) fn to_line(&self) -> String {
+        format!("fio {}", self.text)
     }
 }
