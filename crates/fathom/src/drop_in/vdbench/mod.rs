@@ -1,5 +1,6 @@
 //! `vdbench`: runs parameter files, with Vdbench's console output, files and exit codes.
 
+mod cpu_reader;
 mod failure;
 mod hosts;
 pub mod local_env;
@@ -15,6 +16,7 @@ use std::fs::{self, File};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use ::run::{RunError, RunHooks};
@@ -31,6 +33,7 @@ use report::formats::vdbench::{FlatFacts, Layout};
 use super::{check_outputs, lost_host_lines, print_findings, print_stdout};
 use crate::permissions;
 use crate::session::Session;
+use cpu_reader::CpuReader;
 use failure::{Failure, failure_from_error};
 use local_env::{LocalEnv, SELF_TEST};
 use output::{Output, time};
@@ -526,13 +529,28 @@ impl<'a> Drive<'a> {
             ..RunHooks::default()
         };
         let execution = self.session.execution(lowered.plan, &permissions).with_hooks(hooks);
-        let outcome = execution.run(&mut |event| {
-            // Jobs of other hosts do not end with a failed one by themselves.
-            let has_failed = matches!(&event, Event::JobEnded { reason, .. } if *reason == EndReason::Failed);
-            if in_fleet && has_failed {
-                interrupt.store(true, Ordering::Relaxed);
-            }
-            printer.handle_event(&event);
+        let mut cpu_reader = CpuReader::new();
+        let (sender, events) = mpsc::channel();
+        // A thread of its own prints: while a slow console blocked the source of the events, it would
+        // merge intervals.
+        let (outcome, printer) = std::thread::scope(|scope| {
+            let printing = scope.spawn(move || {
+                for (event, cpu) in events {
+                    printer.handle_event(&event, cpu);
+                }
+                printer
+            });
+            let outcome = execution.run(&mut |event| {
+                // Jobs of other hosts do not end with a failed one by themselves.
+                let has_failed = matches!(&event, Event::JobEnded { reason, .. } if *reason == EndReason::Failed);
+                if in_fleet && has_failed {
+                    interrupt.store(true, Ordering::Relaxed);
+                }
+                let _ = sender.send((event, cpu_reader.read()));
+            });
+            drop(sender);
+            let printer = printing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            (outcome, printer)
         });
         let results = match outcome {
             Ok(results) => results,
