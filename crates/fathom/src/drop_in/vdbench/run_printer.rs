@@ -238,7 +238,7 @@ impl<'a> RunPrinter<'a> {
     fn print_interval(&mut self) {
         let number = self.printed + 1;
         let cpu = match self.style.in_fleet {
-            true => Cpu::UNKNOWN,
+            true => Cpu::default(),
             false => cpu_between(&self.cpu_now, &self.cpu),
         };
         self.cpu = Arc::clone(&self.cpu_now);
@@ -657,7 +657,7 @@ fn cpu_of_hosts(results: &Results, is_wanted: impl Fn(&HostCoreUse) -> bool) -> 
     let cores = results.steps.iter().flat_map(|step| &step.cores);
     let wanted: Vec<CoreUse> = cores.filter(|core| is_wanted(core)).map(|core| core.core).collect();
     match wanted.is_empty() {
-        true => Cpu::UNKNOWN,
+        true => Cpu::default(),
         false => cpu_of_cores(&wanted),
     }
 }
