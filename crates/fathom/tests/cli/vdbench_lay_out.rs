@@ -15,7 +15,7 @@ fn a_lay_out_that_would_fill_the_file_system_is_refused() {
         .max((total / 100).min(available / 2));
     let run = "wd=wd1,sd=*,xfersize=4k,rdpct=100\nrd=rd1,wd=wd1,iorate=10,elapsed=2,interval=1\n";
     // Each of two files fits, but both together do not.
-    let size = fillable / 5 * 3 >> 20 << 20;
+    let size = ((fillable / 5 * 3) >> 20) << 20;
     let (a, b) = (lun("a"), lun("b"));
     let cases = [
         (format!("sd=sd1,lun={a},size=100t\n"), a.clone()),
