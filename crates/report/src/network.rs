@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use model::network_mount::{NetworkMount, RpcCounts};
+use model::network_mount::{NetworkMount, RpcCounts, mount_option};
 use model::{Bytes, Nanos, visible};
 
 use crate::numbers::{count, duration, pluralize, rate};
@@ -13,14 +13,16 @@ const MIN_TOTAL_TIME: Nanos = Nanos::millis(20);
 const DECISIVE_SHARE: f64 = 0.6;
 
 /// Titles of the columns of [`rows`].
-pub const HEADERS: [&str; 10] = [
+pub const HEADERS: [&str; 11] = [
     "operation", "calls", "calls/s", "kB sent", "kB received", "queue ms", "RTT ms", "total ms", "retransmitted",
-    "errors",
+    "timeouts", "errors",
 ];
+/// Mount options that bear on the figures.
+const OPTIONS: [&str; 3] = ["rsize", "wsize", "nconnect"];
 
 /// A row for each operation that occurred, those with the most total time first. Sizes and times
 /// are means per call.
-pub fn rows(mount: &NetworkMount) -> Vec<[String; 10]> {
+pub fn rows(mount: &NetworkMount) -> Vec<[String; 11]> {
     let row = |one: &&RpcCounts| {
         let calls = one.calls as f64;
         let mean_ms = |time: Nanos| format!("{:.3}", time.0 as f64 / 1e6 / calls);
@@ -38,6 +40,7 @@ pub fn rows(mount: &NetworkMount) -> Vec<[String; 10]> {
             mean_ms(one.rtt_ns),
             mean_ms(one.execute_ns),
             count(one.retransmissions()),
+            count(one.timeouts),
             count(one.errors),
         ]
     };
@@ -52,13 +55,14 @@ fn total(counters: impl Iterator<Item = u64>) -> u64 {
 /// Sentences that explain the figures.
 pub fn sentences(mount: &NetworkMount) -> Vec<String> {
     let bytes = &mount.bytes;
-    let mut sentences = vec![format!(
+    let mut sentences: Vec<String> = describe_mount(mount).into_iter().collect();
+    sentences.push(format!(
         "programs read {} and wrote {}; {} came from the server and {} went to it",
         Bytes(bytes.read.0.saturating_add(bytes.read_direct.0)),
         Bytes(bytes.written.0.saturating_add(bytes.written_direct.0)),
         bytes.from_server,
         bytes.to_server
-    )];
+    ));
     if let Some(part) = mount.answered_by_cache().filter(|part| *part >= 0.01) {
         sentences.push(format!(
             "{:.0} % of the data read came from the page cache of this client instead of the server",
@@ -78,7 +82,28 @@ pub fn sentences(mount: &NetworkMount) -> Vec<String> {
         ));
     }
     sentences.extend(connections(mount));
+    let bad: u64 = mount.connections.iter().map(|one| one.bad_answers).sum();
+    if bad > 0 {
+        sentences.push(format!(
+            "{} to no known request (bad XIDs): the server answered requests that the client had given up or repeated",
+            match bad {
+                1 => "1 reply".into(),
+                _ => format!("{} replies", count(bad)),
+            }
+        ));
+    }
     sentences
+}
+
+/// The version and the options of a mount that bear on the figures.
+fn describe_mount(mount: &NetworkMount) -> Option<String> {
+    let value = |name: &str| mount_option(&mount.options, name).map(visible);
+    let version = value("vers").map(|version| format!("NFS version {version}"));
+    let options = OPTIONS
+        .iter()
+        .filter_map(|name| Some(format!("{name}={}", value(name)?)));
+    let words: Vec<String> = version.into_iter().chain(options).collect();
+    (!words.is_empty()).then(|| words.join(", "))
 }
 
 /// Names the part of a call that took most of its time: the client's queue, network and server, or
@@ -162,7 +187,7 @@ pub fn write(mount: &NetworkMount, indent: &str, out: &mut dyn Write) -> io::Res
     if table.len() == 1 {
         return Ok(());
     }
-    let widths: [usize; 10] =
+    let widths: [usize; 11] =
         std::array::from_fn(|column| table.iter().map(|row| row[column].len()).max().unwrap_or(0));
     for row in &table {
         write!(out, "{indent}  {:<1$}", row[0], widths[0])?;
@@ -185,6 +210,7 @@ mod tests {
             name: "READ".into(),
             calls: 1000,
             transmissions: 1010,
+            timeouts: 3,
             queue_ns: Nanos::millis(queue),
             rtt_ns: Nanos::millis(rtt),
             execute_ns: Nanos::millis(execute),
@@ -194,9 +220,12 @@ mod tests {
             sends,
             in_flight_sum,
             backlog_sum,
+            connects: 1,
+            bad_answers: 2,
             ..ConnectionCounts::default()
         };
         NetworkMount {
+            options: "rw,vers=4.2,rsize=1048576,wsize=65536,hard,nconnect=2".into(),
             covers_ns: Nanos::secs(10),
             bytes: NetworkBytes {
                 read: Bytes(1000),
@@ -246,7 +275,11 @@ mod tests {
             "2 connections: on average 10.0 requests in flight when one was sent, and 5.0 waiting for a slot",
         );
         assert_sentence(&mount, "the busiest connection carried 75 % of the requests");
+        assert_sentence(&mount, "connected 2 times during this time");
+        assert_sentence(&mount, "4 replies to no known request (bad XIDs)");
+        assert_sentence(&mount, "NFS version 4.2, rsize=1048576, wsize=65536, nconnect=2");
         let rows = rows(&mount);
+        assert_eq!(rows[0][8..], ["10", "3", "0"].map(str::to_owned));
         assert_eq!(rows[0][..3], ["READ", "1,000", "100"].map(str::to_owned));
         assert_eq!(rows[0][5..8], ["0.100", "0.800", "1.000"].map(str::to_owned));
         assert_eq!(rows[1][0], "GETATTR");

@@ -166,11 +166,14 @@ impl Parameters {
         }
     }
 
-    /// True if a workload uses an SD on a host; `None` is this process.
+    /// True if a workload uses an SD on a host; `None` is this process. As in Vdbench, sequential work
+    /// has one position for each SD, so only one host does it.
     pub(super) fn runs_on(&self, wd: &Wd, sd: &Sd, rank: Option<usize>) -> bool {
-        let label = rank.map(|rank| &self.hosts[rank].label);
-        let has = |labels: &[String]| label.is_none_or(|label| labels.is_empty() || labels.contains(label));
-        has(&wd.hosts) && has(&sd.hosts) && wd.sds.contains(&sd.name)
+        let has = |labels: &[String], rank: usize| labels.is_empty() || labels.contains(&self.hosts[rank].label);
+        let has_both = |rank: usize| has(&wd.hosts, rank) && has(&sd.hosts, rank);
+        let is_sequential = wd.seekpct <= 0 && wd.streams.is_none();
+        let has_rank = |rank: usize| has_both(rank) && !(is_sequential && (0..rank).any(has_both));
+        rank.is_none_or(has_rank) && wd.sds.contains(&sd.name)
     }
 
     /// The hosts on which a run uses an SD; `None` is this process.
@@ -231,11 +234,14 @@ impl Parameters {
             );
             return Err(Diagnostic::new(what).help(format!("rd={}: use a `host=` that both share", run.name)));
         }
-        let is_ordered = |wd: &&Wd| wd.seekpct <= 0 || wd.stride.is_some() || wd.streams.is_some();
+        let is_ordered = |wd: &&Wd| wd.stride.is_some() || wd.streams.is_some();
         if let Some(wd) = wds_on_sd().find(|wd| count(wd) > 1 && is_ordered(wd)) {
             return Err(cannot(
                 run,
-                &format!("sequential work of wd={} on sd={} from several hosts", wd.name, sd.name),
+                &format!(
+                    "`stride=` or `streams=` of wd={} on sd={} from several hosts",
+                    wd.name, sd.name
+                ),
                 "set a single `host=` in the WD or SD; for all hosts, define an SD for each: \
                  `sd=sd_$host,host=$host,lun=…`",
             ));

@@ -37,8 +37,8 @@ pub fn vdbench() -> Command {
     drop_in(
         "vdbench",
         "Run Vdbench parameter files unchanged",
-        "Runs parameter files of Vdbench 5.04.07 with raw workloads (SD, WD, RD) unchanged, prints its console, \
-         writes its output directory and ends with its exit codes (0, 157). The program does the same when it is \
+        "Runs parameter files of Vdbench 5.04.07 unchanged, with raw workloads (SD, WD, RD) and on file systems \
+         (FSD, FWD, RD), prints its console, writes its output directory and ends with its exit codes (0, 157). The program does the same when it is \
          called as `vdbench`, through a copy or a link.\n\ndocs/vdbench.md lists the options and the effect of each \
          parameter. FATHOM_VDBENCH_LAYOUT=5.04.06 writes the columns of that release, FATHOM_VDBENCH_SEED=N makes \
          random addresses repeatable, FATHOM_NOTES=1 shows notes even if stderr is not a terminal, \

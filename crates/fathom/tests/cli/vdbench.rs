@@ -174,7 +174,7 @@ fn reports_have_links_skew_tables_includes_and_processor_time() {
 }
 
 /// Returns a column of the flat file, in the rows of a run.
-fn flat_column(folder: &Path, run: &str, column: &str) -> Vec<String> {
+pub fn flat_column(folder: &Path, run: &str, column: &str) -> Vec<String> {
     let flat = fs::read_to_string(folder.join("output/flatfile.html")).unwrap();
     let rows: Vec<Vec<&str>> = flat
         .lines()

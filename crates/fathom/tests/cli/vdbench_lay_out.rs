@@ -15,7 +15,7 @@ fn a_lay_out_that_would_fill_the_file_system_is_refused() {
         .max((total / 100).min(available / 2));
     let run = "wd=wd1,sd=*,xfersize=4k,rdpct=100\nrd=rd1,wd=wd1,iorate=10,elapsed=2,interval=1\n";
     // Each of two files fits, but both together do not.
-    let size = fillable / 5 * 3 >> 20 << 20;
+    let size = ((fillable / 5 * 3) >> 20) << 20;
     let (a, b) = (lun("a"), lun("b"));
     let cases = [
         (format!("sd=sd1,lun={a},size=100t\n"), a.clone()),
@@ -80,4 +80,41 @@ fn an_interrupted_lay_out_leaves_no_file() {
         .unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(157));
     assert!(!file.exists());
+}
+
+/// As recorded from Vdbench: each loop lays out the files again.
+#[test]
+fn loops_are_numbered_and_begin_with_the_lay_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let parameters = format!(
+        "loop=2\nsd=sd1,lun={},size=1m\nwd=wd1,sd=sd1,xfersize=4k,rdpct=100\nrd=rd1,wd=wd1,iorate=50,elapsed=2,interval=1\n",
+        text(&folder.path().join("data"))
+    );
+    let ran = run_vdbench(folder.path(), &parameters, &[]);
+    ran.expect(0, &["completed successfully"]);
+    let stamped = ran.out.lines().filter_map(|line| line.get(13..));
+    let is_wanted = |line: &&str| line.starts_with('*') || line.starts_with("Starting ") || line.starts_with("lun=");
+    let lines: Vec<&str> = stamped
+        .filter(is_wanted)
+        .map(|line| line.split(';').next().unwrap())
+        .collect();
+    let stars = "*".repeat(38);
+    let expected = [
+        &*format!(
+            "lun={} does not exist or is too small. host=localhost",
+            text(&folder.path().join("data"))
+        ),
+        "Starting loop 1",
+        "Starting RD=SD_format",
+        "Starting RD=rd1",
+        "Starting loop 2",
+        "Starting RD=SD_format",
+        "Starting RD=rd1",
+        "*",
+        &stars,
+        "* Terminating loop run after 2 loops *",
+        &stars,
+        "*",
+    ];
+    assert_eq!(lines, expected);
 }

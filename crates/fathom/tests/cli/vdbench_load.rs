@@ -6,7 +6,7 @@ use std::path::Path;
 use testbed::{Unavailable, need};
 
 use crate::support::{PROGRAM, command, finish, text};
-use crate::vdbench::run_vdbench;
+use crate::vdbench::{flat_column, run_vdbench};
 
 /// Runs Vdbench with a failing system call. `None` if strace cannot run here.
 fn run_with_failing_call(folder: &Path, parameters: &str, inject: &[&str]) -> Option<crate::support::Ran> {
@@ -34,6 +34,51 @@ fn run_command_with_failing_call(
             .ok_or(Unavailable::because("strace cannot trace a program")),
     )?;
     Some(finish(&mut strace))
+}
+
+/// A row must not contain the operations of the intervals in which the console was blocked.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_blocked_console_merges_no_intervals() {
+    use std::io::{Read, Write};
+    use std::os::fd::AsRawFd;
+    use std::os::unix::fs::OpenOptionsExt;
+    const O_NONBLOCK: i32 = 0o4000;
+    let folder = tempfile::tempdir().unwrap();
+    let parameters = format!(
+        "sd=sd1,lun={},size=4m\nwd=wd1,sd=sd1,xfersize=4k,rdpct=100\nrd=rd1,wd=wd1,iorate=200,elapsed=8,interval=1,\
+         distribution=deterministic\n",
+        text(&folder.path().join("data"))
+    );
+    fs::write(folder.path().join("parmfile"), parameters).unwrap();
+    let (mut reader, writer) = std::io::pipe().unwrap();
+    let mut child = command(&["vdbench", "-f", "parmfile"])
+        .current_dir(folder.path())
+        .stdout(writer)
+        .spawn()
+        .unwrap();
+    let mut printed = Vec::new();
+    while !String::from_utf8_lossy(&printed).contains("Starting RD=rd1") {
+        let mut part = [0; 4096];
+        let length = reader.read(&mut part).unwrap();
+        assert!(length > 0, "{}", String::from_utf8_lossy(&printed));
+        printed.extend(&part[..length]);
+    }
+    // Fill the pipe through a descriptor of its own, because the program's one must block.
+    let path = format!("/proc/self/fd/{}", reader.as_raw_fd());
+    let mut filler = fs::OpenOptions::new()
+        .write(true)
+        .custom_flags(O_NONBLOCK)
+        .open(path)
+        .unwrap();
+    while filler.write(b"\n").is_ok() {}
+    std::thread::sleep(std::time::Duration::from_millis(4300));
+    drop(filler);
+    reader.read_to_end(&mut printed).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    let rates = flat_column(folder.path(), "rd1", "rate");
+    let rates: Vec<f64> = rates.iter().map(|rate| rate.parse().unwrap()).collect();
+    assert!(rates.iter().all(|rate| (150.0..250.0).contains(rate)), "{rates:?}");
 }
 
 #[test]

@@ -117,7 +117,7 @@ fn a_device_needs_direct_io_and_flags_may_be_numbers() {
     let cache = |sd: &str| {
         let text = format!("sd=sd1,size=1g,{sd}\nwd=wd1,sd=sd1\nrd=rd1,wd=wd1,iorate=max,elapsed=2\n");
         let runs = run("-f parmfile", &text)?;
-        let cache = runs[0].plan.steps[0].jobs[0].workers[0].streams[0].cache.clone();
+        let cache = runs[0].plan.steps[0].jobs[0].workers[0].streams[0].cache;
         Ok::<_, String>((cache.direct, cache.write_through))
     };
     let refusal = "On Linux 'openflags=o_direct' is required for any lun starting with '/dev/': /dev/sdx";

@@ -142,14 +142,25 @@ fn hosts_keep_what_is_needed_to_reach_them() {
     assert_eq!(parameters.hosts, expected);
 }
 
+/// Vdbench runs it in only one slave, with all threads of the SD.
+#[test]
+fn sequential_work_runs_on_one_host() {
+    for seek in ["0", "eof"] {
+        let text = format!(
+            "sd=sd1,lun=/d/f,size=64m,threads=5\nwd=wd1,sd=sd1,seekpct={seek}\nrd=rd1,wd=wd1,iorate=9,elapsed=4"
+        );
+        assert_eq!(jobs(&text), [job("sd1", "0", 5, 9.0)]);
+    }
+}
+
 #[test]
 fn what_other_hosts_do_not_support_is_refused() {
     let sds = "sd=sd1,lun=/d/f,size=64m\nsd=sd2,lun=/d/g,size=64m,host=two\n";
     let rd = "rd=rd1,wd=wd*,iorate=9,elapsed=4";
     for (text, what) in [
         (
-            format!("{sds}wd=wd1,sd=sd1,seekpct=0\n{rd}"),
-            "sequential work of wd=wd1 on sd=sd1",
+            format!("{sds}wd=wd1,sd=sd1,stride=(8k,16k)\n{rd}"),
+            "`stride=` or `streams=` of wd=wd1 on sd=sd1",
         ),
         (
             format!("sd=sd1,lun=/d/f,size=64m,threads=1\nwd=wd1,sd=sd1\n{rd}"),

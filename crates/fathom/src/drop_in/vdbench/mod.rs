@@ -1,9 +1,11 @@
 //! `vdbench`: runs parameter files, with Vdbench's console output, files and exit codes.
 
 mod commands;
+mod cpu_reader;
 mod failure;
 mod hosts;
 pub mod local_env;
+mod loops;
 mod native_results;
 mod on_files;
 mod output;
@@ -16,6 +18,7 @@ use std::fs::{self, File};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use ::run::{RunError, RunHooks};
@@ -32,6 +35,7 @@ use report::formats::vdbench::{FlatFacts, Layout};
 use super::{check_outputs, lost_host_lines, print_findings, print_stdout};
 use crate::permissions;
 use crate::session::Session;
+use cpu_reader::CpuReader;
 use failure::{Failure, failure_from_error};
 use local_env::{LocalEnv, SELF_TEST_FILE_NAME};
 use output::{Output, time};
@@ -323,28 +327,6 @@ impl<'a> Drive<'a> {
         self.finish("execution")
     }
 
-    fn run_all(
-        &mut self,
-        recovery_runs: &[Run],
-        (format_run, formats): (Option<&Run>, &[Format]),
-        runs: &[Run],
-        parameters: &Parameters,
-    ) -> Result<(), Failure> {
-        for run in recovery_runs {
-            self.read_known_blocks(run, parameters)?;
-        }
-        if !parameters.recovers_only() {
-            let commands = &parameters.general.commands;
-            self.run_start_command(commands.start.as_ref())?;
-            if let Some(run) = format_run {
-                self.lay_out_files(run, formats, parameters)?;
-            }
-            self.repeat(runs, parameters)?;
-            self.run_end_command(commands.end.as_ref())?;
-        }
-        self.end_validation(parameters)
-    }
-
     /// Lowers every run, and checks its targets with the guard. So no run is refused after hours of
     /// other runs. The guard of each other host checks a run when it begins.
     fn check_guard(&self, runs: &[Run], formats: &[Format], parameters: &Parameters) -> Result<(), Failure> {
@@ -390,63 +372,6 @@ impl<'a> Drive<'a> {
         }
     }
 
-    /// Executes all runs as often as requested.
-    fn repeat(&mut self, runs: &[Run], parameters: &Parameters) -> Result<(), Failure> {
-        let start = Instant::now();
-        let limit = match (self.command.repeat, parameters.general.repeat_seconds) {
-            (Some(limit), _) => Some(limit),
-            (None, Some(seconds)) => Some(Some(seconds)),
-            (None, None) => None,
-        };
-        let mut round = 1;
-        loop {
-            for run in runs {
-                if !self.run_with_curve(run, parameters)? {
-                    return Ok(());
-                }
-            }
-            let continues = match limit {
-                Some(None) => true,
-                Some(Some(seconds)) => start.elapsed() < Duration::from_secs(seconds),
-                None => round < parameters.general.repeats.unwrap_or(1),
-            };
-            if !continues {
-                return Ok(());
-            }
-            round += 1;
-        }
-    }
-
-    /// Executes a run and the points of its curve. Returns false if no other run may follow.
-    fn run_with_curve(&mut self, run: &Run, parameters: &Parameters) -> Result<bool, Failure> {
-        let mut run = run.clone();
-        if let RunRate::OfLast(percent) = run.rate {
-            run.rate = RunRate::Number((self.last_rate * percent / 100.0).round().max(1.0));
-        }
-        self.run_start_command(run.commands.start.as_ref())?;
-        let base = self.run(&run, parameters)?;
-        for percent in &run.points {
-            let point = run.point(*percent, base.rate);
-            let outcome = self.run(&point, parameters)?;
-            if let Some(stop) = run.stopcurve.filter(|stop| outcome.response_ms > *stop) {
-                self.output.print_stamped(&format!(
-                    "Vdbench terminating because of requested 'stopcurve={stop:.3}' with observed response time of {:.3} ms",
-                    outcome.response_ms
-                ));
-                return Ok(false);
-            }
-        }
-        self.run_end_command(run.commands.end.as_ref())?;
-        if run.pause > 0 {
-            self.output.print_stamped(&format!(
-                "Waiting {} seconds; requested by 'pause' parameter",
-                run.pause
-            ));
-            self.sleep(Duration::from_secs(run.pause))?;
-        }
-        Ok(true)
-    }
-
     fn sleep(&self, time: Duration) -> Result<(), Failure> {
         let until = Instant::now() + time;
         while Instant::now() < until {
@@ -466,46 +391,6 @@ impl<'a> Drive<'a> {
             self.seed.wrapping_add(u64::from(self.printed_runs)),
         )?;
         self.execute(run, lowered, parameters)
-    }
-
-    /// Lays out files. After a failure, removes new files and restores the length of the others, so
-    /// that they do not look complete.
-    fn lay_out_files(&mut self, run: &Run, formats: &[Format], parameters: &Parameters) -> Result<(), Failure> {
-        self.output.print_stamped(
-            "Vdbench will attempt to expand a disk file if the requested file size is a multiple of 1mb",
-        );
-        for format in formats {
-            let lun = &format.sd.lun;
-            self.output.print_stamped(&match parameters.general.format {
-                Some(true) => format!("'formatsds=yes' is causing {lun} to be (re)formatted."),
-                _ => format!("lun={lun} does not exist or is too small. host=localhost"),
-            });
-        }
-        let is_new = |format: &&Format| !Path::new(&format.sd.lun).exists();
-        let new: Vec<&Format> = formats.iter().filter(is_new).collect();
-        let done = self.execute(run, format_plan(formats, parameters, self.seed), parameters);
-        if done.is_err() {
-            for format in formats {
-                if parameters.general.format != Some(true) {
-                    self.forget_from(&format.sd, format.present, parameters);
-                }
-                if new.contains(&format) {
-                    let _ = fs::remove_file(&format.sd.lun);
-                    continue;
-                }
-                let grown = fs::metadata(&format.sd.lun).is_ok_and(|metadata| metadata.len() > format.present);
-                let shortened = || {
-                    File::options()
-                        .write(true)
-                        .open(&format.sd.lun)?
-                        .set_len(format.present)
-                };
-                if grown && parameters.general.format != Some(true) {
-                    let _ = shortened();
-                }
-            }
-        }
-        done.map(|_| ())
     }
 
     fn execute(&mut self, run: &Run, lowered: Lowered, parameters: &Parameters) -> Result<Outcome, Failure> {
@@ -548,13 +433,28 @@ impl<'a> Drive<'a> {
             ..RunHooks::default()
         };
         let execution = self.session.execution(lowered.plan, &permissions).with_hooks(hooks);
-        let outcome = execution.run(&mut |event| {
-            // Jobs of other hosts do not end with a failed one by themselves.
-            let has_failed = matches!(&event, Event::JobEnded { reason, .. } if *reason == EndReason::Failed);
-            if in_fleet && has_failed {
-                interrupt.store(true, Ordering::Relaxed);
-            }
-            printer.handle_event(&event);
+        let mut cpu_reader = CpuReader::new();
+        let (sender, events) = mpsc::channel();
+        // A thread of its own prints: while a slow console blocked the source of the events, it would
+        // merge intervals.
+        let (outcome, printer) = std::thread::scope(|scope| {
+            let printing = scope.spawn(move || {
+                for (event, cpu) in events {
+                    printer.handle_event(&event, cpu);
+                }
+                printer
+            });
+            let outcome = execution.run(&mut |event| {
+                // Jobs of other hosts do not end with a failed one by themselves.
+                let has_failed = matches!(&event, Event::JobEnded { reason, .. } if *reason == EndReason::Failed);
+                if in_fleet && has_failed {
+                    interrupt.store(true, Ordering::Relaxed);
+                }
+                let _ = sender.send((event, cpu_reader.read()));
+            });
+            drop(sender);
+            let printer = printing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            (outcome, printer)
         });
         let results = match outcome {
             Ok(results) => results,

@@ -1,5 +1,6 @@
 //! Prints a run live. An interval becomes a row once every SD has reported it.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use dialects::vdbench::values::format_loop_value;
@@ -71,9 +72,11 @@ pub struct RunPrinter<'a> {
     /// Sum of the intervals after the warm-up.
     average: Tally,
     /// Processor times at the end of the last interval.
-    cpu: CoreTimes,
+    cpu: Arc<CoreTimes>,
     /// Processor times at the end of the warm-up.
-    cpu_after_warm_up: CoreTimes,
+    cpu_after_warm_up: Arc<CoreTimes>,
+    /// Processor times when the last event arrived.
+    cpu_now: Arc<CoreTimes>,
     has_begun: bool,
     /// `maxdata=`: bytes that end the run with the interval after the one that reaches them.
     max_bytes: Option<u64>,
@@ -113,6 +116,7 @@ impl<'a> RunPrinter<'a> {
             1 => Vec::new(),
             _ => RowStyle::page_names(style.host(part.rank)).to_vec(),
         };
+        let cpu_now = Arc::new(CoreTimes::read());
         RunPrinter {
             facts,
             output,
@@ -127,8 +131,9 @@ impl<'a> RunPrinter<'a> {
             printed: 0,
             cpus: Vec::new(),
             average: Tally::default(),
-            cpu: CoreTimes::read(),
-            cpu_after_warm_up: CoreTimes::read(),
+            cpu: Arc::clone(&cpu_now),
+            cpu_after_warm_up: Arc::clone(&cpu_now),
+            cpu_now,
             has_begun: false,
             max_bytes,
             last: None,
@@ -137,16 +142,17 @@ impl<'a> RunPrinter<'a> {
         }
     }
 
-    /// Handles an event.
-    pub fn handle_event(&mut self, event: &Event) {
+    /// Handles an event, with the processor times when it arrived.
+    pub fn handle_event(&mut self, event: &Event, cpu_now: Arc<CoreTimes>) {
+        self.cpu_now = cpu_now;
         match event {
             Event::Phase {
                 phase: Phase::WarmUp | Phase::Measured,
                 ..
             } if !self.has_begun => {
                 self.has_begun = true;
-                self.cpu = CoreTimes::read();
-                self.cpu_after_warm_up = self.cpu.clone();
+                self.cpu = Arc::clone(&self.cpu_now);
+                self.cpu_after_warm_up = Arc::clone(&self.cpu_now);
             }
             Event::Interval(interval) if matches!(interval.phase, Phase::WarmUp | Phase::Measured) => {
                 let before = if interval.phase == Phase::Measured {
@@ -231,12 +237,11 @@ impl<'a> RunPrinter<'a> {
 
     fn print_interval(&mut self) {
         let number = self.printed + 1;
-        let now = CoreTimes::read();
         let cpu = match self.style.in_fleet {
-            true => Cpu::UNKNOWN,
-            false => cpu_between(&now, &self.cpu),
+            true => Cpu::default(),
+            false => cpu_between(&self.cpu_now, &self.cpu),
         };
-        self.cpu = now;
+        self.cpu = Arc::clone(&self.cpu_now);
         self.cpus.push(cpu);
         let label = number.to_string();
         let mut sum = Tally::default();
@@ -261,7 +266,7 @@ impl<'a> RunPrinter<'a> {
         if number >= first {
             self.average.add(&sum);
         } else if number + 1 == first {
-            self.cpu_after_warm_up = self.cpu.clone();
+            self.cpu_after_warm_up = Arc::clone(&self.cpu);
             self.write_status("Warmup done");
         }
         self.printed = number;
@@ -652,7 +657,7 @@ fn cpu_of_hosts(results: &Results, is_wanted: impl Fn(&HostCoreUse) -> bool) -> 
     let cores = results.steps.iter().flat_map(|step| &step.cores);
     let wanted: Vec<CoreUse> = cores.filter(|core| is_wanted(core)).map(|core| core.core).collect();
     match wanted.is_empty() {
-        true => Cpu::UNKNOWN,
+        true => Cpu::default(),
         false => cpu_of_cores(&wanted),
     }
 }

@@ -34,15 +34,6 @@ pub struct Cpu {
     pub idle: f64,
 }
 
-impl Cpu {
-    /// Not measured.
-    pub const UNKNOWN: Cpu = Cpu {
-        user: f64::NAN,
-        system: f64::NAN,
-        idle: f64::NAN,
-    };
-}
-
 impl Layout {
     /// Width of the column that names an interval.
     const fn label(self) -> usize {
