@@ -86,3 +86,15 @@ pub fn results(plan: Plan, hosts: Vec<HostResults>, steps: Vec<StepResults>) -> 
         fleet: None,
     }
 }
+
+/// Asserts that a text has this part; the failure shows both.
+#[track_caller]
+pub fn assert_contains(text: &str, part: &str) {
+    assert!(text.contains(part), "`{part}` is missing in\n{text}");
+}
+
+/// Asserts that a text begins with this part; the failure shows both.
+#[track_caller]
+pub fn assert_starts_with(text: &str, part: &str) {
+    assert!(text.starts_with(part), "`{part}` is not the beginning of\n{text}");
+}

@@ -386,6 +386,7 @@ pub(super) fn value_texts(value: &DeValue<'_>) -> Option<Vec<String>> {
 #[cfg(test)]
 mod tests {
     use model::plan::{CachePath, StoragePath};
+    use model::testing::assert_contains;
 
     use super::*;
     use crate::native::lower;
@@ -402,10 +403,7 @@ mod tests {
         let job = |size: &str| format!("[[job]]\nname = \"a\"\ntarget = \"f\"\nblock = \"128m\"\nsize = \"{size}\"\n");
         let found = complaints(&job("64m"));
         assert_eq!(found.len(), 1);
-        assert!(
-            found[0].contains("a block of 128 MiB does not fit in a size of 64 MiB"),
-            "{found:?}"
-        );
+        assert_contains(&found[0], "a block of 128 MiB does not fit in a size of 64 MiB");
         assert_eq!(complaints(&job("128m")), Vec::<String>::new());
     }
 

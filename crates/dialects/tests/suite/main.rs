@@ -11,4 +11,5 @@ mod drive;
 mod fio;
 mod import;
 mod iometer;
+mod pages;
 mod vdbench;

@@ -7,7 +7,7 @@ use model::Nanos;
 use model::plan::{Control, Dialect};
 use serde_json::Value as Json;
 
-use super::parts::{self, optional};
+use super::parts::{self, optional, text_if};
 use super::{Pair, StreamContext};
 use crate::convert::words;
 
@@ -153,10 +153,16 @@ pub(super) const ROWS: &[Row] = rows! {
     // `effective_stop` multiplies amounts by rounds. It drops amounts if only the time ends the
     // job.
     "job.stop.bytes job.stop.rounds job.stop.repeat_until_time" ["bytes", "io_size", ""] => Lost, Words(parts::bytes);
-    "job.stop.region_percent" ["bytes", "io_size", ""] => Lost, Words(parts::region_percent);
-    "job.stop.operations" ["operations", "number_ios", ""] => Lost, Words(parts::operations);
-    "job.stop.passes" ["passes", "loops", ""] => Lost, Words(parts::passes);
-    "job.stop.after_ns" ["time", "runtime", "-d"] => Lost, Words(parts::time);
+    "job.stop.region_percent" ["bytes", "io_size", ""] =>
+        Lost, Words(|at, _| {
+            optional(&parts::effective_stop(at).region_percent, |percent| format!("{percent} % of the region"))
+        });
+    "job.stop.operations" ["operations", "number_ios", ""] =>
+        Lost, Words(|at, _| optional(&parts::effective_stop(at).operations, |count| format!("{count} by each worker")));
+    "job.stop.passes" ["passes", "loops", ""] =>
+        Lost, Words(|at, _| optional(&parts::effective_stop(at).passes, u32::to_string));
+    "job.stop.after_ns" ["time", "runtime", "-d"] =>
+        Lost, Words(|at, _| at.job.stop.after_ns.map_or("no time limit".into(), words::time));
     "job.after" ["after", "wait_for", ""] => Lost, Words(parts::after);
     "job.ends_with.jobs job.ends_with.plan_always" ["", "exitall", ""] => Lost, Words(parts::ends_jobs);
     "job.ends_with.workers" ["", "exitall", ""] => Lost, Words(parts::ends_workers);
@@ -173,7 +179,8 @@ pub(super) const ROWS: &[Row] = rows! {
     "job.operation_log" ["log", "write_lat_log", ""] => Lost, Text;
     "job.scheduler" ["", "ioscheduler", ""] => Lost, Text;
     "job.trace" ["", "write_iolog", ""] => Lost, Text;
-    "job.windows" ["log", "write_lat_log", ""] => Lost, Words(parts::windows);
+    "job.windows" ["log", "write_lat_log", ""] =>
+        Lost, Words(|at, _| text_if(!at.job.windows.is_empty(), "latencies logged per window"));
     "worker.engine.poll_percent" ["poll", "hipri", ""] => Lost, Words(parts::poll_percent);
     "worker.engine.uncached" ["", "uncached", ""] => Lost, Flag("pages are dropped from the cache immediately");
     "worker.engine.no_wait" ["", "nowait", ""] => Lost, Flag("an operation that would block fails");
@@ -267,7 +274,7 @@ pub(super) const ROWS: &[Row] = rows! {
         Computed(parts::hint_impact), Flag("a hint of data that is used once");
     "stream.hint.write_lifetime" ["", "write_hint", ""] => Lost, Text;
     "stream.sync" ["flush-every, flush, flush-at-end", "fsync, fdatasync, end_fsync", ""] =>
-        Lost, Words(parts::flushes);
+        Lost, Words(|at, wanted| text_if(wanted.writes(), &words::flushes(&at.stream.sync)));
     "stream.pacing" ["rate", "rate, rate_iops", "-g"] => Lost, Both(parts::rate);
     "stream.pacing" ["rate", "rate, rate_iops", "-g"] => Equivalent, Both(parts::schedules);
     "stream.pacing.rate.process stream.pacing.rates" ["arrivals", "rate_process", ""] => Lost, Both(parts::arrivals);

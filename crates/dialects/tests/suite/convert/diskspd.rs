@@ -8,7 +8,9 @@ use dialects::convert::{Form, to_diskspd};
 use model::plan::{EngineKind, Plan};
 use proptest::prelude::*;
 
-use crate::convert::support::{DISKSPD, TestEnv, diskspd, diskspd_again, diskspd_line, lowered, without_origin};
+use crate::convert::support::{
+    DISKSPD, TestEnv, diskspd, diskspd_again, diskspd_line, env_for_line, lowered, without_origin,
+};
 
 fn cases(group: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(format!("{DISKSPD}/{group}")).unwrap();
@@ -63,7 +65,7 @@ fn dash_u_means_the_ring_of_the_system() {
     for (windows, kind) in [(false, EngineKind::IoUring), (true, EngineKind::IoRing)] {
         for line in ["-u -o8 a.dat", "-u a.dat", "-u -x -F2 a.dat b.dat"] {
             let words: Vec<String> = ["-Rp"].into_iter().chain(line.split(' ')).map(str::to_owned).collect();
-            let mut env = TestEnv::for_line(&words);
+            let mut env = env_for_line(&words);
             let dialects::diskspd::Reading::Print(request) = dialects::diskspd::read("diskspd", &words, &mut env)
             else {
                 panic!("{line}");
@@ -178,8 +180,8 @@ proptest! {
     #[test]
     fn any_line_survives_a_round_trip(line in switches()) {
         let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-        let reading = dialects::diskspd::read("diskspd", &words, &mut TestEnv::for_line(&words));
+        let reading = dialects::diskspd::read("diskspd", &words, &mut env_for_line(&words));
         prop_assume!(!matches!(reading, dialects::diskspd::Reading::End(_)));
-        check(&diskspd(&words, &mut TestEnv::for_line(&words)), &line);
+        check(&diskspd(&words, &mut env_for_line(&words)), &line);
     }
 }

@@ -2,6 +2,7 @@
 
 use dialects::convert::{Conversion, to_iometer};
 use model::plan::{Plan, Step};
+use model::testing::{assert_contains, assert_starts_with};
 
 use crate::convert::support::{diskspd_line, flags, job_file, texts};
 use crate::iometer::{FILES, lower_text};
@@ -57,11 +58,7 @@ fn recorded_files_survive_a_round_trip() {
         }
         // The text of the text is the text.
         assert_eq!(to_iometer(&got).text, found.text, "{file}");
-        assert!(
-            found.text.starts_with("Version 1.1.0 \n'TEST SETUP ==="),
-            "{}",
-            found.text
-        );
+        assert_starts_with(&found.text, "Version 1.1.0 \n'TEST SETUP ===");
     }
 }
 
@@ -180,11 +177,7 @@ fn steps_are_specifications_or_a_cycle_of_depths() {
     assert_eq!(cycle.text.matches("'Worker\n").count(), 1);
     // Each mix at each depth.
     let both = steps(&["depth = 2", "depth = 4", "depth = 2\nread = 50", "depth = 4\nread = 50"]);
-    assert!(
-        both.text.contains("\n\t2          4          2          LINEAR\n"),
-        "{}",
-        both.text
-    );
+    assert_contains(&both.text, "\n\t2          4          2          LINEAR\n");
     assert_eq!(
         part(&both.text, "'Assigned access specs", "'End assigned")[1..],
         ["4 KiB; 100% Read; 100% random", "4 KiB; 50% Read; 100% random"]

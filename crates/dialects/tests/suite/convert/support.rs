@@ -2,95 +2,24 @@
 
 use dialects::convert::{Conversion, Form};
 use dialects::diskspd::text::TextForm;
-use dialects::diskspd::{EventRole, LowerEnv, ParseEnv, Processors, Reading, Version, read, xml};
+use dialects::diskspd::{LowerEnv, Reading, Version, read, xml};
 use dialects::native::{self, Document, JobSpec};
 use dialects::{Location, fio};
 use model::plan::{Origin, Plan};
 
-/// Folder of the data recorded from DiskSpd.
-pub const DISKSPD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/diskspd");
+pub use crate::diskspd::support::{DATA as DISKSPD, TestEnv};
+use crate::fio::support as fio_support;
 
-/// Four processors, and the files that a test adds.
-#[derive(Default)]
-pub struct TestEnv {
-    pub files: Vec<(String, String)>,
-    pub version: Version,
-}
-
-impl TestEnv {
-    /// The environment of the DiskSpd version that has the switches of a line.
-    pub fn for_line(words: &[String]) -> TestEnv {
-        let newer = words
-            .iter()
-            .any(|word| word.starts_with("-u") || word.starts_with("-bs"));
-        TestEnv {
-            version: if newer { Version::V2_3 } else { Version::V2_2 },
-            ..TestEnv::default()
-        }
-    }
-}
-
-impl ParseEnv for TestEnv {
-    fn processors(&self) -> Processors {
-        Processors {
-            online: vec![0, 1, 2, 3],
-            possible: 4,
-        }
-    }
-
-    fn milliseconds_since_start(&self) -> u64 {
-        77
-    }
-
-    fn read_profile(&mut self, path: &str) -> Result<String, String> {
-        let found = self.files.iter().find(|(name, _)| name == path);
-        found.map(|(_, text)| text.clone()).ok_or_else(|| "no such file".into())
-    }
-
-    fn open_event(&mut self, _: EventRole, _: &str) -> Result<(), String> {
-        Ok(())
-    }
-
-    fn signal_event(&mut self, _: &str) -> Result<(), String> {
-        Ok(())
-    }
-
-    fn version(&self) -> Version {
-        self.version
-    }
-
-    fn slash_is_a_switch(&self) -> bool {
-        false
-    }
-}
-
-impl fio::ParseEnv for TestEnv {
-    fn read_job_file(&mut self, path: &str) -> Result<String, String> {
-        self.read_profile(path)
-    }
-
-    fn variable(&self, _: &str) -> Option<String> {
-        None
-    }
-
-    fn is_directory(&self, path: &str) -> Result<bool, String> {
-        Ok(path.ends_with('/'))
-    }
-
-    fn open_output(&mut self, _: &str) -> Result<(), String> {
-        Ok(())
-    }
-
-    fn page_size(&self) -> u64 {
-        4096
-    }
-
-    fn processors(&self) -> u64 {
-        4
-    }
-
-    fn memory_mib(&self) -> u64 {
-        4096
+/// The environment of the DiskSpd version that has the switches of a line.
+pub fn env_for_line(words: &[String]) -> TestEnv {
+    let newer = |word: &String| word.starts_with("-u") || word.starts_with("-bs");
+    TestEnv {
+        version: if words.iter().any(newer) {
+            Version::V2_3
+        } else {
+            Version::V2_2
+        },
+        ..TestEnv::default()
     }
 }
 
@@ -123,7 +52,7 @@ pub fn diskspd(arguments: &[String], env: &mut TestEnv) -> Plan {
 #[track_caller]
 pub fn diskspd_line(line: &str) -> Plan {
     let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-    diskspd(&words, &mut TestEnv::for_line(&words))
+    diskspd(&words, &mut env_for_line(&words))
 }
 
 /// The plan of a DiskSpd profile.
@@ -205,7 +134,7 @@ pub fn diskspd_again(conversion: &Conversion) -> Plan {
     match conversion.form {
         Form::CommandLine => {
             let words = split_words(&conversion.text);
-            diskspd(&words[1..], &mut TestEnv::for_line(&words))
+            diskspd(&words[1..], &mut env_for_line(&words))
         }
         Form::Xml => diskspd_profile(&conversion.text),
         Form::JobFile => panic!("{}", conversion.text),
@@ -215,26 +144,17 @@ pub fn diskspd_again(conversion: &Conversion) -> Plan {
 /// The jobs that fio reads from a conversion.
 #[track_caller]
 pub fn fio_again(conversion: &Conversion) -> Vec<fio::Job> {
-    let jobs = |arguments: &[String], files: Vec<(String, String)>| {
-        let reading = fio::read(
-            "fio",
-            arguments,
-            &mut TestEnv {
-                files,
-                ..TestEnv::default()
-            },
-        );
-        match reading {
-            fio::Reading::Run(read) => {
-                assert_eq!(read.stderr().count(), 0, "{:?}\n{}", read.notices, conversion.text);
-                read.jobs
-            }
-            fio::Reading::End(end) => panic!("{:?}\n{}", end.read.notices, conversion.text),
+    let mut env = fio_support::TestEnv::with_file("a.fio", &conversion.text);
+    let mut jobs = |arguments: &[String]| match fio::read("fio", arguments, &mut env) {
+        fio::Reading::Run(read) => {
+            assert_eq!(read.stderr().count(), 0, "{:?}\n{}", read.notices, conversion.text);
+            read.jobs
         }
+        fio::Reading::End(end) => panic!("{:?}\n{}", end.read.notices, conversion.text),
     };
-    let of_file = jobs(&["a.fio".to_owned()], vec![("a.fio".into(), conversion.text.clone())]);
+    let of_file = jobs(&["a.fio".to_owned()]);
     if let Some(line) = &conversion.one_line {
-        let of_line = jobs(&split_words(line)[1..], Vec::new());
+        let of_line = jobs(&split_words(line)[1..]);
         assert_eq!(of_line.len(), 1, "{line}");
         assert_eq!(of_line[0].options, of_file[0].options, "{line}\n{}", conversion.text);
     }

@@ -10,9 +10,10 @@ use dialects::diskspd::{LowerEnv, Reading, Request, lower, xml};
 use model::Direction;
 use model::plan::Target;
 
-use crate::diskspd::deviations::{case_deviations, deviations};
+use crate::diskspd::deviations::case_deviations;
 use crate::diskspd::support::{DATA, TestEnv, request};
 use crate::drive::{execute, whole};
+use crate::pages::deviations;
 
 /// The folders of a group, in order.
 fn folders(group: &str) -> Vec<PathBuf> {
@@ -188,7 +189,7 @@ fn deviations_name_profiles_that_are_compared() {
         .iter()
         .map(|case| format!("profiles/{}", case.file_name().unwrap().to_str().unwrap()))
         .collect();
-    for entry in deviations() {
+    for entry in deviations("diskspd") {
         for case in entry.cases.iter().filter(|case| case.starts_with("profiles/")) {
             assert!(compared.contains(case), "{}: {case}", entry.id);
         }

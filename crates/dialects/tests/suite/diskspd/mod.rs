@@ -10,6 +10,6 @@ mod processors;
 mod profiles;
 mod properties;
 mod rejected;
-mod support;
+pub mod support;
 mod switches;
 mod validation;

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 
 use dialects::diskspd::{Form, Group, Status, Switch, switches};
 
-use crate::diskspd::deviations::{ROOT, deviations};
 use crate::diskspd::support::{end, reading};
+use crate::pages::{check_page, deviations_as_table};
 
 const BY_HAND: &str = include_str!("page.md");
 
@@ -63,30 +63,12 @@ fn status(form: &Form) -> String {
     }
 }
 
-fn deviations_as_table() -> String {
-    let mut text = String::from("| what | DiskSpd | fathom | why |\n| --- | --- | --- | --- |\n");
-    for entry in deviations() {
-        let cells = [&entry.about, &entry.theirs, &entry.ours, &entry.reason].map(|cell| cell.replace('|', "\\|"));
-        let [about, theirs, ours, reason] = cells;
-        let _ = writeln!(text, "| {about} (`{}`) | {theirs} | {ours} | {reason} |", entry.id);
-    }
-    text.trim_end().to_string()
-}
-
 #[test]
 fn the_page_is_current() {
     let page = BY_HAND
         .replace("<!-- switches -->", &format_switches())
-        .replace("<!-- deviations -->", &deviations_as_table());
-    let path = format!("{ROOT}/docs/diskspd.md");
-    if std::env::var_os("FATHOM_UPDATE").is_some() {
-        std::fs::write(&path, &page).unwrap();
-    }
-    let current = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(
-        current == page,
-        "docs/diskspd.md is outdated; regenerate it with FATHOM_UPDATE=1"
-    );
+        .replace("<!-- deviations -->", &deviations_as_table("diskspd", "DiskSpd"));
+    check_page("diskspd.md", &page);
 }
 
 #[test]

@@ -13,5 +13,5 @@ mod page;
 mod profiles;
 mod properties;
 mod shown;
-mod support;
+pub mod support;
 mod values;

@@ -2,15 +2,15 @@
 //! handwritten `page.md`.
 
 use std::fmt::Write as _;
-use std::fs;
 
 use dialects::fio::engines::{ALTERNATIVES, ENGINES};
 use dialects::fio::flags::FLAGS;
 use dialects::fio::table::{GROUPS, Kind, Row, Status};
 use dialects::fio::values::Unit;
 
+use crate::pages::{check_page, deviations_as_table};
+
 const BY_HAND: &str = include_str!("page.md");
-const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
 fn options() -> String {
     let mut text = String::new();
@@ -134,34 +134,6 @@ fn engines() -> String {
     )
 }
 
-struct Deviation {
-    id: String,
-    cells: [String; 4],
-}
-
-fn deviations() -> Vec<Deviation> {
-    let text = fs::read_to_string(format!("{ROOT}/tests/deviations.toml")).unwrap();
-    let table: toml::Table = text.parse().unwrap();
-    let entries = table["deviation"].as_array().unwrap().iter();
-    let of_fio = entries.filter(|entry| entry["tool"].as_str() == Some("fio"));
-    let text = |entry: &toml::Value, key: &str| entry[key].as_str().unwrap().to_owned();
-    of_fio
-        .map(|entry| Deviation {
-            id: text(entry, "id"),
-            cells: ["about", "theirs", "ours", "reason"].map(|key| text(entry, key)),
-        })
-        .collect()
-}
-
-fn deviations_as_table() -> String {
-    let mut text = String::from("| what | fio | fathom | why |\n| --- | --- | --- | --- |\n");
-    for entry in deviations() {
-        let [about, theirs, ours, reason] = entry.cells.map(|cell| cell.replace('|', "\\|"));
-        let _ = writeln!(text, "| {about} (`{}`) | {theirs} | {ours} | {reason} |", entry.id);
-    }
-    text.trim_end().to_string()
-}
-
 #[test]
 #[cfg_attr(windows, ignore = "the page lists the engines of Linux")]
 fn the_page_is_current() {
@@ -169,28 +141,6 @@ fn the_page_is_current() {
         .replace("<!-- options -->", &options())
         .replace("<!-- flags -->", &flags())
         .replace("<!-- engines -->", &engines())
-        .replace("<!-- deviations -->", &deviations_as_table());
-    let path = format!("{ROOT}/docs/fio.md");
-    if std::env::var_os("FATHOM_UPDATE").is_some() {
-        fs::write(&path, &page).unwrap();
-    }
-    let current = fs::read_to_string(&path).unwrap_or_default();
-    assert!(
-        current == page,
-        "docs/fio.md is outdated; regenerate it with FATHOM_UPDATE=1"
-    );
-}
-
-#[test]
-fn deviations_are_complete() {
-    let entries = deviations();
-    let ids: std::collections::HashSet<&str> = entries.iter().map(|entry| entry.id.as_str()).collect();
-    assert!(!entries.is_empty() && ids.len() == entries.len(), "an id occurs twice");
-    for entry in &entries {
-        assert!(
-            entry.cells[1..].iter().all(|cell| cell.ends_with('.')),
-            "{}: a sentence ends with a full stop",
-            entry.id
-        );
-    }
+        .replace("<!-- deviations -->", &deviations_as_table("fio", "fio"));
+    check_page("fio.md", &page);
 }

@@ -3,9 +3,10 @@
 
 use dialects::import::{self, Form, Imported};
 use model::observation::{Flow, Load};
+use model::testing::assert_contains;
 use model::{Bytes, Direction, Nanos};
 
-use super::{folders, read, read_text, rules};
+use super::{folders, only, read, read_text, rules};
 
 const PUBLISHED_REPORT: &str = "diskspd/legacy/report.txt";
 
@@ -15,9 +16,7 @@ fn in_tolerance(found: Option<f64>, expected: f64, tolerance: f64) -> bool {
 
 #[track_caller]
 fn assert_published_figures(imported: &Imported) {
-    let [load] = &*imported.loads else {
-        panic!("{imported:#?}")
-    };
+    let load = only(&imported.loads);
     assert_eq!(load.load.depth, Some(64), "8 threads with 8 each");
     assert_eq!(load.load.block, Some(Bytes(65_536)));
     assert_eq!(load.load.read_percent, Some(80.0));
@@ -67,10 +66,7 @@ fn the_published_report_is_read_completely() {
     // Without -w20 on its command line, the report contradicts itself: 20 % are writes.
     let without = read_text(PUBLISHED_REPORT).replacen("-w20 ", "", 1);
     let complaints = format!("{:?}", import::read("x", &without).unwrap().remarks);
-    assert!(
-        complaints.contains("100 % on the command line but 80 %"),
-        "{complaints}"
-    );
+    assert_contains(&complaints, "100 % on the command line but 80 %");
 }
 
 #[test]
@@ -122,9 +118,9 @@ fn decimal_commas_are_read_where_they_cannot_mean_thousands() {
         .iter()
         .map(ToString::to_string)
         .collect::<String>();
-    assert!(
-        complaints.contains("cannot read `7,177.32`: expected a number with a decimal point"),
-        "{complaints}"
+    assert_contains(
+        &complaints,
+        "cannot read `7,177.32`: expected a number with a decimal point",
     );
     assert!(complaints.contains("x:58"), "{complaints}");
 }
@@ -147,16 +143,10 @@ fn parts_missing_from_a_truncated_report_are_listed() {
     check("Write IO", "the total of writes");
     let settings_only = &text[..text.find("Results for").unwrap()];
     let complaints = import::read("x", settings_only).unwrap_err();
-    assert!(
-        complaints[0].what.contains("ends before the results of time span 1"),
-        "{complaints:?}"
-    );
+    assert_contains(&complaints[0].what, "ends before the results of time span 1");
     let no_total = &text[..text.find("total: 14113046528").unwrap()];
     let complaints = import::read("x", no_total).unwrap_err();
-    assert!(
-        complaints[0].what.contains("the total of all operations"),
-        "{complaints:?}"
-    );
+    assert_contains(&complaints[0].what, "the total of all operations");
 }
 
 #[test]

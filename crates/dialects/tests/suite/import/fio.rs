@@ -3,7 +3,7 @@
 use dialects::import::{self, Form};
 use model::{Bytes, Direction, Nanos};
 
-use super::{folders, read, read_text, rules};
+use super::{folders, only, read, read_text, rules};
 
 /// Cases whose reports show no operations, or that write other forms.
 const WITHOUT: [&str; 2] = ["06-etcd-fdatasync", "20-terse-style"];
@@ -42,9 +42,7 @@ fn every_recorded_report_is_read() {
 #[test]
 fn grouped_clones_are_one_load_with_their_total_depth() {
     let imported = read("fio/golden/05-sla-70-30/out.json");
-    let [load] = &*imported.loads else {
-        panic!("{imported:#?}")
-    };
+    let load = only(&imported.loads);
     assert_eq!(
         (load.load.workers, load.load.depth),
         (Some(4), Some(32)),
@@ -76,9 +74,7 @@ fn grouped_clones_are_one_load_with_their_total_depth() {
 #[test]
 fn the_normal_report_is_read_without_guessing_more() {
     let imported = read("fio/golden/05-sla-70-30/normal.txt");
-    let [load] = &*imported.loads else {
-        panic!("{imported:#?}")
-    };
+    let load = only(&imported.loads);
     assert_eq!((load.load.workers, load.load.depth), (Some(4), Some(32)));
     assert_eq!(
         (load.load.rate_iops, load.load.closed_loop, load.load.direct),
@@ -124,9 +120,7 @@ fn ungrouped_clones_are_added_up() {
     let one = document["jobs"][0].clone();
     document["jobs"].as_array_mut().unwrap().push(one);
     let imported = import::read("x", &document.to_string()).unwrap();
-    let [load] = &*imported.loads else {
-        panic!("{imported:#?}")
-    };
+    let load = only(&imported.loads);
     assert_eq!((load.load.workers, load.load.depth), (Some(2), Some(16)));
     assert_eq!(load.total.operations, Some(24_000));
     assert_eq!(load.parts.len(), 6);
@@ -172,9 +166,7 @@ fn reports_of_fio_2_are_read() {
                   cpu          : usr=5.01%, sys=18.34%, ctx=180000, majf=0, minf=9\n\
                      issued    : total=r=786347/w=262229/d=0, short=r=0/w=0/d=0, drop=r=0/w=0/d=0\n";
     let imported = import::read("x", text).unwrap();
-    let [load] = &*imported.loads else {
-        panic!("{imported:#?}")
-    };
+    let load = only(&imported.loads);
     assert_eq!((load.load.depth, load.load.block), (Some(64), Some(Bytes(4096))));
     assert_eq!(load.version.as_deref(), Some("fio-2.2.10"));
     let read = load.directions.read.as_ref().unwrap();

@@ -5,7 +5,7 @@ use dialects::import::{self, Form};
 use model::observation::Latency;
 use model::{Bytes, Direction};
 
-use super::{read, read_text, rules};
+use super::{check_refused, only, read, read_text, rules};
 
 const MIB: f64 = 1_048_576.0;
 
@@ -107,9 +107,7 @@ fn results_of_1_1_have_two_kinds_of_megabytes_and_counts_by_latency() {
         "ranges are not turned into percentiles"
     );
     assert_eq!(load.load.depth, Some(1));
-    let [remark] = &*imported.remarks else {
-        panic!("{:#?}", imported.remarks)
-    };
+    let remark = only(&imported.remarks);
     // 600,000 operations. Below 100 us: 390,000; below 500 us: 599,000; below 1 ms: 599,900.
     assert_eq!(
         (remark.rule.as_str(), remark.what.as_str()),
@@ -173,13 +171,7 @@ fn units_follow_the_titles() {
         .mean_ns;
     assert_eq!(mean, Some(100.0));
     let odd = text.replace(",Average Response Time,", ",Average Response Time (ticks),");
-    let complaints = import::read("x", &odd).unwrap_err();
-    assert!(
-        complaints[0]
-            .to_string()
-            .contains("unknown unit `ticks` of `average response time`"),
-        "{complaints:#?}"
-    );
+    check_refused(&odd, "unknown unit `ticks` of `average response time`");
 }
 
 #[test]
@@ -209,9 +201,7 @@ fn files_saved_by_a_spreadsheet_are_read() {
 fn a_truncated_file_is_reported_and_its_complete_rows_are_read() {
     let imported = read("iometer/cut.csv");
     assert_eq!(imported.loads.len(), 1);
-    let [unread] = &*imported.unread else {
-        panic!("{:#?}", imported.unread)
-    };
+    let unread = only(&imported.unread);
     assert!(
         unread
             .what
@@ -222,13 +212,7 @@ fn a_truncated_file_is_reported_and_its_complete_rows_are_read() {
     // No row follows the titles.
     let text = read_text("iometer/results-1.1.csv");
     let titles: Vec<&str> = text.lines().take(14).collect();
-    let complaints = import::read("x", &titles.join("\n")).unwrap_err();
-    assert!(
-        complaints[0]
-            .to_string()
-            .contains("no row ALL follows the titles in line 14"),
-        "{complaints:#?}"
-    );
+    check_refused(&titles.join("\n"), "no row ALL follows the titles in line 14");
 }
 
 #[test]

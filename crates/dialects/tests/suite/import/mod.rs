@@ -28,6 +28,22 @@ fn read(path: &str) -> Imported {
     import::read(path, &read_text(path)).unwrap_or_else(|complaints| panic!("{path}: {complaints:#?}"))
 }
 
+/// The only one of a list.
+#[track_caller]
+fn only<T: std::fmt::Debug>(list: &[T]) -> &T {
+    match list {
+        [one] => one,
+        _ => panic!("{list:#?}"),
+    }
+}
+
+/// Checks the first complaint about a text.
+#[track_caller]
+fn check_refused(text: &str, expected: &str) {
+    let complaints = import::read("x", text).unwrap_err();
+    assert!(complaints[0].to_string().contains(expected), "{complaints:#?}");
+}
+
 /// Folders of a folder, in order.
 fn folders(path: &str) -> Vec<String> {
     let entries = fs::read_dir(data(path)).unwrap().map(|entry| entry.unwrap().path());

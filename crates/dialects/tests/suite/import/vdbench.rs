@@ -5,7 +5,7 @@ use dialects::import::{self, Form};
 use model::observation::{Observation, SeriesPoint};
 use model::{Bytes, Nanos};
 
-use super::{read, read_text, rules};
+use super::{check_refused, only, read, read_text, rules};
 
 const MIB: f64 = 1_048_576.0;
 
@@ -148,9 +148,7 @@ fn columns_may_be_in_any_order() {
 #[test]
 fn an_older_summary_has_fewer_columns_and_crosses_midnight() {
     let imported = read("vdbench/summary-503.txt");
-    let [load] = &*imported.loads else {
-        panic!("{imported:#?}")
-    };
+    let load = only(&imported.loads);
     assert_eq!((load.name.as_str(), load.version.as_deref()), ("seqwrite", Some("503")));
     assert_eq!(
         (load.measured_ns, load.load.warm_up_ns),
@@ -218,7 +216,7 @@ fn reads_and_writes_of_file_runs_are_read() {
     // Of 130 operations 60 are reads at 1 ms, 40 writes at 2 ms: 1.4 ms on average.
     let text = flat_row(columns, "130.0 0.3906 4096 0.9 60.0 1.0 40.0 2.0 30.0");
     let loads = import::read("x", &text).unwrap().loads;
-    let [load] = &*loads else { panic!("{loads:#?}") };
+    let load = only(&loads);
     assert_eq!((load.total.iops, load.load.rate_iops), (Some(100.0), None));
     assert_eq!(load.total.latency.as_ref().unwrap().mean_ns, Some(1_400_000.0));
     let reads = load.directions.read.as_ref().unwrap();
@@ -303,17 +301,13 @@ fn absent_and_inconsistent_values_stay_unknown() {
 fn complete_runs_of_a_truncated_summary_are_read() {
     let imported = read("vdbench/cut.html");
     assert_eq!(imported.loads.len(), 1);
-    let [remark] = &*imported.remarks else {
-        panic!("{:#?}", imported.remarks)
-    };
+    let remark = only(&imported.remarks);
     assert_eq!(remark.rule, "REPORT-TRUNCATED");
     assert_eq!(
         remark.what,
         "the run has no averages (avg_…): it is truncated or ended after interval 2"
     );
-    let [unread] = &*imported.unread else {
-        panic!("{:#?}", imported.unread)
-    };
+    let unread = only(&imported.unread);
     assert_eq!(
         (unread.what.as_str(), unread.at.as_ref().unwrap().line),
         ("the row has 8 cells, but there are 13 columns", 29)
@@ -323,9 +317,7 @@ fn complete_runs_of_a_truncated_summary_are_read() {
 #[track_caller]
 fn refused(path: &str, line: usize, expected: &str) {
     let complaints = import::read(path, &read_text(path)).unwrap_err();
-    let [complaint] = &*complaints else {
-        panic!("{complaints:#?}")
-    };
+    let complaint = only(&complaints);
     assert_eq!(complaint.at.as_ref().map(|place| place.line), Some(line), "{complaint}");
     assert!(complaint.to_string().contains(expected), "{complaint}");
     assert!(complaint.help.is_some(), "{complaint}");
@@ -349,11 +341,5 @@ fn unreadable_text_is_refused_with_its_line() {
         "{complaints:?}"
     );
     let comma = read_text("vdbench/summary-503.txt").replace("2.500   31.250", "2,500   31,250");
-    let complaints = import::read("x", &comma).unwrap_err();
-    assert!(
-        complaints[0]
-            .to_string()
-            .contains("cannot read `2,500` under `resp time`"),
-        "{complaints:#?}"
-    );
+    check_refused(&comma, "cannot read `2,500` under `resp time`");
 }

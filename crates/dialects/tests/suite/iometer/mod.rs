@@ -7,6 +7,7 @@ use dialects::iometer::{self, Lowered, Machine, PathFacts, Reading, command_line
 use model::access::{Access, Continuation};
 use model::block_size::BlockSizes;
 use model::plan::{Depth, Plan, Prepare, Stream};
+use model::testing::{assert_contains, assert_starts_with};
 use model::{Bytes, Nanos};
 
 pub(crate) const FILES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/iometer");
@@ -73,6 +74,13 @@ fn plan(file: &str, more: &[&str]) -> Plan {
 
 fn refused(text: &str, more: &[&str]) -> String {
     lower_text(text, more).expect_err("the file is refused")
+}
+
+/// Checks the complaint about a file with one part replaced.
+#[track_caller]
+fn check_refused(base: &str, (from, to): (&str, &str), expected: &str) {
+    assert!(base.contains(from), "{from}");
+    assert_contains(&refused(&base.replace(from, to), &[]), expected);
 }
 
 fn streams(plan: &Plan, step: usize) -> Vec<&Stream> {
@@ -209,9 +217,9 @@ fn bursts_and_delays_belong_to_the_worker() {
 fn unnamed_specifications_get_a_name() {
     let text = text("v1998.02.01.icf");
     let words = refused(&text, &["--map", "C:=/d"]);
-    assert!(
-        words.contains("its maximum size is 0, for which Iometer fills the file system (1 GiB are free)"),
-        "{words}"
+    assert_contains(
+        &words,
+        "its maximum size is 0, for which Iometer fills the file system (1 GiB are free)",
     );
     let plan = lower_text(&text, &["--map", "C:=/d", "--size", "2MiB"]).unwrap().plan;
     assert_eq!(streams(&plan, 0)[0].pattern.alignment.read, Bytes(2048));
@@ -265,21 +273,14 @@ fn connection_rates_reopen_each_target() {
         .filter(|(name, value)| name == "transactions" && value == "5");
     assert_eq!(echoed.count(), 3);
     let words = refused(&tested.replace("\tE:", "\tD:"), &[]);
-    assert!(
-        words.contains("of worker \"Worker 2\": two of its targets are /d/iobw.tst"),
-        "{words}"
-    );
+    assert_contains(&words, "of worker \"Worker 2\": two of its targets are /d/iobw.tst");
     assert!(!words.contains("Worker 4"), "{words}");
 }
 
 #[test]
 fn messages_match_iometer() {
     let base = text("v2006.icf");
-    let check = |from: &str, to: &str, expected: &str| {
-        assert!(base.contains(from), "{from}");
-        let words = refused(&base.replace(from, to), &[]);
-        assert!(words.contains(expected), "{words}");
-    };
+    let check = |from: &str, to: &str, expected: &str| check_refused(&base, (from, to), expected);
     check(
         "4096,100,67",
         "4096,90,67",
@@ -320,21 +321,14 @@ fn a_part_of_a_disk_beyond_every_disk_is_refused() {
         "2048,1125899906842625",
     ] {
         let words = refused(&format!("{}\t{sectors}{}", &base[..value], &base[end..]), &[]);
-        assert!(
-            words.contains("cannot read the value of `'Disk maximum size,starting sector`"),
-            "{words}"
-        );
+        assert_contains(&words, "cannot read the value of `'Disk maximum size,starting sector`");
     }
 }
 
 #[test]
 fn unsupported_settings_are_refused_with_advice() {
     let base = text("v1.1.0-cycling.icf");
-    let check = |from: &str, to: &str, expected: &str| {
-        assert!(base.contains(from), "{from}");
-        let words = refused(&base.replace(from, to), &[]);
-        assert!(words.contains(expected), "{words}");
-    };
+    let check = |from: &str, to: &str, expected: &str| check_refused(&base, (from, to), expected);
     check(
         "0          0          1\r\n'Ramp",
         "0          0          0\r\n'Ramp",
@@ -441,11 +435,7 @@ fn unknown_names_and_odd_versions_are_tolerated() {
     let bare = bare.unwrap();
     assert_eq!(bare.plan.steps[0].jobs[0].workers.len(), 3);
     assert_eq!(bare.plan.targets[0].prepare, Prepare::Existing);
-    assert!(
-        bare.notes[0].starts_with("Error restoring file.  Version number earlier"),
-        "{:?}",
-        bare.notes
-    );
+    assert_starts_with(&bare.notes[0], "Error restoring file.  Version number earlier");
 }
 
 /// `fathom convert` writes paths as names of targets.

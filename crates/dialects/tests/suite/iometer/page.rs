@@ -6,6 +6,8 @@ use std::fmt::Write as _;
 use dialects::iometer::command_line::SWITCHES;
 use dialects::iometer::keys::{KEYS, Section};
 
+use crate::pages::check_page;
+
 const BY_HAND: &str = include_str!("page.md");
 
 fn switches() -> String {
@@ -40,13 +42,5 @@ fn the_page_is_current() {
     let page = BY_HAND
         .replace("<!-- switches -->", &switches())
         .replace("<!-- keys -->", &keys());
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/iometer.md");
-    if std::env::var_os("FATHOM_UPDATE").is_some() {
-        std::fs::write(path, &page).unwrap();
-    }
-    let current = std::fs::read_to_string(path).unwrap_or_default();
-    assert!(
-        current == page,
-        "docs/iometer.md is outdated; regenerate it with FATHOM_UPDATE=1"
-    );
+    check_page("iometer.md", &page);
 }

@@ -2,6 +2,7 @@
 
 use dialects::vdbench::{Host, Lowered};
 use model::plan::{Pacing, Prepare};
+use model::testing::assert_contains;
 
 use super::{Fixture, read, run};
 
@@ -200,10 +201,7 @@ fn what_other_hosts_do_not_support_is_refused() {
     ] {
         let text = format!("{general}\n{HOSTS}{sds}wd=wd1,sd=sd1\n{rd}");
         let found = run("-f parmfile", &text).unwrap_err();
-        assert!(
-            found.contains(&format!("{what} is not supported on other hosts")),
-            "{found}"
-        );
+        assert_contains(&found, &format!("{what} is not supported on other hosts"));
     }
     // ssh would take such names as options.
     for hd in [

@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use dialects::vdbench::{ROWS, Section, Status};
 
-const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+use crate::pages::check_page;
+
 const BY_HAND: &str = include_str!("page.md");
 
 fn parameters() -> String {
@@ -45,15 +46,7 @@ fn parameters() -> String {
 #[test]
 fn the_page_is_current() {
     let page = BY_HAND.replace("<!-- parameters -->", &parameters());
-    let path = format!("{ROOT}/docs/vdbench.md");
-    if std::env::var_os("FATHOM_UPDATE").is_some() {
-        std::fs::write(&path, &page).unwrap();
-    }
-    let current = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(
-        current == page,
-        "docs/vdbench.md is outdated; regenerate it with FATHOM_UPDATE=1"
-    );
+    check_page("vdbench.md", &page);
 }
 
 #[test]

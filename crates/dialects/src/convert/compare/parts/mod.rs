@@ -37,7 +37,7 @@ fn difference_if<T: PartialEq, W: Into<String>>(wanted: T, got: T, words: impl F
     }
 }
 
-fn text_if(condition: bool, text: &str) -> String {
+pub(super) fn text_if(condition: bool, text: &str) -> String {
     if condition { text.to_owned() } else { String::new() }
 }
 
@@ -67,29 +67,9 @@ pub(super) fn bytes(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
     })
 }
 
-pub(super) fn region_percent(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
-    optional(&effective_stop(at).region_percent, |percent| {
-        format!("{percent} % of the region")
-    })
-}
-
-pub(super) fn operations(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
-    optional(&effective_stop(at).operations, |count| {
-        format!("{count} by each worker")
-    })
-}
-
-pub(super) fn passes(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
-    optional(&effective_stop(at).passes, u32::to_string)
-}
-
-pub(super) fn time(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
-    at.job.stop.after_ns.map_or("no time limit".into(), words::format_time)
-}
-
 /// Returns the stop rules that decide. If rounds repeat until the time ends, counts do not decide;
 /// bytes or a region share equal to the passes are redundant.
-fn effective_stop(at: &StreamContext<'_>) -> Stop {
+pub(super) fn effective_stop(at: &StreamContext<'_>) -> Stop {
     let mut stop = multiply_rounds(at.job.stop);
     if stop.repeat_until_time && stop.after_ns.is_some() {
         (stop.bytes, stop.region_percent, stop.operations, stop.passes) = (None, None, None, None);
@@ -155,10 +135,6 @@ pub(super) fn failure(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
 pub(super) fn rules(at: &StreamContext<'_>, is: fn(&Control) -> bool) -> String {
     let rules = at.job.control.iter().filter(|rule| is(rule));
     rules.map(words::control).collect::<Vec<_>>().join("; ")
-}
-
-pub(super) fn windows(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
-    text_if(!at.job.windows.is_empty(), "latencies logged per window")
 }
 
 pub(super) fn poll_percent(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
@@ -479,10 +455,6 @@ pub(super) fn drop_before(at: &StreamContext<'_>, wanted: &StreamContext<'_>) ->
 /// fio sets hints by default, and hints have no effect without the page cache.
 pub(super) fn hint_impact(pair: &Pair<'_>) -> Impact {
     equivalent_if(pair.from == Dialect::Fio || pair.wanted.stream.cache.direct)
-}
-
-pub(super) fn flushes(at: &StreamContext<'_>, wanted: &StreamContext<'_>) -> String {
-    text_if(wanted.writes(), &words::flushes(&at.stream.sync))
 }
 
 /// The rates of both streams. A file set has one schedule for all its targets; elsewhere each
