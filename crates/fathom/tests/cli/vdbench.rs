@@ -2,13 +2,35 @@
 
 use std::fs::{self, File};
 use std::path::Path;
+use std::process::Command;
 
-use crate::support::{PROGRAM, command, end, fathom, finish, names, text};
+use crate::support::{PROGRAM, Ran, command, end, fathom, finish, names, signal, text, wait_until};
 
-pub fn run_vdbench(folder: &Path, parameters: &str, arguments: &[&str]) -> crate::support::Ran {
-    fs::write(folder.join("parmfile"), parameters).unwrap();
-    let words = [&["vdbench", "-f", "parmfile"], arguments].concat();
-    finish(command(&words).current_dir(folder))
+/// Prepares a run of a parameter file in a folder, which is `DIR` in the parameters.
+pub fn prepare_vdbench(folder: &Path, parameters: &str, arguments: &[&str]) -> Command {
+    fs::write(folder.join("parmfile"), parameters.replace("DIR", text(folder))).unwrap();
+    let mut command = command(&[&["vdbench", "-f", "parmfile"], arguments].concat());
+    command.current_dir(folder);
+    command
+}
+
+pub fn run_vdbench(folder: &Path, parameters: &str, arguments: &[&str]) -> Ran {
+    finish(&mut prepare_vdbench(folder, parameters, arguments))
+}
+
+/// Returns a page of the output directory.
+pub fn page(folder: &Path, name: &str) -> String {
+    fs::read_to_string(folder.join(format!("output/{name}.html"))).unwrap()
+}
+
+/// Returns a column of the flat file, in the rows of a run.
+pub fn flat_column(folder: &Path, run: &str, column: &str) -> Vec<String> {
+    let flat = page(folder, "flatfile");
+    let lines = flat.lines().filter(|line| !line.starts_with(['*', '<']));
+    let rows: Vec<Vec<&str>> = lines.map(|line| line.split_whitespace().collect()).collect();
+    let place = |name: &str| rows[0].iter().position(|known| *known == name).unwrap();
+    let of_run = rows.iter().filter(|row| row[place("Run")] == run);
+    of_run.map(|row| row[place(column)].to_owned()).collect()
 }
 
 /// The run continues, because the files of the output directory have all lines too.
@@ -18,21 +40,19 @@ fn an_unwritable_console_fails_the_command_after_the_run() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("data");
     fs::write(&file, vec![1; 1 << 20]).unwrap();
-    let parameters = format!(
-        "sd=sd1,lun={},size=1m\nwd=wd1,sd=sd1,xfersize=4k,rdpct=100\nrd=rd1,wd=wd1,iorate=50,elapsed=2,interval=1\n",
-        text(&file)
-    );
-    fs::write(folder.path().join("parmfile"), parameters).unwrap();
+    let parameters = "sd=sd1,lun=DIR/data,size=1m\nwd=wd1,sd=sd1,xfersize=4k,rdpct=100\n\
+                      rd=rd1,wd=wd1,iorate=50,elapsed=2,interval=1\n";
     let full = File::options().write(true).open("/dev/full").unwrap();
-    let mut command = command(&["vdbench", "-f", "parmfile"]);
+    let mut command = prepare_vdbench(folder.path(), parameters, &[]);
     let child = command
-        .current_dir(folder.path())
         .stdout(full)
-        .stderr(std::process::Stdio::piped());
-    end(child.spawn().unwrap()).expect(157, &["cannot write to standard output: ", "No space left on device"]);
-    let errors = fs::read_to_string(folder.path().join("output/errorlog.html")).unwrap();
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    end(child).expect(157, &["cannot write to standard output: ", "No space left on device"]);
+    let errors = page(folder.path(), "errorlog");
     assert!(errors.contains("cannot write to standard output"), "{errors}");
-    let flat = fs::read_to_string(folder.path().join("output/flatfile.html")).unwrap();
+    let flat = page(folder.path(), "flatfile");
     assert!(flat.contains("avg_2-2"), "{flat}");
 }
 
@@ -40,11 +60,9 @@ fn an_unwritable_console_fails_the_command_after_the_run() {
 fn a_run_writes_the_output_files_of_vdbench() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("data");
-    let parameters = format!(
-        "sd=sd1,lun={},size=4m,threads=2\nwd=wd1,sd=sd1,xfersize=4k,rdpct=50\nrd=rd1,wd=wd1,iorate=200,elapsed=3,interval=1\n",
-        text(&file)
-    );
-    let ran = run_vdbench(folder.path(), &parameters, &[]);
+    let parameters = "sd=sd1,lun=DIR/data,size=4m,threads=2\nwd=wd1,sd=sd1,xfersize=4k,rdpct=50\n\
+                      rd=rd1,wd=wd1,iorate=200,elapsed=3,interval=1\n";
+    let ran = run_vdbench(folder.path(), parameters, &[]);
     let starts = [
         "Starting RD=SD_format; I/O rate: Uncontrolled MAX; elapsed=(none); For loops: threads=2 iorate=max",
         "Starting RD=rd1; I/O rate: 200; elapsed=3; For loops: None",
@@ -57,27 +75,15 @@ fn a_run_writes_the_output_files_of_vdbench() {
     for name in [
         "summary", "totals", "flatfile", "histogram", "logfile", "errorlog", "parmfile", "status", "skew", "sd1", "wd1",
     ] {
-        let page = fs::read_to_string(output.join(format!("{name}.html"))).unwrap();
         assert!(
-            page.starts_with(&format!("<title>Vdbench output/{name}.html</title><pre>\n")),
+            page(folder.path(), name).starts_with(&format!("<title>Vdbench output/{name}.html</title><pre>\n")),
             "{name}"
         );
     }
     // The lay-out writes 4 MiB in blocks of 128 KiB. The run has rows of three intervals and of
     // their average.
-    let flat = fs::read_to_string(output.join("flatfile.html")).unwrap();
-    let rows: Vec<Vec<&str>> = flat
-        .lines()
-        .filter(|line| !line.starts_with(['*', '<']))
-        .map(|line| line.split_whitespace().collect())
-        .collect();
-    let column = |name: &str| rows[0].iter().position(|column| *column == name).unwrap();
-    let cells = |run: &str, name: &str| -> Vec<&str> {
-        rows.iter()
-            .filter(|row| row[column("Run")] == run)
-            .map(|row| row[column(name)])
-            .collect()
-    };
+    let flat = page(folder.path(), "flatfile");
+    let cells = |run: &str, name: &str| flat_column(folder.path(), run, name);
     assert_eq!(cells("SD_format", "rate"), ["32.0000", "32.0000"]);
     assert_eq!(cells("rd1", "Interval"), ["1", "2", "3", "avg_2-3"]);
     assert_eq!(cells("rd1", "reqrate")[0], "200.0000");
@@ -85,7 +91,7 @@ fn a_run_writes_the_output_files_of_vdbench() {
     let overwriting = "vdbench parseflat -i output/flatfile.html -o output/../output/flatfile.html -c Run";
     let words: Vec<&str> = overwriting.split(' ').collect();
     finish(command(&words).current_dir(folder.path())).expect(157, &["is the flat file itself"]);
-    assert_eq!(fs::read_to_string(output.join("flatfile.html")).unwrap(), flat);
+    assert_eq!(page(folder.path(), "flatfile"), flat);
     let parse = "vdbench parseflat -i output/flatfile.html -o out.csv -c Run rate -a";
     let words: Vec<&str> = parse.split(' ').collect();
     finish(command(&words).current_dir(folder.path())).expect(0, &[]);
@@ -94,7 +100,7 @@ fn a_run_writes_the_output_files_of_vdbench() {
     assert_eq!(table.lines().count(), 3);
     // A second run uses the same directory, and keeps a file that is not Vdbench's.
     fs::write(output.join("mine.html"), "<html>").unwrap();
-    run_vdbench(folder.path(), &parameters, &["-s"])
+    run_vdbench(folder.path(), parameters, &["-s"])
         .expect(0, &["Simulating RD=rd1; I/O rate: 200; elapsed=3; For loops: None"]);
     assert!(names(&output).contains(&"mine.html".to_owned()));
     assert!(
@@ -107,20 +113,13 @@ fn a_run_writes_the_output_files_of_vdbench() {
 #[test]
 fn reports_have_links_skew_tables_includes_and_processor_time() {
     let folder = tempfile::tempdir().unwrap();
-    let lun = |name: &str| text(&folder.path().join(name)).to_owned();
-    fs::write(
-        folder.path().join("defs"),
-        format!("* included\nsd=sd1,lun={},size=4m\n", lun("a")),
-    )
-    .unwrap();
-    let parameters = format!(
-        "hd=box,system=localhost\ninclude=defs\nsd=sd2,lun={},size=4m\n\
-         wd=wd1,sd=sd1,xfersize=4k,rdpct=50,skew=25\nwd=wd2,sd=sd2,xfersize=$xf\n\
-         rd=rd1,wd=wd*,iorate=400,elapsed=2,interval=1,forthreads=(1,2),forrdpct=(0,50)\n",
-        lun("b")
-    );
-    run_vdbench(folder.path(), &parameters, &["xf=8k"]).expect(0, &["completed successfully"]);
-    let page = |name: &str| fs::read_to_string(folder.path().join("output").join(format!("{name}.html"))).unwrap();
+    let included = format!("* included\nsd=sd1,lun={}/a,size=4m\n", text(folder.path()));
+    fs::write(folder.path().join("defs"), included).unwrap();
+    let parameters = "hd=box,system=localhost\ninclude=defs\nsd=sd2,lun=DIR/b,size=4m\n\
+                      wd=wd1,sd=sd1,xfersize=4k,rdpct=50,skew=25\nwd=wd2,sd=sd2,xfersize=$xf\n\
+                      rd=rd1,wd=wd*,iorate=400,elapsed=2,interval=1,forthreads=(1,2),forrdpct=(0,50)\n";
+    run_vdbench(folder.path(), parameters, &["xf=8k"]).expect(0, &["completed successfully"]);
+    let page = |name: &str| page(folder.path(), name);
     let lines = |name: &str| page(name).lines().map(str::to_owned).collect::<Vec<_>>();
     // As recorded from Vdbench: a run that differs only in its last loop shows only that loop,
     // aligned with the run above.
@@ -173,19 +172,6 @@ fn reports_have_links_skew_tables_includes_and_processor_time() {
     assert_eq!(skew.iter().filter(|line| line.contains(" SD: ")).count(), 5);
 }
 
-/// Returns a column of the flat file, in the rows of a run.
-fn flat_column(folder: &Path, run: &str, column: &str) -> Vec<String> {
-    let flat = fs::read_to_string(folder.join("output/flatfile.html")).unwrap();
-    let rows: Vec<Vec<&str>> = flat
-        .lines()
-        .filter(|line| !line.starts_with(['*', '<']))
-        .map(|line| line.split_whitespace().collect())
-        .collect();
-    let place = |name: &str| rows[0].iter().position(|known| *known == name).unwrap();
-    let of_run = rows.iter().filter(|row| row[place("Run")] == run);
-    of_run.map(|row| row[place(column)].to_owned()).collect()
-}
-
 #[cfg(unix)]
 #[test]
 fn formats_create_and_clean_only_files_of_the_tree() {
@@ -194,9 +180,8 @@ fn formats_create_and_clean_only_files_of_the_tree() {
     let tree = anchor.join("fathom-kept.tree");
     let file = |format: &str, fwd: &str| {
         format!(
-            "fsd=fsd1,anchor={},depth=1,width=2,files=10,size=64k\nfwd=fwd1,fsd=fsd1,threads=2,{fwd}\n\
-             rd=rd1,fwd=fwd1,fwdrate=100,format={format},elapsed=2,interval=1\n",
-            text(&anchor)
+            "fsd=fsd1,anchor=DIR/anchor,depth=1,width=2,files=10,size=64k\nfwd=fwd1,fsd=fsd1,threads=2,{fwd}\n\
+             rd=rd1,fwd=fwd1,fwdrate=100,format={format},elapsed=2,interval=1\n"
         )
     };
     let read = "operation=read,xfersize=4k,fileio=random,stopafter=4";
@@ -264,14 +249,11 @@ fn formats_create_and_clean_only_files_of_the_tree() {
 fn directories_are_created_before_their_files_and_removed_after_them() {
     let folder = tempfile::tempdir().unwrap();
     let anchor = folder.path().join("anchor");
-    let parameters = format!(
-        "fsd=fsd1,anchor={},depth=2,width=3,files=4,distribution=all,size=4k\nfwd=fwd1,fsd=fsd1,threads=6\n\
-         rd=default,fwd=fwd1,fwdrate=max,format=no,elapsed=20,interval=1\n\
-         rd=alone,operations=create\nrd=both,operations=(mkdir,create)\nrd=full,operations=rmdir\n\
-         rd=times,operations=(access,setattr),elapsed=2\nrd=gone,operations=(rmdir,delete)\n",
-        text(&anchor)
-    );
-    let ran = run_vdbench(folder.path(), &parameters, &[]);
+    let parameters = "fsd=fsd1,anchor=DIR/anchor,depth=2,width=3,files=4,distribution=all,size=4k\n\
+                      fwd=fwd1,fsd=fsd1,threads=6\nrd=default,fwd=fwd1,fwdrate=max,format=no,elapsed=20,interval=1\n\
+                      rd=alone,operations=create\nrd=both,operations=(mkdir,create)\nrd=full,operations=rmdir\n\
+                      rd=times,operations=(access,setattr),elapsed=2\nrd=gone,operations=(rmdir,delete)\n";
+    let ran = run_vdbench(folder.path(), parameters, &[]);
     ran.expect(
         0,
         &[
@@ -313,16 +295,13 @@ fn directories_are_created_before_their_files_and_removed_after_them() {
 fn a_working_set_is_read_once_and_deleted_files_are_written_again() {
     let folder = tempfile::tempdir().unwrap();
     let anchor = folder.path().join("anchor");
-    let parameters = format!(
-        "fsd=fsd1,anchor={},width=4,files=50,size=8k,totalsize=800k,wss=200k,openflags=fsync\n\
-         fwd=default,fsd=fsd1,xfersize=8k,threads=2\nfwd=fwd1,operation=read,fileselect=once\n\
-         fwd=fwd2,operation=write,fileio=(sequential,delete)\n\
-         rd=rd1,fwd=fwd1,fwdrate=max,format=yes,elapsed=20,interval=1\n\
-         rd=rd2,fwd=fwd2,fwdrate=100,format=no,elapsed=2,interval=1\n\
-         rd=rd3,fwd=fwd1,fwdrate=max,format=(yes,limited,only),elapsed=2,interval=1\n",
-        text(&anchor)
-    );
-    let ran = run_vdbench(folder.path(), &parameters, &[]);
+    let parameters = "fsd=fsd1,anchor=DIR/anchor,width=4,files=50,size=8k,totalsize=800k,wss=200k,openflags=fsync\n\
+                      fwd=default,fsd=fsd1,xfersize=8k,threads=2\nfwd=fwd1,operation=read,fileselect=once\n\
+                      fwd=fwd2,operation=write,fileio=(sequential,delete)\n\
+                      rd=rd1,fwd=fwd1,fwdrate=max,format=yes,elapsed=20,interval=1\n\
+                      rd=rd2,fwd=fwd2,fwdrate=100,format=no,elapsed=2,interval=1\n\
+                      rd=rd3,fwd=fwd1,fwdrate=max,format=(yes,limited,only),elapsed=2,interval=1\n";
+    let ran = run_vdbench(folder.path(), parameters, &[]);
     ran.expect(
         0,
         &[
@@ -373,10 +352,7 @@ fn a_tree_with_a_link_in_place_of_a_directory_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let [anchor, own] = ["anchor", "own"].map(|name| folder.path().join(name));
     fs::create_dir(&anchor).unwrap();
-    let tree = format!(
-        "fsd=fsd1,anchor={},depth=2,width=2,files=2,sizes=16k\nfwd=fwd1,fsd=fsd1,operation=write\n",
-        text(&anchor)
-    );
+    let tree = "fsd=fsd1,anchor=DIR/anchor,depth=2,width=2,files=2,sizes=16k\nfwd=fwd1,fsd=fsd1,operation=write\n";
     let run = |format: &str| {
         let run = format!("{tree}rd=rd1,fwd=fwd1,fwdrate=max,format={format},elapsed=2,interval=1\n");
         run_vdbench(folder.path(), &run, &[])
@@ -406,11 +382,9 @@ fn the_lay_out_of_a_short_file_begins_at_its_end() {
     let own: Vec<u8> = (0..3_000_000_u32).map(|number| number as u8 | 1).collect();
     for validation in [&[][..], &["-v"]] {
         fs::write(&file, &own).unwrap();
-        let parameters = format!(
-            "sd=sd1,lun={},size=8m,threads=2\nwd=wd1,sd=sd1,xfersize=4k,rdpct=100\nrd=rd1,wd=wd1,iorate=100,elapsed=2,interval=1\n",
-            text(&file)
-        );
-        run_vdbench(folder.path(), &parameters, validation).expect(0, &["SD_format", "completed successfully"]);
+        let parameters = "sd=sd1,lun=DIR/data,size=8m,threads=2\nwd=wd1,sd=sd1,xfersize=4k,rdpct=100\n\
+                          rd=rd1,wd=wd1,iorate=100,elapsed=2,interval=1\n";
+        run_vdbench(folder.path(), parameters, validation).expect(0, &["SD_format", "completed successfully"]);
         let now = fs::read(&file).unwrap();
         assert_eq!(now.len(), 8 << 20);
         assert!(now[..own.len()] == own, "the file's own bytes were changed");
@@ -431,24 +405,19 @@ fn walk(at: &Path) -> Vec<std::path::PathBuf> {
 #[test]
 fn queue_depth_never_exceeds_the_threads() {
     let folder = tempfile::tempdir().unwrap();
-    let parameters = format!(
-        "sd=sd1,lun={},size=4m,threads=2\nwd=wd1,sd=sd1,rdpct=0\nrd=rd1,wd=wd1,iorate=5000000,elapsed=3,interval=1\n",
-        text(&folder.path().join("data"))
-    );
-    run_vdbench(folder.path(), &parameters, &[]).expect(0, &["avg_2-3"]);
-    let flat = fs::read_to_string(folder.path().join("output/flatfile.html")).unwrap();
-    let rows: Vec<Vec<&str>> = flat
-        .lines()
-        .filter(|line| !line.starts_with(['*', '<']))
-        .map(|line| line.split_whitespace().collect())
-        .collect();
-    let column = |name: &str| rows[0].iter().position(|column| *column == name).unwrap();
-    for row in rows.iter().filter(|row| row[column("Run")] == "rd1") {
-        let number = |name: &str| row[column(name)].parse::<f64>().unwrap();
-        assert!(number("resp") > 10.0, "operations wait: {row:?}");
-        // An operation that ends in an interval may have begun in the previous interval.
-        assert!((0.5..2.2).contains(&number("queue_depth")), "{row:?}");
-    }
+    let parameters = "sd=sd1,lun=DIR/data,size=4m,threads=2\nwd=wd1,sd=sd1,rdpct=0\n\
+                      rd=rd1,wd=wd1,iorate=5000000,elapsed=3,interval=1\n";
+    run_vdbench(folder.path(), parameters, &[]).expect(0, &["avg_2-3"]);
+    let numbers = |name: &str| -> Vec<f64> {
+        let cells = flat_column(folder.path(), "rd1", name);
+        cells.iter().map(|cell| cell.parse().unwrap()).collect()
+    };
+    let times = numbers("resp");
+    assert!(times.iter().all(|time| *time > 10.0), "operations wait: {times:?}");
+    // An operation that ends in an interval may have begun in the previous interval.
+    let depths = numbers("queue_depth");
+    assert!(depths.iter().all(|depth| (0.5..2.2).contains(depth)), "{depths:?}");
+    assert_eq!(depths.len(), 4);
 }
 
 #[test]
@@ -458,11 +427,9 @@ fn a_foreign_file_is_refused_before_the_first_run() {
     let mut database = vec![0; 1 << 20];
     database[..16].copy_from_slice(b"SQLite format 3\0");
     fs::write(&file, &database).unwrap();
-    let parameters = format!(
-        "sd=sd1,lun={}\nwd=wd1,sd=sd1\nwd=wd2,sd=sd1,rdpct=0\nrd=a,wd=wd1,iorate=max,elapsed=2\nrd=b,wd=wd2,iorate=max,elapsed=2\n",
-        text(&file)
-    );
-    let ran = run_vdbench(folder.path(), &parameters, &[]);
+    let parameters = "sd=sd1,lun=DIR/data\nwd=wd1,sd=sd1\nwd=wd2,sd=sd1,rdpct=0\nrd=a,wd=wd1,iorate=max,elapsed=2\n\
+                      rd=b,wd=wd2,iorate=max,elapsed=2\n";
+    let ran = run_vdbench(folder.path(), parameters, &[]);
     ran.expect(157, &["must not be written"]);
     assert!(!ran.out.contains("Starting RD=a"), "{ran:#?}");
     assert!(fs::read(&file).unwrap() == database);
@@ -473,23 +440,12 @@ fn a_foreign_file_is_refused_before_the_first_run() {
 fn an_interrupted_lay_out_leaves_no_file() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("data");
-    let parameters = format!(
-        "sd=sd1,lun={},size=200g,openflags=o_sync\nwd=wd1,sd=sd1\nrd=rd1,wd=wd1,iorate=max,elapsed=2\n",
-        text(&file)
-    );
-    fs::write(folder.path().join("parmfile"), parameters).unwrap();
-    let mut vdbench = command(&["vdbench", "-f", "parmfile"]);
-    let mut child = vdbench.current_dir(folder.path()).spawn().unwrap();
-    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
-    while fs::metadata(&file).map_or(0, |metadata| metadata.len()) < 1 << 20 {
-        assert!(std::time::Instant::now() < deadline, "the lay-out does not begin");
-        std::thread::sleep(std::time::Duration::from_millis(20));
-    }
-    let pid = child.id().to_string();
-    std::process::Command::new("kill")
-        .args(["-INT", &pid])
-        .status()
-        .unwrap();
+    let parameters =
+        "sd=sd1,lun=DIR/data,size=200g,openflags=o_sync\nwd=wd1,sd=sd1\nrd=rd1,wd=wd1,iorate=max,elapsed=2\n";
+    let mut child = prepare_vdbench(folder.path(), parameters, &[]).spawn().unwrap();
+    let has_begun = || fs::metadata(&file).is_ok_and(|metadata| metadata.len() >= 1 << 20);
+    wait_until(60, has_begun, "the lay-out does not begin");
+    signal(&child, "INT");
     assert_eq!(child.wait().unwrap().code(), Some(157));
     assert!(!file.exists());
 }
@@ -499,11 +455,9 @@ fn an_interrupted_lay_out_leaves_no_file() {
 fn data_has_the_requested_duplicates_and_compressibility() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("data");
-    let parameters = format!(
-        "dedupratio=2,dedupunit=4k,compratio=2\nformatxfersize=4k\nsd=sd1,lun={},size=8m\nwd=wd1,sd=sd1\nrd=rd1,wd=wd1,iorate=100,elapsed=2\n",
-        text(&file)
-    );
-    run_vdbench(folder.path(), &parameters, &[]).expect(0, &["completed successfully"]);
+    let parameters = "dedupratio=2,dedupunit=4k,compratio=2\nformatxfersize=4k\nsd=sd1,lun=DIR/data,size=8m\n\
+                      wd=wd1,sd=sd1\nrd=rd1,wd=wd1,iorate=100,elapsed=2\n";
+    run_vdbench(folder.path(), parameters, &[]).expect(0, &["completed successfully"]);
     let bytes = fs::read(&file).unwrap();
     let unique: std::collections::HashSet<&[u8]> = bytes.chunks(4096).collect();
     // Of 2048 blocks, 1024 are unique; six standard deviations are 136.
@@ -535,7 +489,7 @@ fn wrong_input_fails_with_code_157_and_the_cause() {
     fs::write(folder.path().join("latin"), latin).unwrap();
     finish(command(&["vdbench", "-f", "latin", "-s"]).current_dir(folder.path())).expect(0, &["Simulating RD=rd1"]);
     let script = "\"$0\" vdbench -f <(cat latin) -s";
-    let mut piped = std::process::Command::new("bash");
+    let mut piped = Command::new("bash");
     let piped = piped.args(["-c", script, PROGRAM]).current_dir(folder.path());
     finish(piped).expect(0, &["Simulating RD=rd1"]);
     run_vdbench(folder.path(), "", &["-f", "/dev/null"]).expect(157, &["cannot read parameter file /dev/null"]);
@@ -562,12 +516,9 @@ fn other_commands_accept_parameter_files() {
 #[test]
 fn each_metadata_operation_has_its_own_counter() {
     let folder = tempfile::tempdir().unwrap();
-    let parameters = format!(
-        "fsd=fsd1,anchor={},files=4,sizes=4k\nfwd=fwd1,fsd=fsd1,threads=3\n\
-         rd=rd1,fwd=fwd1,fwdrate=60,format=yes,elapsed=3,operations=(getattr,setattr,access)\n",
-        text(&folder.path().join("tree"))
-    );
-    let ran = run_vdbench(folder.path(), &parameters, &[]);
+    let parameters = "fsd=fsd1,anchor=DIR/tree,files=4,sizes=4k\nfwd=fwd1,fsd=fsd1,threads=3\n\
+                      rd=rd1,fwd=fwd1,fwdrate=60,format=yes,elapsed=3,operations=(getattr,setattr,access)\n";
+    let ran = run_vdbench(folder.path(), parameters, &[]);
     ran.expect(0, &["completed successfully"]);
     for counter in [
         "GET_ATTR            Getattr requests: ",
@@ -579,17 +530,9 @@ fn each_metadata_operation_has_its_own_counter() {
         // A third of 180 operations with a random schedule, and five standard deviations.
         assert!((22..98).contains(&count), "{counter}{count}");
     }
-    let none = fathom(&[
-        "vdbench",
-        "parse",
-        "-i",
-        text(&folder.path().join("output/flatfile.html")),
-        "-o",
-        text(&folder.path().join("none.csv")),
-        "-f",
-        "Run",
-        "other",
-    ]);
+    let words = "vdbench parse -i output/flatfile.html -o none.csv -f Run other";
+    let words: Vec<&str> = words.split(' ').collect();
+    let none = finish(command(&words).current_dir(folder.path()));
     none.expect(0, &["No row of ", "none.csv has only the header."]);
 }
 
@@ -597,19 +540,16 @@ fn each_metadata_operation_has_its_own_counter() {
 #[test]
 fn a_workload_keeps_its_rate_while_another_has_no_rate() {
     let folder = tempfile::tempdir().unwrap();
-    let parameters = format!(
-        "sd=sd1,lun={0}/a,size=4m\nsd=sd2,lun={0}/b,size=4m\n\
-         wd=wd1,sd=sd1,xfersize=4k,rdpct=100,iorate=50,priority=1\n\
-         wd=wd2,sd=sd2,xfersize=4k,rdpct=0,priority=2\nrd=rd1,wd=wd*,iorate=max,elapsed=5,threads=4\n",
-        text(folder.path())
-    );
-    let ran = run_vdbench(folder.path(), &parameters, &[]);
+    let parameters = "sd=sd1,lun=DIR/a,size=4m\nsd=sd2,lun=DIR/b,size=4m\n\
+                      wd=wd1,sd=sd1,xfersize=4k,rdpct=100,iorate=50,priority=1\n\
+                      wd=wd2,sd=sd2,xfersize=4k,rdpct=0,priority=2\nrd=rd1,wd=wd*,iorate=max,elapsed=5,threads=4\n";
+    let ran = run_vdbench(folder.path(), parameters, &[]);
     ran.expect(
         0,
         &["Starting RD=rd1; I/O rate: Controlled MAX; elapsed=5; For loops: threads=4"],
     );
     let rate = |name: &str| -> f64 {
-        let page = fs::read_to_string(folder.path().join(format!("output/{name}.html"))).unwrap();
+        let page = page(folder.path(), name);
         let average = page.lines().rfind(|line| line.contains("avg_2-5")).unwrap();
         average.split_whitespace().nth(2).unwrap().parse().unwrap()
     };
@@ -627,12 +567,10 @@ fn a_workload_keeps_its_rate_while_another_has_no_rate() {
 fn files_of_a_tree_have_the_requested_duplicates() {
     let folder = tempfile::tempdir().unwrap();
     let anchor = folder.path().join("tree");
-    let parameters = format!(
-        "dedupratio=2,dedupunit=4k\nfsd=fsd1,anchor={},files=64,sizes=128k\nfwd=format,threads=2,xfersize=4k\n\
-         fwd=fwd1,fsd=fsd1,operation=getattr\nrd=rd1,fwd=fwd1,fwdrate=10,format=yes,elapsed=2\n",
-        text(&anchor)
-    );
-    run_vdbench(folder.path(), &parameters, &[]).expect(0, &["completed successfully"]);
+    let parameters = "dedupratio=2,dedupunit=4k\nfsd=fsd1,anchor=DIR/tree,files=64,sizes=128k\n\
+                      fwd=format,threads=2,xfersize=4k\nfwd=fwd1,fsd=fsd1,operation=getattr\n\
+                      rd=rd1,fwd=fwd1,fwdrate=10,format=yes,elapsed=2\n";
+    run_vdbench(folder.path(), parameters, &[]).expect(0, &["completed successfully"]);
     let mut blocks = std::collections::HashSet::new();
     let directory = anchor.join("fathom-kept.tree/d0");
     for entry in fs::read_dir(directory).unwrap() {

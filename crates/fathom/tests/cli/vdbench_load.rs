@@ -6,7 +6,7 @@ use std::path::Path;
 use testbed::{Unavailable, need};
 
 use crate::support::{PROGRAM, finish, text};
-use crate::vdbench::run_vdbench;
+use crate::vdbench::{flat_column, page, run_vdbench};
 
 /// Runs Vdbench with a failing system call. `None` if strace cannot run here.
 fn run_with_failing_call(folder: &Path, parameters: &str, inject: &[&str]) -> Option<crate::support::Ran> {
@@ -41,13 +41,9 @@ fn written_data_repeats_the_pattern() {
     let folder = tempfile::tempdir().unwrap();
     let (data, pattern) = (folder.path().join("data"), folder.path().join("pattern"));
     fs::write(&pattern, [1, 2, 3]).unwrap();
-    let parameters = format!(
-        "pattern={}\nsd=sd1,lun={},size=1m\nwd=wd1,sd=sd1,xfersize=4k,rdpct=50\n\
-         rd=rd1,wd=wd1,iorate=200,elapsed=2,interval=1\n",
-        text(&pattern),
-        text(&data)
-    );
-    run_vdbench(folder.path(), &parameters, &[]).expect(0, &["execution completed successfully"]);
+    let parameters = "pattern=DIR/pattern\nsd=sd1,lun=DIR/data,size=1m\nwd=wd1,sd=sd1,xfersize=4k,rdpct=50\n\
+                      rd=rd1,wd=wd1,iorate=200,elapsed=2,interval=1\n";
+    run_vdbench(folder.path(), parameters, &[]).expect(0, &["execution completed successfully"]);
     // Each transfer of the lay-out and of the run begins with the first byte of the pattern.
     let written = fs::read(&data).unwrap();
     let has_pattern = |block: &[u8], skip: usize| {
@@ -70,19 +66,12 @@ fn written_data_repeats_the_pattern() {
 #[test]
 fn a_spike_issues_all_operations_of_its_second() {
     let folder = tempfile::tempdir().unwrap();
-    let parameters = format!(
-        "sd=sd1,lun={},size=4m\nwd=wd1,sd=sd1,xfersize=4k\n\
-         rd=rd1,wd=wd1,iorate=(100,1,300,1,0,1),distribution=spike,elapsed=6,interval=1\n",
-        text(&folder.path().join("data"))
-    );
-    let ran = run_vdbench(folder.path(), &parameters, &[]);
+    let parameters = "sd=sd1,lun=DIR/data,size=4m\nwd=wd1,sd=sd1,xfersize=4k\n\
+                      rd=rd1,wd=wd1,iorate=(100,1,300,1,0,1),distribution=spike,elapsed=6,interval=1\n";
+    let ran = run_vdbench(folder.path(), parameters, &[]);
     ran.expect(0, &["Starting RD=rd1; I/O rate: Variable; elapsed=6; For loops: None"]);
-    let flat = fs::read_to_string(folder.path().join("output/flatfile.html")).unwrap();
-    let rows: Vec<Vec<&str>> = flat.lines().map(|line| line.split_whitespace().collect()).collect();
-    let titles = rows.iter().find(|row| row.contains(&"Interval")).unwrap();
-    let column = |name: &str| titles.iter().position(|title| *title == name).unwrap();
-    let rates = rows.iter().filter(|row| row.get(column("Run")) == Some(&"rd1"));
-    let rates: Vec<f64> = rates.map(|row| row[column("rate")].parse().unwrap()).collect();
+    let rates = flat_column(folder.path(), "rd1", "rate");
+    let rates: Vec<f64> = rates.iter().map(|rate| rate.parse().unwrap()).collect();
     // Intervals do not end exactly on the second, but operations are exact.
     for (rate, expected) in rates.iter().zip([100.0, 300.0, 0.0, 100.0, 300.0, 0.0]) {
         assert!((rate - expected).abs() <= expected * 0.05, "{rates:?}");
@@ -163,12 +152,10 @@ fn trees_are_copied_moved_and_removed() {
     };
     let parameters = |rds: &str| {
         format!(
-            "fsd=default,depth=1,width=2,files=3,size=40k\nfsd=one,anchor={}\nfsd=two,anchor={}\n\
+            "fsd=default,depth=1,width=2,files=3,size=40k\nfsd=one,anchor=DIR/one\nfsd=two,anchor=DIR/two\n\
              fwd=copy1,fsd=one,target=two,operation=copy,xfersize=16k\n\
              fwd=move1,fsd=one,target=two,operation=move,threads=2\n\
-             rd=default,elapsed=2,interval=1,fwdrate=30\n{rds}\n",
-            text(&anchors[0]),
-            text(&anchors[1])
+             rd=default,elapsed=2,interval=1,fwdrate=30\n{rds}\n"
         )
     };
     let rds = "rd=rd1,fwd=copy1,format=yes\nrd=rd2,fwd=move1";
@@ -178,18 +165,16 @@ fn trees_are_copied_moved_and_removed() {
         &["...copy....", "...move....", "trying to move a file, but no files"],
     );
     assert_eq!((files(0), files(1)), (vec![], vec![40 << 10; 6]));
-    let flat = fs::read_to_string(folder.path().join("output/flatfile.html")).unwrap();
-    let rows: Vec<Vec<&str>> = flat.lines().map(|line| line.split_whitespace().collect()).collect();
-    let titles = rows.iter().find(|row| row.contains(&"Interval")).unwrap();
-    let column = |name: &str| titles.iter().position(|title| *title == name).unwrap();
-    let intervals = rows
-        .iter()
-        .filter(|row| row.get(column("Run")) == Some(&"rd1") && row[column("Interval")].parse::<u32>().is_ok());
-    let intervals: Vec<_> = intervals.collect();
     // An interval may complete operations that were due in the previous interval.
     let mean = |name: &str| -> f64 {
-        let rates = intervals.iter().map(|row| row[column(name)].parse::<f64>().unwrap());
-        rates.sum::<f64>() / intervals.len() as f64
+        let rates = flat_column(folder.path(), "rd1", name);
+        let labels = flat_column(folder.path(), "rd1", "Interval");
+        let intervals = rates
+            .iter()
+            .zip(labels)
+            .filter(|(_, label)| label.parse::<u32>().is_ok());
+        let rates: Vec<f64> = intervals.map(|(rate, _)| rate.parse().unwrap()).collect();
+        rates.iter().sum::<f64>() / rates.len() as f64
     };
     let rate = mean("Copy_rate");
     // Arrivals are random, 30 per second; counting transfers would give 90.
@@ -211,11 +196,9 @@ fn trees_are_copied_moved_and_removed() {
 #[test]
 fn maxdata_ends_the_run_an_interval_later() {
     let folder = tempfile::tempdir().unwrap();
-    let parameters = format!(
-        "sd=sd1,lun={},size=4m\nwd=wd1,sd=sd1,xfersize=4k\nrd=rd1,wd=wd1,iorate=100,elapsed=20,interval=1,maxdata=1k\n",
-        text(&folder.path().join("data"))
-    );
-    let ran = run_vdbench(folder.path(), &parameters, &[]);
+    let parameters = "sd=sd1,lun=DIR/data,size=4m\nwd=wd1,sd=sd1,xfersize=4k\n\
+                      rd=rd1,wd=wd1,iorate=100,elapsed=20,interval=1,maxdata=1k\n";
+    let ran = run_vdbench(folder.path(), parameters, &[]);
     ran.expect(
         0,
         &[
@@ -235,22 +218,19 @@ fn maxdata_ends_the_run_an_interval_later() {
 #[test]
 fn runs_without_operations_have_one_interval() {
     let folder = tempfile::tempdir().unwrap();
-    let parameters = format!(
-        "fsd=fsd1,anchor={},depth=1,width=1,files=3,size=4k\nfwd=fwd1,fsd=fsd1,operation=create\n\
-         fwd=fwd2,fsd=fsd1,operation=rmdir\nrd=rd0,fwd=fwd1,fwdrate=max,format=(clean,only)\n\
-         rd=rd1,fwd=fwd2,fwdrate=max,format=no,elapsed=4,interval=1\neof\nnot a parameter\n",
-        text(&folder.path().join("tree"))
-    );
-    let ran = run_vdbench(folder.path(), &parameters, &[]);
+    let parameters = "fsd=fsd1,anchor=DIR/tree,depth=1,width=1,files=3,size=4k\nfwd=fwd1,fsd=fsd1,operation=create\n\
+                      fwd=fwd2,fsd=fsd1,operation=rmdir\nrd=rd0,fwd=fwd1,fwdrate=max,format=(clean,only)\n\
+                      rd=rd1,fwd=fwd2,fwdrate=max,format=no,elapsed=4,interval=1\neof\nnot a parameter\n";
+    let ran = run_vdbench(folder.path(), parameters, &[]);
     ran.expect(0, &["completed successfully"]);
     assert_eq!(ran.out.matches(" avg_2-1 ").count(), 2, "{}", ran.out);
     assert_eq!(ran.out.matches(".Interval.").count(), 2, "{}", ran.out);
     for file in ["summary", "flatfile"] {
-        let page = fs::read_to_string(folder.path().join(format!("output/{file}.html"))).unwrap();
+        let page = page(folder.path(), file);
         let rows = page.lines().filter(|line| line.contains(" 1 ") && line.contains(':'));
         assert_eq!((rows.count(), page.matches(" avg_2-1 ").count()), (2, 2), "{page}");
     }
-    let copy = fs::read_to_string(folder.path().join("output/parmfile.html")).unwrap();
+    let copy = page(folder.path(), "parmfile");
     assert!(copy.ends_with("\neof\n"), "{copy}");
 }
 
@@ -258,19 +238,16 @@ fn runs_without_operations_have_one_interval() {
 #[test]
 fn the_flat_file_has_requested_values() {
     let folder = tempfile::tempdir().unwrap();
-    let parameters = format!(
-        "compratio=2\nsd=sd1,lun={},size=1m\nwd=wd1,sd=sd1,xfersize=(4k,50,8k,50)\n\
-         rd=rd1,wd=wd1,iorate=(10,1,30,1),distribution=spike,elapsed=2,interval=1\n",
-        text(&folder.path().join("data"))
-    );
+    let parameters = "compratio=2\nsd=sd1,lun=DIR/data,size=1m\nwd=wd1,sd=sd1,xfersize=(4k,50,8k,50)\n\
+                      rd=rd1,wd=wd1,iorate=(10,1,30,1),distribution=spike,elapsed=2,interval=1\n";
     let flat = || {
-        let page = fs::read_to_string(folder.path().join("output/flatfile.html")).unwrap();
+        let page = page(folder.path(), "flatfile");
         let lines = page.lines().filter(|line| !line.starts_with(['*', '<']));
         lines.map(str::to_owned).collect::<Vec<_>>()
     };
-    run_vdbench(folder.path(), &parameters, &["-s"]).expect(0, &["Simulating RD=rd1"]);
+    run_vdbench(folder.path(), parameters, &["-s"]).expect(0, &["Simulating RD=rd1"]);
     assert_eq!(flat(), Vec::<String>::new());
-    run_vdbench(folder.path(), &parameters, &[]).expect(0, &["completed successfully"]);
+    run_vdbench(folder.path(), parameters, &[]).expect(0, &["completed successfully"]);
     let lines = flat();
     assert_eq!(
         lines[0].find("timestamp"),
