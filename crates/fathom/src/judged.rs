@@ -102,7 +102,7 @@ impl Judged {
             summary: Summary::from_results(results),
             judged: Some(judged),
         };
-        serde_json::to_string_pretty(&document).expect("plain values are valid JSON") + "\n"
+        screen::json_text(&document)
     }
 
     /// Returns the verdict on the only job; `None` if nothing was measured.

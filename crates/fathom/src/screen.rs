@@ -11,6 +11,7 @@ use model::finding::Severity;
 use model::plan::Plan;
 use model::visible_lines;
 use report::live::{Live, Update};
+use serde::Serialize;
 
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
@@ -315,6 +316,16 @@ fn fold(text: &str, width: usize) -> String {
 /// Prints the output of a command, with control characters escaped.
 pub fn put(text: &str) -> Result<Exit, Faults> {
     put_bytes(&visible_lines(text)).map(|()| Exit::Done)
+}
+
+/// A document for programs, indented and with a newline at the end.
+pub fn json_text<T: Serialize + ?Sized>(value: &T) -> String {
+    serde_json::to_string_pretty(value).expect("plain values are valid JSON") + "\n"
+}
+
+/// Prints a document for programs.
+pub fn put_json<T: Serialize + ?Sized>(value: &T) -> Result<Exit, Faults> {
+    put(&json_text(value))
 }
 
 /// Prints the output of a command unchanged: another program reads it.

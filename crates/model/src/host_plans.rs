@@ -4,7 +4,6 @@
 
 use crate::plan::{Dependency, JobEcho, Plan, Step, StreamTarget, TargetKind};
 use crate::results::{HostDeviceUse, HostResults, JobResults, Results, StepResults};
-use crate::seconds::HostSample;
 
 /// A plan for each host, in the order of their ranks.
 #[derive(Clone, Debug, PartialEq)]
@@ -196,66 +195,32 @@ impl HostPlans {
         };
         let before = self.jobs_before(rank, number) as usize;
         let jobs = results_of_step.jobs.iter().skip(before).take(step.jobs.len()).cloned();
-        let devices = |list: &[HostDeviceUse]| -> Vec<HostDeviceUse> {
-            let here = list.iter().filter(|one| Some(one.host) == machine).cloned();
-            here.map(|mut one| {
-                one.host = 0;
-                one.counters.targets = one
-                    .counters
-                    .targets
-                    .iter()
-                    .filter_map(|id| target_of_host(*id, targets))
-                    .collect();
-                one
-            })
-            .collect()
+        let devices = |list: &[HostDeviceUse]| {
+            let mut devices = of_machine(list, machine, |one| &mut one.host);
+            for device in &mut devices {
+                let all = device.counters.targets.iter();
+                device.counters.targets = all.filter_map(|id| target_of_host(*id, targets)).collect();
+            }
+            devices
         };
-        let cores = results_of_step
-            .cores
-            .iter()
-            .filter(|one| Some(one.host) == machine)
-            .cloned();
-        let mounts = results_of_step
-            .network_mounts
-            .iter()
-            .filter(|one| Some(one.host) == machine)
-            .cloned();
-        let volumes = results_of_step
-            .volumes
-            .iter()
-            .filter(|one| Some(one.host) == machine)
-            .cloned();
         StepResults {
             jobs: jobs.map(|job| job_of_host(job, targets)).collect(),
             devices: devices(&results_of_step.devices),
             devices_measured: devices(&results_of_step.devices_measured),
-            cores: cores
-                .map(|mut one| {
-                    one.host = 0;
-                    one
-                })
-                .collect(),
-            volumes: volumes
-                .map(|mut one| {
-                    one.host = 0;
-                    one
-                })
-                .collect(),
-            network_mounts: mounts
-                .map(|mut one| {
-                    one.host = 0;
-                    one
-                })
-                .collect(),
+            cores: of_machine(&results_of_step.cores, machine, |one| &mut one.host),
+            volumes: of_machine(&results_of_step.volumes, machine, |one| &mut one.host),
+            network_mounts: of_machine(&results_of_step.network_mounts, machine, |one| &mut one.host),
             observed_ns: results_of_step.observed_ns,
-            samples: results_of_step
-                .samples
-                .iter()
-                .filter(|one| Some(one.host) == machine)
-                .map(|one| HostSample { host: 0, ..one.clone() })
-                .collect(),
+            samples: of_machine(&results_of_step.samples, machine, |one| &mut one.host),
         }
     }
+}
+
+/// The entries of a machine, which becomes the first host.
+fn of_machine<T: Clone>(list: &[T], machine: Option<u32>, host: impl Fn(&mut T) -> &mut u32) -> Vec<T> {
+    let mut list = list.to_vec();
+    list.retain_mut(|one| Some(std::mem::take(host(one))) == machine);
+    list
 }
 
 fn target_of_host(target: u32, targets: &std::ops::Range<u32>) -> Option<u32> {

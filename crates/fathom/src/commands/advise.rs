@@ -63,9 +63,7 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     let need = parse_need(args)?;
     let list = advise(&catalogue, &need);
     if args.json {
-        let value = json!({ "need": need, "advice": list });
-        let text = serde_json::to_string_pretty(&value).expect("plain values are valid JSON");
-        return screen::put(&format!("{text}\n"));
+        return screen::put_json(&json!({ "need": need, "advice": list }));
     }
     screen::put(&format_text(&need, &list))
 }

@@ -173,7 +173,7 @@ fn list(store: &DocumentStore, json: bool) -> Result<Exit, Faults> {
     let names = store.names()?;
     let baselines: Vec<Baseline> = names.iter().map(|name| get(store, name)).collect::<Result<_, _>>()?;
     if json {
-        return screen::put(&to_json(&baselines));
+        return screen::put_json(&baselines);
     }
     let mut text = String::new();
     for baseline in &baselines {
@@ -197,7 +197,7 @@ fn list(store: &DocumentStore, json: bool) -> Result<Exit, Faults> {
 fn show(store: &DocumentStore, name: &str, json: bool) -> Result<Exit, Faults> {
     let baseline = get(store, name)?;
     if json {
-        return screen::put(&to_json(&baseline));
+        return screen::put_json(&baseline);
     }
     let mut text = format!("{}: {} ({})\n", baseline.name, baseline.form, baseline.file);
     for (name, value) in &baseline.fingerprint {
@@ -239,7 +239,7 @@ fn compare_with_baseline(store: &DocumentStore, name: &str, file: &str, json: bo
     let found = results::read(file)?;
     let comparison = compare(&baseline, &found.fingerprint, &found.loads);
     if json {
-        return screen::put(&to_json(&comparison));
+        return screen::put_json(&comparison);
     }
     screen::put(&format_text(&comparison, Path::new(file)))
 }
@@ -294,8 +294,4 @@ fn format_figure(row: &FigureComparison) -> String {
         show(row.now),
         show(row.base)
     )
-}
-
-fn to_json<T: serde::Serialize + ?Sized>(value: &T) -> String {
-    serde_json::to_string_pretty(value).expect("a baseline is plain JSON") + "\n"
 }

@@ -155,8 +155,7 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
         Calculation::Knee { points } => analyse_curve(points),
     };
     if args.json {
-        let text = serde_json::to_string_pretty(&answer.json).expect("plain values are valid JSON");
-        return screen::put(&(text + "\n"));
+        return screen::put_json(&answer.json);
     }
     screen::put(&answer.text)
 }

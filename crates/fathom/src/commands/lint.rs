@@ -109,7 +109,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         &silenced,
     ));
     if args.json {
-        screen::put(&(serde_json::to_string_pretty(&found).expect("plain values are valid JSON") + "\n"))?;
+        screen::put_json(&found)?;
     } else {
         outputs.finish(&Contents {
             text: format_findings(&found),

@@ -66,7 +66,7 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
         true => {
             let mut value = to_json(policy);
             value["resolved"] = serde_json::to_value(&resolved).expect("plain values are valid JSON");
-            put_json(&value)
+            screen::put_json(&value)
         }
         false => screen::put(&explain(policy, resolved.as_ref())),
     }
@@ -74,7 +74,7 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
 
 fn put_list(entries: &[&Policy], json: bool) -> Result<Exit, Faults> {
     match json {
-        true => put_json(&Value::from_iter(entries.iter().map(|policy| to_json(policy)))),
+        true => screen::put_json(&Value::from_iter(entries.iter().map(|policy| to_json(policy)))),
         false => screen::put(&format_list(entries)),
     }
 }
@@ -86,11 +86,6 @@ fn resolve(policy: &Policy, inputs: &Inputs) -> Result<Option<ResolvedPolicy>, F
         Err(_) if inputs.is_empty() => Ok(None),
         Err(error) => Err(Faults::usage(Fault::new(format!("{}: {error}", policy.id())))),
     }
-}
-
-fn put_json(value: &Value) -> Result<Exit, Faults> {
-    let text = serde_json::to_string_pretty(value).expect("plain values are valid JSON");
-    screen::put(&format!("{text}\n"))
 }
 
 fn to_json(policy: &Policy) -> Value {

@@ -43,7 +43,7 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     let Some(name) = &args.name else {
         let all = presets::all();
         return match args.json {
-            true => put_json(&Value::from_iter(all.iter().map(summary_json))),
+            true => screen::put_json(&Value::from_iter(all.iter().map(summary_json))),
             false => screen::put(&format_list(&all)),
         };
     };
@@ -53,14 +53,9 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     }
     let plan = example_plan(&preset)?;
     match args.json {
-        true => put_json(&preset_json(&preset, &plan)),
+        true => screen::put_json(&preset_json(&preset, &plan)),
         false => screen::put(&format_preset(&preset, &plan)),
     }
-}
-
-fn put_json(value: &Value) -> Result<Exit, Faults> {
-    let text = serde_json::to_string_pretty(value).expect("plain values are valid JSON");
-    screen::put(&format!("{text}\n"))
 }
 
 fn summary_json(preset: &Preset) -> Value {

@@ -60,8 +60,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     }
     let clock = clock.unwrap_or_default();
     if args.json {
-        let text = serde_json::to_string_pretty(&to_json(&ceilings, jitter.as_ref(), &clock));
-        return screen::put(&format!("{}\n", text.expect("plain values are valid JSON")));
+        return screen::put_json(&to_json(&ceilings, jitter.as_ref(), &clock));
     }
     screen::put(&format_table(&ceilings, jitter.as_ref(), &clock))
 }

@@ -192,7 +192,7 @@ impl StudyOutputs {
         for (form, file) in &self.list {
             let text = match form {
                 Form::Text => contents.text.clone(),
-                Form::Json => serde_json::to_string_pretty(contents.json).expect("reports are plain values") + "\n",
+                Form::Json => screen::json_text(contents.json),
                 Form::Html => contents.page.map(|page| html::file(&page())).unwrap_or_default(),
                 Form::Csv | Form::Markdown | Form::Sarif | Form::Junit => {
                     let other = contents.others.iter().find(|(other, _)| other == form);

@@ -22,8 +22,7 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     let list = list(&System::live());
     if args.json {
         let value: Vec<Value> = list.iter().map(to_json).collect();
-        let text = serde_json::to_string_pretty(&value).expect("plain values are valid JSON");
-        return screen::put(&format!("{text}\n"));
+        return screen::put_json(&value);
     }
     let mut text = String::new();
     let (devices, file_systems): (Vec<&Listing>, Vec<&Listing>) =

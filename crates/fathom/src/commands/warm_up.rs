@@ -123,7 +123,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
             "complete": to == wanted.to,
             "remembered": marker,
         });
-        screen::put(&(serde_json::to_string_pretty(&value).expect("plain values are valid JSON") + "\n"))?;
+        screen::put_json(&value)?;
     } else {
         screen::put(&format_text(&wanted, read, to, job.measured(), marker.as_ref()))?;
     }

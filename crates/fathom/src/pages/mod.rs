@@ -18,9 +18,10 @@ use model::finding::{Finding, Severity};
 use model::observation::Observation;
 use model::results::Results;
 use model::study::{Question, Study};
-use report::html::page::{self, Line, Page, Tone};
+use report::html::page::{self, Download, Line, Page, Tone};
 use report::html::run::{self, Change, PageContext};
 use report::numbers::rough;
+use serde::Serialize;
 use study::diagnosis::KnownLimits;
 use study::verify::{NOT_TESTED, TestLength, count_proven};
 
@@ -31,6 +32,16 @@ pub use rounds::page as rounds;
 pub use sides::{Sides, ab, caveats, changes_table, compared, headline, next, ranking_table, warnings};
 pub use sweep::{csv as sweep_csv, page as sweep};
 pub use trend::{Test, page as trend, sentences as trend_sentences};
+
+/// The file `<name>.json` with the data of a page.
+fn all_figures<T: Serialize>(name: &str, document: &T) -> Download {
+    Download {
+        file: format!("{name}.json"),
+        words: "All figures (JSON)".into(),
+        media: "application/json".into(),
+        text: serde_json::to_string_pretty(document).unwrap_or_default(),
+    }
+}
 
 /// Builds the page of a run. `verdict` is the default if nothing was promised.
 pub fn run(results: &Results, verdict: page::Verdict) -> Page {

@@ -1,9 +1,11 @@
 //! The page of a preconditioning: its rounds, and whether it reached steady state.
 
 use report::html::chart::{Across, Axis, Chart, Form, Mark, Series, Tone};
-use report::html::page::{self, Block, Download, Lead, Page, Section, Table, Verdict};
+use report::html::page::{self, Block, Lead, Page, Section, Table, Verdict};
 use report::numbers::{rough, time};
 use study::precondition::Report;
+
+use super::all_figures;
 
 /// Builds the page of a preconditioning.
 pub fn page(report: &Report) -> Page {
@@ -64,12 +66,7 @@ pub fn page(report: &Report) -> Page {
                 .collect(),
             ..Section::default()
         }],
-        downloads: vec![Download {
-            file: "rounds.json".into(),
-            words: "All figures (JSON)".into(),
-            media: "application/json".into(),
-            text: serde_json::to_string_pretty(report).unwrap_or_default(),
-        }],
+        downloads: vec![all_figures("rounds", report)],
         provenance: format!("fathom {}, {}", env!("CARGO_PKG_VERSION"), report.target),
         ..Page::default()
     }

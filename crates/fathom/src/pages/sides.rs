@@ -5,9 +5,11 @@ mod advice;
 
 use analysis::compare::{self, Change, Difference, Fact, Figure, Judgement, RankedResult};
 use report::html::chart::{Across, Axis, Chart, Form, Look, Mark, Series, Tone, time_unit};
-use report::html::page::{self, Block, Download, Lead, Page, Section, Table, Verdict};
+use report::html::page::{self, Block, Lead, Page, Section, Table, Verdict};
 use report::html::run::{Head, add_options};
 use serde::Serialize;
+
+use super::all_figures;
 
 pub use ab::ab;
 pub use advice::{next, warnings};
@@ -397,7 +399,7 @@ pub fn compared<T: Serialize>(files: &[String], heads: &[Head], jobs: &[Sides<'_
         lead: lead.chain([next(files, heads, jobs)]).collect(),
         findings: warnings(files, heads),
         sections,
-        downloads: json("comparison", document),
+        downloads: vec![all_figures("comparison", document)],
         provenance: format!("fathom {}", env!("CARGO_PKG_VERSION")),
         ..Page::default()
     };
@@ -574,13 +576,4 @@ fn commands(files: &[String], heads: &[Head]) -> Option<Section> {
         blocks,
         ..Section::default()
     })
-}
-
-fn json<T: Serialize>(name: &str, document: &T) -> Vec<Download> {
-    vec![Download {
-        file: format!("{name}.json"),
-        words: "All figures (JSON)".into(),
-        media: "application/json".into(),
-        text: serde_json::to_string_pretty(document).unwrap_or_default(),
-    }]
 }

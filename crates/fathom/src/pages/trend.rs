@@ -7,9 +7,11 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 use report::html::chart::{Across, Axis, Chart, Form, Mark, Series, Tick, Tone, time_unit};
-use report::html::page::{self, Block, Download, Lead, Page, Section, Verdict};
+use report::html::page::{self, Block, Lead, Page, Section, Verdict};
 use report::html::run::KEEP_AND_REPEAT;
 use serde::Serialize;
+
+use super::all_figures;
 
 /// If only a larger change would show, the runs are unclear, not unchanged.
 const MAX_CLEAR_STEP: f64 = 0.3;
@@ -59,12 +61,7 @@ pub fn page<T: Serialize>(tests: &[Test<'_>], document: &T) -> Page {
         verdict: verdict(tests),
         lead,
         sections: tests.iter().enumerate().map(section).collect(),
-        downloads: vec![Download {
-            file: "trend.json".into(),
-            words: "All figures (JSON)".into(),
-            media: "application/json".into(),
-            text: serde_json::to_string_pretty(document).unwrap_or_default(),
-        }],
+        downloads: vec![all_figures("trend", document)],
         provenance: format!("fathom {}", env!("CARGO_PKG_VERSION")),
         ..Page::default()
     };

@@ -7,7 +7,7 @@ use std::process::Stdio;
 
 use testbed::{Directory, need};
 
-use crate::support::{command, end, fathom, fathom_line, text};
+use crate::support::{AssertContains, command, end, fathom, fathom_line, spawn, text};
 
 fn data(path: &str) -> String {
     format!("{}/../../tests/data/{path}", env!("CARGO_MANIFEST_DIR"))
@@ -23,7 +23,7 @@ fn the_published_report_of_a_database_is_explained() {
     let ran = fathom(&["explain", &data("diskspd/legacy/report.txt")]);
     ran.expect(0, &["SHORT-RUN", "IRQ-SKEW", "OPTION-DEPRECATED", "REPORT-EDITED"]);
     let answer = unwrap_lines(&ran.out);
-    for expected in [
+    answer.assert_contains(&[
         "64 KiB random operations, 80 % of them reads, without the page cache",
         "N = 63.98 operations were in flight on average, with a queue depth of 64: the queue was",
         "5,728 reads per second at 8.07 ms and 1,449 writes per second at 12.2 ms",
@@ -33,9 +33,7 @@ fn the_published_report_of_a_database_is_explained() {
         "p99.9 (229 ms) is 9.6 times p99 (23.8 ms)",
         "is 1.35 times its mean",
         "processor 0 spent 12.29 % of its time in the kernel",
-    ] {
-        assert!(answer.contains(expected), "`{expected}` is missing:\n{}", ran.out);
-    }
+    ]);
     assert!(
         !answer.contains("MISMATCH"),
         "its figures agree with each other:\n{}",
@@ -50,13 +48,11 @@ fn the_limit_of_a_virtual_machine_is_named() {
     let ran = fathom_line(&format!("explain {figures} --vm Standard_B2ms --disk P30 --disks 4"));
     ran.expect(0, &[]);
     let answer = unwrap_lines(&ran.out);
-    for expected in [
+    answer.assert_contains(&[
         "N = 64.00 operations were in flight on average, with a queue depth of 64",
         "at the limit of VM Standard_B2ms, uncached: 1,953 IOPS of 1,920 IOPS is 101.7 %",
         "4 × P30 would allow 20,000 IOPS: 18,080 IOPS of them (90 %) are unreachable because of it",
-    ] {
-        assert!(answer.contains(expected), "`{expected}` is missing:\n{}", ran.out);
-    }
+    ]);
     let given = fathom(&["explain", &figures, "--cap", "iops=1920"]);
     assert!(unwrap_lines(&given.expect(0, &[]).out).contains("1,953 IOPS of 1,920 IOPS is 101.7 %"));
 }
@@ -90,11 +86,6 @@ fn paths_of_jobs_have_their_own_limits() {
         let ran = fathom(&[&["explain", &figures, "--vm", "Standard_D8ds_v4"], more].concat());
         unwrap_lines(&ran.expect(0, &[]).out)
     };
-    let expect = |answer: &str, expected: &[&str]| {
-        for expected in expected {
-            assert!(answer.contains(expected), "`{expected}` is missing:\n{answer}");
-        }
-    };
     let both = [
         "The load is at the limit of VM Standard_D8ds_v4, cached: 78,300 IOPS of 77,000 IOPS is 101.7 %",
         "VM Standard_D8ds_v4, uncached writer1 12,600 IOPS 12,800 IOPS 98.4 % reached",
@@ -102,20 +93,16 @@ fn paths_of_jobs_have_their_own_limits() {
         "Both limits of the machine are reached",
         "118.1 % of the cached limit alone (77,000 IOPS)",
     ];
-    expect(&with(&["--host-cache", "--path", "writer1=uncached"]), &both);
-    expect(&with(&["--path", "reader1=cached"]), &both);
-    let one_path = with(&["--host-cache"]);
-    expect(
-        &one_path,
-        &[
-            "90,900 IOPS (reader1 + writer1 together) is 118.1 % of 77,000 IOPS",
-            "101.2 % of the cached and uncached limits together (89,800 IOPS)",
-            "Both limits of the machine are reached. All jobs together did 90,900 IOPS",
-            "The load is at the limit of VM Standard_D8ds_v4, cached + uncached: 90,900 IOPS (reader1 + writer1 together) of \
-             89,800 IOPS is 101.2 %",
-            "name the path of each job (--path JOB=uncached",
-        ],
-    );
+    with(&["--host-cache", "--path", "writer1=uncached"]).assert_contains(&both);
+    with(&["--path", "reader1=cached"]).assert_contains(&both);
+    with(&["--host-cache"]).assert_contains(&[
+        "90,900 IOPS (reader1 + writer1 together) is 118.1 % of 77,000 IOPS",
+        "101.2 % of the cached and uncached limits together (89,800 IOPS)",
+        "Both limits of the machine are reached. All jobs together did 90,900 IOPS",
+        "The load is at the limit of VM Standard_D8ds_v4, cached + uncached: 90,900 IOPS (reader1 + writer1 together) of \
+         89,800 IOPS is 101.2 %",
+        "name the path of each job (--path JOB=uncached",
+    ]);
     let vm = ["explain", &figures, "--vm", "Standard_D8ds_v4", "--out", "json"];
     let json = fathom(&[&vm[..], &["--path", "reader1=cached"]].concat())
         .expect(0, &[])
@@ -168,13 +155,11 @@ fn clones_of_a_job_of_fio_share_its_path() {
         path.display()
     ));
     let answer = unwrap_lines(&ran.expect(0, &["all jobs of group 0 together"]).out);
-    for expected in [
+    answer.assert_contains(&[
         "VM Standard_D8ds_v4, cached reader1 78,300 IOPS 77,000 IOPS 101.7 % reached",
         "VM Standard_D8ds_v4, uncached writer1 12,600 IOPS 12,800 IOPS 98.4 % reached",
         "Both limits of the machine are reached",
-    ] {
-        assert!(answer.contains(expected), "`{expected}` is missing:\n{}", ran.out);
-    }
+    ]);
     assert!(
         !answer.contains("The load exceeds"),
         "the sum of both paths has no limit of one:\n{}",
@@ -221,12 +206,7 @@ fn a_promise_is_judged() {
 
 #[test]
 fn a_report_from_a_pipe_is_explained_as_json() {
-    let mut child = command(&["explain", "-", "--out", "json"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = spawn(command(&["explain", "-", "--out", "json"]).stdin(Stdio::piped()));
     let report = fs::read(data("fio/golden/05-sla-70-30/out.json")).unwrap();
     let mut pipe = child.stdin.take().unwrap();
     pipe.write_all(&report).unwrap();
@@ -310,7 +290,7 @@ fn runs_of_vdbench_are_explained_and_judged() {
     let summary = data("vdbench/summary-50407.html");
     let ran = fathom(&["explain", &summary]);
     let answer = unwrap_lines(&ran.expect(0, &["SHORT-RUN"]).out);
-    for expected in [
+    answer.assert_contains(&[
         "a summary of Vdbench",
         "rd1 (xfersize=4k threads=8)",
         "Vdbench 50407 issued 4 KiB operations for 25 s, after 5 s of warm-up.",
@@ -320,9 +300,7 @@ fn runs_of_vdbench_are_explained_and_judged() {
         "8 KiB operations, 70 % of them reads, for 25 s, after 5 s of warm-up: limited to 5,000 per second.",
         "3,500 reads per second at 500 us and 1,500 writes per second at 1 ms",
         "N = 3.25 operations were in flight on average (the report states 3.3)",
-    ] {
-        assert!(answer.contains(expected), "`{expected}` is missing:\n{}", ran.out);
-    }
+    ]);
     assert!(!answer.contains("MISMATCH") && !answer.contains("p99"), "{}", ran.out);
     let require = |clauses: &str, code: i32, expected: &[&str]| {
         let ran = fathom(&["explain", &summary, "--require", clauses]);
@@ -378,7 +356,7 @@ fn results_of_iometer_are_explained_and_judged() {
     let results = data("iometer/results-2006.csv");
     let ran = fathom(&["explain", &results]);
     let answer = unwrap_lines(&ran.expect(0, &["results of Iometer"]).out);
-    for expected in [
+    answer.assert_contains(&[
         "on TESTHOST, at 2026-11-23 10:00:00:123, 2 processors",
         "Iometer 2006.07.27 issued 4 KiB random reads on 2 targets: 2 workers, up to 32 in flight.",
         "16,000 operations per second (IOPS), 62.5 MiB/s (65.5 MB/s); latency: 2 ms on average.",
@@ -386,9 +364,7 @@ fn results_of_iometer_are_explained_and_judged() {
         "8 KiB random operations, 67 % of them reads, on 2 targets",
         "4,020 reads per second at 4 ms and 1,980 writes per second at 8.04 ms",
         "No processor was more than 31.0 % busy",
-    ] {
-        assert!(answer.contains(expected), "`{expected}` is missing:\n{}", ran.out);
-    }
+    ]);
     assert!(!answer.contains("MISMATCH") && !answer.contains("p99"), "{}", ran.out);
     fathom(&["explain", &results, "--require", "mean<=6ms"]).expect(0, &["PASS mean <= 6 ms"]);
     fathom(&["explain", &results, "--require", "p99<=60ms"]).expect(2, &["INCONCLUSIVE p99 <= 60 ms"]);
@@ -488,12 +464,7 @@ fn saved_results_are_explained_and_shown_again() {
     let fio = fathom(&["show", &saved, "--out", "fio-json"]);
     fio.expect(0, &["\"fio version\""]);
     // `explain` can read the output of `show` in fio's format.
-    let mut child = command(&["explain", "-"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = spawn(command(&["explain", "-"]).stdin(Stdio::piped()));
     let mut pipe = child.stdin.take().unwrap();
     pipe.write_all(fio.out.as_bytes()).unwrap();
     drop(pipe);

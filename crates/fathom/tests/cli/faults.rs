@@ -9,9 +9,12 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use testbed::{Directory, FaultFs, LoopFs, TmpFs, need};
+use testbed::{Directory, LoopFs, TmpFs, need};
 
-use crate::support::{PROGRAM, command, device_that_ends, end, fathom, fathom_line, finish, names, split_words, text};
+use crate::support::{
+    PROGRAM, command, device_that_ends, end, fathom, fathom_line, faulty_fs, finish, names, signal, spawn, split_words,
+    text,
+};
 
 const MIB: u64 = 1 << 20;
 const EIO: i32 = 5;
@@ -109,9 +112,7 @@ fn excessive_counts_are_refused_immediately() {
 fn a_clone_takes_less_memory_than_its_histograms() {
     let resident_kib = |clones: u32| {
         let count = format!("--numjobs={clones}");
-        let job = [
-            "--name=a", "--thread=1", "--ioengine=null", "--size=1m", "--rw=randread", "--rate_iops=10",
-        ];
+        let job = split_words("--name=a --thread=1 --ioengine=null --size=1m --rw=randread --rate_iops=10");
         let line = [&["fio"], &job[..], &[&count, "--time_based", "--runtime=4"]].concat();
         let mut running = command(&line).stdout(Stdio::null()).spawn().unwrap();
         // The last value that is read includes all clones.
@@ -306,9 +307,7 @@ fn errors_of_a_device_end_the_job_and_keep_its_results() {
 
 #[test]
 fn errors_of_a_file_system_are_reported() {
-    let Some(faulty) = need(FaultFs::with_size(16 * MIB)) else {
-        return;
-    };
+    let Some(faulty) = faulty_fs() else { return };
     faulty.fail_reads(4 * MIB..4 * MIB + 4096, EIO);
     let file = text(faulty.file());
     let walk = ["--access", "sequential", "--block", "4k"];
@@ -325,9 +324,7 @@ fn errors_of_a_file_system_are_reported() {
 /// No signal handler runs in a thread whose file system call does not return.
 #[test]
 fn the_first_signal_ends_the_examination_of_a_target_that_does_not_answer() {
-    let Some(faulty) = need(FaultFs::with_size(16 * MIB)) else {
-        return;
-    };
+    let Some(faulty) = faulty_fs() else { return };
     faulty.hang();
     let mut child = Command::new(PROGRAM)
         .args([
@@ -347,10 +344,7 @@ fn the_first_signal_ends_the_examination_of_a_target_that_does_not_answer() {
         std::thread::sleep(Duration::from_millis(20));
     }
     assert!(faulty.seen().hanging > 0, "nothing was read");
-    let sent = Command::new("kill")
-        .args(["-s", "TERM", &child.id().to_string()])
-        .status();
-    assert!(sent.unwrap().success());
+    signal(&child, "TERM");
     let signalled = Instant::now();
     let ended = loop {
         match child.try_wait().unwrap() {
@@ -408,10 +402,7 @@ fn the_first_signal_ends_the_wait_for_the_reader_of_a_pipe() {
         .unwrap();
     std::thread::sleep(Duration::from_secs(3));
     assert!(child.try_wait().unwrap().is_none(), "it waits for a reader");
-    let sent = Command::new("kill")
-        .args(["-s", "TERM", &child.id().to_string()])
-        .status();
-    assert!(sent.unwrap().success());
+    signal(&child, "TERM");
     let signalled = Instant::now();
     while child.try_wait().unwrap().is_none() && signalled.elapsed() < Duration::from_secs(5) {
         std::thread::sleep(Duration::from_millis(20));
@@ -435,11 +426,7 @@ fn a_file_that_vanishes_between_steps_costs_no_results() {
         text(&file)
     );
     fs::write(&job, jobs).unwrap();
-    let child = command(&["run", text(&job)])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let child = spawn(&mut command(&["run", text(&job)]));
     std::thread::sleep(Duration::from_secs(2));
     fs::remove_file(&file).unwrap();
     end(child).expect(

@@ -2,11 +2,10 @@
 
 use std::fs;
 use std::process::Stdio;
-use std::time::{Duration, Instant};
 
 use testbed::{Directory, need};
 
-use crate::support::{command, fathom, finish, names, split_words, text};
+use crate::support::{command, fathom, finish, names, signal, spawn, split_words, text, wait_until};
 
 const TREE: [&str; 6] = [
     "--kind",
@@ -70,34 +69,15 @@ fn every_output_format_lists_the_kinds_of_operation() {
 #[test]
 fn an_interrupt_while_the_tree_is_created_leaves_no_tree() {
     let Some(folder) = need(Directory::fast()) else { return };
-    let line = [
-        "run",
-        "--target",
-        ".",
-        "--kind",
-        "files",
-        "--mix",
-        "stat",
-        "--time",
-        "60s",
-        "--tree",
-        "depth=1,width=100,files=1000,sizes=1KiB",
-    ];
-    let child = command(&line)
-        .current_dir(folder.path())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let start = Instant::now();
-    while !names(folder.path()).iter().any(|name| name.ends_with(".tree")) {
-        assert!(start.elapsed() < Duration::from_secs(20), "no tree is created");
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    let sent = std::process::Command::new("kill")
-        .args(["-s", "INT", &child.id().to_string()])
-        .status();
-    assert!(sent.unwrap().success());
+    let line =
+        split_words("run --target . --kind files --mix stat --time 60s --tree depth=1,width=100,files=1000,sizes=1KiB");
+    let child = spawn(command(&line).current_dir(folder.path()));
+    wait_until(
+        20,
+        || names(folder.path()).iter().any(|name| name.ends_with(".tree")),
+        "no tree is created",
+    );
+    signal(&child, "INT");
     let ended = child.wait_with_output().unwrap();
     let errors = String::from_utf8_lossy(&ended.stderr);
     assert_eq!(ended.status.code(), Some(130), "{errors}");
@@ -116,11 +96,11 @@ fn the_next_run_removes_the_tree_of_a_killed_run() {
         .spawn()
         .unwrap();
     let find_tree = || names(folder.path()).into_iter().find(|name| name.ends_with(".tree"));
-    let start = Instant::now();
-    while !find_tree().is_some_and(|name| folder.path().join(name).join("d3").exists()) {
-        assert!(start.elapsed() < Duration::from_secs(20), "no tree is created");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    wait_until(
+        20,
+        || find_tree().is_some_and(|name| folder.path().join(name).join("d3").exists()),
+        "no tree is created",
+    );
     // While its run is alive, other runs leave the tree alone.
     let short = [
         &["run", "--target", ".", "--mix", "stat", "--operations", "10"][..],

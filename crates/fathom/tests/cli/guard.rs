@@ -4,12 +4,11 @@
 use std::fs;
 use std::os::linux::fs::MetadataExt;
 use std::path::Path;
-use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use testbed::{Directory, LoopDevice, LoopFs, LoopOptions, need};
+use testbed::{Directory, LoopFs, need};
 
-use crate::support::{PROGRAM, command, fathom, finish, split_words, text};
+use crate::support::{PROGRAM, command, fathom, finish, loop_device, spawn, split_words, text};
 
 const MIB: u64 = 1 << 20;
 
@@ -43,9 +42,7 @@ fn a_file_given_by_bare_name_is_extended() {
     run("4M").expect(0, &["IOPS"]);
     run("8M").expect(0, &["extended from 4 MiB to 8 MiB"]);
     fs::write(folder.path().join("empty.dat"), "").unwrap();
-    let words = [
-        "run", "--target", "empty.dat", "--size", "4M", "--time", "200ms", "--warm-up", "0",
-    ];
+    let words = split_words("run --target empty.dat --size 4M --time 200ms --warm-up 0");
     finish(command(&words).current_dir(folder.path())).expect(0, &["4 MiB of random data"]);
 }
 
@@ -75,9 +72,7 @@ fn a_mounted_device_is_refused_despite_allow_destroy() {
 
 #[test]
 fn an_empty_device_needs_allow_destroy() {
-    let Some(device) = need(LoopDevice::with_size(16 * MIB, LoopOptions::default())) else {
-        return;
-    };
+    let Some(device) = loop_device(16) else { return };
     let path = text(device.path());
     fathom(&write_arguments(path, &[])).expect(3, &["the loss of its contents was not permitted", "--allow-destroy"]);
     fathom(&write_arguments(path, &["--dry-run"])).expect(3, &["refused", "nothing was opened for writing"]);
@@ -88,9 +83,7 @@ fn an_empty_device_needs_allow_destroy() {
 
 #[test]
 fn a_device_with_known_content_needs_allow_destroy() {
-    let Some(device) = need(LoopDevice::with_size(16 * MIB, LoopOptions::default())) else {
-        return;
-    };
+    let Some(device) = loop_device(16) else { return };
     let path = text(device.path());
     let made = std::process::Command::new("mkswap").arg(path).output();
     if !made.is_ok_and(|made| made.status.success()) {
@@ -144,9 +137,7 @@ fn a_file_of_fathom_needs_no_permission() {
 
 #[test]
 fn quick_only_reads_a_device_without_permission() {
-    let Some(device) = need(LoopDevice::with_size(32 * MIB, LoopOptions::default())) else {
-        return;
-    };
+    let Some(device) = loop_device(32) else { return };
     let ran = fathom(&["quick", text(device.path()), "-q"]);
     ran.expect(
         0,
@@ -214,7 +205,7 @@ fn a_file_that_another_run_writes_to_is_refused() {
         ];
         arguments.extend(more);
         let mut command = command(&arguments);
-        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+        spawn(&mut command)
     };
     let other_run = "another run is writing to it";
     // A file that the first run creates is locked as well.
@@ -239,9 +230,7 @@ fn a_file_that_another_run_writes_to_is_refused() {
 /// The kernel knows a loop device's file even without a path and without `/sys`.
 #[test]
 fn the_file_of_a_loop_device_is_refused_without_its_path() {
-    let Some(device) = need(LoopDevice::with_size(8 * MIB, LoopOptions::default())) else {
-        return;
-    };
+    let Some(device) = loop_device(8) else { return };
     let number = text(device.path()).trim_start_matches("/dev/");
     let backing = fs::read_to_string(format!("/sys/block/{number}/loop/backing_file")).unwrap();
     let (path, moved) = (backing.trim_end(), format!("{}.moved", backing.trim_end()));

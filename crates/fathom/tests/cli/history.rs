@@ -4,12 +4,11 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 
 use serde_json::Value;
 use testbed::{Directory, TmpFs, need};
 
-use crate::support::{PROGRAM, Ran, command, end, finish, names, text};
+use crate::support::{AssertContains, PROGRAM, Ran, command, end, finish, names, spawn, split_words, text};
 
 /// A folder with a job on a simulated device, and a history.
 struct Workspace {
@@ -153,16 +152,12 @@ fn entries_are_labelled_found_and_pruned() {
 #[test]
 fn studies_and_verdicts_are_recorded_with_their_outcomes() {
     let workspace = Workspace::new();
-    let sweep = [
-        "sweep", "job.toml", "--over", "depth=1,2,4", "--time", "50ms", "--grid-only", "-q", "--save", "saved",
-    ];
+    let sweep = split_words("sweep job.toml --over depth=1,2,4 --time 50ms --grid-only -q --save saved");
     workspace.fathom(&sweep).expect(0, &[]);
     workspace
         .fathom(&["ab", "--pairs", "6", "--time", "20ms", "-q", "job.toml", "job.toml"])
         .expect(0, &[]);
-    let required = [
-        "verify", "job.toml", "--require", "iops>=1000", "--time", "100ms", "--warm-up", "0s", "-q", "--preflight", "0",
-    ];
+    let required = split_words("verify job.toml --require iops>=1000 --time 100ms --warm-up 0s -q --preflight 0");
     let verified = workspace.fathom(&required);
     let kinds: Vec<Value> = workspace
         .entries()
@@ -272,7 +267,7 @@ fn concurrent_runs_are_all_recorded() {
     let workspace = Workspace::new();
     let start = |_| {
         let mut command = workspace.command(&["run", "job.toml"]);
-        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+        spawn(&mut command)
     };
     let children: Vec<_> = (0..4).map(start).collect();
     let mut kept: Vec<String> = children
@@ -496,15 +491,13 @@ fn assert_page_names_the_change(workspace: &Workspace) {
     let report = ["trend", "--force", "--report", page.to_str().unwrap()];
     workspace.fathom(&report).expect(0, &[]);
     let page = fs::read_to_string(page).unwrap();
-    for part in [
+    page.assert_contains(&[
         ": IOPS -20 % since entry 6 (",
         "By more than chance, since entry 6 (",
         "The two runs at the change also differ in: ",
         "<code>fathom compare history:5 history:6</code>",
         "<h2>How sure is it?</h2>",
-    ] {
-        assert!(page.contains(part), "`{part}` in {page}");
-    }
+    ]);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use testbed::{Directory, LoopDevice, LoopOptions, Unavailable, need};
 
-use crate::support::{PROGRAM, fathom, text};
+use crate::support::{AssertContains, PROGRAM, fathom, text};
 
 /// Maximum duration of every step.
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -155,9 +155,7 @@ const NULL: &str = "run --target null --read 70 --depth 4 --warm-up 0 --time 5m"
 
 #[track_caller]
 fn expect_parts(shown: &str, parts: &[&str]) {
-    for part in parts {
-        assert!(shown.contains(part), "`{part}` is missing:\n{shown}");
-    }
+    shown.assert_contains(parts);
 }
 
 #[test]

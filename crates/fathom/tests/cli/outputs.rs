@@ -2,13 +2,14 @@
 
 use std::fs;
 use std::io::Read;
-use std::process::Stdio;
 
 use model::event::Phase;
 use serde_json::Value;
-use testbed::{Directory, LoopDevice, LoopOptions, TmpFs, need};
+use testbed::{Directory, TmpFs, need};
 
-use crate::support::{command, fathom, finish, names, split_words, text};
+use crate::support::{
+    AssertContains, command, fathom, fathom_line, finish, loop_device, names, spawn, split_words, text,
+};
 
 const QUICK: [&str; 7] = ["run", "--target", "null", "--time", "300ms", "--warm-up", "0"];
 
@@ -33,17 +34,10 @@ fn charts_are_added_to_the_text_report_and_require_it() {
     let Some(folder) = need(Directory::fast()) else { return };
     let saved = folder.path().join("r.fathom");
     let charts = ["IOPS over time", "latency up to"];
-    let plain = fathom(&[
-        "run",
-        "--target",
-        "null",
-        "--time",
-        "1s",
-        "--warm-up",
-        "0",
-        "--save",
-        text(&saved),
-    ]);
+    let plain = fathom_line(&format!(
+        "run --target null --time 1s --warm-up 0 --save {}",
+        text(&saved)
+    ));
     assert!(!plain.expect(0, &[]).out.contains(charts[0]));
     let drawn = fathom(&["show", text(&saved), "--charts"]);
     let drawn = drawn.expect(0, &charts);
@@ -64,14 +58,12 @@ fn a_sweep_has_no_text_charts_and_its_page_shows_each_warning_once() {
     fathom(&["show", text(&study), "--report", text(&page)]).expect(0, &[]);
     let page = fs::read_to_string(&page).unwrap();
     assert_eq!(page.matches("<code>SHORT-RUN</code>").count(), 1);
-    for part in [
+    page.assert_contains(&[
         "(depth 1; likewise at all other points)",
         "What to do:",
         "--from</span>",
         "--slo</span>",
-    ] {
-        assert!(page.contains(part), "{part}");
-    }
+    ]);
 }
 
 #[test]
@@ -162,7 +154,7 @@ fn a_report_overwrites_no_target_and_no_disk() {
         fs::read(&path).unwrap().iter().all(|byte| *byte == 7),
         "not a byte has changed"
     );
-    if let Some(device) = need(LoopDevice::with_size(1 << 20, LoopOptions::default())) {
+    if let Some(device) = loop_device(1) {
         let saved = folder.path().join("r.fathom");
         run(&["--save", text(&saved)]).expect(0, &[]);
         let page = text(device.path());
@@ -191,11 +183,7 @@ fn an_older_result_stays_until_the_new_one_is_complete() {
 
 #[test]
 fn a_reader_that_closes_the_pipe_is_not_an_error() {
-    let mut child = command(&[&QUICK[..], &["--out", "ndjson"]].concat())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = spawn(&mut command(&[&QUICK[..], &["--out", "ndjson"]].concat()));
     let mut pipe = child.stdout.take().unwrap();
     let mut one = [0];
     pipe.read_exact(&mut one).unwrap();

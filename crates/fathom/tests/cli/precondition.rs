@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use model::observation::Observation;
 use study::precondition::judge_window;
-use testbed::{Directory, LoopDevice, LoopOptions, need};
+use testbed::{Directory, need};
 
-use crate::support::{fathom, fathom_line, names, text};
+use crate::support::{fathom, fathom_line, loop_device, names, text};
 
 fn folder() -> Directory {
     need(Directory::fast()).expect("a temporary directory can always be made")
@@ -144,9 +144,7 @@ fn a_real_file_is_filled_and_loaded_and_removed() {
 
 #[test]
 fn a_device_is_only_written_if_it_is_named_again() {
-    let Some(device) = need(LoopDevice::with_size(16 << 20, LoopOptions::default())) else {
-        return;
-    };
+    let Some(device) = loop_device(16) else { return };
     let path = text(device.path());
     let words = ["precondition", path, "--round", "100ms", "--rounds", "5"];
     fathom(&words).expect(3, &["the loss of its contents was not permitted", "--allow-destroy"]);

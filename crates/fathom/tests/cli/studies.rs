@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use testbed::{Directory, need};
 
-use crate::support::{command, fathom, fathom_line, finish, names, split_words, text};
+use crate::support::{AssertContains, Ran, command, fathom, fathom_line, finish, names, split_words, text};
 
 /// A job file with a device of `servers` servers and a service time.
 fn device(folder: &Path, name: &str, servers: u32, service: &str) -> PathBuf {
@@ -24,19 +24,18 @@ fn folder() -> Directory {
     need(Directory::fast()).expect("a temporary directory can always be created")
 }
 
+fn sweep(job: &Path, line: &str) -> Ran {
+    fathom_line(&format!("sweep {} {line}", text(job)))
+}
+
 #[test]
 fn a_sweep_finds_the_knee_of_a_device_with_eight_servers() {
     let folder = folder();
     let job = device(folder.path(), "eight", 8, "100us");
     let saved = folder.path().join("saved");
     let csv = folder.path().join("table.csv");
-    let out = format!("json,csv={}", text(&csv));
-    let line = format!(
-        "sweep {} --over depth=1..64 --time 300ms --out {out} --save {}",
-        job.display(),
-        saved.display()
-    );
-    let ran = fathom_line(&line);
+    let outputs = format!("--out json,csv={} --save {}", text(&csv), text(&saved));
+    let ran = sweep(&job, &format!("--over depth=1..64 --time 300ms {outputs}"));
     let json = ran.expect(0, &["[1/", "left in all"]).json();
     let knee = &json["curves"][0]["knee"];
     assert_eq!(knee["kneedle"], 8.0);
@@ -77,14 +76,12 @@ fn a_sweep_finds_the_knee_of_a_device_with_eight_servers() {
     let missed = fathom(&[&words[..], &[text(&page)]].concat());
     missed.expect(0, &["SIMULATION: no real storage", "(100 % over), at 1 in flight"]);
     let page = fs::read_to_string(&page).unwrap();
-    for part in [
+    page.assert_contains(&[
         "NOT MET",
         "class=\"verdict bad\"",
         "Use faster storage, or a limit",
         "--slo</span> &#39;p99&lt;=",
-    ] {
-        assert!(page.contains(part), "{part}");
-    }
+    ]);
     assert!(!page.contains("as advised"), "{page}");
     fathom(&["ab", "--from", text(&saved)]).expect(4, &["another kind of study"]);
     fathom(&["compare", text(&saved), text(&saved)]).expect(4, &["a study of"]);
@@ -95,12 +92,10 @@ fn a_saved_study_contains_every_run_completely() {
     let folder = folder();
     let job = device(folder.path(), "one", 1, "100us");
     let saved = folder.path().join("saved");
-    let line = format!(
-        "sweep {} --over depth=1,2 --time 100ms --grid-only -q --save {}",
-        job.display(),
-        saved.display()
+    let ran = sweep(
+        &job,
+        &format!("--over depth=1,2 --time 100ms --grid-only -q --save {}", text(&saved)),
     );
-    let ran = fathom_line(&line);
     assert_eq!(ran.expect(0, &["Recommendation"]).err, "");
     let study: Value = serde_json::from_slice(&fs::read(&saved).unwrap()).unwrap();
     assert_eq!((&study["kind"], &study["format_version"]), (&"study".into(), &1.into()));
@@ -115,15 +110,9 @@ fn points_beyond_saturation_are_skipped_and_named() {
     let folder = folder();
     let job = device(folder.path(), "two", 2, "100us");
     // In any order, some of the eleven points come after three that show the saturation.
-    let ran = fathom_line(&format!(
-        "sweep {} --over depth=1..1024 --time 100ms -q --seed 3",
-        job.display()
-    ));
+    let ran = sweep(&job, "--over depth=1..1024 --time 100ms -q --seed 3");
     ran.expect(0, &["Left out", "the rate stopped rising", "Use 2 in flight"]);
-    let all = fathom_line(&format!(
-        "sweep {} --over depth=1..64 --time 100ms -q --all-points --seed 3",
-        job.display()
-    ));
+    let all = sweep(&job, "--over depth=1..64 --time 100ms -q --all-points --seed 3");
     assert!(!all.expect(0, &[]).out.contains("Left out"), "{all:#?}");
 }
 
@@ -131,11 +120,7 @@ fn points_beyond_saturation_are_skipped_and_named() {
 fn two_parameters_make_a_table_and_a_curve_for_each_row() {
     let folder = folder();
     let job = device(folder.path(), "four", 4, "100us");
-    let line = format!(
-        "sweep {} --over depth=1..16 --over block=4k,64k --time 100ms -q",
-        job.display()
-    );
-    let ran = fathom_line(&line);
+    let ran = sweep(&job, "--over depth=1..16 --over block=4k,64k --time 100ms -q");
     ran.expect(
         0,
         &[
@@ -150,11 +135,8 @@ fn two_parameters_make_a_table_and_a_curve_for_each_row() {
 fn offered_rates_are_swept_too() {
     let folder = folder();
     let job = device(folder.path(), "slow", 1, "1ms");
-    let line = format!(
-        "sweep {} --over rate=250..4000 --time 1s -q --grid-only --depth 64",
-        job.display()
-    );
-    fathom_line(&line).expect(0, &["1,000 operations per second are", "of 2,000"]);
+    sweep(&job, "--over rate=250..4000 --time 1s -q --grid-only --depth 64")
+        .expect(0, &["1,000 operations per second are", "of 2,000"]);
 }
 
 /// A job file with a device of one table and no depth.
@@ -279,16 +261,16 @@ fn slo_and_require_read_limits_alike() {
 fn mistakes_in_a_sweep_are_reported_before_anything_is_measured() {
     let folder = folder();
     let job = device(folder.path(), "one", 1, "100us");
-    let check = |more: &[&str], part: &str| {
-        let ran = fathom(&[&["sweep", text(&job)][..], more].concat());
-        ran.expect(4, &[part]);
-    };
-    check(&["--over", "deep=1..4"], "these can: depth");
-    check(&["--over", "depth=4..1"], "empty");
-    check(&["--over", "depth=1", "--over", "qd=2"], "varied twice");
-    check(&["--slo", "p99=3ms"], "p99<=3ms");
-    check(&["--out", "xml"], "formats: text, json, csv");
-    check(&["--over", "targets=1,2", "--all-points"], "name each with --target");
+    for (line, part) in [
+        ("--over deep=1..4", "these can: depth"),
+        ("--over depth=4..1", "empty"),
+        ("--over depth=1 --over qd=2", "varied twice"),
+        ("--slo p99=3ms", "p99<=3ms"),
+        ("--out xml", "formats: text, json, csv"),
+        ("--over targets=1,2 --all-points", "name each with --target"),
+    ] {
+        sweep(&job, line).expect(4, &[part]);
+    }
     fathom(&["sweep"]).expect(4, &["no target"]);
 }
 
@@ -296,8 +278,7 @@ fn mistakes_in_a_sweep_are_reported_before_anything_is_measured() {
 fn a_dry_run_shows_the_points_of_a_sweep() {
     let folder = folder();
     let job = device(folder.path(), "one", 1, "100us");
-    let ran = fathom(&["sweep", text(&job), "--dry-run", "--over", "depth=1..8"]);
-    ran.expect(0, &["about 7 points", "depth: 1, 2, 4, 8", "dry run"]);
+    sweep(&job, "--dry-run --over depth=1..8").expect(0, &["about 7 points", "depth: 1, 2, 4, 8", "dry run"]);
 }
 
 #[test]
@@ -308,19 +289,19 @@ fn files_of_other_tools_with_one_job_are_swept() {
         fs::write(&path, text).unwrap();
         path
     };
-    let sweep = |path: &Path| fathom(&["sweep", text(path), "--dry-run", "--over", "depth=1..8"]);
+    let dry = |path: &Path| sweep(path, "--dry-run --over depth=1..8");
     let sd = format!(
         "sd=sd1,lun={},size=1m\nwd=wd1,sd=sd1\n",
         folder.path().join("disk").display()
     );
     let one = file("one.parm", &format!("{sd}rd=rd1,wd=wd1,iorate=max\n"));
-    sweep(&one).expect(0, &["depth: 1, 2, 4, 8", "4 KiB random reads"]);
+    dry(&one).expect(0, &["depth: 1, 2, 4, 8", "4 KiB random reads"]);
     // The shares and the rate of several streams remain; hits in a part of an SD do not.
     let shares = file(
         "shares.parm",
         &format!("{sd}wd=wd2,sd=sd1,xfersize=(4k,60,16k,40)\nrd=rd1,wd=wd2,iorate=500\n"),
     );
-    sweep(&shares).expect(0, &["500 IOPS", "60 %", "16 KiB"]);
+    dry(&shares).expect(0, &["500 IOPS", "60 %", "16 KiB"]);
     let hits = file(
         "hits.parm",
         &format!(
@@ -328,12 +309,12 @@ fn files_of_other_tools_with_one_job_are_swept() {
             sd.replace("size=1m", "size=1m,hitarea=64k")
         ),
     );
-    sweep(&hits).expect(4, &["cannot sweep the load of", "64k from 0", "fathom vdbench -f"]);
+    dry(&hits).expect(4, &["cannot sweep the load of", "64k from 0", "fathom vdbench -f"]);
     let two = file(
         "two.parm",
         &format!("{sd}rd=rd1,wd=wd1,iorate=max\nrd=rd2,wd=wd1,iorate=9\n"),
     );
-    sweep(&two).expect(4, &["here are 2", "fathom convert --to native"]);
+    dry(&two).expect(4, &["here are 2", "fathom convert --to native"]);
 }
 
 #[test]
@@ -421,7 +402,7 @@ fn assert_page_ranks_three(page: &Path) {
     let page = fs::read_to_string(page).unwrap();
     assert_eq!(page.matches("id=\"chart-intervals\"").count(), 1);
     let tested = "Settings and environment that all results share";
-    for part in [
+    page.assert_contains(&[
         "3 results compared</h1>",
         "verdict plain\" id=\"verdict\">\n<p><strong class=\"word\">c.fathom WAS BEST (ONE RUN EACH)<",
         "SIMULATION: no real storage",
@@ -432,9 +413,7 @@ fn assert_page_ranks_three(page: &Path) {
         "Command lines",
         "a.toml",
         "What next",
-    ] {
-        assert!(page.contains(part), "{part}");
-    }
+    ]);
     let row = page
         .split("class=\"plot rows\"")
         .nth(1)
@@ -572,64 +551,49 @@ fn saved_examples_can_be_compared() {
 
 #[test]
 fn calculations_are_right() {
-    let check = |words: &[&str], parts: &[&str]| {
-        fathom(&[&["calc"][..], words].concat()).expect(0, parts);
+    let check = |line: &str, parts: &[&str]| {
+        fathom_line(&format!("calc {line}")).expect(0, parts);
     };
     check(
-        &["little", "--iops", "4000", "--latency", "3ms"],
+        "little --iops 4000 --latency 3ms",
         &["12.00 in flight", "queue depth of 15"],
     );
+    check("little --latency 1ms --depth 10", &["10,000 operations per second"]);
+    let bandwidth = ["= 1.00 MB/s (10^6) = 0.95 MiB/s (2^20)", "8192 bytes"];
+    check("bandwidth --iops 125 --block 8KB", &bandwidth);
+    check("bandwidth --iops 2 --block 512KiB", &["= 1.00 MiB/s"]);
+    check("bw --iops 125 --block 512kB", &["64.0 MB/s"]);
+    check("percentile --p99.99 --iops 4000", &["36,887", "1,000,000", "4:10"]);
+    let burst = "burst --capacity 5.4M --refill 300 --ceiling 3000";
+    check(burst, &["(2000 s)", "(18000 s)"]);
     check(
-        &["little", "--latency", "1ms", "--depth", "10"],
-        &["10,000 operations per second"],
-    );
-    check(
-        &["bandwidth", "--iops", "125", "--block", "8KB"],
-        &["= 1.00 MB/s (10^6) = 0.95 MiB/s (2^20)", "8192 bytes"],
-    );
-    check(&["bandwidth", "--iops", "2", "--block", "512KiB"], &["= 1.00 MiB/s"]);
-    check(&["bw", "--iops", "125", "--block", "512kB"], &["64.0 MB/s"]);
-    check(
-        &["percentile", "--p99.99", "--iops", "4000"],
-        &["36,887", "1,000,000", "4:10"],
-    );
-    check(
-        &["burst", "--capacity", "5.4M", "--refill", "300", "--ceiling", "3000"],
-        &["(2000 s)", "(18000 s)"],
-    );
-    check(
-        &split_words("burst --capacity 1TiB --refill 40MiB/s --ceiling 250MiB/s"),
+        "burst --capacity 1TiB --refill 40MiB/s --ceiling 250MiB/s",
         &["(4993 s)"],
     );
-    check(
-        &["crossover", "--iops", "5000", "--throughput", "200MB/s"],
-        &["39.1 KiB"],
-    );
-    check(
-        &["knee", "1=30000", "64=107000", "512=146000"],
-        &[
-            "33.3 us",
-            "17.9",
-            "105.2",
-            "4.9 in flight (N*)",
-            "does not fit: it predicts at most",
-            "The knee is between 1 and 64",
-            "Kneedle): none",
-        ],
-    );
+    check("crossover --iops 5000 --throughput 200MB/s", &["39.1 KiB"]);
+    let knee = [
+        "33.3 us",
+        "17.9",
+        "105.2",
+        "4.9 in flight (N*)",
+        "does not fit: it predicts at most",
+        "The knee is between 1 and 64",
+        "Kneedle): none",
+    ];
+    check("knee 1=30000 64=107000 512=146000", &knee);
     let json = fathom(&["calc", "knee", "1=30000", "64=107000", "512=146000", "--json"]).json();
     assert_eq!((&json["usl"]["beta"], &json["kneedle"]), (&0.0.into(), &Value::Null));
     for wrong in [
-        &["little", "--iops", "4000"][..],
-        &["little", "--iops", "0", "--depth", "3"],
-        &["bandwidth", "--iops", "x", "--block", "4k"],
-        &["burst", "--capacity", "1TiB", "--refill", "300", "--ceiling", "3000"],
-        &["knee", "1=30000", "64"],
-        &["percentile", "--iops", "0"],
+        "little --iops 4000",
+        "little --iops 0 --depth 3",
+        "bandwidth --iops x --block 4k",
+        "burst --capacity 1TiB --refill 300 --ceiling 3000",
+        "knee 1=30000 64",
+        "percentile --iops 0",
     ] {
-        let ran = fathom(&[&["calc"][..], wrong].concat());
+        let ran = fathom_line(&format!("calc {wrong}"));
         ran.expect(4, &["error: "]);
-        assert_eq!(ran.out, "");
+        assert_eq!(ran.out, "", "{wrong}");
     }
 }
 
@@ -677,24 +641,18 @@ fn the_page_of_a_sweep_shows_the_test_and_its_command_line() {
                warm-up = \"0s\"\n[simulated.disk]\nservers = 4\nservice = \"100us\"\n";
     let [file, page] = ["job.toml", "page.html"].map(|name| folder.path().join(name));
     fs::write(&file, job).unwrap();
-    fathom(&[
-        "sweep",
+    fathom_line(&format!(
+        "sweep {} --over depth=1..8 -q --report {}",
         text(&file),
-        "--over",
-        "depth=1..8",
-        "-q",
-        "--report",
-        text(&page),
-    ])
+        text(&page)
+    ))
     .expect(0, &[]);
     let page = fs::read_to_string(&page).unwrap();
-    for part in [
+    page.assert_contains(&[
         "8\u{a0}KiB random operations, 70\u{a0}% reads and 30\u{a0}% writes, direct; each point measured for 200\u{a0}ms",
         "Command line",
         "job.toml --over depth=1..8 -q --report ",
-    ] {
-        assert!(page.contains(part), "`{part}` in {page}");
-    }
+    ]);
     // Eight in flight give no more operations than four, so there is nothing to choose.
     assert!(!page.contains("for the highest rate"), "{page}");
 }

@@ -5,10 +5,12 @@ use std::fs;
 use std::io::Read;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 #[cfg(target_os = "linux")]
-use testbed::{Directory, LoopDevice, LoopOptions, need};
+use testbed::{Directory, FaultFs, LoopDevice, LoopOptions, need};
 
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_fathom");
 
@@ -41,6 +43,20 @@ impl Ran {
     }
 }
 
+/// Checks of pages and other texts.
+pub trait AssertContains {
+    fn assert_contains(&self, parts: &[&str]);
+}
+
+impl AssertContains for str {
+    #[track_caller]
+    fn assert_contains(&self, parts: &[&str]) {
+        for part in parts {
+            assert!(self.contains(part), "`{part}` is missing: {self}");
+        }
+    }
+}
+
 /// A device of 64 MiB that fails after its first 8 MiB. The folder of its backing file has room for
 /// other files.
 #[cfg(target_os = "linux")]
@@ -51,6 +67,18 @@ pub fn device_that_ends() -> Option<(Directory, LoopDevice)> {
     let device = need(LoopDevice::over(&folder.path().join("disk"), LoopOptions::default()))?;
     below.set_len(8 << 20).unwrap();
     Some((folder, device))
+}
+
+/// A blank device of this size.
+#[cfg(target_os = "linux")]
+pub fn loop_device(mib: u64) -> Option<LoopDevice> {
+    need(LoopDevice::of_size(mib << 20, LoopOptions::default()))
+}
+
+/// A file system with a file of 16 MiB, whose operations can fail.
+#[cfg(target_os = "linux")]
+pub fn faulty_fs() -> Option<FaultFs> {
+    need(FaultFs::of_size(16 << 20))
 }
 
 /// A command that runs the program with these arguments, without the history of the user.
@@ -81,6 +109,29 @@ pub fn finish(command: &mut Command) -> Ran {
         code: output.status.code(),
         out: String::from_utf8_lossy(&output.stdout).into_owned(),
         err: String::from_utf8_lossy(&output.stderr).into_owned(),
+    }
+}
+
+/// Starts a command with pipes.
+pub fn spawn(command: &mut Command) -> Child {
+    let piped = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    piped.spawn().expect("the program was built with this test")
+}
+
+pub fn signal(child: &Child, name: &str) {
+    let sent = Command::new("kill")
+        .args(["-s", name, &child.id().to_string()])
+        .status();
+    assert!(sent.expect("`kill` exists").success());
+}
+
+/// Waits until a condition is met, and fails after some seconds.
+#[track_caller]
+pub fn wait_until(seconds: u64, condition: impl Fn() -> bool, failure: &str) {
+    let begun = Instant::now();
+    while !condition() {
+        assert!(begun.elapsed() < Duration::from_secs(seconds), "{failure}");
+        sleep(Duration::from_millis(5));
     }
 }
 

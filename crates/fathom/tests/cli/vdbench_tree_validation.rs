@@ -4,11 +4,10 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::thread::sleep;
-use std::time::Duration;
 
 use crate::support::end;
-use crate::vdbench_validation::{WRONG, overwrite, parse_totals, run_vdbench, start};
+use crate::vdbench::run_vdbench;
+use crate::vdbench_validation::{WRONG, kill_after, overwrite, parse_totals, start};
 
 fn tree_file(folder: &Path, name: &str) -> PathBuf {
     folder.join("tree/fathom-kept.tree").join(name)
@@ -132,10 +131,7 @@ fn a_killed_run_leaves_a_journal_of_every_file() {
     // Omit the workloads that mostly leave empty files. One thread still deletes and creates files.
     let parameters = MIXED.replace("fwd=new,operation=create\nfwd=rm,operation=delete\n", "");
     for (number, arguments) in ["-jn", "-jrn", "-jr"].into_iter().enumerate() {
-        let mut child = start(folder.path(), &parameters, &[arguments], "Starting RD=rd1;");
-        sleep(Duration::from_millis(400 + 77 * number as u64));
-        child.kill().unwrap();
-        end(child);
+        kill_after(folder.path(), &parameters, arguments, 400 + 77 * number as u64);
         let log = fs::read_to_string(folder.path().join("output/logfile.html")).unwrap();
         assert!(!log.contains("Corrupted"), "{log}");
     }
@@ -143,10 +139,7 @@ fn a_killed_run_leaves_a_journal_of_every_file() {
     ran.expect(0, &["Starting RD=journal_recovery; ", "completed successfully"]);
     assert!(parse_totals(&ran)[0].0 > 100, "{ran:#?}");
     assert!(folder.path().join("fsd1.jnl").exists());
-    let mut child = start(folder.path(), &parameters, &["-jm"], "Starting RD=rd1;");
-    sleep(Duration::from_millis(400));
-    child.kill().unwrap();
-    end(child);
+    kill_after(folder.path(), &parameters, "-jm", 400);
     let unfinished = "did not end, and `-jm` writes the journal only at the end";
     run_vdbench(folder.path(), &parameters, &["-jr"]).expect(157, &[unfinished]);
 }

@@ -4,39 +4,32 @@
 use std::fs::{self, File};
 use std::io::{Seek, SeekFrom, Write};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Child;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use crate::support::{Ran, command, end, finish, names, text};
+use crate::support::{Ran, end, names, signal, spawn, text, wait_until};
+use crate::vdbench::{prepare_vdbench, run_vdbench};
 
 pub(crate) const WRONG: &str = "Vdbench terminating due to Data Validation or I/O errors.";
-
-fn prepare(folder: &Path, parameters: &str, arguments: &[&str]) -> Command {
-    let parameters = parameters.replace("DIR", text(folder));
-    fs::write(folder.join("parmfile"), parameters).unwrap();
-    let mut command = command(&[&["vdbench", "-f", "parmfile"], arguments].concat());
-    command.current_dir(folder);
-    command
-}
-
-pub(crate) fn run_vdbench(folder: &Path, parameters: &str, arguments: &[&str]) -> Ran {
-    finish(&mut prepare(folder, parameters, arguments))
-}
 
 /// Starts a run and waits until its log has a line.
 pub(crate) fn start(folder: &Path, parameters: &str, arguments: &[&str], line: &str) -> Child {
     let log = folder.join("output/logfile.html");
     // The log of an earlier run may have the line.
     let _ = fs::remove_file(&log);
-    let mut command = prepare(folder, parameters, arguments);
-    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let deadline = Instant::now() + Duration::from_secs(60);
-    while !fs::read_to_string(&log).is_ok_and(|log| log.contains(line)) {
-        assert!(Instant::now() < deadline, "`{line}` does not appear");
-        sleep(Duration::from_millis(5));
-    }
+    let child = spawn(&mut prepare_vdbench(folder, parameters, arguments));
+    let appears = || fs::read_to_string(&log).is_ok_and(|log| log.contains(line));
+    wait_until(60, appears, &format!("`{line}` does not appear"));
     child
+}
+
+/// Kills a run some time after it has begun.
+pub(crate) fn kill_after(folder: &Path, parameters: &str, argument: &str, millis: u64) {
+    let mut child = start(folder, parameters, &[argument], "Starting RD=rd1;");
+    sleep(Duration::from_millis(millis));
+    child.kill().unwrap();
+    end(child);
 }
 
 /// Returns the numbers of compared and of corrupted key blocks of each run.
@@ -176,10 +169,7 @@ fn a_restart_finds_lost_writes_without_false_alarms() {
 fn a_killed_run_leaves_old_or_new_contents() {
     let folder = tempfile::tempdir().unwrap();
     for (number, arguments) in ["-jn", "-jrn", "-jr"].into_iter().enumerate() {
-        let mut child = start(folder.path(), JOURNALED, &[arguments], "Starting RD=rd1;");
-        sleep(Duration::from_millis(400 + 77 * number as u64));
-        child.kill().unwrap();
-        end(child);
+        kill_after(folder.path(), JOURNALED, arguments, 400 + 77 * number as u64);
         let log = fs::read_to_string(folder.path().join("output/logfile.html")).unwrap();
         assert!(!log.contains("Corrupted"), "{log}");
     }
@@ -187,10 +177,7 @@ fn a_killed_run_leaves_old_or_new_contents() {
     ran.expect(0, &["completed successfully"]);
     assert!(parse_totals(&ran)[0].0 > 400, "{ran:#?}");
     // A journal that is written only at the end is unusable after a kill.
-    let mut child = start(folder.path(), JOURNALED, &["-jm"], "Starting RD=rd1;");
-    sleep(Duration::from_millis(400));
-    child.kill().unwrap();
-    end(child);
+    kill_after(folder.path(), JOURNALED, "-jm", 400);
     run_vdbench(folder.path(), JOURNALED, &["-jr"])
         .expect(157, &["did not end, and `-jm` writes the journal only at the end"]);
 }
@@ -352,10 +339,7 @@ fn a_damaged_journal_is_refused() {
 fn a_recovery_may_use_another_compratio() {
     let folder = tempfile::tempdir().unwrap();
     let ratio = |ratio: u32| format!("compratio={ratio}\n{JOURNALED}");
-    let mut child = start(folder.path(), &ratio(4), &["-jn"], "Starting RD=rd1;");
-    sleep(Duration::from_millis(600));
-    child.kill().unwrap();
-    end(child);
+    kill_after(folder.path(), &ratio(4), "-jn", 600);
     run_vdbench(folder.path(), &ratio(1), &["-jrs"]).expect(157, &["`-js` uses compratio=1", "compratio=4"]);
     let ran = run_vdbench(folder.path(), &ratio(1).replace("elapsed=60", "elapsed=2"), &["-jrn"]);
     ran.expect(0, &["completed successfully"]);
@@ -371,8 +355,7 @@ fn an_interrupted_lay_out_is_not_reported_as_loss() {
         .replace("elapsed=60", "elapsed=2");
     let child = start(folder.path(), &parameters, &["-j"], "Starting RD=SD_format");
     sleep(Duration::from_secs(1));
-    let pid = child.id().to_string();
-    Command::new("kill").args(["-INT", &pid]).status().unwrap();
+    signal(&child, "INT");
     end(child).expect(157, &["interrupted"]);
     assert!(!folder.path().join("b").exists());
     let small = parameters.replace("size=200g", "size=4m");

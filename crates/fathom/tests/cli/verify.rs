@@ -6,17 +6,19 @@ use std::path::Path;
 use serde_json::Value;
 use testbed::{Directory, need};
 
-use crate::support::{Ran, fathom, split_words, text};
+use crate::support::{AssertContains, Ran, fathom, fathom_line, text};
 
-/// Writes a simulated device to its own file and verifies a promise on it. Time is simulated, so
-/// this returns immediately.
-fn on_device(lines: &str, arguments: &[&str]) -> Option<Ran> {
-    let folder = need(Directory::fast())?;
-    let device = folder.path().join("device.toml");
-    fs::write(&device, format!("[simulated.disk]\nsize = \"8GiB\"\n{lines}\n")).unwrap();
-    let mut words = vec!["verify", text(&device), "--warm-up", "1s", "--quiet"];
-    words.extend_from_slice(arguments);
-    Some(fathom(&words))
+/// Verifies a promise on a simulated device, whose file it writes. The words of `line` are further
+/// arguments. Time is simulated, so this returns immediately.
+pub fn verify_device(device: &str, line: &str) -> Ran {
+    let folder = need(Directory::fast()).expect("a temporary directory can always be created");
+    let file = folder.path().join("device.toml");
+    fs::write(&file, format!("[simulated.disk]\nsize = \"8GiB\"\n{device}\n")).unwrap();
+    fathom_line(&format!("verify {} --quiet {line}", text(&file)))
+}
+
+fn on_device(device: &str, line: &str) -> Ran {
+    verify_device(device, &format!("--warm-up 1s {line}"))
 }
 
 /// Serves 4 operations in parallel, in 2 ms each on average. So it reaches up to 2000 per second if
@@ -36,26 +38,25 @@ fn clause<'a>(json: &'a Value, start: &str) -> &'a Value {
 #[test]
 fn a_promise_that_is_kept_passes() {
     // 10 IOPS for each GB: 400 of 32 KiB, 70 % reads, at most 3 ms.
-    let policy = ["--policy", "provider-sla/ssd-ultra", "--size", "40GB"];
-    if let Some(ran) = on_device(DEVICE, &[&policy[..], &["--time", "60s", "--out", "json"]].concat()) {
-        let json = ran.expect(0, &[]).json();
-        assert_eq!(json["verdict"]["outcome"], "pass", "{json:#}");
-        let issued = &json["issued"];
-        assert_eq!(
-            (issued["block"].as_u64(), issued["rate_iops"].as_f64()),
-            (Some(32_768), Some(400.0))
-        );
-        assert_eq!(
-            (issued["concurrency"].as_u64(), issued["attempt"].as_u64()),
-            (Some(32), Some(1))
-        );
-        for start in ["iops", "mean", "read.mean", "write.mean"] {
-            assert_eq!(clause(&json, start)["outcome"], "pass");
-        }
-        assert_eq!(clause(&json, "availability")["outcome"], "consistent");
-        let mean = clause(&json, "mean")["value"].as_f64().unwrap();
-        assert!((1.8e6..2.2e6).contains(&mean), "{mean} for 2 ms");
+    let policy = "--policy provider-sla/ssd-ultra --size 40GB";
+    let ran = on_device(DEVICE, &format!("{policy} --time 60s --out json"));
+    let json = ran.expect(0, &[]).json();
+    assert_eq!(json["verdict"]["outcome"], "pass", "{json:#}");
+    let issued = &json["issued"];
+    assert_eq!(
+        (issued["block"].as_u64(), issued["rate_iops"].as_f64()),
+        (Some(32_768), Some(400.0))
+    );
+    assert_eq!(
+        (issued["concurrency"].as_u64(), issued["attempt"].as_u64()),
+        (Some(32), Some(1))
+    );
+    for start in ["iops", "mean", "read.mean", "write.mean"] {
+        assert_eq!(clause(&json, start)["outcome"], "pass");
     }
+    assert_eq!(clause(&json, "availability")["outcome"], "consistent");
+    let mean = clause(&json, "mean")["value"].as_f64().unwrap();
+    assert!((1.8e6..2.2e6).contains(&mean), "{mean} for 2 ms");
 }
 
 /// Regression: a short transfer gave PASS without a warning. `--strict` exited with 1 and gave no
@@ -63,46 +64,36 @@ fn a_promise_that_is_kept_passes() {
 #[test]
 fn warnings_are_printed_below_the_verdict() {
     let device = "servers = 8\nservice = \"1ms\"\nfault = \"operation 3000 half\"";
-    let arguments = ["--require", "iops>=500", "--time", "20s"];
+    let arguments = "--require iops>=500 --time 20s";
     let parts = ["PASS", "Caveats", "warning SHORT-TRANSFERS"];
-    if let Some(ran) = on_device(device, &arguments) {
-        ran.expect(0, &parts);
-    }
-    if let Some(ran) = on_device(device, &[&arguments[..], &["--strict"]].concat()) {
-        ran.expect(1, &parts);
-        ran.expect(1, &["With --strict these findings cause exit code 1."]);
-    }
+    on_device(device, arguments).expect(0, &parts);
+    let ran = on_device(device, &format!("{arguments} --strict"));
+    ran.expect(1, &parts);
+    ran.expect(1, &["With --strict these findings cause exit code 1."]);
 }
 
 #[test]
 fn a_promise_that_is_broken_fails_with_its_figures() {
-    let policy = ["--policy", "provider-sla/ssd-ultra", "--size", "40GB", "--time", "60s"];
-    if let Some(ran) = on_device(&capped(360), &policy) {
-        ran.expect(
-            1,
-            &[
-                "FAIL          iops >= 400",
-                "360",
-                "below the required rate",
-                "FAIL          mean <= 3 ms",
-            ],
-        );
-    }
+    let policy = "--policy provider-sla/ssd-ultra --size 40GB --time 60s";
+    on_device(&capped(360), policy).expect(
+        1,
+        &[
+            "FAIL          iops >= 400",
+            "360",
+            "below the required rate",
+            "FAIL          mean <= 3 ms",
+        ],
+    );
     // The rate is kept, the latency is not.
     let slow = "servers = 16\nservice = \"exponential 5ms\"";
-    if let Some(ran) = on_device(
-        slow,
-        &split_words("--require iops>=200,mean<=3ms,p99<=100ms --depth 16 --time 60s"),
-    ) {
-        ran.expect(
-            1,
-            &[
-                "PASS          iops >= 200",
-                "FAIL          mean <= 3 ms",
-                "PASS          p99 <= 100 ms",
-            ],
-        );
-    }
+    on_device(slow, "--require iops>=200,mean<=3ms,p99<=100ms --depth 16 --time 60s").expect(
+        1,
+        &[
+            "PASS          iops >= 200",
+            "FAIL          mean <= 3 ms",
+            "PASS          p99 <= 100 ms",
+        ],
+    );
 }
 
 #[test]
@@ -110,86 +101,69 @@ fn near_the_limit_the_tolerance_decides() {
     // The tolerance of a rate is 1 %, and it is stated.
     let Some(folder) = need(Directory::fast()) else { return };
     let page = folder.path().join("page.html");
-    let arguments = ["--require", "iops>=400", "--time", "60s", "--report", text(&page)];
-    if let Some(ran) = on_device(&capped(392), &arguments) {
-        ran.expect(
-            1,
-            &[
-                "FAIL          iops >= 400",
-                "(>= 396 passes: 1 % tolerance)",
-                "saturated",
-            ],
-        );
-        // Title and first sentence say what is broken, and by how much.
-        let page = fs::read_to_string(&page).unwrap();
-        for part in [
-            ": misses iops &gt;= 400 by 2.0 %</title>",
-            "The storage misses iops &gt;=\u{a0}400 by 2.0\u{a0}%.",
-        ] {
-            assert!(page.contains(part), "{part}");
-        }
-    }
-    if let Some(ran) = on_device(&capped(398), &["--require", "iops>=400", "--time", "60s"]) {
-        ran.expect(
-            0,
-            &[
-                "PASS          iops >= 400",
-                "below the required rate (>= 396 passes: 1 % tolerance)",
-            ],
-        );
-    }
-    let arguments = [
-        "--require",
-        "iops>=200,p99.99<=50ms",
-        "--time",
-        "60s",
-        "--report",
-        text(&page),
-    ];
-    if let Some(ran) = on_device(DEVICE, &arguments) {
-        // The suggested command has the time that the test needs.
-        let page = fs::read_to_string(&page).unwrap();
-        let next = page
-            .split("<h2>What next</h2>")
-            .nth(1)
-            .unwrap()
-            .split("</div>")
-            .next()
-            .unwrap();
-        assert!(next.contains("--time</span> 50") && !next.contains("60s"), "{next}");
-        assert!(page.contains(": cannot tell whether p99.99 &lt;= 50 ms is met</title>"));
-        ran.expect(
-            2,
-            &[
-                "PASS          iops >= 200",
-                "INCONCLUSIVE  p99.99 <= 50 ms",
-                "100000 are needed",
-            ],
-        );
-    }
+    let arguments = format!("--require iops>=400 --time 60s --report {}", text(&page));
+    let ran = on_device(&capped(392), &arguments);
+    ran.expect(
+        1,
+        &[
+            "FAIL          iops >= 400",
+            "(>= 396 passes: 1 % tolerance)",
+            "saturated",
+        ],
+    );
+    // Title and first sentence say what is broken, and by how much.
+    let written = fs::read_to_string(&page).unwrap();
+    written.assert_contains(&[
+        ": misses iops &gt;= 400 by 2.0 %</title>",
+        "The storage misses iops &gt;=\u{a0}400 by 2.0\u{a0}%.",
+    ]);
+    on_device(&capped(398), "--require iops>=400 --time 60s").expect(
+        0,
+        &[
+            "PASS          iops >= 400",
+            "below the required rate (>= 396 passes: 1 % tolerance)",
+        ],
+    );
+    let arguments = format!("--require iops>=200,p99.99<=50ms --time 60s --report {}", text(&page));
+    let ran = on_device(DEVICE, &arguments);
+    // The suggested command has the time that the test needs.
+    let page = fs::read_to_string(&page).unwrap();
+    let next = page
+        .split("<h2>What next</h2>")
+        .nth(1)
+        .unwrap()
+        .split("</div>")
+        .next()
+        .unwrap();
+    assert!(next.contains("--time</span> 50") && !next.contains("60s"), "{next}");
+    assert!(page.contains(": cannot tell whether p99.99 &lt;= 50 ms is met</title>"));
+    ran.expect(
+        2,
+        &[
+            "PASS          iops >= 200",
+            "INCONCLUSIVE  p99.99 <= 50 ms",
+            "100000 are needed",
+        ],
+    );
 }
 
 /// Probes find what a device reaches at a greater depth.
 #[test]
 fn probes_raise_the_depth_for_a_required_rate() {
     // 20 ms, 256 wide: 12,800 operations per second, but 3,200 at a depth of 64.
-    let require = ["--require", "iops>=4000", "--time", "30s", "--out", "json"];
-    if let Some(ran) = on_device("servers = 256\nservice = \"20ms\"", &require) {
-        let json = ran.expect(0, &[]).json();
-        let probes = json["climb"]["probes"].as_array().unwrap();
-        let depths: Vec<u64> = probes.iter().map(|probe| probe[0].as_u64().unwrap()).collect();
-        assert_eq!((depths, &json["climb"]["met"]), (vec![32, 64, 128], &Value::Bool(true)));
-        assert_eq!(json["issued"]["concurrency"], 1024, "{json:#}");
-    }
-    let auto = ["--require", "iops>=100", "--workers", "auto", "--time", "60s"];
-    if let Some(ran) = on_device("servers = 64\nservice = \"40ms\"", &auto) {
-        ran.expect(0, &["by 1 worker"]);
-    }
+    let require = "--require iops>=4000 --time 30s --out json";
+    let ran = on_device("servers = 256\nservice = \"20ms\"", require);
+    let json = ran.expect(0, &[]).json();
+    let probes = json["climb"]["probes"].as_array().unwrap();
+    let depths: Vec<u64> = probes.iter().map(|probe| probe[0].as_u64().unwrap()).collect();
+    assert_eq!((depths, &json["climb"]["met"]), (vec![32, 64, 128], &Value::Bool(true)));
+    assert_eq!(json["issued"]["concurrency"], 1024, "{json:#}");
+    let auto = "--require iops>=100 --workers auto --time 60s";
+    on_device("servers = 64\nservice = \"40ms\"", auto).expect(0, &["by 1 worker"]);
     // A depth that the user fixed is not changed; then the generator is the limit.
-    let fixed = ["--require", "iops>=1200", "--depth", "2", "--time", "30s"];
-    if let Some(ran) = on_device("servers = 64\nservice = \"40ms\"", &fixed) {
-        ran.expect(2, &["INCONCLUSIVE  iops >= 1200", "2 slots are too few"]);
-    }
+    let fixed = "--require iops>=1200 --depth 2 --time 30s";
+    on_device("servers = 64\nservice = \"40ms\"", fixed)
+        .expect(2, &["INCONCLUSIVE  iops >= 1200", "2 slots are too few"]);
 }
 
 /// Regression: operations of these loads waited for a slot. There were only 25 % more slots than
@@ -209,10 +183,8 @@ fn enough_slots_are_used_to_judge_a_latency() {
             "4000",
         ),
     ] {
-        let arguments = ["--require", require, "--rate", rate, "--time", "30s"];
-        if let Some(ran) = on_device(device, &arguments) {
-            ran.expect(0, &["PASS          mean <="]);
-        }
+        on_device(device, &format!("--require {require} --rate {rate} --time 30s"))
+            .expect(0, &["PASS          mean <="]);
     }
 }
 
@@ -220,19 +192,16 @@ fn enough_slots_are_used_to_judge_a_latency() {
 #[test]
 fn credits_that_run_out_fail_with_the_change() {
     let credits = "servers = 64\nservice = \"500us\"\nlayer = \"iops 3000 burst 6000 bucket 300000\"";
-    let arguments = ["--require", "iops>=6000", "--time", "300s"];
-    if let Some(ran) = on_device(credits, &arguments) {
-        ran.expect(
-            1,
-            &[
-                "FAIL          iops >= 6000",
-                "6000 IOPS for 9",
-                "s, then 3000",
-                "help: compare with the burst credits of the volume that you bought",
-                "D-BURST-END",
-            ],
-        );
-    }
+    on_device(credits, "--require iops>=6000 --time 300s").expect(
+        1,
+        &[
+            "FAIL          iops >= 6000",
+            "6000 IOPS for 9",
+            "s, then 3000",
+            "help: compare with the burst credits of the volume that you bought",
+            "D-BURST-END",
+        ],
+    );
 }
 
 /// A latency fails in a test that is too short only if it cannot recover.
@@ -241,28 +210,20 @@ fn a_short_test_fails_a_latency_that_is_already_lost() {
     // In 300 s at 1,500 per second there are 450,000 operations; p99 lets 4,500 of them take
     // longer.
     let credits = "servers = 64\nservice = \"500us\"\nlayer = \"iops 500 burst 1500 bucket 30000\"";
-    let arguments = ["--require", "iops>=1500,p99<=50ms", "--time", "60s"];
-    if let Some(ran) = on_device(credits, &arguments) {
-        ran.expect(
-            1,
-            &[
-                "FAIL          p99 <= 50 ms",
-                "missed: ",
-                "IOPS were served; without waiting, an operation took",
-            ],
-        );
-    }
+    on_device(credits, "--require iops>=1500,p99<=50ms --time 60s").expect(
+        1,
+        &[
+            "FAIL          p99 <= 50 ms",
+            "missed: ",
+            "IOPS were served; without waiting, an operation took",
+        ],
+    );
     // Two stalls delay 700 of 60,000 operations: too many for 60 s, few for 300 s.
     let stalls = "servers = 64\nservice = \"500us\"\nstall = [\"20s 400ms\", \"40s 400ms\"]";
-    let arguments = ["--require", "iops>=1000,p99<=50ms", "--time", "60s"];
-    if let Some(ran) = on_device(stalls, &arguments) {
-        let parts = [
-            "INCONCLUSIVE  p99 <= 50 ms",
-            "times the limit; 2 stalls of up to 0.4 s: 60 s do not show",
-        ];
-        let ran = ran.expect(2, &parts);
-        assert!(!ran.out.contains("too close"), "{ran:#?}");
-    }
+    let ran = on_device(stalls, "--require iops>=1000,p99<=50ms --time 60s");
+    let shown = "times the limit; 2 stalls of up to 0.4 s: 60 s do not show";
+    ran.expect(2, &["INCONCLUSIVE  p99 <= 50 ms", shown]);
+    assert!(!ran.out.contains("too close"), "{ran:#?}");
 }
 
 /// A limit on writes breaks the promised total, but not either direction's promise.
@@ -270,72 +231,55 @@ fn a_short_test_fails_a_latency_that_is_already_lost() {
 fn a_direction_clause_counts_only_its_operations() {
     let writes = "servers = 64\nservice = \"500us\"\nlayer = [\"iops 1000 writes\"]";
     let require = "read.iops>=1000,write.iops>=900,iops>=4000";
-    let arguments = ["--require", require, "--read", "70", "--time", "30s"];
-    if let Some(ran) = on_device(writes, &arguments) {
-        let parts = ["PASS          read.iops >= 1000", "PASS          write.iops >= 900"];
-        ran.expect(1, &[&parts[..], &["FAIL          iops >= 4000"]].concat());
-    }
+    let ran = on_device(writes, &format!("--require {require} --read 70 --time 30s"));
+    ran.expect(
+        1,
+        &["PASS          read.iops >= 1000", "PASS          write.iops >= 900"],
+    );
+    ran.expect(1, &["FAIL          iops >= 4000"]);
     let outage = "servers = 64\nservice = \"500us\"\nstall = \"12s 5s\"";
-    let arguments = [
-        "--require",
-        "read.iops>=2000,iops>=4000",
-        "--read",
-        "70",
-        "--time",
-        "30s",
-    ];
-    if let Some(ran) = on_device(outage, &arguments) {
-        ran.expect(1, &["FAIL          read.iops >= 2000", "for 5 s from 11 s on"]);
-    }
+    let arguments = "--require read.iops>=2000,iops>=4000 --read 70 --time 30s";
+    on_device(outage, arguments).expect(1, &["FAIL          read.iops >= 2000", "for 5 s from 11 s on"]);
 }
 
 /// 16 KiB operations at the promised rate move less than the promised throughput.
 #[test]
 fn an_untested_throughput_is_reported() {
     let capped = "servers = 128\nservice = \"1ms\"\nlayer = [\"iops 6000\", \"bandwidth 100MB\"]";
-    let policy = [
-        "--policy", "aws/gp3", "--size", "500GiB", "--iops", "6000", "--mbps", "250",
-    ];
+    let policy = "--policy aws/gp3 --size 500GiB --iops 6000 --mbps 250";
     let untested = "NOT TESTED    throughput >= 262 MB/s (250 MiB/s) 6000 operations of 16 KiB per second move only";
-    if let Some(ran) = on_device(capped, &[&policy[..], &["--time", "30s"]].concat()) {
-        let headline = "PASS (in 30 s instead of 300 s): 2 of 4 promises proven; ";
-        ran.expect(
-            0,
-            &[
-                headline,
-                untested,
-                "--block 64KiB",
-                "this limit; buy a higher one only if",
-            ],
-        );
-    }
-    if let Some(ran) = on_device(capped, &[&policy[..], &["--time", "30s", "--block", "64KiB"]].concat()) {
-        let ran = ran.expect(1, &["FAIL"]);
-        assert!(!ran.out.contains("NOT TESTED"), "{}", ran.out);
-    }
+    let ran = on_device(capped, &format!("{policy} --time 30s"));
+    let headline = "PASS (in 30 s instead of 300 s): 2 of 4 promises proven; ";
+    ran.expect(
+        0,
+        &[
+            headline,
+            untested,
+            "--block 64KiB",
+            "this limit; buy a higher one only if",
+        ],
+    );
+    let ran = on_device(capped, &format!("{policy} --time 30s --block 64KiB"));
+    let ran = ran.expect(1, &["FAIL"]);
+    assert!(!ran.out.contains("NOT TESTED"), "{}", ran.out);
 }
 
 /// Operations served late raise the mean rate, but were not served when due.
 #[test]
 fn an_outage_that_the_mean_hides_fails_the_rate() {
     let outage = "servers = 64\nservice = \"500us\"\niops-cap = 8000\nstall = \"100s 40s\"";
-    if let Some(ran) = on_device(outage, &["--require", "iops>=6000", "--time", "300s"]) {
-        let parts = ["FAIL          iops >= 6000", "nothing was served", "raised the mean to"];
-        ran.expect(1, &parts);
-    }
+    let ran = on_device(outage, "--require iops>=6000 --time 300s");
+    let parts = ["FAIL          iops >= 6000", "nothing was served", "raised the mean to"];
+    ran.expect(1, &parts);
     let outage = "servers = 64\nservice = \"500us\"\niops-cap = 9000\nstall = \"12s 5s\"";
-    if let Some(ran) = on_device(outage, &["--require", "iops>=6000", "--time", "30s"]) {
-        ran.expect(1, &["FAIL          iops >= 6000", "for 5 s from 11 s on"]);
-    }
+    on_device(outage, "--require iops>=6000 --time 30s")
+        .expect(1, &["FAIL          iops >= 6000", "for 5 s from 11 s on"]);
     let neighbour = "servers = 4\nservice = \"lognormal 600us 0.3\"\nneighbour = \"20s 10s 3\"";
-    if let Some(ran) = on_device(neighbour, &["--require", "iops>=4000", "--time", "120s"]) {
-        ran.expect(1, &["FAIL          iops >= 4000", "stretches of", "IOPS were served"]);
-    }
+    on_device(neighbour, "--require iops>=4000 --time 120s")
+        .expect(1, &["FAIL          iops >= 4000", "stretches of", "IOPS were served"]);
     // A stall of less than a second is no outage: latencies show it.
     let stall = "servers = 64\nservice = \"500us\"\nstall = \"100s 600ms\"";
-    if let Some(ran) = on_device(stall, &["--require", "iops>=6000", "--time", "300s"]) {
-        ran.expect(0, &["PASS          iops >= 6000"]);
-    }
+    on_device(stall, "--require iops>=6000 --time 300s").expect(0, &["PASS          iops >= 6000"]);
 }
 
 /// During a stall, operations wait in the program only because of the storage.
@@ -343,24 +287,18 @@ fn an_outage_that_the_mean_hides_fails_the_rate() {
 fn one_stall_fails_a_tail_in_a_full_test_and_is_inconclusive_in_a_short_one() {
     // 12,000 of 1,800,000 operations wait: too many for p99.9, few enough for p99.
     let stall = "servers = 64\nservice = \"500us\"\niops-cap = 20000\nstall = \"100s 2s\"";
-    let full = |require: &str| on_device(stall, &["--require", require, "--time", "300s"]);
-    if let Some(ran) = full("iops>=6000,p99.9<=5ms") {
-        ran.expect(1, &["FAIL          p99.9 <= 5 ms", "one stall of 1.9 s at 99 s"]);
-    }
-    if let Some(ran) = full("iops>=6000,p99<=5ms") {
-        ran.expect(0, &["PASS          p99 <= 5 ms"]);
-    }
+    let full = |require: &str| on_device(stall, &format!("--require {require} --time 300s"));
+    full("iops>=6000,p99.9<=5ms").expect(1, &["FAIL          p99.9 <= 5 ms", "one stall of 1.9 s at 99 s"]);
+    full("iops>=6000,p99<=5ms").expect(0, &["PASS          p99 <= 5 ms"]);
     let short = "servers = 64\nservice = \"500us\"\nstall = \"15s 600ms\"";
     for clause in ["p99.9<=5ms", "mean<=1ms"] {
-        let require = format!("iops>=1000,{clause}");
-        if let Some(ran) = on_device(short, &["--require", &require, "--time", "30s"]) {
-            let parts = [
-                "INCONCLUSIVE",
-                "one stall of 0.6 s at 14 s makes the difference",
-                "do not show whether stalls recur",
-            ];
-            ran.expect(2, &parts);
-        }
+        let ran = on_device(short, &format!("--require iops>=1000,{clause} --time 30s"));
+        let parts = [
+            "INCONCLUSIVE",
+            "one stall of 0.6 s at 14 s makes the difference",
+            "do not show whether stalls recur",
+        ];
+        ran.expect(2, &parts);
     }
 }
 
@@ -381,32 +319,27 @@ fn a_change_in_the_window_is_named_as_the_cause() {
             "D-SLC-CLIFF",
         ),
     ] {
-        let arguments = ["--require", require, "--read", more, "--time", "300s"];
-        if let Some(ran) = on_device(device, &arguments) {
-            ran.expect(1, &["FAIL          iops >=", rule]);
-        }
+        on_device(device, &format!("--require {require} --read {more} --time 300s"))
+            .expect(1, &["FAIL          iops >=", rule]);
     }
     // A rate that was kept is the pace of the test, which explains nothing about a latency; verify
     // has no --confirm.
     let slow = "servers = 64\nservice = \"exponential 5ms\"";
-    if let Some(ran) = on_device(slow, &["--require", "iops>=200,p99<=10ms", "--time", "60s"]) {
-        let ran = ran.expect(1, &["FAIL          p99 <= 10 ms"]);
-        assert!(
-            ran.out.contains("D-CAP: no limit except the requested rate")
-                && ran.out.contains("does not explain the latency"),
-            "{ran:#?}"
-        );
-        assert!(!ran.out.contains("--confirm"), "{ran:#?}");
-    }
+    let ran = on_device(slow, "--require iops>=200,p99<=10ms --time 60s");
+    let ran = ran.expect(1, &["FAIL          p99 <= 10 ms"]);
+    assert!(
+        ran.out.contains("D-CAP: no limit except the requested rate")
+            && ran.out.contains("does not explain the latency"),
+        "{ran:#?}"
+    );
+    assert!(!ran.out.contains("--confirm"), "{ran:#?}");
 }
 
 /// A latency that keeps rising stays beyond its limit.
 #[test]
 fn a_drifting_latency_fails_a_full_test() {
     let drift = "servers = 10\nservice = \"lognormal 1ms 0.3\"\ndrift = 0.001";
-    if let Some(ran) = on_device(drift, &["--require", "iops>=8500,p99<=3ms", "--time", "300s"]) {
-        ran.expect(1, &["FAIL          p99 <= 3 ms"]);
-    }
+    on_device(drift, "--require iops>=8500,p99<=3ms --time 300s").expect(1, &["FAIL          p99 <= 3 ms"]);
 }
 
 /// Too few slots in the program are not a limit of the storage. It does not matter who set their
@@ -420,26 +353,18 @@ fn too_few_slots_make_a_rate_inconclusive() {
         ("iops>=4000", "16", "--depth 116"),
         ("iops>=4000,p99<=25ms", "64", "--depth 140"),
     ] {
-        let arguments = ["--require", require, "--depth", depth, "--time", "30s"];
-        if let Some(ran) = on_device(wide, &arguments) {
-            ran.expect(2, &["INCONCLUSIVE  iops >= 4000", "slots are too few", enough]);
-        }
+        on_device(wide, &format!("--require {require} --depth {depth} --time 30s"))
+            .expect(2, &["INCONCLUSIVE  iops >= 4000", "slots are too few", enough]);
     }
     // 900 ms at 6,000 per second need 5,400 in flight; by default the program offers at most 4,096.
     let deep = "servers = 8192\nservice = \"900ms\"";
-    let arguments = ["--require", "iops>=6000,p99<=950ms", "--time", "30s"];
-    if let Some(ran) = on_device(deep, &arguments) {
-        ran.expect(
-            2,
-            &["INCONCLUSIVE  iops >= 6000", "4096 slots are too few", "--depth 60"],
-        );
-    }
+    on_device(deep, "--require iops>=6000,p99<=950ms --time 30s").expect(
+        2,
+        &["INCONCLUSIVE  iops >= 6000", "4096 slots are too few", "--depth 60"],
+    );
     // If the storage exceeds the promised latency, too few slots are no excuse.
     let slow = "servers = 32\nservice = \"20ms\"";
-    let arguments = ["--require", "iops>=4000,p99<=5ms", "--depth", "64", "--time", "30s"];
-    if let Some(ran) = on_device(slow, &arguments) {
-        ran.expect(1, &["FAIL          iops >= 4000"]);
-    }
+    on_device(slow, "--require iops>=4000,p99<=5ms --depth 64 --time 30s").expect(1, &["FAIL          iops >= 4000"]);
 }
 
 #[test]
@@ -468,16 +393,9 @@ fn a_verdict_is_written_for_people_programs_and_build_servers() {
          --disk P30 --disks 4",
         junit.display()
     );
-    let arguments = split_words(&line);
-    let Some(ran) = on_device(&capped(300), &arguments) else {
-        return;
-    };
-    let parts = [
-        "limit: VM Standard_B2ms, uncached: 1920 IOPS",
-        "stranded",
-        "measured for 20 s instead of the 300 s that a verdict needs",
-    ];
-    ran.expect(1, &parts);
+    let short = "measured for 20 s instead of the 300 s that a verdict needs";
+    let ran = on_device(&capped(300), &line);
+    ran.expect(1, &["limit: VM Standard_B2ms, uncached: 1920 IOPS", "stranded", short]);
     let verdict: Value = serde_json::from_str(&fs::read_to_string(&json).unwrap()).unwrap();
     assert_eq!(
         (verdict["kind"].as_str(), verdict["format_version"].as_u64()),
@@ -503,37 +421,29 @@ fn a_verdict_is_written_for_people_programs_and_build_servers() {
 
 #[test]
 fn bad_requirements_are_refused() {
-    let fails = |arguments: &[&str], parts: &[&str]| {
-        let words: Vec<&str> = ["verify", "/tmp"].iter().chain(arguments).copied().collect();
-        fathom(&words).expect(4, parts);
+    let fails = |line: &str, parts: &[&str]| {
+        fathom_line(&format!("verify /tmp {line}")).expect(4, parts);
     };
-    fails(&[], &["--policy"]);
+    fails("", &["--policy"]);
     fails(
-        &["--policy", "aws/gp9"],
+        "--policy aws/gp9",
         &["there is no policy `aws/gp9`", "did you mean `aws/gp"],
     );
     fails(
-        &["--policy", "aws/gp3"],
+        "--policy aws/gp3",
         &["the policy needs `size`", "fathom policies aws/gp3"],
     );
+    let outside = "but must be between 3000 and 80000";
+    fails("--policy aws/gp3 --size 1TiB --iops 900000", &[outside]);
+    fails("--require p99<=3ms", &["a latency but no rate", "--rate"]);
+    let wrong = ["`p99<=3`: `3` has no unit", "`max<=1ms`", "a single operation"];
+    fails("--require p99<=3,iops>3000,max<=1ms", &wrong);
     fails(
-        &["--policy", "aws/gp3", "--size", "1TiB", "--iops", "900000"],
-        &["but must be between 3000 and 80000"],
-    );
-    fails(&["--require", "p99<=3ms"], &["a latency but no rate", "--rate"]);
-    fails(
-        &["--require", "p99<=3,iops>3000,max<=1ms"],
-        &["`p99<=3`: `3` has no unit", "`max<=1ms`", "a single operation"],
-    );
-    fails(
-        &["--require", "iops>=4000", "--size", "5g"],
+        "--require iops>=4000 --size 5g",
         &["--policy is missing", "--file-size"],
     );
-    fails(
-        &["--require", "iops>=4000", "--vm", "D8ds_v9"],
-        &["unknown machine `D8ds_v9`"],
-    );
-    fails(&["--policy", "/none/policy"], &["there is no policy"]);
+    fails("--require iops>=4000 --vm D8ds_v9", &["unknown machine `D8ds_v9`"]);
+    fails("--policy /none/policy", &["there is no policy"]);
 }
 
 #[test]
@@ -548,10 +458,11 @@ fn a_policy_can_be_a_file() {
         .replace("provider-sla/ssd-ultra", "our/disk")
         .replace("10 * size_gb", "2 * size_gb");
     fs::write(&file, mine).unwrap();
-    let arguments = ["--policy", text(&file), "--size", "100GB", "--time", "20s"];
-    if let Some(ran) = on_device(&capped(300), &arguments) {
-        ran.expect(0, &["our/disk", "iops >= 200"]);
-    }
+    on_device(
+        &capped(300),
+        &format!("--policy {} --size 100GB --time 20s", text(&file)),
+    )
+    .expect(0, &["our/disk", "iops >= 200"]);
     fathom(&["policies", "--catalogue", text(folder.path())]).expect(0, &["our/disk", "mine.toml"]);
     fs::write(&file, "schema = 1\n[policy]\nid = 3\n").unwrap();
     fathom(&["policies", "--catalogue", text(folder.path())]).expect(4, &["mine.toml", "line 3"]);
@@ -583,8 +494,8 @@ fn the_catalogue_is_listed_and_explained() {
 
 #[test]
 fn advice_names_the_disk_to_order() {
-    let arguments = split_words("advise --iops 6000 --mbps 300 --latency 10ms --size 500GiB");
-    fathom(&arguments).expect(
+    let arguments = "advise --iops 6000 --mbps 300 --latency 10ms --size 500GiB";
+    fathom_line(arguments).expect(
         0,
         &[
             "aws/gp3",
@@ -596,11 +507,11 @@ fn advice_names_the_disk_to_order() {
         ],
     );
     // The disk promises another rate than the requested one.
-    fathom(&split_words("advise --iops 6100 --size 100GiB --block 8k")).expect(
+    fathom_line("advise --iops 6100 --size 100GiB --block 8k").expect(
         0,
         &["Test the rate that you need: fathom verify --require 'iops>=6100' --block 8KiB TARGET"],
     );
-    let json = fathom(&[&arguments[..], &["--json"]].concat()).expect(0, &[]).json();
+    let json = fathom_line(&format!("{arguments} --json")).expect(0, &[]).json();
     assert_eq!(json["need"]["iops"], 6000.0);
     fathom(&["advise"]).expect(4, &["no requirement specified"]);
     fathom(&["advise", "--latency", "3"]).expect(4, &["has no unit"]);
@@ -613,20 +524,13 @@ fn advice_names_the_disk_to_order() {
 /// or 15,000 reads per second.
 #[test]
 fn copies_lower_what_disks_can_reach() {
-    let reach = |read: &str, replicas: &str| {
-        let line = format!("--require iops>=300 --read {read} --block 4k --time 10s --out json");
-        let load = split_words(&line);
-        let disks = ["--disk", "P30", "--disks", "3", "--replicas", replicas, "--hops", "2"];
-        let ran = on_device(&capped(400), &[&load[..], &disks].concat());
-        ran.map(|ran| {
-            ran.expect(0, &[]).json()["machine"]["reach"]["iops"]["low"]
-                .as_f64()
-                .unwrap()
-        })
-    };
     for (read, replicas, expected) in [("0", "3", 5000.0), ("0", "1", 15_000.0), ("100", "3", 15_000.0)] {
-        if let Some(found) = reach(read, replicas) {
-            assert_eq!(found, expected, "{read} % reads, {replicas} copies");
-        }
+        let load = format!("--require iops>=300 --read {read} --block 4k --time 10s --out json");
+        let disks = format!("--disk P30 --disks 3 --replicas {replicas} --hops 2");
+        let json = on_device(&capped(400), &format!("{load} {disks}"))
+            .expect(0, &[])
+            .json();
+        let reach = &json["machine"]["reach"]["iops"]["low"];
+        assert_eq!(*reach, expected, "{read} % reads, {replicas} copies");
     }
 }

@@ -247,9 +247,7 @@ fn statements_of_a_job_file_about_its_storage_count() {
 
     // The same from the command line, on a file with devices alone.
     let bare = file(folder.path(), "bare.toml", &device("a"));
-    let flags = [
-        "--path", "cached", "--role", "log", "--cap", "log:iops=4500,role=log", "--cap", "data:iops=9000",
-    ];
+    let flags = split_words("--path cached --role log --cap log:iops=4500,role=log --cap data:iops=9000");
     let ran = verify(
         &[text(&bare)],
         &[

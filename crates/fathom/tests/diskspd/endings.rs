@@ -4,37 +4,37 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use testbed::{Directory, FaultFs, LoopDevice, LoopFs, LoopOptions, TmpFs, need};
+use testbed::{Directory, LoopFs, need};
 
-use crate::calling::{self, PROGRAM, Ran, end, text};
+use crate::calling::{self, PROGRAM, Ran, end, faulty_fs, loop_device, signal, text};
 use crate::diskspd::support::{
     NOT_MEASURED, RUN_FAILED, Sandbox, THREADS_FAILED, check_failed, diskspd_lines, split_words,
 };
+use crate::sandbox::small_fs;
 
 const MIB: u64 = 1 << 20;
 const EIO: i32 = 5;
 const CTRL_C: &str = "\n*** Interrupted by Ctrl-C. Stopping I/O Request Generator. ***\n";
 
-fn interrupt(child: &Child) {
-    let sent = Command::new("kill")
-        .args(["-s", "INT", &child.id().to_string()])
-        .status();
-    assert!(sent.unwrap().success());
-}
-
 /// Runs a line and presses Ctrl-C after a while.
 fn run_interrupted(sandbox: &Sandbox, line: &str, after: Duration) -> Ran {
     let child = sandbox.start(line);
     std::thread::sleep(after);
-    interrupt(&child);
+    signal(&child, "INT");
     let pressed = Instant::now();
     let ran = end(child);
     assert!(pressed.elapsed() < Duration::from_secs(5), "{line}");
     assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{line}: {ran:#?}");
     ran
+}
+
+/// Checks a line that must fail soon with this message of a thread.
+#[track_caller]
+fn fail_thread(sandbox: &Sandbox, line: &str, message: &str) -> Ran {
+    check_failed(sandbox, line, &[message, THREADS_FAILED])
 }
 
 /// The seconds in the line with this label.
@@ -99,7 +99,7 @@ fn ctrl_c_during_the_creation_of_a_file_leaves_no_file() {
     while sandbox.names().is_empty() && began.elapsed() < Duration::from_secs(10) {
         std::thread::sleep(Duration::from_millis(5));
     }
-    interrupt(&child);
+    signal(&child, "INT");
     let ran = end(child);
     assert_eq!(ran.code, Some(0), "{ran:#?}");
     assert!(
@@ -144,9 +144,7 @@ fn later_time_spans_are_interrupted_too() {
 /// Every time span appears in the report, even if it did not run.
 #[test]
 fn time_spans_after_a_failure_are_reported() {
-    let Some(faulty) = need(FaultFs::with_size(16 * MIB)) else {
-        return;
-    };
+    let Some(faulty) = faulty_fs() else { return };
     let sandbox = Sandbox::new();
     sandbox.file("f", 1 << 20);
     write_profile(&sandbox, &[(0, 1); 3]);
@@ -189,17 +187,15 @@ fn time_spans_after_a_failure_are_reported() {
 
 #[test]
 fn a_second_ctrl_c_kills_the_run() {
-    let Some(faulty) = need(FaultFs::with_size(16 * MIB)) else {
-        return;
-    };
+    let Some(faulty) = faulty_fs() else { return };
     let sandbox = Sandbox::new();
     faulty.hang();
     let mut child = sandbox.start(&format!("-d60 -W0 -b4k -Sh {}", text(faulty.file())));
     std::thread::sleep(Duration::from_millis(700));
-    interrupt(&child);
+    signal(&child, "INT");
     std::thread::sleep(Duration::from_millis(700));
     if child.try_wait().unwrap().is_none() {
-        interrupt(&child);
+        signal(&child, "INT");
         faulty.release();
         let status = child.wait().unwrap();
         assert_eq!(status.code(), Some(130));
@@ -214,22 +210,14 @@ fn targets_that_cannot_be_used_are_reported() {
     fs::create_dir(sandbox.path().join("folder")).unwrap();
     let opening = |path: &str, code: i32| format!("Error opening file: {path} [{code}]");
     let before = sandbox.names();
-    check_failed(&sandbox, "-d60 missing", &[&opening("missing", 2), THREADS_FAILED]).expect(1, &["hint: ", "-c1G"]);
-    check_failed(
-        &sandbox,
-        "-Rxml -d60 missing",
-        &[&opening("missing", 2), THREADS_FAILED],
-    );
-    check_failed(&sandbox, "-d60 f missing", &[&opening("missing", 2), THREADS_FAILED]);
-    check_failed(&sandbox, "-d60 folder", &[&opening("folder", 21), THREADS_FAILED]);
-    check_failed(&sandbox, "-d60 /dev/null", &[&opening("/dev/null", 15), THREADS_FAILED]);
-    check_failed(&sandbox, "-d60 #1", &[&opening("#1", 2), THREADS_FAILED]).expect(1, &["hint: ", "/dev/"]);
-    check_failed(&sandbox, "-d60 d:", &[&opening("d:", 2), THREADS_FAILED]).expect(1, &["hint: ", "/dev/"]);
-    check_failed(
-        &sandbox,
-        "-d60 empty",
-        &["ERROR: target size could not be determined", THREADS_FAILED],
-    );
+    fail_thread(&sandbox, "-d60 missing", &opening("missing", 2)).expect(1, &["hint: ", "-c1G"]);
+    fail_thread(&sandbox, "-Rxml -d60 missing", &opening("missing", 2));
+    fail_thread(&sandbox, "-d60 f missing", &opening("missing", 2));
+    fail_thread(&sandbox, "-d60 folder", &opening("folder", 21));
+    fail_thread(&sandbox, "-d60 /dev/null", &opening("/dev/null", 15));
+    fail_thread(&sandbox, "-d60 #1", &opening("#1", 2)).expect(1, &["hint: ", "/dev/"]);
+    fail_thread(&sandbox, "-d60 d:", &opening("d:", 2)).expect(1, &["hint: ", "/dev/"]);
+    fail_thread(&sandbox, "-d60 empty", "ERROR: target size could not be determined");
     let creating = "Could not create the file (error code: 2)";
     check_failed(&sandbox, "-d60 -c1M no/such/file", &[creating]).expect(1, &["hint: ", "directory"]);
     check_failed(
@@ -239,7 +227,7 @@ fn targets_that_cannot_be_used_are_reported() {
     );
     let small = "The file is too small. File: 'f' relative thread 2: file size: 1048576, base offset: 0, thread stride: 524288, \
                  block size: 65536";
-    check_failed(&sandbox, "-d60 -t3 -T512K f", &[small, THREADS_FAILED]);
+    fail_thread(&sandbox, "-d60 -t3 -T512K f", small);
     assert_eq!(sandbox.names(), before, "no file was created");
     assert_eq!(fs::read(sandbox.path().join("f")).unwrap().len(), 1 << 20);
 }
@@ -270,9 +258,9 @@ fn invalid_values_are_refused() {
     );
     refused("-b4294967295 f", "ERROR: invalid block size passed to -b");
     let read = "t[0] error during read error code: 22)";
-    check_failed(&sandbox, "-d60 -b1000 -Sh f", &[read, THREADS_FAILED]).expect(1, &["hint: ", "multiple of"]);
+    fail_thread(&sandbox, "-d60 -b1000 -Sh f", read).expect(1, &["hint: ", "multiple of"]);
     let write = "t[0] error during write error code: 22)";
-    check_failed(&sandbox, "-d60 -b1000 -w100 -Su f", &[write, THREADS_FAILED]);
+    fail_thread(&sandbox, "-d60 -b1000 -w100 -Su f", write);
     check_failed(
         &sandbox,
         "-d0 f",
@@ -286,10 +274,10 @@ fn invalid_values_are_refused() {
     // If huge pages are available, the run succeeds.
     if sandbox.line("-d1 -W0 -l f").code != Some(0) {
         let message = "ERROR: Could not allocate a buffer for target 'f'. Error code: 0xc";
-        check_failed(&sandbox, "-d60 -l f", &[message, THREADS_FAILED]).expect(1, &["hint: ", "huge pages"]);
+        fail_thread(&sandbox, "-d60 -l f", message).expect(1, &["hint: ", "huge pages"]);
     }
     let local = "Failed to disable local caching (error 95). NOTE: only supported on remote filesystems with Windows 8 or newer.";
-    check_failed(&sandbox, "-d60 -Sr f", &[local, THREADS_FAILED]);
+    fail_thread(&sandbox, "-d60 -Sr f", local);
     let ran = check_failed(&sandbox, "-d60 -w100 -Z1M,nothing f", &[THREADS_FAILED]);
     assert!(
         ran.out
@@ -349,9 +337,7 @@ fn a_missing_permission_to_open_is_reported() {
 
 #[test]
 fn a_full_disk_fails_the_run() {
-    let Some(small) = need(TmpFs::with_size(16 * MIB)) else {
-        return;
-    };
+    let Some(small) = small_fs() else { return };
     let sandbox = Sandbox::new();
     let path = small.path().join("f");
     let file = text(&path);
@@ -367,19 +353,13 @@ fn a_full_disk_fails_the_run() {
     // A sparse file that is larger than the file system.
     fs::File::create(&path).unwrap().set_len(64 * MIB).unwrap();
     let write = "t[0] error during write error code: 28)";
-    check_failed(
-        &sandbox,
-        &format!("-d60 -W0 -w100 -o1 {file}"),
-        &[write, THREADS_FAILED],
-    );
+    fail_thread(&sandbox, &format!("-d60 -W0 -w100 -o1 {file}"), write);
 }
 
 /// Native runs keep some space free for others, but DiskSpd mode does not.
 #[test]
 fn a_file_may_fill_the_disk_almost_completely() {
-    let Some(small) = need(TmpFs::with_size(16 * MIB)) else {
-        return;
-    };
+    let Some(small) = small_fs() else { return };
     let path = small.path().join("f");
     let ran = Sandbox::new().line(&format!("-d1 -W0 -c15M {}", text(&path)));
     assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""));
@@ -387,25 +367,15 @@ fn a_file_may_fill_the_disk_almost_completely() {
 
 #[test]
 fn errors_of_a_file_system_end_the_run_at_once() {
-    let Some(faulty) = need(FaultFs::with_size(16 * MIB)) else {
-        return;
-    };
+    let Some(faulty) = faulty_fs() else { return };
     let sandbox = Sandbox::new();
     let file = text(faulty.file());
     faulty.fail_reads(8 * MIB..8 * MIB + 4096, EIO);
     let read = "t[0] error during read error code: 5)";
-    let ran = check_failed(&sandbox, &format!("-d60 -W0 -b4K -o1 {file}"), &[read, THREADS_FAILED]);
+    let ran = fail_thread(&sandbox, &format!("-d60 -W0 -b4K -o1 {file}"), read);
     ran.expect(1, &["hint: ", "dmesg"]);
-    check_failed(
-        &sandbox,
-        &format!("-d60 -W60 -b4K -o1 -L -D {file}"),
-        &[read, THREADS_FAILED],
-    );
-    check_failed(
-        &sandbox,
-        &format!("-Rxml -d60 -W0 -b4K -o1 {file}"),
-        &[read, THREADS_FAILED],
-    );
+    fail_thread(&sandbox, &format!("-d60 -W60 -b4K -o1 -L -D {file}"), read);
+    fail_thread(&sandbox, &format!("-Rxml -d60 -W0 -b4K -o1 {file}"), read);
     // Any of the requests may fail first.
     let ran = sandbox.line(&format!("-d60 -W0 -b4K -r -o4 -t2 {file}"));
     let lines = diskspd_lines(&ran.err);
@@ -416,19 +386,11 @@ fn errors_of_a_file_system_end_the_run_at_once() {
     );
     assert_eq!(lines[lines.len() - 2..], [THREADS_FAILED, RUN_FAILED]);
     let routine = "Thread 0 failed executing an I/O operation (error code: 5)";
-    check_failed(
-        &sandbox,
-        &format!("-d60 -W0 -b4K -o4 -x {file}"),
-        &[routine, THREADS_FAILED],
-    );
+    fail_thread(&sandbox, &format!("-d60 -W0 -b4K -o4 -x {file}"), routine);
     faulty.clear();
     faulty.fail_writes(0..16 * MIB, EIO);
     let write = "t[0] error during write error code: 5)";
-    check_failed(
-        &sandbox,
-        &format!("-d60 -W0 -w100 -b4K -o1 -Sh {file}"),
-        &[write, THREADS_FAILED],
-    );
+    fail_thread(&sandbox, &format!("-d60 -W0 -w100 -b4K -o1 -Sh {file}"), write);
 }
 
 #[test]
@@ -438,11 +400,7 @@ fn errors_of_a_device_end_the_run_and_are_in_the_saved_result() {
     };
     let sandbox = Sandbox::new();
     let line = format!("-d60 -W0 -b64K -o1 {}", text(device.path()));
-    let ran = check_failed(
-        &sandbox,
-        &line,
-        &["t[0] error during read error code: 5)", THREADS_FAILED],
-    );
+    let ran = fail_thread(&sandbox, &line, "t[0] error during read error code: 5)");
     // The first hint states the position, which DiskSpd does not print; the second, the remedy.
     let hints: Vec<&str> = ran.err.lines().filter(|line| line.starts_with("hint: ")).collect();
     let device_path = format!("{}, ", text(device.path()));
@@ -484,9 +442,7 @@ fn devices_in_use_are_refused_and_blank_ones_are_not() {
     // Reading is allowed.
     sandbox.line(&format!("-d1 -W0 {device}")).expect(0, &[]);
 
-    let Some(blank) = need(LoopDevice::with_size(16 * MIB, LoopOptions::default())) else {
-        return;
-    };
+    let Some(blank) = loop_device(16) else { return };
     let ran = sandbox.line(&format!("-w100 -d1 -W0 -Sh -b64K -o4 {}", text(blank.path())));
     assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{ran:#?}");
     assert!(
@@ -650,7 +606,7 @@ fn an_event_outlives_its_creator_while_others_wait() {
     std::thread::sleep(Duration::from_millis(700));
     let waiting = sandbox.start(&format!("-yr{go} -d1 -W0 f"));
     std::thread::sleep(Duration::from_millis(700));
-    interrupt(&creator);
+    signal(&creator, "INT");
     end(creator).expect(0, &[]);
     set_event(&sandbox, &go);
     end(waiting).expect(0, &["actual test time:\t1."]);
@@ -678,7 +634,7 @@ fn a_killed_run_leaves_no_event_behind() {
     let mut again = sandbox.start(&format!("-yr{go} -d60 -W60 f"));
     std::thread::sleep(Duration::from_millis(700));
     assert!(again.try_wait().unwrap().is_none());
-    interrupt(&again);
+    signal(&again, "INT");
     // Nothing was measured, because the run was still waiting.
     let ran = end(again);
     assert!(ran.out.ends_with(NOT_MEASURED), "{}", ran.out);

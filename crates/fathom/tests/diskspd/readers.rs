@@ -206,14 +206,9 @@ fn check_intervals(span: Node) {
 fn latencies_of_a_closed_loop_fill_the_test_time() {
     use std::time::Duration;
 
-    use testbed::FaultFs;
+    use crate::calling::{faulty_fs, text};
 
-    use crate::calling::text;
-
-    let (Some(one), Some(two)) = (
-        testbed::need(FaultFs::with_size(16 << 20)),
-        testbed::need(FaultFs::with_size(16 << 20)),
-    ) else {
+    let (Some(one), Some(two)) = (faulty_fs(), faulty_fs()) else {
         return;
     };
     let sandbox = Sandbox::new();

@@ -8,7 +8,8 @@ use std::process::{Child, Command, Stdio};
 
 use testbed::{Directory, Unavailable};
 
-use crate::calling::{self, PROGRAM, Ran};
+pub use crate::calling::split_words;
+use crate::calling::{self, PROGRAM, Ran, spawn};
 
 /// Facts about the other tool.
 pub trait Tool {
@@ -18,6 +19,12 @@ pub trait Tool {
     const CALLED: &'static str;
     /// Variables that are set for it.
     const ENVIRONMENT: &'static [(&'static str, &'static str)];
+}
+
+/// A file system in memory with 16 MiB of space.
+#[cfg(target_os = "linux")]
+pub fn small_fs() -> Option<testbed::TmpFs> {
+    testbed::need(testbed::TmpFs::of_size(16 << 20))
 }
 
 /// A folder to run in. The program is in its parent, outside the folder that tests list.
@@ -112,6 +119,11 @@ impl<T: Tool> Sandbox<T> {
         self.run(&split_words(line))
     }
 
+    /// The first job in the JSON report of a command line that succeeds.
+    pub fn first_job(&self, line: &str) -> serde_json::Value {
+        self.line(line).expect(0, &[]).json()["jobs"][0].clone()
+    }
+
     /// As [`Sandbox::line`], with the notes that fathom adds to the messages of the tool.
     pub fn noted(&self, line: &str) -> Ran {
         finish(self.command(&split_words(line)).env("FATHOM_NOTES", "1"))
@@ -119,8 +131,7 @@ impl<T: Tool> Sandbox<T> {
 
     /// Starts a command line without quotes, to be ended with [`calling::end`].
     pub fn start(&self, line: &str) -> Child {
-        let mut command = self.command(&split_words(line));
-        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+        spawn(&mut self.command(&split_words(line)))
     }
 }
 
@@ -191,8 +202,4 @@ fn called(program: &Path, name: &str) -> Command {
     let mut command = Command::new(name);
     command.env("PATH", program.parent().expect("it is in a folder"));
     command
-}
-
-pub fn split_words(line: &str) -> Vec<&str> {
-    line.split_whitespace().collect()
 }

@@ -3,29 +3,18 @@
 use std::fs;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use testbed::{Directory, FaultFs, LoopFs, TmpFs, need};
+use testbed::{Directory, LoopFs, need};
 
-use crate::calling::{self, PROGRAM, device_that_ends, end, split_words, text};
+use crate::calling::{self, PROGRAM, device_that_ends, end, faulty_fs, signal, split_words, text};
 use crate::fio::support::Sandbox;
+use crate::sandbox::small_fs;
 
 const MIB: u64 = 1 << 20;
 const EIO: i32 = 5;
-
-fn start(sandbox: &Sandbox, line: &str) -> Child {
-    let mut command = sandbox.command(&line.split_whitespace().collect::<Vec<_>>());
-    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
-}
-
-fn interrupt(child: &Child) {
-    let sent = Command::new("kill")
-        .args(["-s", "INT", &child.id().to_string()])
-        .status();
-    assert!(sent.unwrap().success());
-}
 
 #[test]
 fn a_device_that_ends_too_early_fails_the_job() {
@@ -82,9 +71,7 @@ fn sizes_beyond_any_file_are_refused() {
 
 #[test]
 fn ignored_errors_are_counted() {
-    let Some(faulty) = need(FaultFs::with_size(16 * MIB)) else {
-        return;
-    };
+    let Some(faulty) = faulty_fs() else { return };
     faulty.fail_reads(4 * MIB..5 * MIB, EIO);
     let sandbox = Sandbox::new();
     let path = text(faulty.file());
@@ -102,9 +89,7 @@ fn ignored_errors_are_counted() {
 
 #[test]
 fn a_full_disk_fails_the_job() {
-    let Some(small) = need(TmpFs::with_size(16 * MIB)) else {
-        return;
-    };
+    let Some(small) = small_fs() else { return };
     let sandbox = Sandbox::new();
     let file = small.path().join("f");
     for more in [
@@ -132,9 +117,7 @@ fn a_full_disk_fails_the_job() {
 /// As in fio 3.33, the failed write is counted, but is not an error.
 #[test]
 fn fill_device_ends_without_an_error() {
-    let Some(small) = need(TmpFs::with_size(16 * MIB)) else {
-        return;
-    };
+    let Some(small) = small_fs() else { return };
     let sandbox = Sandbox::new();
     let file = text(&small.path().join("f")).to_owned();
     let ran = sandbox.line(&format!(
@@ -163,9 +146,7 @@ fn fill_device_ends_without_an_error() {
 /// not destroy the file, or take the space that others need.
 #[test]
 fn a_file_that_cannot_be_laid_out_keeps_its_content() {
-    let Some(small) = need(TmpFs::with_size(16 * MIB)) else {
-        return;
-    };
+    let Some(small) = small_fs() else { return };
     let sandbox = Sandbox::new();
     let file = small.path().join("f");
     let content = vec![7; MIB as usize];
@@ -278,9 +259,9 @@ fn ctrl_c_ends_the_run_with_a_report() {
     let sandbox = Sandbox::new();
     let line = "--name=x --ioengine=null --size=1g --time_based --runtime=60";
     let interrupted = |line: &str| {
-        let child = start(&sandbox, line);
+        let child = sandbox.start(line);
         std::thread::sleep(Duration::from_secs(1));
-        interrupt(&child);
+        signal(&child, "INT");
         end(child)
     };
     let ran = interrupted(line);
@@ -303,7 +284,7 @@ fn a_killed_run_leaves_no_partial_report() {
         if let Some(old) = old {
             fs::write(&out, old).unwrap();
         }
-        let mut child = start(&sandbox, line);
+        let mut child = sandbox.start(line);
         std::thread::sleep(Duration::from_millis(600));
         child.kill().unwrap();
         child.wait().unwrap();
@@ -324,7 +305,7 @@ fn reports_can_be_written_to_pipes_and_open_files() {
     assert!(ran.code == Some(0) && ran.out.starts_with('{'), "{ran:#?}");
     let made = Command::new("mkfifo").arg(sandbox.path().join("pipe")).status();
     assert!(made.unwrap().success());
-    let child = start(&sandbox, &format!("{line}=pipe"));
+    let child = sandbox.start(&format!("{line}=pipe"));
     let read = fs::OpenOptions::new()
         .read(true)
         .custom_flags(0)

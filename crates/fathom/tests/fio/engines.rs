@@ -3,7 +3,6 @@
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -194,12 +193,13 @@ fn exit_on_io_done_ends_cpuio_with_the_io() {
     assert!(before.elapsed() < Duration::from_secs(300), "it continued without I/O");
 }
 
-fn start(sandbox: &Sandbox, line: &str, allowed: bool) -> std::process::Child {
-    let mut command = sandbox.command(&line.split_whitespace().collect::<Vec<_>>());
-    if allowed {
-        command.env("FATHOM_ALLOW_EXEC", "1");
-    }
-    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+/// Runs a command line that may start programs.
+fn run_allowed(sandbox: &Sandbox, line: &str) -> calling::Ran {
+    calling::finish(
+        sandbox
+            .command(&calling::split_words(line))
+            .env("FATHOM_ALLOW_EXEC", "1"),
+    )
 }
 
 fn text(path: &Path) -> String {
@@ -216,7 +216,7 @@ fn programs_run_only_with_permission() {
         &["fio: x: ioengine=exec runs a program with the rights of this user; set FATHOM_ALLOW_EXEC=1 to allow it"],
     );
     assert_eq!(sandbox.names(), Vec::<String>::new());
-    let ran = calling::end(start(&sandbox, line, true));
+    let ran = run_allowed(&sandbox, line);
     ran.expect(
         0,
         &[
@@ -226,7 +226,7 @@ fn programs_run_only_with_permission() {
     );
     assert_eq!(sandbox.names(), ["x.stderr", "x.stdout"]);
     assert_eq!(text(&sandbox.path().join("x.stdout")), "x-1\n");
-    let ran = calling::end(start(&sandbox, &format!("{line} --output-format=json"), true));
+    let ran = run_allowed(&sandbox, &format!("{line} --output-format=json"));
     let (operations, bytes, latencies) = figures(&entry(&ran.out), "read");
     assert!(operations > 1 && bytes == 0 && latencies == operations, "{operations}");
 }
@@ -235,15 +235,11 @@ fn programs_run_only_with_permission() {
 fn std_redirect_can_leave_the_output_of_a_program_on_stdout() {
     let sandbox = Sandbox::new();
     let line = "--name=x --ioengine=exec --program=/bin/echo --arguments=hello --runtime=1 --std_redirect=0";
-    calling::end(start(&sandbox, line, true)).expect(0, &["hello\n"]);
+    run_allowed(&sandbox, line).expect(0, &["hello\n"]);
     assert_eq!(sandbox.names(), Vec::<String>::new());
-    let ran = calling::end(start(&sandbox, "--name=x --ioengine=exec --runtime=1", true));
+    let ran = run_allowed(&sandbox, "--name=x --ioengine=exec --runtime=1");
     ran.expect(1, &["error=no program is defined, it is mandatory to define one"]);
-    let ran = calling::end(start(
-        &sandbox,
-        "--name=x --ioengine=exec --program=/nowhere/p --runtime=9",
-        true,
-    ));
+    let ran = run_allowed(&sandbox, "--name=x --ioengine=exec --program=/nowhere/p --runtime=9");
     ran.expect(1, &["No such file or directory"]);
 }
 
@@ -258,7 +254,7 @@ fn a_program_ends_with_its_job() {
     .unwrap();
     let line = "--name=x --ioengine=exec --program=sh --arguments=script --runtime=1 --grace_time=20";
     let before = Instant::now();
-    calling::end(start(&sandbox, line, true)).expect(0, &[]);
+    run_allowed(&sandbox, line).expect(0, &[]);
     assert!(
         before.elapsed() < Duration::from_secs(15),
         "it must end before its grace time is over"

@@ -229,10 +229,9 @@ fn a_polling_kernel_thread_gets_every_operation_once() {
 #[test]
 fn create_only_lays_out_files_and_does_no_io() {
     let sandbox = Sandbox::new();
-    let ran = sandbox.line("--name=x --filename=file --size=1m --rw=randread --create_only=1 --output-format=json");
-    ran.expect(0, &[]);
+    let job =
+        sandbox.first_job("--name=x --filename=file --size=1m --rw=randread --create_only=1 --output-format=json");
     assert_eq!(fs::metadata(sandbox.path().join("file")).unwrap().len(), MIB);
-    let job = &ran.json()["jobs"][0];
     assert_eq!(job["error"], 0);
     assert_eq!(job["read"]["total_ios"], 0);
 }
@@ -394,9 +393,8 @@ fn bs_is_seq_rand_chooses_lengths_by_position() {
     let sandbox = Sandbox::new();
     let line = "--name=x --ioengine=null --size=64m --rw=randread --norandommap --percentage_random=50 --bs=64k,4k \
                 --bs_is_seq_rand=1 --number_ios=1000 --output-format=json";
-    let ran = sandbox.line(line);
-    ran.expect(0, &[]);
-    let read = &ran.json()["jobs"][0]["read"];
+    let job = sandbox.first_job(line);
+    let read = &job["read"];
     let (bytes, operations) = (read["io_bytes"].as_u64().unwrap(), read["total_ios"].as_u64().unwrap());
     assert_eq!(operations, 1000);
     let long = (bytes - operations * 4096) / (65536 - 4096);

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use crate::calling::end;
+use crate::calling::{end, signal};
 use crate::fio::support::Sandbox;
 
 /// File, action and position of each operation of a trace, in order. Times are left out, and so are
@@ -205,9 +205,8 @@ fn a_replay_creates_missing_files() {
         &sandbox,
         "1 sub/x add\n2 sub/x open\n3 sub/x write 8192 4096\n4 sub/x datasync 0 0\n5 sub/x read 8192 4096\n6 sub/x close\n",
     );
-    let ran = sandbox.line("--name=b --read_iolog=trace --output-format=json");
-    ran.expect(0, &[]);
-    assert_eq!(reported_counts(&ran.json()["jobs"][0]), [1, 1, 0, 1]);
+    let job = sandbox.first_job("--name=b --read_iolog=trace --output-format=json");
+    assert_eq!(reported_counts(&job), [1, 1, 0, 1]);
     let bytes = fs::read(sandbox.path().join("sub/x")).unwrap();
     assert_eq!(bytes.len(), 12288);
     assert!(bytes[..8192].iter().all(|byte| *byte == 0) && bytes[8192..].iter().any(|byte| *byte != 0));
@@ -478,10 +477,7 @@ fn binary_traces_are_merged_into_one() {
     let endless = "--name=m --read_iolog=first --merge_blktrace_file=x --merge_blktrace_iters=4000000000";
     let child = sandbox.start(endless);
     std::thread::sleep(Duration::from_millis(300));
-    let sent = Command::new("kill")
-        .args(["-s", "INT", &child.id().to_string()])
-        .status();
-    assert!(sent.unwrap().success());
+    signal(&child, "INT");
     let ran = end(child);
     assert!(ran.code == Some(128) && !inside("x").exists(), "{ran:?}");
     assert!(

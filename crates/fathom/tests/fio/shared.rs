@@ -51,11 +51,10 @@ fn priorities_depend_on_the_block_size() {
     let sandbox = Sandbox::new();
     let line = "--name=x --size=4m --rw=randread --bssplit=4k/50:8k/50 --direct=1 --ioengine=libaio --iodepth=4 \
                 --cmdprio_bssplit=4k/100/2/5:8k/0 --write_iolog=trace --output-format=json";
-    let ran = sandbox.line(line);
-    ran.expect(0, &[]);
+    let job = sandbox.first_job(line);
     let trace = std::fs::read_to_string(sandbox.path().join("trace")).unwrap();
     let short = trace.lines().filter(|line| line.ends_with(" 4096")).count() as u64;
-    let priorities = ran.json()["jobs"][0]["read"]["prios"].clone();
+    let priorities = job["read"]["prios"].clone();
     assert_eq!(priorities[1]["prio"], 5);
     assert_eq!(priorities[1]["clat_ns"]["N"].as_u64(), Some(short));
 }
@@ -74,9 +73,7 @@ fn jobs_with_file_locks_or_flow_complete_all_their_io() {
                 "--name=a --filename=f --size=256k --rw=randrw --numjobs=3 --group_reporting --ioengine={engine} {options} \
                  --output-format=json"
             );
-            let ran = sandbox.line(&line);
-            ran.expect(0, &[]);
-            let job = &ran.json()["jobs"][0];
+            let job = sandbox.first_job(&line);
             let bytes = |direction: &str| job[direction]["io_bytes"].as_u64().unwrap();
             assert_eq!(bytes("read") + bytes("write"), (3 * 256) << 10, "{line}");
         }

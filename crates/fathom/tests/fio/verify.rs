@@ -16,9 +16,8 @@ fn a_saved_state_limits_a_later_check() {
     let sandbox = Sandbox::new();
     sandbox.line(WRITE).expect(0, &[]);
     assert!(sandbox.path().join(STATE).exists());
-    let ran = sandbox.line(&format!("{READ} --verify_state_load=1"));
-    ran.expect(0, &[]);
-    assert_eq!(ran.json()["jobs"][0]["read"]["total_ios"], 9);
+    let job = sandbox.first_job(&format!("{READ} --verify_state_load=1"));
+    assert_eq!(job["read"]["total_ios"], 9);
     assert_eq!(sandbox.line(READ).code, Some(1), "the rest was never written");
     fs::remove_file(sandbox.path().join(STATE)).unwrap();
     let ran = sandbox.line(&format!("{READ} --verify_state_load=1"));
@@ -95,9 +94,7 @@ fn verify_only_reports_the_skipped_writes() {
     // The process that wrote the blocks also flushed them.
     for policy in ["completed", "fsynced"] {
         let line = format!("{WRITE} --verify_only --verify_policy={policy} --fsync=4 --output-format=json");
-        let ran = sandbox.line(&line);
-        ran.expect(0, &[]);
-        let job = &ran.json()["jobs"][0];
+        let job = sandbox.first_job(&line);
         let counts = |direction: &str| ["total_ios", "io_bytes"].map(|key| job[direction][key].as_u64().unwrap());
         assert_eq!((counts("write"), counts("read")), ([9, 0], [9, 9 * 4096]), "{policy}");
     }
@@ -180,9 +177,7 @@ fn blocks_of_a_device_are_discarded_and_their_lifetimes_reported() {
 fn a_sprandom_pass_can_be_verified() {
     let sandbox = Sandbox::new();
     let line = "--name=x --filename=f --size=8m --bs=4k --rw=randwrite --sprandom=1 --spr_op=0.25 --verify=crc32c";
-    let ran = sandbox.line(&format!("{line} --output-format=json"));
-    ran.expect(0, &[]);
-    let job = &ran.json()["jobs"][0];
+    let job = sandbox.first_job(&format!("{line} --output-format=json"));
     assert_eq!(job["write"]["total_ios"], 2560);
     assert_eq!(job["read"]["total_ios"], 2048, "each block is read back once");
 }

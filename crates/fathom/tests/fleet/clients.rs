@@ -3,16 +3,16 @@
 
 use std::fs;
 use std::io::{Read, Write};
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command};
 use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::Value;
-use testbed::{Directory, Hosts, need};
+use testbed::{Directory, need};
 
-use super::{PROGRAM, Ran, Workspace, end, prepare_command};
+use super::{PROGRAM, Ran, Workspace, command, end, free_port, hosts, run, wait_until};
 
 /// A server on this machine. Dropping it ends the process.
 struct Server {
@@ -27,16 +27,9 @@ impl Drop for Server {
     }
 }
 
-/// A free port.
-fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
-}
-
 fn fio(folder: &Path, token: Option<&str>) -> Command {
-    let mut command = Command::new(PROGRAM);
-    prepare_command(&mut command, &folder.join("journal"))
-        .arg("fio")
-        .current_dir(folder);
+    let mut command = command(PROGRAM, folder);
+    command.arg("fio").current_dir(folder);
     match token {
         Some(token) => command.env("FATHOM_TOKEN", token),
         None => command.env_remove("FATHOM_TOKEN"),
@@ -53,11 +46,8 @@ impl Server {
             .arg(format!("--server=127.0.0.1,{port}"))
             .spawn()
             .unwrap();
-        let begun = Instant::now();
-        while std::net::TcpStream::connect(("127.0.0.1", port)).is_err() {
-            assert!(begun.elapsed() < Duration::from_secs(20), "the server does not listen");
-            sleep(Duration::from_millis(20));
-        }
+        let listens = || TcpStream::connect(("127.0.0.1", port)).is_ok();
+        wait_until(20, listens, "the server does not listen");
         Server {
             child,
             address: format!("127.0.0.1,{port}"),
@@ -74,7 +64,7 @@ impl Server {
 }
 
 fn client(folder: &Path, words: &[&str]) -> Ran {
-    end(fio(folder, None).args(words).spawn().unwrap())
+    run(fio(folder, None).args(words))
 }
 
 /// Parses the JSON document, which begins at the first brace.
@@ -98,10 +88,7 @@ const JOBS: &str = "[global]\nioengine=psync\nsize=1m\nbs=4k\n[a]\nrw=randrw\nnu
 fn the_total_is_the_sum_of_the_servers() {
     let Some(folder) = need(Directory::fast()) else { return };
     let folder = folder.path();
-    let servers = [
-        Server::at(&folder.join("s1"), None),
-        Server::at(&folder.join("s2"), None),
-    ];
+    let servers = ["s1", "s2"].map(|name| Server::at(&folder.join(name), None));
     fs::write(folder.join("jobs.fio"), JOBS).unwrap();
     let [one, two] = [servers[0].flag(), servers[1].flag()];
     let ran = client(folder, &[&one, &two, "jobs.fio", "--output-format=json"]);
@@ -233,10 +220,7 @@ fn file_names_follow_the_job() {
 fn each_server_has_its_own_jobs_and_a_list_of_hosts_shares_them() {
     let Some(folder) = need(Directory::fast()) else { return };
     let folder = folder.path();
-    let servers = [
-        Server::at(&folder.join("s1"), None),
-        Server::at(&folder.join("s2"), None),
-    ];
+    let servers = ["s1", "s2"].map(|name| Server::at(&folder.join(name), None));
     let [one, two] = [servers[0].flag(), servers[1].flag()];
     fs::write(
         folder.join("one.fio"),
@@ -287,10 +271,7 @@ fn each_server_has_its_own_jobs_and_a_list_of_hosts_shares_them() {
 fn the_normal_report_and_the_logs_name_hosts() {
     let Some(folder) = need(Directory::fast()) else { return };
     let folder = folder.path();
-    let servers = [
-        Server::at(&folder.join("s1"), None),
-        Server::at(&folder.join("s2"), None),
-    ];
+    let servers = ["s1", "s2"].map(|name| Server::at(&folder.join(name), None));
     let words = [
         "--name=w", "--rw=write", "--size=1m", "--rate_iops=100", "--runtime=2", "--time_based", "--log_avg_msec=200",
         "--write_bw_log=x", "--write_hist_log=x", "--log_hist_msec=200",
@@ -391,7 +372,7 @@ fn without_a_token_only_this_machine_is_served() {
     let flag = server.flag();
     let words = [flag.as_str(), "--name=n", "--ioengine=null", "--size=1m"];
     client(folder, &words).expect(1, &["the two sides do not have the same token", "set FATHOM_TOKEN"]);
-    end(fio(folder, Some("0123456789abcdef")).args(words).spawn().unwrap()).expect(0, &["n: (groupid=0, jobs=1)"]);
+    run(fio(folder, Some("0123456789abcdef")).args(words)).expect(0, &["n: (groupid=0, jobs=1)"]);
     client(folder, &["--server", "--client=x", "--name=n"]).expect(1, &["fio: can't be both client and server"]);
     let twice = [flag.as_str(), flag.as_str(), "--name=n", "--size=1m"];
     client(folder, &twice).expect(1, &["occurs twice"]);
@@ -419,11 +400,7 @@ fn a_socket_in_the_file_system_is_only_for_its_user() {
     client(folder, &["--server=sock:socket"]).expect(1, &["another process listens there"]);
     let stopped = Command::new("kill").arg(&process).status().unwrap();
     assert!(stopped.success());
-    let begun = Instant::now();
-    while path.exists() {
-        assert!(begun.elapsed() < Duration::from_secs(20), "the socket stays");
-        sleep(Duration::from_millis(20));
-    }
+    wait_until(20, || !path.exists(), "the socket stays");
     let entry = &document(&ran)["client_stats"][0];
     assert_eq!((&entry["hostname"], &entry["port"]), (&"socket".into(), &0.into()));
     assert_eq!(entry["read"]["io_bytes"], 1 << 20);
@@ -449,10 +426,7 @@ fn options_that_need_the_local_host_are_refused_by_name() {
 fn the_other_servers_continue_after_a_loss() {
     let Some(folder) = need(Directory::fast()) else { return };
     let folder = folder.path();
-    let mut servers = [
-        Server::at(&folder.join("s1"), None),
-        Server::at(&folder.join("s2"), None),
-    ];
+    let mut servers = ["s1", "s2"].map(|name| Server::at(&folder.join(name), None));
     let [one, two] = [servers[0].flag(), servers[1].flag()];
     let words = [
         &one, &two, "--name=w", "--rw=write", "--size=1m", "--rate_iops=100", "--runtime=8", "--time_based",
@@ -472,23 +446,18 @@ fn the_other_servers_continue_after_a_loss() {
 
 #[test]
 fn one_host_reports_like_a_local_run() {
-    let Some(hosts) = need(Hosts::with_count(1)) else {
-        return;
-    };
+    let Some(hosts) = hosts(1) else { return };
     let Some(workspace) = Workspace::new("") else { return };
-    let job = format!(
-        "[[job]]\nname = \"r\"\ntarget = \"{}/%h.dat\"\nsize = \"4m\"\nread = 100\nblock = \"4k\"\noperations = 500\n",
-        workspace.path("").display()
+    workspace.write_job(
+        "[[job]]\nname = \"r\"\ntarget = \"DIR/%h.dat\"\nsize = \"4m\"\nread = 100\nblock = \"4k\"\noperations = 500\n",
     );
-    fs::write(workspace.path("job.toml"), job).unwrap();
     let name = hosts.names()[0].clone();
-    let mut command = Command::new(PROGRAM);
-    prepare_command(&mut command, &workspace.journal())
+    let ran = run(workspace
+        .command(PROGRAM)
         .args(workspace.run_args("saved"))
         .args(["--host", &name])
         .env("FATHOM_SSH", hosts.agent())
-        .env("FATHOM_REMOTE", PROGRAM);
-    let ran = end(command.spawn().unwrap());
+        .env("FATHOM_REMOTE", PROGRAM));
     ran.expect(0, &["IOPS", &format!("on {name}, by ssh")]);
     assert!(!ran.out.contains("rank"), "{}", ran.out);
     let results = workspace.saved("saved");
@@ -515,21 +484,15 @@ fn a_server_in_the_background_listens_when_the_call_returns() {
     fs::create_dir(folder.join("copy")).unwrap();
     testbed::copy_program(PROGRAM, folder.join("copy/fio"));
     for program in ["fio", "copy/fio"] {
-        let run = |arguments: &[&str]| {
-            let mut command = Command::new(folder.join(program));
-            prepare_command(&mut command, &folder.join("journal"));
-            command.args(arguments).current_dir(folder).env_remove("FATHOM_TOKEN");
-            end(command.spawn().unwrap())
+        let called = |arguments: &[&str]| {
+            let mut command = command(folder.join(program), folder);
+            run(command.args(arguments).current_dir(folder).env_remove("FATHOM_TOKEN"))
         };
-        run(&["--server=sock:socket", "--daemonize=number"]).expect(0, &[]);
-        let ran = run(&["--client=sock:socket", "--name=n", "--ioengine=null", "--size=1m"]);
+        called(&["--server=sock:socket", "--daemonize=number"]).expect(0, &[]);
+        let ran = called(&["--client=sock:socket", "--name=n", "--ioengine=null", "--size=1m"]);
         let process = fs::read_to_string(folder.join("number")).unwrap();
         assert!(Command::new("kill").arg(process.trim()).status().unwrap().success());
         ran.expect(0, &["n: (groupid=0, jobs=1)"]);
-        let begun = Instant::now();
-        while folder.join("socket").exists() {
-            assert!(begun.elapsed() < Duration::from_secs(20), "the socket stays");
-            sleep(Duration::from_millis(20));
-        }
+        wait_until(20, || !folder.join("socket").exists(), "the socket stays");
     }
 }

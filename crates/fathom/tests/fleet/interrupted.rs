@@ -38,9 +38,7 @@ fn local_processes_report_after_an_interrupt() {
 
 #[test]
 fn agents_report_over_tcp_after_an_interrupt() {
-    let Some(hosts) = need(Hosts::with_count(3)) else {
-        return;
-    };
+    let Some(hosts) = hosts(3) else { return };
     let Some(workspace) = long() else { return };
     let workers = workspace.start_agents(&hosts);
     let child = workspace.with_hosts(Some(&hosts), &by_tcp(&hosts), "tcp");
@@ -52,9 +50,7 @@ fn agents_report_over_tcp_after_an_interrupt() {
 
 #[test]
 fn all_ranks_report_before_mpirun_ends_them() {
-    let Some(hosts) = need(Hosts::with_count(3)) else {
-        return;
-    };
+    let Some(hosts) = hosts(3) else { return };
     for launcher in ["mpirun.openmpi", "mpirun.mpich"] {
         let Some(workspace) = long() else { return };
         let child = workspace.with_mpi(&hosts, launcher, launcher);

@@ -11,32 +11,30 @@ use serde_json::Value;
 use testbed::{Directory, Hosts, need};
 
 use super::clients::document;
-use super::{PROGRAM, Ran, SIMULATED, Workspace, end, measured, prepare_command, ranks};
+use super::{PROGRAM, Ran, Workspace, command, end, free_port, hosts, measured, prepare, ranks, run, simulated};
 
 /// Starts processes on this machine with Open MPI and these flags of mpirun.
 fn mpirun(folder: &Path, processes: u32, flags: &[&str], words: &[&str]) -> Child {
-    let mut command = Command::new("mpirun.openmpi");
-    prepare_command(&mut command, &folder.join("journal"))
+    command("mpirun.openmpi", folder)
         .args(["--oversubscribe", "-n", &processes.to_string()])
         .args(flags)
         .arg(PROGRAM)
         .args(words)
         .current_dir(folder)
         .env("FATHOM_RESULT", folder.join("result"))
-        .env("FATHOM_ALLOW_EXEC", "1");
-    command.spawn().unwrap()
+        .env("FATHOM_ALLOW_EXEC", "1")
+        .spawn()
+        .unwrap()
 }
 
 /// Runs a command of a drop-in mode on the hosts of a list.
 fn with_hosts(folder: &Path, list: &str, words: &[&str]) -> Ran {
-    let mut command = Command::new(PROGRAM);
-    prepare_command(&mut command, &folder.join("journal"))
+    run(command(PROGRAM, folder)
         .args(words)
         .current_dir(folder)
         .env("FATHOM_HOSTS", list)
         .env("FATHOM_RESULT", folder.join("result"))
-        .env("FATHOM_ALLOW_EXEC", "1");
-    end(command.spawn().unwrap())
+        .env("FATHOM_ALLOW_EXEC", "1"))
 }
 
 fn result(folder: &Path) -> Results {
@@ -109,9 +107,7 @@ fn mpirun_starts_command_lines_of_diskspd() {
 
 #[test]
 fn mpirun_starts_presets_and_promises() {
-    let Some(workspace) = Workspace::new(SIMULATED) else {
-        return;
-    };
+    let Some(workspace) = simulated() else { return };
     let folder = workspace.folder.path();
     let saved = workspace.path("saved");
     let saved = saved.to_str().unwrap();
@@ -140,20 +136,11 @@ fn a_cpu_binding_of_a_launcher_is_undone_and_reported() {
         eprintln!("skipped: there is one processor");
         return;
     }
-    let Some(workspace) = Workspace::new(SIMULATED) else {
-        return;
-    };
+    let Some(workspace) = simulated() else { return };
     let folder = workspace.folder.path();
     let page = workspace.path("page.html");
-    let words = [
-        "run",
-        "job.toml",
-        "--quiet",
-        "--save",
-        "saved",
-        "--report",
-        page.to_str().unwrap(),
-    ];
+    let page_name = page.to_str().unwrap();
+    let words = ["run", "job.toml", "--quiet", "--save", "saved", "--report", page_name];
     let bound = ["--bind-to", "core"];
     // A launcher binds its process even if it starts only one.
     end(mpirun(folder, 1, &bound, &words)).expect(0, &["AFFINITY-WIDENED"]);
@@ -166,13 +153,11 @@ fn a_cpu_binding_of_a_launcher_is_undone_and_reported() {
     ran.expect(0, &["AFFINITY-WIDENED", "(rank 0) 1 of", "(rank 1) 1 of"]);
     assert!(fs::read_to_string(&page).unwrap().contains("(rank 1) 1 of"));
     // The user's own binding by `taskset` stays.
-    let mut command = Command::new("taskset");
-    let child = prepare_command(&mut command, &workspace.journal())
+    let ran = run(workspace
+        .command("taskset")
         .args(["-c", "0", PROGRAM])
         .args(words)
-        .current_dir(folder)
-        .spawn();
-    let ran = end(child.unwrap());
+        .current_dir(folder));
     ran.expect(0, &[]);
     assert!(!ran.out.contains("AFFINITY-WIDENED"));
     assert_eq!(workspace.saved("saved").hosts[0].environment.cpu.usable, 1);
@@ -190,14 +175,8 @@ fn files_of_drop_ins_are_checked_on_their_own_host() {
     assert_eq!(jobs(&ran).len(), 4);
     assert!(folder.join("made/1/f.dat").exists());
     // Without a size, existing files are read. One of them is missing in the second test.
-    let read = [
-        "fio",
-        "--name=r",
-        "--rw=read",
-        "--bs=4k",
-        "--filename=made/%r/f.dat",
-        "--output-format=json",
-    ];
+    let read = "fio --name=r --rw=read --bs=4k --filename=made/%r/f.dat --output-format=json";
+    let read: Vec<&str> = read.split(' ').collect();
     assert_eq!(
         jobs(&with_hosts(folder, "local,local", &read)),
         [("r".to_owned(), 64), ("r".to_owned(), 64)]
@@ -267,8 +246,7 @@ fn threads_take_the_processors_of_their_own_host() {
     let agent = folder.join("agent");
     fs::write(&agent, "#!/bin/sh\nshift\nexec taskset -c 1 sh -c \"$*\"\n").unwrap();
     let run = |more: &[&str]| {
-        let mut command = Command::new("taskset");
-        prepare_command(&mut command, &folder.join("journal"))
+        run(command("taskset", folder)
             .args(["-c", "0", PROGRAM, "diskspd", "-c1M", "-d1", "-b4K", "-t2", "-Sb"])
             .args(more)
             .arg("%r.dat")
@@ -276,8 +254,8 @@ fn threads_take_the_processors_of_their_own_host() {
             .env("FATHOM_HOSTS", "there")
             .env("FATHOM_SSH", format!("sh {}", agent.display()))
             .env("FATHOM_REMOTE", PROGRAM)
-            .env("FATHOM_RESULT", folder.join("result"));
-        end(command.spawn().unwrap()).expect(0, &[]);
+            .env("FATHOM_RESULT", folder.join("result")))
+        .expect(0, &[]);
         let plan = result(folder).plan;
         let workers = plan.steps[0].jobs[0].workers.iter();
         workers.map(|worker| worker.placement.cpus.clone()).collect::<Vec<_>>()
@@ -286,18 +264,19 @@ fn threads_take_the_processors_of_their_own_host() {
     // Processors that are named apply to each host.
     assert_eq!(run(&["-a0,1"]), [[0], [1]]);
     assert_eq!(run(&["-n"]), [[0; 0], [0; 0]]);
-    let mut command = Command::new(PROGRAM);
-    prepare_command(&mut command, &folder.join("journal"))
-        .args(["diskspd", "-c1M", "-d1", "-b4K", "-Sb", "-ag63,63", "%r.dat"])
-        .current_dir(folder)
-        .env("FATHOM_HOSTS", "local");
-    end(command.spawn().unwrap()).expect(1, &["(rank 0)", "4095"]);
+    super::run(
+        command(PROGRAM, folder)
+            .args(["diskspd", "-c1M", "-d1", "-b4K", "-Sb", "-ag63,63", "%r.dat"])
+            .current_dir(folder)
+            .env("FATHOM_HOSTS", "local"),
+    )
+    .expect(1, &["(rank 0)", "4095"]);
 }
 
 /// A command for a process on a host.
 fn command_on(hosts: &Hosts, number: usize, workspace: &Workspace, words: &[String]) -> Command {
-    let mut command = hosts.on(number, PROGRAM);
-    prepare_command(&mut command, &workspace.journal()).args(words);
+    let mut command = prepare(hosts.on(number, PROGRAM), workspace.folder.path());
+    command.args(words);
     command
 }
 
@@ -310,12 +289,8 @@ fn spawn_early(mut command: Command) -> Child {
 
 #[test]
 fn processes_that_connect_over_tcp_have_the_expected_ranks() {
-    let Some(hosts) = need(Hosts::with_count(3)) else {
-        return;
-    };
-    let Some(workspace) = Workspace::new(SIMULATED) else {
-        return;
-    };
+    let Some(hosts) = hosts(3) else { return };
+    let Some(workspace) = simulated() else { return };
     let words = workspace.run_args("saved");
     let head = format!("{}:7745", hosts.names()[0]);
     let names = |saved: &str| -> Vec<String> {
@@ -334,7 +309,7 @@ fn processes_that_connect_over_tcp_have_the_expected_ranks() {
         command
     };
     let others = [spawn_early(pod(2)), spawn_early(pod(1))];
-    end(pod(0).spawn().unwrap()).expect(0, &["by TCP"]);
+    run(&mut pod(0)).expect(0, &["by TCP"]);
     others.into_iter().for_each(|other| {
         end(other).expect(0, &[]);
     });
@@ -352,7 +327,7 @@ fn processes_that_connect_over_tcp_have_the_expected_ranks() {
         command_on(&hosts, 0, &workspace, &words)
     };
     let others = [spawn_early(worker(2, 2)), spawn_early(worker(1, 1))];
-    end(leading(2, "local,").spawn().unwrap()).expect(0, &["by pipes and TCP"]);
+    run(&mut leading(2, "local,")).expect(0, &["by pipes and TCP"]);
     others.into_iter().for_each(|other| {
         end(other).expect(0, &[]);
     });
@@ -360,21 +335,18 @@ fn processes_that_connect_over_tcp_have_the_expected_ranks() {
     // Two agents announce the same number.
     let others = [spawn_early(worker(1, 1)), spawn_early(worker(2, 1))];
     let both = ["each announces number 1", "FATHOM_RANK"];
-    end(leading(2, "").spawn().unwrap()).expect(3, &both);
+    run(&mut leading(2, "")).expect(3, &both);
     others.into_iter().for_each(|other| drop(end(other)));
 }
 
 #[test]
 fn a_launcher_of_another_kind_is_reported() {
-    let Some(workspace) = Workspace::new(SIMULATED) else {
-        return;
-    };
+    let Some(workspace) = simulated() else { return };
     let run = |set: &[(&str, &str)]| {
-        let mut command = Command::new(PROGRAM);
-        prepare_command(&mut command, &workspace.journal())
+        run(workspace
+            .command(PROGRAM)
             .args(workspace.run_args("saved"))
-            .envs(set.iter().copied());
-        end(command.spawn().unwrap())
+            .envs(set.iter().copied()))
     };
     let nowhere = ("FATHOM_MPI_LIBRARY", "/nonexistent/libmpi.so");
     let tcp = "FATHOM_HEAD=HOST:7745";
@@ -392,17 +364,12 @@ fn a_launcher_of_another_kind_is_reported() {
 
 #[test]
 fn hosts_cannot_be_combined_with_a_launcher() {
-    let Some(workspace) = Workspace::new(SIMULATED) else {
-        return;
-    };
-    let mut command = Command::new("mpirun.openmpi");
-    let child = prepare_command(&mut command, &workspace.journal())
+    let Some(workspace) = simulated() else { return };
+    let ran = run(workspace
+        .command("mpirun.openmpi")
         .args(["--oversubscribe", "-n", "2", PROGRAM])
         .args(workspace.run_args("saved"))
-        .args(["--hosts", "local,local"])
-        .spawn()
-        .unwrap();
-    let ran = end(child);
+        .args(["--hosts", "local,local"]));
     ran.expect(ran.code.unwrap_or(-1), &["cannot use --hosts", "omit --hosts"]);
     assert_ne!(ran.code, Some(0));
     assert!(!workspace.path("saved").exists(), "nothing is measured");
@@ -411,19 +378,15 @@ fn hosts_cannot_be_combined_with_a_launcher() {
 /// Agents that connect by themselves are sorted by their numbers.
 #[test]
 fn agents_that_connect_execute_a_test() {
-    let Some(workspace) = Workspace::new(SIMULATED) else {
-        return;
-    };
+    let Some(workspace) = simulated() else { return };
     end(workspace.with_hosts(None, "local,local", "pipes")).expect(0, &["by pipes"]);
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    drop(listener);
+    let address = format!("127.0.0.1:{}", free_port());
     let leads = workspace.with_hosts(None, &format!("listen://{address}*2"), "listen");
     let workers: Vec<_> = ["1", "0"]
         .map(|rank| {
-            let mut command = Command::new(PROGRAM);
-            prepare_command(&mut command, &workspace.journal())
-                .args(["agent", "--connect", &address.to_string()])
+            workspace
+                .command(PROGRAM)
+                .args(["agent", "--connect", &address])
                 .env("FATHOM_RANK", rank)
                 .spawn()
                 .unwrap()
@@ -443,11 +406,7 @@ fn agents_that_connect_execute_a_test() {
 #[test]
 fn host_settings_of_jobs_apply_on_a_single_host_too() {
     let Some(folder) = need(Directory::fast()) else { return };
-    let run = |words: &[&str]| {
-        let mut command = Command::new(PROGRAM);
-        let prepared = prepare_command(&mut command, &folder.path().join("journal"));
-        end(prepared.args(words).current_dir(folder.path()).spawn().unwrap())
-    };
+    let run = |words: &[&str]| run(command(PROGRAM, folder.path()).args(words).current_dir(folder.path()));
     let flags = ["--size", "1m", "--operations", "10", "--keep", "--quiet"];
     run(&[&["run", "--target", "w-%r-%h.dat"], &flags[..]].concat()).expect(0, &[]);
     let names = fs::read_dir(folder.path()).unwrap().flatten();

@@ -3,13 +3,12 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::OnceLock;
 
 use engine::sys::mpi::{Abi, Mpi};
 use testbed::{in_own_process, need};
 
-use super::{PROGRAM, Ran, SIMULATED, Workspace, end, measured, prepare_command};
+use super::{PROGRAM, Ran, Workspace, end, measured, run, simulated};
 
 /// MPICH from a Python wheel, with both its own interface and the standard's.
 fn mpich() -> Option<&'static Path> {
@@ -24,23 +23,18 @@ fn mpich() -> Option<&'static Path> {
 impl Workspace {
     /// Runs three ranks on this machine with a launcher and these environment variables.
     fn with_launcher(&self, launcher: &Path, environment: &[(&str, &Path)], saved: &str) -> Ran {
-        let mut command = Command::new(launcher);
-        let child = prepare_command(&mut command, &self.journal())
+        run(self
+            .command(launcher)
             .args(["-n", "3", PROGRAM])
             .args(self.run_args(saved))
-            .envs(environment.iter().copied())
-            .spawn()
-            .unwrap();
-        end(child)
+            .envs(environment.iter().copied()))
     }
 }
 
 #[test]
 fn the_standard_interface_gives_the_same_results() {
     let Some(mpich) = mpich() else { return };
-    let Some(workspace) = Workspace::new(SIMULATED) else {
-        return;
-    };
+    let Some(workspace) = simulated() else { return };
     end(workspace.with_hosts(None, "local,local,local", "pipes")).expect(0, &[]);
     let (launcher, libraries) = (mpich.join("bin/mpiexec"), mpich.join("lib"));
     let folders = PathBuf::from(format!("{0}:{0}/mpich", libraries.display()));
@@ -75,9 +69,7 @@ fn the_standard_interface_gives_the_same_results() {
 
 #[test]
 fn a_library_of_another_launcher_is_refused() {
-    let Some(workspace) = Workspace::new(SIMULATED) else {
-        return;
-    };
+    let Some(workspace) = simulated() else { return };
     let words = [
         "one of 3 processes",
         "does not see 2 of them",
@@ -87,14 +79,13 @@ fn a_library_of_another_launcher_is_refused() {
     let ran = workspace.with_launcher(Path::new("mpirun.mpich"), &[other], "saved");
     ran.expect(3, &words).expect(3, &["Open MPI v4"]);
     // This one was not started by a launcher.
-    let mut command = Command::new(PROGRAM);
-    let child = prepare_command(&mut command, &workspace.journal())
+    run(workspace
+        .command(PROGRAM)
         .args(workspace.run_args("saved"))
         .env("PMI_SIZE", "3")
-        .env("FATHOM_MPI_LIBRARY", "libmpich.so.12")
-        .spawn()
-        .unwrap();
-    end(child).expect(3, &words).expect(3, &["MPICH Version: 4"]);
+        .env("FATHOM_MPI_LIBRARY", "libmpich.so.12"))
+    .expect(3, &words)
+    .expect(3, &["MPICH Version: 4"]);
     assert!(!workspace.path("saved").exists());
 }
 

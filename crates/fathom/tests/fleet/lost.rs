@@ -5,21 +5,53 @@ use std::io::{BufRead, BufReader};
 
 use super::*;
 
+/// Starts a run on two processes of this machine. Returns their IDs once both measure.
+fn start_two(workspace: &Workspace) -> (Child, Vec<u32>) {
+    let child = workspace.with_hosts(None, "local,local", "saved");
+    (child, wait_for_agents(workspace))
+}
+
+fn wait_for_agents(workspace: &Workspace) -> Vec<u32> {
+    wait_for_journals(workspace, 2);
+    let agents = processes(workspace, "agent");
+    assert_eq!(agents.len(), 2);
+    agents
+}
+
+/// Starts three ranks with a launcher, and returns their processes.
+fn start_ranks(workspace: &Workspace, hosts: &Hosts, launcher: &str) -> (Child, Vec<u32>) {
+    let child = workspace.with_mpi(hosts, launcher, "saved");
+    wait_for_journals(workspace, 3);
+    let all = processes(workspace, "run");
+    assert_eq!(all.len(), 3, "{all:?}");
+    wait_for_intervals();
+    (child, all)
+}
+
+/// Whether each rank of the saved result was lost.
+fn lost_ranks(workspace: &Workspace) -> Vec<bool> {
+    let results = workspace.saved("saved");
+    ranks(&results).iter().map(|rank| rank.lost.is_some()).collect()
+}
+
+#[track_caller]
+fn assert_within(seconds: u64, since: Instant) {
+    let took = since.elapsed();
+    assert!(took < Duration::from_secs(seconds), "{took:?}");
+}
+
 #[test]
 fn a_killed_process_is_named_and_the_other_results_are_reported() {
     let Some(workspace) = long() else { return };
-    let child = workspace.with_hosts(None, "local,local", "saved");
-    wait_for_journals(&workspace, 2);
-    let workers = processes(&workspace, "agent");
-    assert_eq!(workers.len(), 2);
+    let (child, workers) = start_two(&workspace);
     wait_for_intervals();
     let killed = Instant::now();
     signal(workers[1], "KILL");
     let ran = end(child);
-    assert!(killed.elapsed() < Duration::from_secs(10), "{:?}", killed.elapsed());
+    assert_within(10, killed);
     ran.expect(6, &["HOST-LOST", "its process has ended", ", lost"]);
     let results = workspace.saved("saved");
-    let lost: Vec<bool> = ranks(&results).iter().map(|rank| rank.lost.is_some()).collect();
+    let lost = lost_ranks(&workspace);
     assert_eq!(lost.iter().filter(|lost| **lost).count(), 1, "{lost:?}");
     // The results that the lost host has reported are included.
     assert!(
@@ -36,15 +68,14 @@ fn drop_in_modes_name_a_lost_host_too() {
     let fio = "fio --name=f --filename=f.dat --size=1m --rw=randread --runtime=120 --time_based";
     let diskspd = "diskspd -b4K -d120 -W0 -t1 -o4 -r -L -c1M d.dat";
     for (words, report) in [(fio, "IOPS="), (diskspd, "Total IO")] {
-        let mut command = Command::new(PROGRAM);
-        let child = prepare_command(&mut command, &workspace.journal())
+        let child = workspace
+            .command(PROGRAM)
             .args(words.split_whitespace())
             .current_dir(workspace.folder.path())
             .env("FATHOM_HOSTS", "local,local")
             .spawn()
             .unwrap();
-        wait_for_journals(&workspace, 2);
-        let workers = processes(&workspace, "agent");
+        let workers = wait_for_agents(&workspace);
         wait_for_intervals();
         signal(workers[1], "KILL");
         let ran = end(child);
@@ -67,8 +98,8 @@ fn a_promise_is_not_judged_by_a_partial_probe() {
 #[track_caller]
 fn lose_a_host_while_verifying(promise: &str, more: &[&str]) {
     let Some(workspace) = long() else { return };
-    let mut command = Command::new(PROGRAM);
-    let child = prepare_command(&mut command, &workspace.journal())
+    let child = workspace
+        .command(PROGRAM)
         .args(["verify", "--require", promise, "--file-size", "8m", "--hosts"])
         .args(["local,local", "--time", "40s", "--warm-up", "0", "--preflight", "0"])
         .args(more)
@@ -76,8 +107,7 @@ fn lose_a_host_while_verifying(promise: &str, more: &[&str]) {
         .spawn()
         .unwrap();
     // Probes are short. The host must be lost during one, not between two.
-    wait_for_journals(&workspace, 2);
-    let workers = processes(&workspace, "agent");
+    let workers = wait_for_agents(&workspace);
     signal(workers[1], "KILL");
     let ran = end(child);
     ran.expect(6, &["INCONCLUSIVE", "HOST-LOST: this host was lost"]);
@@ -92,22 +122,21 @@ fn lose_a_host_while_verifying(promise: &str, more: &[&str]) {
 #[test]
 fn without_a_terminal_a_lost_host_is_named_immediately() {
     let Some(workspace) = long() else { return };
-    let mut command = Command::new(PROGRAM);
-    let mut child = prepare_command(&mut command, &workspace.journal())
+    let mut child = workspace
+        .command(PROGRAM)
         .arg("run")
         .arg(workspace.path("job.toml"))
         .args(["--hosts", "local,local"])
         .spawn()
         .unwrap();
-    wait_for_journals(&workspace, 2);
-    let workers = processes(&workspace, "agent");
+    let workers = wait_for_agents(&workspace);
     signal(workers[1], "KILL");
     let killed = Instant::now();
     let mut lines = BufReader::new(child.stderr.take().unwrap())
         .lines()
         .map_while(Result::ok);
     let line = lines.find(|line| line.contains("was lost"));
-    assert!(killed.elapsed() < Duration::from_secs(5), "{:?}", killed.elapsed());
+    assert_within(5, killed);
     let line = line.unwrap();
     assert!(
         line.starts_with("error: ") && line.ends_with("was lost: its process has ended"),
@@ -120,15 +149,13 @@ fn without_a_terminal_a_lost_host_is_named_immediately() {
 #[test]
 fn a_process_that_hangs_is_lost_in_bounded_time() {
     let Some(workspace) = long() else { return };
-    let child = workspace.with_hosts(None, "local,local", "saved");
-    wait_for_journals(&workspace, 2);
-    let workers = processes(&workspace, "agent");
+    let (child, workers) = start_two(&workspace);
     let stopped = Instant::now();
     signal(workers[0], "STOP");
     let ran = end(child);
     // The coordinator has killed the process.
     assert!(processes(&workspace, "agent").is_empty());
-    assert!(stopped.elapsed() < Duration::from_secs(20), "{:?}", stopped.elapsed());
+    assert_within(20, stopped);
     ran.expect(6, &["HOST-LOST", "the host sent nothing for"]);
 }
 
@@ -142,14 +169,8 @@ fn results_are_recovered_if_the_coordinator_is_killed() {
     wait_for_intervals();
     signal(leader[0], "KILL");
     end(child);
-    let begun = Instant::now();
-    while !processes(&workspace, "agent").is_empty() {
-        assert!(
-            begun.elapsed() < Duration::from_secs(10),
-            "the other processes continue"
-        );
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    let ended = || processes(&workspace, "agent").is_empty();
+    wait_until(10, ended, "the other processes continue");
     let results = workspace.recovered();
     assert!(ranks(&results).iter().all(|rank| rank.lost.is_none()));
     let starts = ranks(&results).iter().map(|rank| rank.starts_ns.len());
@@ -160,15 +181,11 @@ fn results_are_recovered_if_the_coordinator_is_killed() {
 #[track_caller]
 fn assert_recovered_after_kill(hosts: &Hosts, launcher: &str, rank: u32) {
     let Some(workspace) = long() else { return };
-    let child = workspace.with_mpi(hosts, launcher, "saved");
-    wait_for_journals(&workspace, 3);
-    let all = processes(&workspace, "run");
-    assert_eq!(all.len(), 3, "{all:?}");
-    wait_for_intervals();
+    let (child, all) = start_ranks(&workspace, hosts, launcher);
     let killed = Instant::now();
     signal(find_rank_process(&all, rank), "KILL");
     let ran = end(child);
-    assert!(killed.elapsed() < Duration::from_secs(20), "{:?}", killed.elapsed());
+    assert_within(20, killed);
     assert_ne!(ran.code, Some(0));
     let results = workspace.recovered();
     assert!(
@@ -185,9 +202,7 @@ fn assert_recovered_after_kill(hosts: &Hosts, launcher: &str, rank: u32) {
 
 #[test]
 fn results_are_recovered_after_mpich_ends_all_ranks() {
-    let Some(hosts) = need(Hosts::with_count(3)) else {
-        return;
-    };
+    let Some(hosts) = hosts(3) else { return };
     for rank in [2, 0] {
         assert_recovered_after_kill(&hosts, "mpirun.mpich", rank);
     }
@@ -195,32 +210,20 @@ fn results_are_recovered_after_mpich_ends_all_ranks() {
 
 #[test]
 fn results_are_recovered_after_open_mpi_loses_the_coordinator() {
-    let Some(hosts) = need(Hosts::with_count(3)) else {
-        return;
-    };
+    let Some(hosts) = hosts(3) else { return };
     assert_recovered_after_kill(&hosts, "mpirun.openmpi", 0);
 }
 
 #[test]
 fn a_process_that_hangs_under_mpi_is_lost_in_bounded_time() {
-    let Some(hosts) = need(Hosts::with_count(3)) else {
-        return;
-    };
+    let Some(hosts) = hosts(3) else { return };
     for launcher in ["mpirun.openmpi", "mpirun.mpich"] {
         let Some(workspace) = long() else { return };
-        let child = workspace.with_mpi(&hosts, launcher, "saved");
-        wait_for_journals(&workspace, 3);
-        let all = processes(&workspace, "run");
-        wait_for_intervals();
-        let (hung, stopped) = (find_rank_process(&all, 1), Instant::now());
+        let (child, all) = start_ranks(&workspace, &hosts, launcher);
+        let hung = of_rank(&all, 1);
         signal(hung, "STOP");
-        while processes(&workspace, "run").iter().any(|process| *process != hung) {
-            assert!(
-                stopped.elapsed() < Duration::from_secs(20),
-                "{launcher}: the other processes continue"
-            );
-            std::thread::sleep(Duration::from_millis(50));
-        }
+        let others_ended = || processes(&workspace, "run").iter().all(|process| *process == hung);
+        wait_until(20, others_ended, &format!("{launcher}: the other processes continue"));
         // Open MPI kills the process. MPICH's launcher requests its end, which a stopped process
         // ignores, and waits.
         if processes(&workspace, "run").contains(&hung) {
@@ -233,20 +236,14 @@ fn a_process_that_hangs_under_mpi_is_lost_in_bounded_time() {
             let there = ran.out.contains(part) || ran.err.contains(part);
             assert!(there, "{launcher}: `{part}` is missing:\n{}\n{}", ran.out, ran.err);
         }
-        let lost: Vec<bool> = ranks(&workspace.saved("saved"))
-            .iter()
-            .map(|rank| rank.lost.is_some())
-            .collect();
-        assert_eq!(lost, [false, true, false], "{launcher}");
+        assert_eq!(lost_ranks(&workspace), [false, true, false], "{launcher}");
         assert!(processes(&workspace, "run").is_empty(), "{launcher}: a process remains");
     }
 }
 
 #[test]
 fn a_killed_agent_over_tcp_is_named_and_the_other_results_are_reported() {
-    let Some(hosts) = need(Hosts::with_count(3)) else {
-        return;
-    };
+    let Some(hosts) = hosts(3) else { return };
     let Some(workspace) = long() else { return };
     let workers = workspace.start_agents(&hosts);
     let child = workspace.with_hosts(Some(&hosts), &by_tcp(&hosts), "saved");
@@ -257,7 +254,7 @@ fn a_killed_agent_over_tcp_is_named_and_the_other_results_are_reported() {
     assert_eq!(all.len(), 3, "{all:?}");
     signal(all[2], "KILL");
     let ran = end(child);
-    assert!(killed.elapsed() < Duration::from_secs(10), "{:?}", killed.elapsed());
+    assert_within(10, killed);
     ran.expect(6, &["HOST-LOST", "IOPS", ", lost"]);
     assert_eq!(measured(&workspace.saved("saved")).len(), 3);
     workers.into_iter().for_each(|worker| drop(end(worker)));
@@ -266,9 +263,7 @@ fn a_killed_agent_over_tcp_is_named_and_the_other_results_are_reported() {
 /// No message reports a pulled cable, so each side must detect it.
 #[test]
 fn a_host_whose_network_fails_is_lost_in_bounded_time() {
-    let Some(hosts) = need(Hosts::with_count(3)) else {
-        return;
-    };
+    let Some(hosts) = hosts(3) else { return };
     let Some(workspace) = long() else { return };
     let workers = workspace.start_agents(&hosts);
     let child = workspace.with_hosts(Some(&hosts), &by_tcp(&hosts), "saved");
@@ -277,19 +272,15 @@ fn a_host_whose_network_fails_is_lost_in_bounded_time() {
     let cut = Instant::now();
     hosts.cut_off(2).expect("the network can be cut");
     let ran = end(child);
-    assert!(cut.elapsed() < Duration::from_secs(15), "{:?}", cut.elapsed());
+    assert_within(15, cut);
     ran.expect(6, &["HOST-LOST", "the host sent nothing for", "IOPS"]);
-    let lost: Vec<bool> = ranks(&workspace.saved("saved"))
-        .iter()
-        .map(|rank| rank.lost.is_some())
-        .collect();
-    assert_eq!(lost, [false, false, true]);
+    assert_eq!(lost_ranks(&workspace), [false, false, true]);
     // The agent that was cut off exits too, and keeps results that no other process has.
     for worker in workers {
         let ran = end(worker);
         assert!(ran.took < WATCHDOG, "{}", ran.err);
     }
-    assert!(cut.elapsed() < Duration::from_secs(30), "{:?}", cut.elapsed());
+    assert_within(30, cut);
     let recovered = workspace.recovered();
     let operations = |results: &Results| {
         let of = measured(results).into_iter().find(|(rank, ..)| *rank == 2);
@@ -305,19 +296,13 @@ fn a_host_whose_network_fails_is_lost_in_bounded_time() {
 
 #[test]
 fn mpirun_leaves_time_for_the_report_when_it_ends_all_ranks() {
-    let Some(hosts) = need(Hosts::with_count(3)) else {
-        return;
-    };
+    let Some(hosts) = hosts(3) else { return };
     let Some(workspace) = long() else { return };
-    let child = workspace.with_mpi(&hosts, "mpirun.openmpi", "saved");
-    wait_for_journals(&workspace, 3);
-    let all = processes(&workspace, "run");
-    assert_eq!(all.len(), 3, "{all:?}");
-    wait_for_intervals();
+    let (child, all) = start_ranks(&workspace, &hosts, "mpirun.openmpi");
     let killed = Instant::now();
     signal(find_rank_process(&all, 2), "KILL");
     let ran = end(child);
-    assert!(killed.elapsed() < Duration::from_secs(10), "{:?}", killed.elapsed());
+    assert_within(10, killed);
     assert_ne!(ran.code, Some(0));
     ran.expect(ran.code.unwrap_or(-1), &["HOST-LOST", "IOPS"]);
     assert_eq!(ranks(&workspace.saved("saved")).len(), 3);
@@ -330,8 +315,7 @@ fn the_other_ranks_continue_under_ulfm() {
         return;
     };
     let Some(workspace) = long() else { return };
-    let job = fs::read_to_string(workspace.path("job.toml")).unwrap();
-    fs::write(workspace.path("job.toml"), job.replace("40s", "9s")).unwrap();
+    workspace.write_job(&ON_FILES.replace("40s", "9s"));
     let child = workspace.with_ulfm(&open_mpi, "saved");
     wait_for_journals(&workspace, 3);
     let all = processes(&workspace, "run");
@@ -346,7 +330,7 @@ fn the_other_ranks_continue_under_ulfm() {
             "by MPI (Open MPI v5",
         ],
     );
-    assert!(killed.elapsed() < Duration::from_secs(10), "{:?}", killed.elapsed());
+    assert_within(10, killed);
     let results = workspace.saved("saved");
     let worker = |rank: u32| measured(&results).into_iter().find(|(of, ..)| *of == rank).unwrap().3;
     assert!(worker(0) >= Nanos::millis(8900) && worker(1) >= Nanos::millis(8900));
@@ -356,17 +340,15 @@ fn the_other_ranks_continue_under_ulfm() {
 #[test]
 fn the_other_hosts_continue_on_request() {
     let Some(workspace) = long() else { return };
-    let job = fs::read_to_string(workspace.path("job.toml")).unwrap();
-    fs::write(workspace.path("job.toml"), job.replace("40s", "7s")).unwrap();
-    let mut command = Command::new(PROGRAM);
-    let child = prepare_command(&mut command, &workspace.journal())
+    workspace.write_job(&ON_FILES.replace("40s", "7s"));
+    let child = workspace
+        .command(PROGRAM)
         .args(workspace.run_args("saved"))
         .args(["--hosts", "local,local"])
         .env("FATHOM_ON_LOSS", "continue")
         .spawn()
         .unwrap();
-    wait_for_journals(&workspace, 2);
-    let workers = processes(&workspace, "agent");
+    let workers = wait_for_agents(&workspace);
     // Some of its results have arrived.
     wait_for_intervals();
     signal(workers[1], "KILL");
@@ -374,12 +356,10 @@ fn the_other_hosts_continue_on_request() {
     let measured = measured(&workspace.saved("saved"));
     let longest = measured.iter().map(|(.., length)| *length).max();
     assert!(longest >= Some(Nanos::millis(6900)), "{longest:?}");
-    let mut command = Command::new(PROGRAM);
-    let child = prepare_command(&mut command, &workspace.journal())
+    run(workspace
+        .command(PROGRAM)
         .args(workspace.run_args("saved"))
         .args(["--hosts", "local,local"])
-        .env("FATHOM_ON_LOSS", "maybe")
-        .spawn()
-        .unwrap();
-    end(child).expect(4, &["FATHOM_ON_LOSS", "`stop` or `continue`"]);
+        .env("FATHOM_ON_LOSS", "maybe"))
+    .expect(4, &["FATHOM_ON_LOSS", "`stop` or `continue`"]);
 }

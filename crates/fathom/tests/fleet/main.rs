@@ -14,9 +14,12 @@ mod unreached;
 mod vdbench;
 
 use std::borrow::Cow;
+use std::ffi::OsStr;
 use std::fs;
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use model::fleet::RankFacts;
@@ -40,24 +43,53 @@ struct Ran {
 }
 
 /// Separates a command from the history, the journal and the permissions of the user.
-fn prepare_command<'a>(command: &'a mut Command, journal: &Path) -> &'a mut Command {
+fn prepare(mut command: Command, folder: &Path) -> Command {
     command
         .env("FATHOM_HISTORY", "off")
-        .env("FATHOM_JOURNAL", journal)
+        .env("FATHOM_JOURNAL", folder.join("journal"))
         .env("FATHOM_TOKEN", TOKEN)
         .env_remove("FATHOM_ALLOW_DESTROY")
         .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
         .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
+        .stderr(Stdio::piped());
+    command
+}
+
+/// A command of which the journal is in this folder.
+fn command(program: impl AsRef<OsStr>, folder: &Path) -> Command {
+    prepare(Command::new(program), folder)
+}
+
+fn run(command: &mut Command) -> Ran {
+    end(command.spawn().unwrap())
+}
+
+/// Hosts that are namespaces of this machine.
+fn hosts(count: usize) -> Option<Hosts> {
+    need(Hosts::with_count(count))
+}
+
+/// A port on which no program listens.
+fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+#[track_caller]
+fn wait_until(seconds: u64, condition: impl Fn() -> bool, failure: &str) {
+    let begun = Instant::now();
+    while !condition() {
+        assert!(begun.elapsed() < Duration::from_secs(seconds), "{failure}");
+        sleep(Duration::from_millis(20));
+    }
 }
 
 /// Waits for a process, and kills it if it takes too long.
 fn end(mut child: Child) -> Ran {
     let begun = Instant::now();
     while begun.elapsed() < WATCHDOG && child.try_wait().unwrap().is_none() {
-        std::thread::sleep(Duration::from_millis(10));
+        sleep(Duration::from_millis(10));
     }
     let took = begun.elapsed();
     let _ = child.kill();
@@ -96,6 +128,22 @@ impl Workspace {
         Some(Workspace { folder })
     }
 
+    /// `DIR` in the job is the folder.
+    fn with_job(job: &str) -> Option<Workspace> {
+        let workspace = Workspace::new("")?;
+        workspace.write_job(job);
+        Some(workspace)
+    }
+
+    fn write_job(&self, job: &str) {
+        let folder = self.folder.path().to_str().unwrap();
+        fs::write(self.path("job.toml"), job.replace("DIR", folder)).unwrap();
+    }
+
+    fn command(&self, program: impl AsRef<OsStr>) -> Command {
+        command(program, self.folder.path())
+    }
+
     fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
@@ -123,12 +171,9 @@ impl Workspace {
 
     /// Starts `fathom run --hosts` on the first host, or on this machine.
     fn with_hosts(&self, hosts: Option<&Hosts>, list: &str, saved: &str) -> Child {
-        let mut command = match hosts {
-            Some(hosts) => hosts.on(0, PROGRAM),
-            None => Command::new(PROGRAM),
-        };
+        let command = hosts.map_or_else(|| Command::new(PROGRAM), |hosts| hosts.on(0, PROGRAM));
         let agent = hosts.map(|hosts| hosts.agent().to_owned()).unwrap_or_default();
-        prepare_command(&mut command, &self.journal())
+        prepare(command, self.folder.path())
             .args(self.run_args(saved))
             .args(["--hosts", list])
             .env("FATHOM_SSH", agent)
@@ -141,41 +186,31 @@ impl Workspace {
     fn start_agents(&self, hosts: &Hosts) -> Vec<Child> {
         let numbers = 0..hosts.names().len();
         let worker = |number: usize| {
-            let mut command = hosts.on(number, PROGRAM);
-            prepare_command(&mut command, &self.journal())
+            prepare(hosts.on(number, PROGRAM), self.folder.path())
                 .args(["agent", "--listen", "0.0.0.0:7745", "--once"])
                 .spawn()
                 .unwrap()
         };
         let workers = numbers.map(worker).collect();
-        std::thread::sleep(Duration::from_millis(500));
+        sleep(Duration::from_millis(500));
         workers
     }
 
     /// Recovers the results from the journals of the ranks.
     fn recovered(&self) -> Results {
-        let mut command = Command::new(PROGRAM);
-        let journal = self.journal();
-        let recover = prepare_command(&mut command, &journal)
-            .arg("recover")
-            .arg(&journal)
-            .arg("--save")
-            .arg(self.path("recovered"))
-            .spawn()
-            .unwrap();
-        end(recover).expect(6, &["journal entries of each host", "IOPS", "INTERRUPTED"]);
+        let mut command = self.command(PROGRAM);
+        command.arg("recover").arg(self.journal());
+        let ran = run(command.arg("--save").arg(self.path("recovered")));
+        ran.expect(6, &["journal entries of each host", "IOPS", "INTERRUPTED"]);
         self.saved("recovered")
     }
 
     /// Starts three ranks on this machine with Open MPI 5. There, the others survive a lost rank.
     fn with_ulfm(&self, folder: &Path, saved: &str) -> Child {
-        let mut command = Command::new(folder.join("bin/mpirun"));
-        command
-            .args(["--with-ft", "ulfm", "--oversubscribe", "-n", "3"])
+        self.command(folder.join("bin/mpirun"))
+            .args(["--with-ft", "ulfm", "--oversubscribe", "-n", "3", PROGRAM])
             .env("PRTE_ALLOW_RUN_AS_ROOT", "1")
-            .env("PRTE_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
-        prepare_command(&mut command, &self.journal())
-            .arg(PROGRAM)
+            .env("PRTE_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
             .args(self.run_args(saved))
             .spawn()
             .unwrap()
@@ -195,7 +230,7 @@ impl Workspace {
             ]),
             _ => command.args(["-launcher", "ssh", "-launcher-exec", agent, "-hosts", &list, "-n", "3"]),
         };
-        prepare_command(&mut command, &self.journal())
+        prepare(command, self.folder.path())
             .arg(PROGRAM)
             .args(self.run_args(saved))
             .spawn()
@@ -205,6 +240,10 @@ impl Workspace {
 
 const SIMULATED: &str = "seed = 7\n[[job]]\nname = \"r\"\ntarget = \"simulated:disk\"\ndepth = 4\nread = 70\noperations = 5000\n\
                          [simulated.disk]\nsize = \"1GiB\"\nservers = 4\nservice = \"exponential 100us\"\n";
+
+fn simulated() -> Option<Workspace> {
+    Workspace::new(SIMULATED)
+}
 
 /// The data that is summed over all ranks. It has series, histograms by interval, and operations of
 /// each rank by interval.
@@ -241,9 +280,7 @@ fn ranks(results: &Results) -> &[RankFacts] {
 
 #[test]
 fn the_transport_changes_no_result() {
-    let Some(hosts) = need(Hosts::with_count(3)) else {
-        return;
-    };
+    let Some(hosts) = hosts(3) else { return };
     // Long enough for several intervals of a second.
     let job = SIMULATED.replace("operations = 5000", "operations = 100000");
     let Some(workspace) = Workspace::new(&job) else { return };
@@ -297,19 +334,13 @@ fn the_transport_changes_no_result() {
 #[test]
 fn slurm_starts_ranks_too() {
     let Some(slurm) = need(Slurm::new()) else { return };
-    let Some(workspace) = Workspace::new(SIMULATED) else {
-        return;
-    };
+    let Some(workspace) = simulated() else { return };
     end(workspace.with_hosts(None, "local,local,local", "pipes")).expect(0, &[]);
     let by_srun = |mpi: &str, saved: &str, head: Option<&str>| {
-        let mut command = slurm.command("srun");
-        let words = [mpi, "--ntasks=3", PROGRAM];
-        end(prepare_command(&mut command, &workspace.journal())
-            .args(words)
+        run(prepare(slurm.command("srun"), workspace.folder.path())
+            .args([mpi, "--ntasks=3", PROGRAM])
             .args(workspace.run_args(saved))
-            .envs(head.map(|head| ("FATHOM_HEAD", head)))
-            .spawn()
-            .unwrap())
+            .envs(head.map(|head| ("FATHOM_HEAD", head))))
     };
     by_srun("--mpi=pmi2", "slurm", None).expect(0, &["by MPI (MPICH"]);
     assert_eq!(measured(&workspace.saved("slurm")), measured(&workspace.saved("pipes")));
@@ -331,14 +362,12 @@ fn the_total_is_the_sum_of_the_ranks() {
         return;
     };
     let folder = workspace.folder.path().to_owned();
-    let mut command = Command::new(PROGRAM);
-    let child = prepare_command(&mut command, &workspace.journal())
+    run(workspace
+        .command(PROGRAM)
         .args(workspace.run_args("saved"))
         .args(["--hosts", "local,local,local"])
-        .current_dir(&folder)
-        .spawn()
-        .unwrap();
-    end(child).expect(0, &[]);
+        .current_dir(&folder))
+    .expect(0, &[]);
     let results = workspace.saved("saved");
     let total = results.steps[0].jobs[0].total();
     // Every rank has logged each of its operations.
@@ -367,7 +396,6 @@ fn the_total_is_the_sum_of_the_ranks() {
 
 /// Waits until every rank of a run has a journal entry.
 fn wait_for_journals(workspace: &Workspace, ranks: usize) {
-    let begun = Instant::now();
     let count = || {
         let folders = fs::read_dir(workspace.journal()).into_iter().flatten().flatten();
         folders
@@ -375,10 +403,7 @@ fn wait_for_journals(workspace: &Workspace, ranks: usize) {
             .max()
             .unwrap_or(0)
     };
-    while count() < ranks {
-        assert!(begun.elapsed() < Duration::from_secs(40), "a journal entry is missing");
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    wait_until(40, || count() >= ranks, "a journal entry is missing");
 }
 
 /// The processes of this test, which have its journal in their environment.
@@ -419,37 +444,32 @@ fn signal(process: u32, name: &str) {
 
 /// Waits long enough for every rank to report some intervals.
 fn wait_for_intervals() {
-    std::thread::sleep(Duration::from_millis(3500));
+    sleep(Duration::from_millis(3500));
 }
 
-const ON_FILES: &str = "[[job]]\nname = \"w\"\ntarget = \"/TMP/%r.dat\"\nsize = \"8m\"\nread = 50\ndepth = 2\ntime = \"40s\"\nrate = \"200iops\"\n";
+const ON_FILES: &str = "[[job]]\nname = \"w\"\ntarget = \"DIR/%r.dat\"\nsize = \"8m\"\nread = 50\ndepth = 2\ntime = \"40s\"\nrate = \"200iops\"\n";
 
 fn long() -> Option<Workspace> {
-    let workspace = Workspace::new("")?;
-    let job = ON_FILES.replace("/TMP", workspace.folder.path().to_str().unwrap());
-    fs::write(workspace.path("job.toml"), job).unwrap();
-    Some(workspace)
+    Workspace::with_job(ON_FILES)
 }
 
 /// A promise is about all hosts together.
 #[test]
 fn a_promised_rate_is_divided_among_hosts() {
-    let Some(workspace) = Workspace::new(SIMULATED) else {
-        return;
-    };
-    let mut command = Command::new(PROGRAM);
-    let child = prepare_command(&mut command, &workspace.journal())
+    let Some(workspace) = simulated() else { return };
+    let line =
+        "verify --hosts local,local --require iops>=1000,p99<=3ms --quiet --time 2s --warm-up 500ms --preflight 0";
+    let ran = run(workspace
+        .command(PROGRAM)
+        .args(line.split(' '))
         .args([
-            "verify", "--hosts", "local,local", "--require", "iops>=1000,p99<=3ms", "--quiet",
+            Path::new("--save"),
+            &workspace.path("saved"),
+            &workspace.path("job.toml"),
         ])
-        .args(["--time", "2s", "--warm-up", "500ms", "--preflight", "0", "--save"])
-        .args([workspace.path("saved"), workspace.path("job.toml")])
-        .arg("--junit")
-        .arg(workspace.path("junit.xml"))
-        .spawn()
-        .unwrap();
+        .args([Path::new("--junit"), &workspace.path("junit.xml")]));
     // The report must state the number of processes.
-    end(child).expect(0, &["PASS", "by 2 processes on ", "its part of the rate"]);
+    ran.expect(0, &["PASS", "by 2 processes on ", "its part of the rate"]);
     let junit = fs::read_to_string(workspace.path("junit.xml")).unwrap();
     assert!(
         junit.contains("issued_by") && junit.contains("2 processes on "),
@@ -472,47 +492,31 @@ fn two_hosts_are_compared_in_alternation() {
     let Some(workspace) = Workspace::new("") else { return };
     let file = workspace.path("f.dat");
     fs::write(&file, vec![7; 1 << 20]).unwrap();
-    let compare = |list: &str, more: &[&str]| {
-        let mut command = Command::new(PROGRAM);
-        let child = prepare_command(&mut command, &workspace.journal())
-            .args(["ab", "--on", list, file.to_str().unwrap(), "--quiet"])
-            .args(["--time", "200ms", "--warm-up", "0", "--out", "json"])
-            .args(more)
-            .spawn()
-            .unwrap();
-        end(child)
+    let file = file.to_str().unwrap();
+    let compare = |words: &[&str], time: &str, more: &[&str]| {
+        run(workspace
+            .command(PROGRAM)
+            .args([
+                "ab", "--quiet", "--time", time, "--warm-up", "0", "--out", "json", "--on",
+            ])
+            .args(words)
+            .args(more))
     };
     let saved = workspace.path("study");
-    compare("local,local", &["--save", saved.to_str().unwrap()]).expect(0, &["\"margin\""]);
-    let study = archive::load_study(&saved).unwrap();
+    let saved = saved.to_str().unwrap();
+    compare(&["local,local", file], "200ms", &["--save", saved]).expect(0, &["\"margin\""]);
+    let study = archive::load_study(saved.as_ref()).unwrap();
     assert_eq!(study.runs.len(), 12);
     for run in &study.runs {
         let results = &run.results;
         assert_eq!(ranks(results).len(), 1);
         assert!(results.steps[0].jobs[0].total().operations > 0);
     }
-    let mut command = Command::new(PROGRAM);
-    let child = prepare_command(&mut command, &workspace.journal())
-        .args(["ab", "--mirror", "--from", saved.to_str().unwrap()])
-        .spawn()
-        .unwrap();
-    end(child).expect(0, &["mirror"]);
-    let mut command = Command::new(PROGRAM);
-    let child = prepare_command(&mut command, &workspace.journal())
-        .args([
-            "ab",
-            "--on",
-            "local,local",
-            "--target",
-            file.to_str().unwrap(),
-            "--quiet",
-        ])
-        .args(["--time", "50ms", "--warm-up", "0", "--out", "json"])
-        .spawn()
-        .unwrap();
-    end(child).expect(0, &["\"margin\""]);
-    compare("local", &[]).expect(4, &["two hosts"]);
-    compare("local,nonsense://x", &[]).expect(3, &["nonsense"]);
+    let mirrored = ["ab", "--mirror", "--from", saved];
+    run(workspace.command(PROGRAM).args(mirrored)).expect(0, &["mirror"]);
+    compare(&["local,local", "--target", file], "50ms", &[]).expect(0, &["\"margin\""]);
+    compare(&["local", file], "200ms", &[]).expect(4, &["two hosts"]);
+    compare(&["local,nonsense://x", file], "200ms", &[]).expect(3, &["nonsense"]);
 }
 
 #[test]
@@ -521,14 +525,11 @@ fn a_host_that_cannot_take_part_is_named_before_anything_is_measured() {
     let Some(small) = need(TmpFs::with_size(4 << 20)) else {
         return;
     };
-    let Some(workspace) = Workspace::new("") else { return };
-    let there = workspace.path("0.dat");
-    fs::write(&there, vec![7; 1 << 20]).unwrap();
-    let job = format!(
-        "[[job]]\nname = \"r\"\ntarget = \"{}/%r.dat\"\ntime = \"20s\"\n",
-        workspace.folder.path().display()
-    );
-    fs::write(workspace.path("job.toml"), job).unwrap();
+    let job = "[[job]]\nname = \"r\"\ntarget = \"DIR/%r.dat\"\ntime = \"20s\"\n";
+    let Some(workspace) = Workspace::with_job(job) else {
+        return;
+    };
+    fs::write(workspace.path("0.dat"), vec![7; 1 << 20]).unwrap();
     let refused = end(workspace.with_hosts(None, "local,local", "saved"));
     refused.expect(3, &["rank 1", "1.dat"]);
     // No host was lost, and each reason is printed once.
@@ -536,15 +537,16 @@ fn a_host_that_cannot_take_part_is_named_before_anything_is_measured() {
     assert_eq!(refused.err.matches("1.dat").count(), 1, "{}", refused.err);
     // All processes exit normally, so that no launcher changes the exit code.
     for launcher in ["mpirun.openmpi", "mpirun.mpich"] {
-        let mut command = Command::new(launcher);
-        let prepared = prepare_command(&mut command, &workspace.journal());
-        let words = if launcher == "mpirun.mpich" {
-            vec!["-n", "2"]
+        let flags = if launcher == "mpirun.mpich" {
+            "-n 2"
         } else {
-            vec!["--oversubscribe", "-n", "2"]
+            "--oversubscribe -n 2"
         };
-        let words = [words, vec![PROGRAM, "run"]].concat();
-        let started = prepared.args(words).arg(workspace.path("job.toml")).spawn();
+        let started = workspace
+            .command(launcher)
+            .args(flags.split(' ').chain([PROGRAM, "run"]))
+            .arg(workspace.path("job.toml"))
+            .spawn();
         let missing = |error| Unavailable::because(format!("{launcher}: {error}"));
         let Some(child) = need(started.map_err(missing)) else {
             return;
@@ -556,11 +558,8 @@ fn a_host_that_cannot_take_part_is_named_before_anything_is_measured() {
     let link = workspace.path("1");
     fs::create_dir(workspace.path("0")).unwrap();
     std::os::unix::fs::symlink(small.path(), &link).unwrap();
-    let job = format!(
-        "[[job]]\nname = \"w\"\ntarget = \"{}/%r/f.dat\"\nsize = \"16m\"\nwrite = 100\ntime = \"20s\"\n",
-        workspace.folder.path().display()
-    );
-    fs::write(workspace.path("job.toml"), job).unwrap();
+    workspace
+        .write_job("[[job]]\nname = \"w\"\ntarget = \"DIR/%r/f.dat\"\nsize = \"16m\"\nwrite = 100\ntime = \"20s\"\n");
     end(workspace.with_hosts(None, "local,local", "saved")).expect(3, &["rank 1"]);
     assert!(
         !workspace.path("0/f.dat").exists(),
@@ -570,26 +569,22 @@ fn a_host_that_cannot_take_part_is_named_before_anything_is_measured() {
 
 #[test]
 fn a_wrong_token_or_version_is_refused() {
-    let Some(workspace) = Workspace::new(SIMULATED) else {
-        return;
-    };
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
-    drop(listener);
-    let mut command = Command::new(PROGRAM);
-    let mut worker = prepare_command(&mut command, &workspace.journal())
+    let Some(workspace) = simulated() else { return };
+    let port = free_port();
+    let mut worker = workspace
+        .command(PROGRAM)
         .args(["agent", "--listen", &port.to_string()])
         .env("FATHOM_TOKEN", "another-token-of-16")
         .spawn()
         .unwrap();
-    std::thread::sleep(Duration::from_millis(500));
+    sleep(Duration::from_millis(500));
     let list = format!("tcp://127.0.0.1:{port}");
     end(workspace.with_hosts(None, &list, "saved")).expect(3, &["the same token", "help: set FATHOM_TOKEN"]);
     let _ = worker.kill();
     let _ = worker.wait();
 
     // An agent of another version.
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let old = std::thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
@@ -613,13 +608,9 @@ fn a_wrong_token_or_version_is_refused() {
 
 #[test]
 fn a_missing_mpi_library_is_reported_with_the_package_to_install() {
-    let mut command = Command::new(PROGRAM);
-    let folder = std::env::temp_dir();
-    let child = prepare_command(&mut command, &folder)
+    run(command(PROGRAM, &std::env::temp_dir())
         .args(["run", "--target", "simulated:x"])
         .env("PMI_SIZE", "4")
-        .env("FATHOM_MPI_LIBRARY", "/nonexistent/libmpi.so")
-        .spawn()
-        .unwrap();
-    end(child).expect(3, &["one of 4 processes", "/nonexistent/libmpi.so", "MPICH"]);
+        .env("FATHOM_MPI_LIBRARY", "/nonexistent/libmpi.so"))
+    .expect(3, &["one of 4 processes", "/nonexistent/libmpi.so", "MPICH"]);
 }

@@ -44,23 +44,19 @@ fn touched(workspace: &Workspace, ranks: u32) -> Vec<(u64, u64)> {
 
 #[test]
 fn one_rank_creates_a_file_that_all_share() {
-    let Some(workspace) = Workspace::new("") else { return };
-    let file = workspace.path("shared.dat");
     // The runs overwrite the random data of the file with zeros, so its mark no longer helps.
-    let job = |more: &str| {
-        format!(
-            "[[job]]\nname = \"w\"\ntarget = \"{}\"\nsize = \"96m\"\nread = 50\ndepth = 4\noperations = 400\ncontent = \"zeros\"\nlog = \"{}\"\n{more}",
-            file.display(),
-            workspace.path("log").display(),
-        )
+    let job = "[[job]]\nname = \"w\"\ntarget = \"DIR/shared.dat\"\nsize = \"96m\"\nread = 50\ndepth = 4\n\
+               operations = 400\ncontent = \"zeros\"\nlog = \"DIR/log\"\n";
+    let Some(workspace) = Workspace::with_job(job) else {
+        return;
     };
-    fs::write(workspace.path("job.toml"), job("")).unwrap();
+    let file = workspace.path("shared.dat");
     end(workspace.with_hosts(None, "local,local,local", "saved")).expect(0, &[]);
     assert_created_once(&workspace.saved("saved"), 3);
     assert_eq!(fs::metadata(&file).unwrap().len(), 96 << 20);
     // The user has named the file, so it stays.
     fs::remove_file(&file).unwrap();
-    fs::write(workspace.path("job.toml"), job("divide = \"region\"\n")).unwrap();
+    workspace.write_job(&format!("{job}divide = \"region\"\n"));
     end(workspace.with_hosts(None, "local,local,local", "divided")).expect(0, &[]);
     assert_created_once(&workspace.saved("divided"), 3);
     let parts = touched(&workspace, 3);
@@ -72,16 +68,12 @@ fn one_rank_creates_a_file_that_all_share() {
 
 #[test]
 fn one_rank_creates_a_file_that_all_share_under_mpi() {
-    let Some(hosts) = need(Hosts::with_count(3)) else {
+    let Some(hosts) = hosts(3) else { return };
+    let job = "[[job]]\nname = \"w\"\ntarget = \"DIR/shared.dat\"\nsize = \"64m\"\nwrite = 100\noperations = 100\n";
+    let Some(workspace) = Workspace::with_job(job) else {
         return;
     };
-    let Some(workspace) = Workspace::new("") else { return };
     let file = workspace.path("shared.dat");
-    let job = format!(
-        "[[job]]\nname = \"w\"\ntarget = \"{}\"\nsize = \"64m\"\nwrite = 100\noperations = 100\n",
-        file.display()
-    );
-    fs::write(workspace.path("job.toml"), job).unwrap();
     for launcher in ["mpirun.openmpi", "mpirun.mpich"] {
         end(workspace.with_mpi(&hosts, launcher, launcher)).expect(0, &["by MPI ("]);
         assert_created_once(&workspace.saved(launcher), 3);
@@ -93,16 +85,13 @@ fn one_rank_creates_a_file_that_all_share_under_mpi() {
 fn the_creator_of_a_file_removes_it_once_all_have_ended() {
     let Some(workspace) = Workspace::new("") else { return };
     let file = workspace.path("shared.dat");
-    let mut command = Command::new(PROGRAM);
-    let child = prepare_command(&mut command, &workspace.journal())
-        .args([
-            "fio", "--name=w", "--rw=randwrite", "--bs=4k", "--size=48m", "--number_ios=50", "--unlink=1",
-        ])
+    let line = "fio --name=w --rw=randwrite --bs=4k --size=48m --number_ios=50 --unlink=1";
+    run(workspace
+        .command(PROGRAM)
+        .args(line.split(' '))
         .arg(format!("--filename={}", file.display()))
-        .env("FATHOM_HOSTS", "local,local")
-        .spawn()
-        .unwrap();
-    end(child).expect(0, &[]);
+        .env("FATHOM_HOSTS", "local,local"))
+    .expect(0, &[]);
     assert!(!file.exists());
 }
 
@@ -111,11 +100,8 @@ fn no_file_is_created_if_one_rank_is_refused() {
     let Some(workspace) = Workspace::new("") else { return };
     // A foreign file, which the second rank would write to.
     fs::write(workspace.path("1.dat"), vec![7; 32 << 20]).unwrap();
-    let job = format!(
-        "[[job]]\nname = \"w\"\ntarget = \"{}/%r.dat\"\nsize = \"32m\"\nwrite = 100\ntime = \"20s\"\n",
-        workspace.folder.path().display()
-    );
-    fs::write(workspace.path("job.toml"), job).unwrap();
+    workspace
+        .write_job("[[job]]\nname = \"w\"\ntarget = \"DIR/%r.dat\"\nsize = \"32m\"\nwrite = 100\ntime = \"20s\"\n");
     end(workspace.with_hosts(None, "local,local", "saved")).expect(3, &["rank 1", "1.dat"]);
     assert!(!workspace.path("0.dat").exists());
 }
@@ -145,10 +131,9 @@ fn rates(results: &Results, job: usize) -> Vec<(u32, u64, f64)> {
 fn a_divided_depth_or_rate_is_the_total_of_all_ranks() {
     let Some(workspace) = Workspace::new("") else { return };
     let run = |hosts: &str, more: &str| {
-        let job = format!(
+        workspace.write_job(&format!(
             "seed = 7\n[[job]]\nname = \"r\"\ntarget = \"simulated:disk\"\noperations = 4000\n{more}\n{DEVICE}"
-        );
-        fs::write(workspace.path("job.toml"), job).unwrap();
+        ));
         end(workspace.with_hosts(None, hosts, "saved")).expect(0, &[]);
         rates(&workspace.saved("saved"), 0)
     };
@@ -185,7 +170,7 @@ fn some_hosts_read_while_others_write() {
              [[job]]\nname = \"writer\"\ntarget = \"simulated:disk\"\nwrite = 100\noperations = 200\nfor-hosts = \"2\"\n{DEVICE}"
         )
     };
-    fs::write(workspace.path("job.toml"), job("0,1")).unwrap();
+    workspace.write_job(&job("0,1"));
     end(workspace.with_hosts(None, "local,local,local", "saved")).expect(0, &["readers", "writer"]);
     let results = workspace.saved("saved");
     let of = |job: usize| -> Vec<(u32, u64)> {
@@ -203,26 +188,22 @@ fn some_hosts_read_while_others_write() {
     );
     assert!(done(1).write.is_some_and(|write| write.operations == 200));
     // A name that no host has is not ignored.
-    fs::write(workspace.path("job.toml"), job("0,db9")).unwrap();
+    workspace.write_job(&job("0,db9"));
     end(workspace.with_hosts(None, "local,local,local", "saved")).expect(3, &["`db9`", "neither a host nor a rank"]);
 }
 
 /// A tree for each host, as with `mdtest -u`: no host uses or removes files of another one.
 #[test]
 fn each_host_has_its_own_tree_in_a_shared_directory() {
-    let Some(hosts) = need(Hosts::with_count(3)) else {
-        return;
-    };
+    let Some(hosts) = hosts(3) else { return };
     let Some(workspace) = Workspace::new("") else { return };
     let folder = workspace.path("data");
     fs::create_dir(&folder).unwrap();
     // Each host ends when its tree has no files left: with one tree for all, they would find fewer.
-    let job = format!(
-        "[[job]]\nname = \"files\"\ntarget = \"{}\"\nkind = \"files\"\nmix = \"delete\"\nworkers = 2\n\
+    workspace.write_job(
+        "[[job]]\nname = \"files\"\ntarget = \"DIR/data\"\nkind = \"files\"\nmix = \"delete\"\nworkers = 2\n\
          time = \"30s\"\nwarm-up = \"0s\"\ntree = \"depth=1,width=4,files=10,sizes=4KiB\"\n",
-        folder.display()
     );
-    fs::write(workspace.path("job.toml"), job).unwrap();
     end(workspace.with_hosts(Some(&hosts), &hosts.names().join(","), "saved")).expect(0, &["by ssh"]);
     let results = workspace.saved("saved");
     let job = &results.steps[0].jobs[0];

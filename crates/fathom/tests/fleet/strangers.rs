@@ -14,10 +14,6 @@ const OPENING: usize = 40 + 32;
 /// Shorter than a run that waits for the timeout of a handshake.
 const SOON: Duration = Duration::from_secs(8);
 
-fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
-}
-
 fn connect(port: u16) -> TcpStream {
     let begun = Instant::now();
     loop {
@@ -25,7 +21,7 @@ fn connect(port: u16) -> TcpStream {
             Ok(stream) => return stream,
             Err(error) => assert!(begun.elapsed() < WATCHDOG, "nothing listens: {error}"),
         }
-        thread::sleep(Duration::from_millis(20));
+        sleep(Duration::from_millis(20));
     }
 }
 
@@ -38,8 +34,8 @@ struct Agent {
 impl Agent {
     fn new(workspace: &Workspace, token: &str) -> Agent {
         let port = free_port();
-        let mut command = Command::new(PROGRAM);
-        let child = prepare_command(&mut command, &workspace.journal())
+        let child = workspace
+            .command(PROGRAM)
             .args(["agent", "--once", "--listen", &port.to_string()])
             .env("FATHOM_TOKEN", token)
             .spawn()
@@ -75,9 +71,7 @@ fn open_silent_connections(port: u16, count: usize) -> Vec<TcpStream> {
 
 #[test]
 fn silent_connections_delay_no_fleet() {
-    let Some(workspace) = Workspace::new(SIMULATED) else {
-        return;
-    };
+    let Some(workspace) = simulated() else { return };
     for count in [1, 64, 100] {
         let agent = Agent::new(&workspace, TOKEN);
         let _silent = open_silent_connections(agent.port, count);
@@ -89,8 +83,8 @@ fn silent_connections_delay_no_fleet() {
         let port = free_port();
         let running = workspace.with_hosts(None, &format!("listen://127.0.0.1:{port}*1"), "saved");
         let _silent = open_silent_connections(port, count);
-        let mut command = Command::new(PROGRAM);
-        let connecting = prepare_command(&mut command, &workspace.journal())
+        let connecting = workspace
+            .command(PROGRAM)
             .args(["agent", "--connect", &format!("127.0.0.1:{port}")])
             .spawn()
             .unwrap();
@@ -104,9 +98,7 @@ fn silent_connections_delay_no_fleet() {
 /// A complete handshake has 3 s, regardless of the pauses between its bytes.
 #[test]
 fn a_handshake_byte_by_byte_is_ended_in_time() {
-    let Some(workspace) = Workspace::new(SIMULATED) else {
-        return;
-    };
+    let Some(workspace) = simulated() else { return };
     let agent = Agent::new(&workspace, TOKEN);
     let mut slow = connect(agent.port);
     let begun = Instant::now();
@@ -134,9 +126,7 @@ fn a_handshake_byte_by_byte_is_ended_in_time() {
 /// A handshake without a verdict is not reported as a wrong token. A wrong proof is.
 #[test]
 fn only_a_wrong_token_is_reported_as_a_wrong_token() {
-    let Some(workspace) = Workspace::new(SIMULATED) else {
-        return;
-    };
+    let Some(workspace) = simulated() else { return };
     let agent = Agent::new(&workspace, "another-token-of-16");
     lead(&workspace, agent.port).expect(3, &["the same token", "help: set FATHOM_TOKEN"]);
     // A peer that hangs up instead of sending its verdict.
@@ -190,23 +180,16 @@ fn replace_name(bytes: Vec<u8>, from: &[u8], to: &[u8]) -> Vec<u8> {
 fn a_relay_that_changes_a_target_is_disconnected_before_anything_is_opened() {
     let Some(workspace) = Workspace::new("") else { return };
     let (own_file, foreign) = (workspace.path("own-file.dat"), workspace.path("foe-file.dat"));
-    let job = format!(
-        "[[job]]\nname = \"w\"\ntarget = \"{}\"\nwrite = 100\noperations = 200\n",
-        own_file.display()
-    );
-    fs::write(workspace.path("job.toml"), job).unwrap();
+    workspace.write_job("[[job]]\nname = \"w\"\ntarget = \"DIR/own-file.dat\"\nwrite = 100\noperations = 200\n");
     let bytes = |value: u8| vec![value; 1 << 20];
     fs::write(&own_file, bytes(1)).unwrap();
     fs::write(&foreign, bytes(2)).unwrap();
     let overwrite = |port: u16| {
-        let mut command = Command::new(PROGRAM);
-        let child = prepare_command(&mut command, &workspace.journal())
+        run(workspace
+            .command(PROGRAM)
             .args(workspace.run_args("saved"))
             .args(["--hosts", &format!("tcp://127.0.0.1:{port}"), "--allow-overwrite"])
-            .arg(&own_file)
-            .spawn()
-            .unwrap();
-        end(child)
+            .arg(&own_file))
     };
     let agent = Agent::new(&workspace, TOKEN);
     let ran = overwrite(relay(agent.port, |piece| replace_name(piece, b"own-file", b"foe-file")));
@@ -257,9 +240,7 @@ impl Frames {
 
 #[test]
 fn a_relay_that_repeats_or_drops_a_frame_is_disconnected() {
-    let Some(workspace) = Workspace::new(SIMULATED) else {
-        return;
-    };
+    let Some(workspace) = simulated() else { return };
     for copies in [2, 0] {
         let agent = Agent::new(&workspace, TOKEN);
         let mut frames = Frames::default();
@@ -281,9 +262,7 @@ fn a_relay_that_repeats_or_drops_a_frame_is_disconnected() {
 
 #[test]
 fn a_run_id_cannot_leave_the_journal_folder() {
-    let Some(workspace) = Workspace::new(SIMULATED) else {
-        return;
-    };
+    let Some(workspace) = simulated() else { return };
     // An order as a coordinator sends it.
     let agent = Agent::new(&workspace, TOKEN);
     let (orders, mut frames) = (Arc::new(Mutex::new(Vec::new())), Frames::default());

@@ -16,11 +16,14 @@ fn rank_path(workspace: &Workspace) -> String {
     workspace.path("%r").to_str().unwrap().to_owned()
 }
 
-fn start(workspace: &Workspace, command: &mut Command, words: &[&str]) -> Ran {
-    end(prepare_command(command, &workspace.journal())
-        .args(words)
-        .spawn()
-        .unwrap())
+fn start(workspace: &Workspace, command: Command, words: &[&str]) -> Ran {
+    run(prepare(command, workspace.folder.path()).args(words))
+}
+
+/// Runs a command of the program on two processes of this machine.
+fn on_two(workspace: &Workspace, line: &str) -> Ran {
+    let words: Vec<&str> = line.split_whitespace().chain(["--hosts", "local,local"]).collect();
+    start(workspace, Command::new(PROGRAM), &words)
 }
 
 #[track_caller]
@@ -60,53 +63,32 @@ fn assert_created_once(workspace: &Workspace, saved: &str, runs: usize) {
     }
 }
 
-const SWEEP: [&str; 12] = [
-    "--size", "8m", "--read", "50", "--over", "depth=1,2", "--time", "300ms", "--warm-up", "0", "--grid-only",
-    "--quiet",
-];
+const SWEEP: &str = "--size 8m --read 50 --over depth=1,2 --time 300ms --warm-up 0 --grid-only --quiet";
 
 #[test]
 fn a_sweep_creates_its_files_on_the_hosts_that_execute_it() {
     let Some(workspace) = create_workspace() else { return };
     let (target, saved) = (rank_path(&workspace), workspace.path("study"));
-    let words = [
-        "sweep",
-        &target,
-        "--hosts",
-        "local,local",
-        "--save",
-        saved.to_str().unwrap(),
-    ];
-    let mut command = Command::new(PROGRAM);
-    let words: Vec<&str> = words.into_iter().chain(SWEEP).collect();
-    start(&workspace, &mut command, &words).expect(0, &["together, by pipes"]);
+    let line = format!("sweep {target} --save {} {SWEEP}", saved.display());
+    on_two(&workspace, &line).expect(0, &["together, by pipes"]);
     assert_created_once(&workspace, "study", 2);
     assert_nothing_is_left(&workspace);
     // A dry run does not examine this machine either.
-    let words = ["sweep", &target, "--hosts", "local,local", "--dry-run"];
-    start(&workspace, &mut Command::new(PROGRAM), &words).expect(0, &["each of 2 hosts checks its own targets"]);
+    let dry = on_two(&workspace, &format!("sweep {target} --dry-run"));
+    dry.expect(0, &["each of 2 hosts checks its own targets"]);
 }
 
 #[test]
 fn a_sweep_under_mpirun_creates_its_files_in_each_process() {
-    let Some(hosts) = need(Hosts::with_count(1)) else {
-        return;
-    };
+    let Some(hosts) = hosts(1) else { return };
     let Some(workspace) = create_workspace() else { return };
     let (target, saved) = (rank_path(&workspace), workspace.path("study"));
-    let words = [
-        "--oversubscribe",
-        "-n",
-        "2",
-        PROGRAM,
-        "sweep",
-        &target,
-        "--save",
-        saved.to_str().unwrap(),
-    ];
-    let mut command = hosts.on(0, "mpirun.openmpi");
-    let words: Vec<&str> = words.into_iter().chain(SWEEP).collect();
-    start(&workspace, &mut command, &words).expect(0, &["by MPI ("]);
+    let line = format!(
+        "--oversubscribe -n 2 {PROGRAM} sweep {target} --save {} {SWEEP}",
+        saved.display()
+    );
+    let words: Vec<&str> = line.split(' ').collect();
+    start(&workspace, hosts.on(0, "mpirun.openmpi"), &words).expect(0, &["by MPI ("]);
     assert_created_once(&workspace, "study", 2);
     assert_nothing_is_left(&workspace);
 }
@@ -127,18 +109,9 @@ fn a_suite_is_judged_for_all_hosts_together() {
     .unwrap();
     let suite = workspace.path("suite.toml");
     let page = workspace.path("sign.md");
-    let words = [
-        "suite",
-        suite.to_str().unwrap(),
-        "--hosts",
-        "local,local",
-        "--sign-off",
-        page.to_str().unwrap(),
-        "--quiet",
-        "--save",
-        saved.to_str().unwrap(),
-    ];
-    let ran = start(&workspace, &mut Command::new(PROGRAM), &words);
+    let (sign_off, study) = (page.display(), saved.display());
+    let line = format!("suite {} --sign-off {sign_off} --quiet --save {study}", suite.display());
+    let ran = on_two(&workspace, &line);
     // A second may be too short for a verdict, but no requirement is missed.
     let code = if ran.code == Some(2) { 2 } else { 0 };
     ran.expect(code, &["reads", "writes"]);
@@ -157,20 +130,16 @@ fn a_suite_is_judged_for_all_hosts_together() {
 fn preconditioning_fills_files_on_each_host() {
     let Some(workspace) = create_workspace() else { return };
     let target = rank_path(&workspace);
-    let words = [
-        "precondition", &target, "--hosts", "local,local", "--size", "8m", "--passes", "1", "--quiet",
-    ];
-    let rounds = ["--round", "100ms", "--rounds", "5", "--out", "json"];
-    let all: Vec<&str> = words.into_iter().chain(rounds).collect();
-    let ran = start(&workspace, &mut Command::new(PROGRAM), &all);
+    let how = "--size 8m --passes 1 --quiet --round 100ms --rounds 5 --out json";
+    let ran = on_two(&workspace, &format!("precondition {target} {how}"));
     // The files need not be steady after half a second.
     assert!(matches!(ran.code, Some(0 | 1)), "{}\n{}", ran.out, ran.err);
     let report: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
     assert_eq!(report["fill"]["bytes"], 16 << 20, "each has filled its own");
     assert_eq!(report["rounds"].as_array().unwrap().len(), 5);
     assert_nothing_is_left(&workspace);
-    let words = ["precondition", &target, "--hosts", "local,local", "--matrix"];
-    start(&workspace, &mut Command::new(PROGRAM), &words).expect(4, &["only its host knows it"]);
+    let matrix = format!("precondition {target} --matrix");
+    on_two(&workspace, &matrix).expect(4, &["only its host knows it"]);
 }
 
 #[test]
@@ -181,7 +150,7 @@ fn a_screening_runs_on_one_machine_only() {
     let refused = |words: &[&str], hosts: &str, named: &str| {
         let mut command = Command::new(PROGRAM);
         command.env("FATHOM_HOSTS", hosts);
-        let ran = start(&workspace, &mut command, words);
+        let ran = start(&workspace, command, words);
         ran.expect(4, &["`fathom quick` runs only on this machine", named, "fathom sweep"]);
     };
     refused(&["quick", "--hosts", "local,local", folder], "", "--hosts local,local");

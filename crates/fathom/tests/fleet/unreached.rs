@@ -1,40 +1,30 @@
 //! Hosts that cannot be reached: the reason, the remedy, and interruption of the wait.
 
-use std::os::unix::fs::PermissionsExt;
-
+use super::vdbench::ssh_script;
 use super::*;
 
 /// Starts a run on hosts, with this script in the place of ssh.
 fn with_ssh(workspace: &Workspace, script: &str, list: &str, more: &[&str]) -> Child {
-    let path = workspace.path("reach.sh");
-    fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
-    let mut command = Command::new(PROGRAM);
-    prepare_command(&mut command, &workspace.journal())
+    workspace
+        .command(PROGRAM)
         .args(["run", "--hosts", list])
         .args(more)
         .arg(workspace.path("job.toml"))
-        .env("FATHOM_SSH", &path)
+        .env("FATHOM_SSH", ssh_script(workspace, script))
         .spawn()
         .unwrap()
 }
 
 #[test]
 fn an_unreachable_host_is_reported_with_the_reason() {
-    let Some(workspace) = Workspace::new(SIMULATED) else {
-        return;
-    };
+    let Some(workspace) = simulated() else { return };
     let check = |script: &str, code: &str, reason: &str, help: &str| {
         let ran = end(with_ssh(&workspace, script, "db1", &["--quiet"]));
         ran.expect(3, &["--> db1", code, &format!("why: {reason}"), help]);
     };
     let refused = "echo 'Could not resolve hostname db1' >&2; exit 255";
-    check(
-        refused,
-        "exit status: 255",
-        "Could not resolve hostname db1",
-        "FATHOM_SSH",
-    );
+    let resolved = "Could not resolve hostname db1";
+    check(refused, "exit status: 255", resolved, "FATHOM_SSH");
     let missing = "echo 'sh: fathom: not found' >&2; exit 127";
     check(missing, "exit status: 127", "sh: fathom: not found", "FATHOM_REMOTE");
 }
@@ -72,9 +62,7 @@ fn a_silent_host_is_given_up_after_ten_seconds() {
 
 #[test]
 fn several_processes_of_one_host_are_named_one_by_one() {
-    let Some(workspace) = Workspace::new(SIMULATED) else {
-        return;
-    };
+    let Some(workspace) = simulated() else { return };
     let parts = ["invalid host `local*2`", "listen://ADDRESS*COUNT", "local,local"];
     end(workspace.with_hosts(None, "local*2", "saved")).expect(4, &parts);
 }
@@ -115,19 +103,15 @@ fn interrupt_and_check(mut child: Child, line: &str) {
 
 #[test]
 fn waiting_for_hosts_is_reported_and_can_be_interrupted() {
-    let Some(workspace) = Workspace::new(SIMULATED) else {
-        return;
-    };
+    let Some(workspace) = simulated() else { return };
     let hanging = with_ssh(&workspace, "exec sleep 50", "db1,db2", &[]);
     interrupt_and_check(hanging, "waiting for db1, db2");
     let listening = with_ssh(&workspace, "", "listen://127.0.0.1:0*1", &[]);
     interrupt_and_check(listening, "waiting for 1 agent on 127.0.0.1:");
     // No process listens at a port that was just closed.
-    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = free.local_addr().unwrap().to_string();
-    drop(free);
-    let mut command = Command::new(PROGRAM);
-    let worker = prepare_command(&mut command, &workspace.journal())
+    let address = format!("127.0.0.1:{}", free_port());
+    let worker = workspace
+        .command(PROGRAM)
         .args(["agent", "--connect", &address])
         .spawn()
         .unwrap();
@@ -136,9 +120,7 @@ fn waiting_for_hosts_is_reported_and_can_be_interrupted() {
 
 #[test]
 fn an_unusable_address_is_distinguished_from_a_missing_agent() {
-    let Some(workspace) = Workspace::new(SIMULATED) else {
-        return;
-    };
+    let Some(workspace) = simulated() else { return };
     let check = |list: &str, code: i32, parts: &[&str]| {
         end(workspace.with_hosts(None, list, "saved")).expect(code, parts);
     };

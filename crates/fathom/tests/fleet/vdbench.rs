@@ -5,11 +5,8 @@ use super::*;
 /// Starts a parameter file on the first host or on this machine. `ssh` replaces the ssh command.
 fn start(workspace: &Workspace, hosts: Option<&Hosts>, ssh: &Path, parameters: &str) -> Child {
     fs::write(workspace.path("parmfile"), parameters).unwrap();
-    let mut command = match hosts {
-        Some(hosts) => hosts.on(0, PROGRAM),
-        None => Command::new(PROGRAM),
-    };
-    prepare_command(&mut command, &workspace.journal())
+    let command = hosts.map_or_else(|| Command::new(PROGRAM), |hosts| hosts.on(0, PROGRAM));
+    prepare(command, workspace.folder.path())
         .args(["vdbench", "-f", "parmfile", "-o", "output"])
         .current_dir(workspace.folder.path())
         .env("FATHOM_SSH", ssh)
@@ -53,9 +50,7 @@ fn assert_sum(workspace: &Workspace, run: &str, total: &str, parts: &[&str], col
 
 #[test]
 fn sds_of_two_hosts_add_up() {
-    let Some(hosts) = need(Hosts::with_count(2)) else {
-        return;
-    };
+    let Some(hosts) = hosts(2) else { return };
     let Some(workspace) = Workspace::new("") else { return };
     let folder = workspace.folder.path().display();
     let [one, two] = hosts.names() else { panic!("two hosts") };
@@ -125,9 +120,7 @@ fn sds_of_two_hosts_add_up() {
 
 #[test]
 fn trees_of_two_hosts_add_up_and_agents_serve_them_over_tcp() {
-    let Some(hosts) = need(Hosts::with_count(3)) else {
-        return;
-    };
+    let Some(hosts) = hosts(3) else { return };
     let Some(workspace) = Workspace::new("") else { return };
     let folder = workspace.folder.path().display();
     let [_, one, two] = hosts.names() else {
@@ -177,7 +170,7 @@ fn trees_of_two_hosts_add_up_and_agents_serve_them_over_tcp() {
 }
 
 /// A script in the place of ssh.
-fn ssh_script(workspace: &Workspace, text: &str) -> PathBuf {
+pub(super) fn ssh_script(workspace: &Workspace, text: &str) -> PathBuf {
     use std::os::unix::fs::PermissionsExt;
     let path = workspace.path("reach.sh");
     fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
@@ -249,7 +242,7 @@ fn a_lost_host_fails_the_run() {
     let has_measured =
         || fs::read_to_string(workspace.path("output/summary.html")).is_ok_and(|text| text.contains(" 2   "));
     while !has_measured() && begun.elapsed() < WATCHDOG / 2 {
-        std::thread::sleep(Duration::from_millis(50));
+        sleep(Duration::from_millis(50));
     }
     let pid: u32 = fs::read_to_string(&pid).unwrap().trim().parse().unwrap();
     signal(pid, "KILL");

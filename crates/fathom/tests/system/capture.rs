@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 use dialects::native::{Document, read_job_file};
 use model::access::Access;
 use model::block_size::BlockSizes;
-use testbed::{Directory, LoopDevice, LoopOptions, TraceFs, Zram, need};
+use testbed::{Directory, TraceFs, Zram, need};
 
-use crate::calling::{command, end, fathom, fathom_line, split_words, text};
+use crate::calling::{command, end, fathom, fathom_line, loop_device, signal, spawn, split_words, text, wait_until};
 
 fn folder() -> Directory {
     need(Directory::fast()).expect("a temporary directory can always be created")
@@ -63,11 +63,8 @@ fn operations(device: &Path) -> u64 {
 
 /// Waits until a device does something.
 fn wait_until_busy(device: &Path) {
-    let (start, before) = (Instant::now(), operations(device));
-    while operations(device) < before + 300 {
-        assert!(start.elapsed() < Duration::from_secs(30), "the load has not begun");
-        thread::sleep(Duration::from_millis(20));
-    }
+    let before = operations(device);
+    wait_until(30, || operations(device) >= before + 300, "the load has not begun");
 }
 
 /// Measures the kernel's lowest and highest rate in any two seconds of `run`. A busy machine does
@@ -129,6 +126,13 @@ fn capture(device: &Path, more: &[&str]) -> (String, Document) {
     (ran.out, document)
 }
 
+/// Captures this load.
+fn capture_load(device: &Path, load: &str, more: &[&str]) -> (String, Document) {
+    let _load = Load::begin(&split_words(load));
+    wait_until_busy(device);
+    capture(device, more)
+}
+
 /// The ring of a capture.
 fn ring(trace: &TraceFs, process: u32) -> PathBuf {
     trace.path().join(format!("instances/fathom-{process}"))
@@ -138,29 +142,18 @@ fn ring(trace: &TraceFs, process: u32) -> PathBuf {
 #[test]
 fn a_mix_on_a_device_with_a_queue_is_captured() {
     let Some((_turn, _trace)) = lock_tracefs() else { return };
-    let Some(device) = need(LoopDevice::with_size(64 << 20, LoopOptions::default())) else {
-        return;
-    };
+    let Some(device) = loop_device(64) else { return };
     let path = text(device.path());
-    let load = Load::begin(&split_words(&format!(
-        "--target {path} --allow-destroy {path} --read 70 --depth 8 --rate 2000"
-    )));
-    wait_until_busy(device.path());
-    let (output, document) = capture(device.path(), &[]);
-    drop(load);
+    let load = format!("--target {path} --allow-destroy {path} --read 70 --depth 8 --rate 2000");
+    let (output, document) = capture_load(device.path(), &load, &[]);
     let job = &document.jobs[0];
     assert!(
         output.contains("From trace events: requests as the device receives them"),
         "{output}"
     );
     assert!((job.part.read_percent - 70.0).abs() < 4.0, "{output}");
-    assert_eq!(
-        job.part.sizes,
-        BlockSizes::Fixed {
-            size: model::Bytes::kib(4)
-        },
-        "{output}"
-    );
+    let size = model::Bytes::kib(4);
+    assert_eq!(job.part.sizes, BlockSizes::Fixed { size }, "{output}");
     assert!(matches!(job.part.access, Access::Random { .. }), "{output}");
     assert!((1..=16).contains(&job.depth.unwrap_or(1)), "{output}");
 }
@@ -178,10 +171,8 @@ fn depth_and_sizes_on_a_device_without_a_queue_are_captured() {
         "run --target {path} --allow-destroy {path} --access sequential --write 100 --block 64k --passes 1 -q"
     ));
     written.expect(0, &[]);
-    let load = Load::begin(&["--target", path, "--block", "4k/75,32k/25", "--rate", "3000"]);
-    wait_until_busy(device.path());
-    let (output, document) = capture(device.path(), &[]);
-    drop(load);
+    let load = format!("--target {path} --block 4k/75,32k/25 --rate 3000");
+    let (output, document) = capture_load(device.path(), &load, &[]);
     let job = &document.jobs[0];
     assert!(output.contains("that has no queue"), "{output}");
     assert_eq!(job.part.read_percent, 100.0, "{output}");
@@ -204,16 +195,10 @@ fn depth_and_sizes_on_a_device_without_a_queue_are_captured() {
 #[test]
 fn the_depth_of_a_full_queue_is_captured() {
     let Some((_turn, _trace)) = lock_tracefs() else { return };
-    let Some(device) = need(LoopDevice::with_size(64 << 20, LoopOptions::default())) else {
-        return;
-    };
+    let Some(device) = loop_device(64) else { return };
     let path = text(device.path());
-    let load = Load::begin(&split_words(&format!(
-        "--target {path} --depth 16 --block 16k --engine libaio"
-    )));
-    wait_until_busy(device.path());
-    let (output, document) = capture(device.path(), &[]);
-    drop(load);
+    let load = format!("--target {path} --depth 16 --block 16k --engine libaio");
+    let (output, document) = capture_load(device.path(), &load, &[]);
     // On a busy machine events are lost: then the depth is the counters' average.
     let depth_min = if output.contains("came too fast") { 6 } else { 12 };
     assert!(
@@ -232,86 +217,53 @@ fn the_depth_of_a_full_queue_is_captured() {
 #[test]
 fn a_stream_of_writes_with_flushes_is_captured() {
     let Some((_turn, _trace)) = lock_tracefs() else { return };
-    let Some(device) = need(LoopDevice::with_size(64 << 20, LoopOptions::default())) else {
-        return;
-    };
+    let Some(device) = loop_device(64) else { return };
     let path = text(device.path());
-    let line = format!(
+    let load = format!(
         "--target {path} --allow-destroy {path} --write 100 --access sequential --block 64k --rate 500 --flush-every \
          5"
     );
-    let flags = split_words(&line);
-    let load = Load::begin(&flags);
-    wait_until_busy(device.path());
-    let (output, document) = capture(device.path(), &[]);
-    drop(load);
+    let (output, document) = capture_load(device.path(), &load, &[]);
     let job = &document.jobs[0];
     assert_eq!(job.part.read_percent, 0.0, "{output}");
     assert!(matches!(job.part.access, Access::Sequential(_)), "{output}");
-    assert_eq!(
-        job.part.sizes,
-        BlockSizes::Fixed {
-            size: model::Bytes::kib(64)
-        },
-        "{output}"
-    );
+    let size = model::Bytes::kib(64);
+    assert_eq!(job.part.sizes, BlockSizes::Fixed { size }, "{output}");
     assert!((4..=6).contains(&job.flush_every), "{output}");
 }
 
 #[test]
 fn counters_give_means_with_a_caveat() {
-    let Some(device) = need(LoopDevice::with_size(64 << 20, LoopOptions::default())) else {
-        return;
-    };
+    let Some(device) = loop_device(64) else { return };
     let path = text(device.path());
-    let load = Load::begin(&split_words(&format!(
-        "--target {path} --allow-destroy {path} --read 50 --block 8k --rate 1000 --depth 4"
-    )));
-    wait_until_busy(device.path());
-    let (output, document) = capture(device.path(), &["--counters"]);
-    drop(load);
+    let load = format!("--target {path} --allow-destroy {path} --read 50 --block 8k --rate 1000 --depth 4");
+    let (output, document) = capture_load(device.path(), &load, &["--counters"]);
     let job = &document.jobs[0];
     assert!(
         output.contains("are assumed to be random because their") && output.contains("order is unknown (--counters"),
         "{output}"
     );
     assert!((job.part.read_percent - 50.0).abs() < 6.0, "{output}");
-    assert_eq!(
-        job.part.sizes,
-        BlockSizes::Fixed {
-            size: model::Bytes::kib(8)
-        },
-        "{output}"
-    );
+    let size = model::Bytes::kib(8);
+    assert_eq!(job.part.sizes, BlockSizes::Fixed { size }, "{output}");
 }
 
 /// ^C ends the capture: the file is written and the ring is gone.
 #[test]
 fn an_interrupt_leaves_a_file_and_no_ring() {
     let Some((_turn, trace)) = lock_tracefs() else { return };
-    let Some(device) = need(LoopDevice::with_size(64 << 20, LoopOptions::default())) else {
-        return;
-    };
+    let Some(device) = loop_device(64) else { return };
     let folder = folder();
     let out = folder.path().join("job.toml");
     let path = text(device.path());
     let load = Load::begin(&["--target", path, "--rate", "1000"]);
     wait_until_busy(device.path());
     let words = ["capture", path, "--time", "10m", "--out", text(&out)];
-    let capture = command(&words)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let started = Instant::now();
+    let capture = spawn(&mut command(&words));
     let ring = ring(&trace, capture.id());
-    while !ring.exists() {
-        assert!(started.elapsed() < Duration::from_secs(30), "the capture has no ring");
-        thread::sleep(Duration::from_millis(10));
-    }
+    wait_until(30, || ring.exists(), "the capture has no ring");
     thread::sleep(Duration::from_millis(500));
-    let number = capture.id().to_string();
-    assert!(Command::new("kill").args(["-INT", &number]).status().unwrap().success());
+    signal(&capture, "INT");
     end(capture).expect(130, &["written to", "--target TARGET"]);
     drop(load);
     assert!(!ring.exists());
@@ -329,9 +281,7 @@ fn targets_that_cannot_be_captured_are_reported() {
     fathom(&["capture", "/nowhere"]).expect(3, &["cannot look at /nowhere", "check the spelling"]);
     fathom(&["capture", "/dev/null"]).expect(3, &["cannot find a block device under /dev/null", "fathom targets"]);
     fathom(&["capture", "/", "--time", "0s"]).expect(4, &["the time must be above 0"]);
-    let Some(device) = need(LoopDevice::with_size(1 << 20, LoopOptions::default())) else {
-        return;
-    };
+    let Some(device) = loop_device(1) else { return };
     let idle = fathom(&["capture", text(device.path()), "--time", "200ms", "-q"]);
     idle.expect(2, &["received no I/O", "capture while the application runs"]);
     let onto = fathom_line(&format!(

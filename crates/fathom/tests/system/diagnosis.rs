@@ -2,7 +2,7 @@
 
 use testbed::{Directory, Limit, LoopDevice, LoopFs, LoopOptions, Throttle, need};
 
-use crate::calling::{fathom, split_words, text};
+use crate::calling::{AssertContains, fathom, split_words, text};
 
 /// A control group limits reads to 1000 per second. The diagnosis finds and names it without an
 /// option. Over ten seconds and more, some seconds may be slow for other reasons.
@@ -154,13 +154,11 @@ fn jobs_of_a_file_are_compared_with_the_limits_of_their_paths() {
     let page = folder.path().join("combined.html");
     fathom(&["report", text(&saved), "-o", text(&page)]).expect(0, &[]);
     let page = std::fs::read_to_string(&page).unwrap();
-    for part in [
+    page.assert_contains(&[
         "Limits of jobs that ran at the same time",
         "3 copies: each write causes 3 device writes",
         "2 times",
-    ] {
-        assert!(page.contains(part), "{part}");
-    }
+    ]);
     // A limit of a role that no job has would apply to nothing.
     write(&jobs.replace("path=uncached", "role=dta"));
     fathom(&["run", text(&file), "--no-history"]).expect(4, &["the limit `array` applies to no job"]);

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use testbed::{LoopFs, TmpFs, need};
 
-use crate::calling::{Ran, command, finish, text};
+use crate::calling::{Ran, command, finish, split_words, text};
 
 const MIB: u64 = 1 << 20;
 
@@ -174,10 +174,7 @@ impl<'a> Workspace<'a> {
 
     fn make(&self) {
         let _ = fs::remove_file(&self.marked);
-        let words = [
-            "run", "--target", "{m}", "--cache", "{c}", "--size", "8M", "--write", "100", "--time", "200ms",
-            "--warm-up", "0",
-        ];
+        let words = split_words("run --target {m} --cache {c} --size 8M --write 100 --time 200ms --warm-up 0");
         self.fathom(&words).expect(0, &["8 MiB of random data"]);
     }
 

@@ -6,19 +6,10 @@ use std::time::{Duration, Instant};
 
 use testbed::{Directory, need};
 
-use crate::calling::{PROGRAM, Ran, command, end, fathom, names, split_words, text};
+use crate::calling::{PROGRAM, Ran, command, end, fathom, names, signal, spawn, split_words, text, wait_until};
 
 fn start(arguments: &[&str]) -> Child {
-    let mut command = command(arguments);
-    command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    command.spawn().unwrap()
-}
-
-fn signal(child: &Child, name: &str) {
-    let sent = Command::new("kill")
-        .args(["-s", name, &child.id().to_string()])
-        .status();
-    assert!(sent.unwrap().success());
+    spawn(&mut command(arguments))
 }
 
 /// Starts a run of a minute, and signals it after half a second.
@@ -47,14 +38,8 @@ fn a_stopped_run_reports_its_results() {
 #[track_caller]
 fn expect_exit(disposition: &str, name: &str, arguments: &[&str], code: i32) {
     let mut command = Command::new("env");
-    command
-        .args([disposition, PROGRAM])
-        .args(arguments)
-        .env("FATHOM_HISTORY", "off")
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    let child = command.spawn().unwrap();
+    command.args([disposition, PROGRAM]).args(arguments);
+    let child = spawn(command.env("FATHOM_HISTORY", "off").stdin(Stdio::null()));
     std::thread::sleep(Duration::from_millis(700));
     signal(&child, name);
     end(child).expect(code, &["IOPS"]);
@@ -96,11 +81,7 @@ fn simultaneous_signals_are_one_request() {
         "run --target {} --size 8m --warm-up 0 --time 1m",
         folder.path().display()
     )));
-    let begun = Instant::now();
-    while names(folder.path()).is_empty() {
-        assert!(begun.elapsed() < Duration::from_secs(20), "the run has not begun");
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    wait_until(20, || !names(folder.path()).is_empty(), "the run has not begun");
     std::thread::sleep(Duration::from_millis(1500));
     let id = child.id().to_string();
     // The shell itself sends all signals. Separate programs might wait too long for a processor.

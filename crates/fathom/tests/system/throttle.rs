@@ -13,7 +13,7 @@ use std::time::Duration;
 use serde_json::Value;
 use testbed::{Directory, Limit, LoopDevice, LoopFs, LoopOptions, Throttle, need};
 
-use crate::calling::{PROGRAM, fathom, fathom_line, finish, split_words, text};
+use crate::calling::{PROGRAM, fathom, fathom_line, finish, loop_device, split_words, text};
 
 /// Runs one such test at a time, because they would disturb each other.
 fn take_turn() -> MutexGuard<'static, ()> {
@@ -252,7 +252,7 @@ fn a_limit_of_the_kernel_is_found_on_a_real_file() {
 #[test]
 fn several_targets_share_a_promise() {
     let _turn = take_turn();
-    let device = || need(LoopDevice::with_size(32 << 20, LoopOptions::default()));
+    let device = || loop_device(32);
     let (Some(one), Some(two)) = (device(), device()) else {
         return;
     };

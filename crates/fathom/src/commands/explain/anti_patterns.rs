@@ -2,7 +2,6 @@
 
 use study::anti_patterns::{ANTI_PATTERNS, AntiPattern, find};
 
-use super::to_json;
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::screen;
@@ -22,7 +21,7 @@ pub(super) fn print(names: &[String], json: bool) -> Result<Exit, Faults> {
         found.collect::<Result<_, Faults>>()?
     };
     if json {
-        return screen::put(&to_json(&list));
+        return screen::put_json(&list);
     }
     let mut text = String::from("Common tests that do not test storage\n");
     for one in list {

@@ -103,15 +103,11 @@ pub fn exit_code(explanation: &Explanation) -> Exit {
 
 fn render(explanations: &[Explanation], json: bool) -> String {
     let texts: Vec<String> = match (json, explanations) {
-        (true, [one]) => vec![to_json(one)],
-        (true, many) => vec![to_json(&many)],
+        (true, [one]) => vec![screen::json_text(one)],
+        (true, many) => vec![screen::json_text(&many)],
         (false, many) => many.iter().map(text::render).collect(),
     };
     texts.join("\n")
-}
-
-fn to_json<T: serde::Serialize + ?Sized>(value: &T) -> String {
-    serde_json::to_string_pretty(value).expect("an explanation is plain JSON") + "\n"
 }
 
 /// Chooses the exit code by the worst verdict; without verdicts by errors, and with `strict` also

@@ -111,7 +111,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let verified = report::build_document(&request, &results, verdict, &issued);
     let strict = args.output.strict;
     let text = report::format_text(&verified, strict);
-    let json = serde_json::to_string_pretty(&verified).expect("plain values are valid JSON") + "\n";
+    let json = screen::json_text(&verified);
     let page = match outputs.has_page() {
         true => report::build_page(&request, &results, &verified),
         false => String::new(),

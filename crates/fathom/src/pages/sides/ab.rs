@@ -10,7 +10,7 @@ use report::html::run::{Head, provenance, repeat_command};
 use report::numbers::local_time;
 use study::ab::{Report, Topic};
 
-use super::{build_change_charts, common_lines, json, judgement_verdict, latencies};
+use super::{all_figures, common_lines, judgement_verdict, latencies};
 
 /// Builds the page of a comparison of A and B in alternating runs.
 pub fn ab(report: &Report, study: &Study) -> Page {
@@ -81,7 +81,7 @@ pub fn ab(report: &Report, study: &Study) -> Page {
         .chain(advise_next_step(report, heads.first()))
         .collect(),
         sections,
-        downloads: json("ab", report),
+        downloads: vec![all_figures("ab", report)],
         provenance: summary.as_ref().map_or_else(String::new, provenance),
         ..Page::default()
     };

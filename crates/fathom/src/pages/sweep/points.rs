@@ -7,7 +7,7 @@ use report::html::page::{Block, Download, Lead, Section, Table};
 use report::numbers::{rough, time};
 use study::sweep::{Report, Row, format_settings, list_warnings};
 
-use crate::pages::group_warnings;
+use crate::pages::{all_figures, group_warnings};
 
 /// Lists the warnings of the checks: each rule once, with the points that it concerns.
 pub(super) fn warnings(report: &Report, study: &Study) -> Vec<Finding> {
@@ -140,12 +140,7 @@ pub(super) fn omitted(report: &Report) -> Option<Section> {
 pub(super) fn downloads(report: &Report) -> Vec<Download> {
     let name = report::html::to_identifier(&report.name);
     vec![
-        Download {
-            file: format!("{name}.json"),
-            words: "All figures (JSON)".into(),
-            media: "application/json".into(),
-            text: serde_json::to_string_pretty(report).unwrap_or_default(),
-        },
+        all_figures(&name, report),
         Download {
             file: format!("{name}.csv"),
             words: "Every point (CSV)".into(),

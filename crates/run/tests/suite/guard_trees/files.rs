@@ -87,16 +87,10 @@ fn character_devices_other_than_null_are_refused() {
 
 #[test]
 fn kernel_files_are_refused() {
-    assert_always_refused(
-        "swap-file",
-        "/proc/sysrq-trigger",
-        &["it is a kernel interface (proc): a write changes system settings"],
-    );
-    assert_always_refused(
-        "swap-file",
-        "/sys/power/state",
-        &["it is a kernel interface (sysfs): a write changes system settings"],
-    );
+    ask("swap-file", "/proc/sysrq-trigger")
+        .assert_always_refused(&["it is a kernel interface (proc): a write changes system settings"]);
+    ask("swap-file", "/sys/power/state")
+        .assert_always_refused(&["it is a kernel interface (sysfs): a write changes system settings"]);
 }
 
 #[test]

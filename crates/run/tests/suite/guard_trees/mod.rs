@@ -105,12 +105,35 @@ impl Question {
     }
 
     #[track_caller]
-    fn assert_refused(self, reasons: &[&str]) {
+    fn assert_refused(&self, reasons: &[&str]) {
         let decision = self.decision();
         let refusal = decision.refusal().expect("the guard refuses");
         let reported: Vec<String> = refusal.reasons.iter().map(ToString::to_string).collect();
-        assert_eq!(reported, reasons);
+        assert_eq!(reported, reasons, "{:?} by {:?}", self.intent, self.caller);
         assert!(!refusal.help.is_empty());
+    }
+
+    /// Checks that a target in use is refused to every caller, even with all permissions.
+    #[track_caller]
+    fn assert_always_refused(self, reasons: &[&str]) {
+        let path = self.subject.path.display().to_string();
+        let mut question = self.allow_destroy(&path).allow_overwrite(&path);
+        for caller in [CallerKind::Native, CallerKind::DropIn] {
+            for intent in [
+                Intent::WRITE,
+                Intent::TRIM,
+                Intent::TRUNCATE,
+                Intent::UNLINK,
+                Intent::LAY_OUT,
+                Intent::PUNCH,
+            ] {
+                (question.caller, question.intent) = (caller, intent);
+                question.assert_refused(reasons);
+            }
+        }
+        question.permissions = Permissions::default();
+        question.caller = CallerKind::Native;
+        question.with_intent(Intent::READ).assert_allowed(&[]);
     }
 
     #[track_caller]
@@ -135,29 +158,6 @@ const BLANK: &str = "a device without any known mark will be written to";
 const FOREIGN: &str = "it is a file of 1 MiB that fathom did not create";
 const OVERWRITES: &str = "a file of 1 MiB without a mark of fathom's will be changed";
 
-/// Checks that a target in use is refused to every caller, even with all permissions.
-#[track_caller]
-fn assert_always_refused(tree: &str, path: &str, reasons: &[&str]) {
-    for caller in [CallerKind::Native, CallerKind::DropIn] {
-        for intent in [
-            Intent::WRITE,
-            Intent::TRIM,
-            Intent::TRUNCATE,
-            Intent::UNLINK,
-            Intent::LAY_OUT,
-            Intent::PUNCH,
-        ] {
-            let mut question = ask(tree, path)
-                .allow_destroy(path)
-                .allow_overwrite(path)
-                .with_intent(intent);
-            question.caller = caller;
-            question.assert_refused(reasons);
-        }
-    }
-    ask(tree, path).with_intent(Intent::READ).assert_allowed(&[]);
-}
-
 /// Checks that a target is not in use, so that permission to destroy it is sufficient.
 #[track_caller]
 fn assert_free(tree: &str, path: &str) {
@@ -169,25 +169,17 @@ fn assert_free(tree: &str, path: &str) {
 
 #[test]
 fn the_system_disk_and_its_used_partitions_are_refused() {
-    assert_always_refused(
-        "system-disk",
-        "/dev/sda",
-        &[
-            "its partition sda1 is mounted at /boot/efi (vfat)",
-            "its partition sda2 is mounted at / (ext4)",
-            "the system swaps to its partition sda3",
-        ],
-    );
-    assert_always_refused("system-disk", "/dev/sda2", &["it is mounted at / (ext4)"]);
-    assert_always_refused("system-disk", "/dev/sda3", &["the system swaps to it"]);
+    ask("system-disk", "/dev/sda").assert_always_refused(&[
+        "its partition sda1 is mounted at /boot/efi (vfat)",
+        "its partition sda2 is mounted at / (ext4)",
+        "the system swaps to its partition sda3",
+    ]);
+    ask("system-disk", "/dev/sda2").assert_always_refused(&["it is mounted at / (ext4)"]);
+    ask("system-disk", "/dev/sda3").assert_always_refused(&["the system swaps to it"]);
     // Another partition of the disk shares no block with them.
     assert_free("system-disk", "/dev/sda4");
     // Aliases are the same device.
-    assert_always_refused(
-        "system-disk",
-        "/dev/disk/by-uuid/1234-ABCD",
-        &["it is mounted at /boot/efi (vfat)"],
-    );
+    ask("system-disk", "/dev/disk/by-uuid/1234-ABCD").assert_always_refused(&["it is mounted at /boot/efi (vfat)"]);
     ask("system-disk", "/dev/disk/by-id/ata-SYSTEM")
         .assert_help("this system runs from it; choose another target. No option overrides this");
     ask("system-disk", "/dev/sda1")
@@ -196,26 +188,22 @@ fn the_system_disk_and_its_used_partitions_are_refused() {
 
 #[test]
 fn members_of_used_volume_groups_are_refused() {
-    assert_always_refused(
-        "lvm",
-        "/dev/sda",
-        &[
-            "its partition sda1 is mounted at /boot (ext4)",
-            "its partition sda2 is part of the LVM volume vg0-root (dm-0)",
-            "its partition sda2 is part of the LVM volume vg0-swap (dm-1)",
-            "its partition sda2 is part of the LVM volume vg0-scratch (dm-2)",
-            "dm-0, which is built on it, is mounted at / (ext4)",
-            "the system swaps to dm-1, which is built on it",
-        ],
-    );
-    assert_always_refused("lvm", "/dev/sdb", &["it is part of the LVM volume vg0-scratch (dm-2)"]);
+    ask("lvm", "/dev/sda").assert_always_refused(&[
+        "its partition sda1 is mounted at /boot (ext4)",
+        "its partition sda2 is part of the LVM volume vg0-root (dm-0)",
+        "its partition sda2 is part of the LVM volume vg0-swap (dm-1)",
+        "its partition sda2 is part of the LVM volume vg0-scratch (dm-2)",
+        "dm-0, which is built on it, is mounted at / (ext4)",
+        "the system swaps to dm-1, which is built on it",
+    ]);
+    ask("lvm", "/dev/sdb").assert_always_refused(&["it is part of the LVM volume vg0-scratch (dm-2)"]);
 }
 
 #[test]
 fn an_unused_logical_volume_is_free_in_a_used_group() {
     assert_free("lvm", "/dev/vg0/scratch");
-    assert_always_refused("lvm", "/dev/mapper/vg0-root", &["it is mounted at / (ext4)"]);
-    assert_always_refused("lvm", "/dev/dm-1", &["the system swaps to it"]);
+    ask("lvm", "/dev/mapper/vg0-root").assert_always_refused(&["it is mounted at / (ext4)"]);
+    ask("lvm", "/dev/dm-1").assert_always_refused(&["the system swaps to it"]);
     // The permission may use another name of the device.
     ask("lvm", "/dev/dm-2")
         .allow_destroy("/dev/vg0/scratch")
@@ -253,29 +241,21 @@ fn an_inactive_physical_volume_needs_permission() {
 
 #[test]
 fn members_of_arrays_are_refused() {
-    assert_always_refused(
-        "raid1",
-        "/dev/sdb",
-        &[
-            "its partition sdb1 is part of the RAID array md0 (raid1)",
-            "md0, which is built on it, is mounted at /srv (xfs)",
-        ],
-    );
-    assert_always_refused(
-        "raid1",
-        "/dev/sdc1",
-        &[
-            "it is part of the RAID array md0 (raid1)",
-            "md0, which is built on it, is mounted at /srv (xfs)",
-        ],
-    );
-    assert_always_refused("raid1", "/dev/md0", &["it is mounted at /srv (xfs)"]);
+    ask("raid1", "/dev/sdb").assert_always_refused(&[
+        "its partition sdb1 is part of the RAID array md0 (raid1)",
+        "md0, which is built on it, is mounted at /srv (xfs)",
+    ]);
+    ask("raid1", "/dev/sdc1").assert_always_refused(&[
+        "it is part of the RAID array md0 (raid1)",
+        "md0, which is built on it, is mounted at /srv (xfs)",
+    ]);
+    ask("raid1", "/dev/md0").assert_always_refused(&["it is mounted at /srv (xfs)"]);
     // An array that is assembled but not started uses its members too.
-    assert_always_refused("raid1", "/dev/sdd", &["it is part of the RAID array md127"]);
+    ask("raid1", "/dev/sdd").assert_always_refused(&["it is part of the RAID array md127"]);
     // An unused array and its partition are free, but a member is in use.
     assert_free("raid1", "/dev/md1p1");
     ask("raid1", "/dev/md1").assert_refused(&["it has partitions: md1p1"]);
-    assert_always_refused("raid1", "/dev/sde", &["it is part of the RAID array md1 (raid0)"]);
+    ask("raid1", "/dev/sde").assert_always_refused(&["it is part of the RAID array md1 (raid0)"]);
     // Only its contents identify a member of an array that is not assembled.
     assert_free("raid1", "/dev/sdf");
     ask("raid1", "/dev/sdf")
@@ -314,52 +294,32 @@ fn members_of_imported_pools_are_refused() {
 fn paths_of_multipath_devices_are_refused() {
     let mounted_above = "dm-1, which is built on it, is mounted at /data (xfs)";
     let partition_above = "dm-0, which is built on it, is part of the device-mapper device mpatha-part1 (dm-1)";
-    assert_always_refused(
-        "multipath",
-        "/dev/sdb",
-        &[
-            "it is part of the multipath device mpatha (dm-0)",
-            partition_above,
-            mounted_above,
-        ],
-    );
+    ask("multipath", "/dev/sdb").assert_always_refused(&[
+        "it is part of the multipath device mpatha (dm-0)",
+        partition_above,
+        mounted_above,
+    ]);
     // The kernel still shows the partitions of a path, which the multipath device uses too.
-    assert_always_refused(
-        "multipath",
-        "/dev/sdb1",
-        &[
-            "the whole disk sdb is part of the multipath device mpatha (dm-0)",
-            partition_above,
-            mounted_above,
-        ],
-    );
-    assert_always_refused(
-        "multipath",
-        "/dev/sdd",
-        &["it is part of the multipath device mpathb (dm-2)"],
-    );
+    ask("multipath", "/dev/sdb1").assert_always_refused(&[
+        "the whole disk sdb is part of the multipath device mpatha (dm-0)",
+        partition_above,
+        mounted_above,
+    ]);
+    ask("multipath", "/dev/sdd").assert_always_refused(&["it is part of the multipath device mpathb (dm-2)"]);
     assert_free("multipath", "/dev/mapper/mpathb");
-    assert_always_refused(
-        "multipath",
-        "/dev/mapper/mpatha",
-        &[
-            "it is part of the device-mapper device mpatha-part1 (dm-1)",
-            mounted_above,
-        ],
-    );
+    ask("multipath", "/dev/mapper/mpatha").assert_always_refused(&[
+        "it is part of the device-mapper device mpatha-part1 (dm-1)",
+        mounted_above,
+    ]);
 }
 
 #[test]
 fn devices_of_open_encrypted_volumes_are_refused() {
-    assert_always_refused(
-        "luks",
-        "/dev/sdb1",
-        &[
-            "it is part of the encrypted volume secret (dm-0)",
-            "dm-0, which is built on it, is mounted at /secret (ext4)",
-        ],
-    );
-    assert_always_refused("luks", "/dev/mapper/secret", &["it is mounted at /secret (ext4)"]);
+    ask("luks", "/dev/sdb1").assert_always_refused(&[
+        "it is part of the encrypted volume secret (dm-0)",
+        "dm-0, which is built on it, is mounted at /secret (ext4)",
+    ]);
+    ask("luks", "/dev/mapper/secret").assert_always_refused(&["it is mounted at /secret (ext4)"]);
     let closed = || ask("luks", "/dev/sdc1").with_signature(SignatureKind::Encrypted, "LUKS2", Some("backup"));
     closed()
         .for_drop_in()
@@ -372,17 +332,17 @@ fn devices_of_open_encrypted_volumes_are_refused() {
 
 #[test]
 fn active_swap_space_is_refused() {
-    assert_always_refused("swap", "/dev/sda3", &["the system swaps to it"]);
-    assert_always_refused("swap", "/dev/disk/by-label/swap", &["the system swaps to it"]);
-    assert_always_refused("swap", "/dev/zram0", &["the system swaps to it"]);
-    assert_always_refused("swap", "/swap file", &["the system swaps to it"]);
+    ask("swap", "/dev/sda3").assert_always_refused(&["the system swaps to it"]);
+    ask("swap", "/dev/disk/by-label/swap").assert_always_refused(&["the system swaps to it"]);
+    ask("swap", "/dev/zram0").assert_always_refused(&["the system swaps to it"]);
+    ask("swap", "/swap file").assert_always_refused(&["the system swaps to it"]);
     // The system swaps to the whole disk of this partition.
-    assert_always_refused("swap", "/dev/sdb1", &["the system swaps to the whole disk sdb"]);
+    ask("swap", "/dev/sdb1").assert_always_refused(&["the system swaps to the whole disk sdb"]);
     ask("swap", "/dev/sda3")
         .assert_help("stop using it as swap space (swapoff) first, or choose another target; no option overrides this");
-    assert_always_refused("swap-file", "/swapfile", &["the system swaps to it"]);
+    ask("swap-file", "/swapfile").assert_always_refused(&["the system swaps to it"]);
     // Another hard link to the same file.
-    assert_always_refused("swap-file", "/home/user/alias", &["the system swaps to it"]);
+    ask("swap-file", "/home/user/alias").assert_always_refused(&["the system swaps to it"]);
     ask("swap-file", "/home/user/data")
         .allow_overwrite("/home/user/data")
         .assert_allowed(&[OVERWRITES]);
@@ -395,90 +355,53 @@ fn active_swap_space_is_refused() {
 #[test]
 fn files_of_loop_devices_are_refused() {
     const UNRESOLVED: &str = "the backing files of these loop devices are unknown: loop4";
-    assert_always_refused(
-        "loop",
-        "/var/lib/images/disk.img",
-        &[
-            "the loop device /dev/loop0 uses it",
-            "the loop device /dev/loop2 uses it",
-        ],
-    );
-    assert_always_refused(
-        "loop",
-        "/var/lib/images/free.img",
-        &["the loop device /dev/loop5 uses it"],
-    );
+    ask("loop", "/var/lib/images/disk.img").assert_always_refused(&[
+        "the loop device /dev/loop0 uses it",
+        "the loop device /dev/loop2 uses it",
+    ]);
+    ask("loop", "/var/lib/images/free.img").assert_always_refused(&["the loop device /dev/loop5 uses it"]);
     ask("loop", "/var/lib/images/other.img")
         .for_drop_in()
         .assert_allowed(&[UNRESOLVED, OVERWRITES]);
-    assert_always_refused(
-        "loop",
-        "/dev/loop0",
-        &["its partition loop0p1 is mounted at /mnt/image (ext4)"],
-    );
+    ask("loop", "/dev/loop0").assert_always_refused(&["its partition loop0p1 is mounted at /mnt/image (ext4)"]);
     // Two loop devices use one file.
-    assert_always_refused(
-        "loop",
-        "/dev/loop2",
-        &["loop0p1, which is built on it, is mounted at /mnt/image (ext4)"],
-    );
+    ask("loop", "/dev/loop2")
+        .assert_always_refused(&["loop0p1, which is built on it, is mounted at /mnt/image (ext4)"]);
     // A block device that a loop device uses, and the loop device.
-    assert_always_refused("loop", "/dev/sdb", &["the loop device /dev/loop1 uses it"]);
+    ask("loop", "/dev/sdb").assert_always_refused(&["the loop device /dev/loop1 uses it"]);
     assert_free("loop", "/dev/loop1");
     assert_free("loop", "/dev/loop5");
-    assert_always_refused(
-        "loop",
-        "/dev/loop6",
-        &["sdc, on which it is built, is mounted at /whole (xfs)"],
-    );
-    assert_always_refused(
-        "loop",
-        "/dev/loop8",
-        &["loop7, which uses the same file, is mounted at /mnt/twin (ext4)"],
-    );
-    assert_always_refused(
-        "loop",
-        "/dev/loop9",
-        &["a virtual machine has it open (qemu-system-x86, process 4242)"],
-    );
+    ask("loop", "/dev/loop6").assert_always_refused(&["sdc, on which it is built, is mounted at /whole (xfs)"]);
+    ask("loop", "/dev/loop8")
+        .assert_always_refused(&["loop7, which uses the same file, is mounted at /mnt/twin (ext4)"]);
+    ask("loop", "/dev/loop9").assert_always_refused(&["a virtual machine has it open (qemu-system-x86, process 4242)"]);
 }
 
 #[test]
 fn devices_of_caches_are_refused() {
     let above = "bcache0, which is built on it, is mounted at /cached (ext4)";
     for path in ["/dev/sdb", "/dev/sdc"] {
-        assert_always_refused("bcache", path, &["it is part of the bcache device bcache0", above]);
+        ask("bcache", path).assert_always_refused(&["it is part of the bcache device bcache0", above]);
     }
     // Registered as a cache that nothing uses yet.
-    assert_always_refused("bcache", "/dev/sdd", &["it is part of a bcache set"]);
-    assert_always_refused("bcache", "/dev/bcache0", &["it is mounted at /cached (ext4)"]);
+    ask("bcache", "/dev/sdd").assert_always_refused(&["it is part of a bcache set"]);
+    ask("bcache", "/dev/bcache0").assert_always_refused(&["it is mounted at /cached (ext4)"]);
 }
 
 #[test]
 fn disks_of_virtual_machines_are_refused() {
     const HIDDEN: &str = "only root can see whether these virtual machines use it: firecracker (79)";
     let by_qemu = "a virtual machine has it open (qemu-system-x86, process 4242)";
-    assert_always_refused("qemu", "/dev/sdb", &[by_qemu]);
-    assert_always_refused(
-        "qemu",
-        "/dev/sdb1",
-        &["a virtual machine has the whole disk sdb open (qemu-system-x86, process 4242)"],
-    );
-    assert_always_refused("qemu", "/var/lib/vm/guest.qcow2", &[by_qemu]);
-    assert_always_refused(
-        "qemu",
-        "/dev/mapper/vg0-guest",
-        &["a virtual machine has it open (kvm, process 4300)"],
-    );
-    assert_always_refused(
-        "qemu",
-        "/dev/sdd",
-        &[
-            "it is part of the LVM volume vg0-guest (dm-0)",
-            "it is part of the LVM volume vg0-free (dm-1)",
-            "a virtual machine has dm-0, which is built on it, open (kvm, process 4300)",
-        ],
-    );
+    ask("qemu", "/dev/sdb").assert_always_refused(&[by_qemu]);
+    ask("qemu", "/dev/sdb1")
+        .assert_always_refused(&["a virtual machine has the whole disk sdb open (qemu-system-x86, process 4242)"]);
+    ask("qemu", "/var/lib/vm/guest.qcow2").assert_always_refused(&[by_qemu]);
+    ask("qemu", "/dev/mapper/vg0-guest").assert_always_refused(&["a virtual machine has it open (kvm, process 4300)"]);
+    ask("qemu", "/dev/sdd").assert_always_refused(&[
+        "it is part of the LVM volume vg0-guest (dm-0)",
+        "it is part of the LVM volume vg0-free (dm-1)",
+        "a virtual machine has dm-0, which is built on it, open (kvm, process 4300)",
+    ]);
     ask("qemu", "/dev/sdb")
         .assert_help("stop the virtual machine first, or choose another target; no option overrides this");
     // Other programs may have a device open. An unused volume of the same group is free.
@@ -552,20 +475,18 @@ fn a_disk_with_a_partition_table_needs_permission() {
 
 #[test]
 fn mounts_in_other_namespaces_and_bind_mounts_are_found() {
-    assert_always_refused(
-        "bind-mounts",
-        "/dev/sdb1",
-        &["it is mounted at /mnt/disk, /srv/part of it, /etc/app.conf and 2 more places (ext4)"],
-    );
+    ask("bind-mounts", "/dev/sdb1").assert_always_refused(&[
+        "it is mounted at /mnt/disk, /srv/part of it, /etc/app.conf and 2 more places (ext4)",
+    ]);
     assert_free("bind-mounts", "/dev/sdb2");
     // Mounted in the namespace of the first process only.
-    assert_always_refused("bind-mounts", "/dev/sdc", &["it is mounted at /outside (xfs)"]);
+    ask("bind-mounts", "/dev/sdc").assert_always_refused(&["it is mounted at /outside (xfs)"]);
 }
 
 #[test]
 fn each_device_of_a_mounted_file_system_is_refused() {
-    assert_always_refused("btrfs", "/dev/sdb", &["it is mounted at /pool (btrfs)"]);
-    assert_always_refused("btrfs", "/dev/sdc", &["it is mounted at /pool (btrfs)"]);
+    ask("btrfs", "/dev/sdb").assert_always_refused(&["it is mounted at /pool (btrfs)"]);
+    ask("btrfs", "/dev/sdc").assert_always_refused(&["it is mounted at /pool (btrfs)"]);
     assert_free("btrfs", "/dev/sdd");
 }
 

@@ -18,12 +18,33 @@ fn littles_law_ratio(job: &JobResults, depth: f64) -> f64 {
     job.total().total.sum() as f64 / (depth * job.measured().0 as f64)
 }
 
+/// Runs one worker with this stream.
+fn run_stream(stop: Stop, one: Stream) -> JobResults {
+    run_job(plan(device(), stop, vec![worker(vec![one])]))
+}
+
+fn reads_and_writes(job: &JobResults) -> (u64, u64) {
+    let directions = job.directions();
+    (
+        directions.read.unwrap().operations,
+        directions.write.unwrap().operations,
+    )
+}
+
+fn one_server(time_ns: Nanos) -> SimulatedDevice {
+    SimulatedDevice {
+        servers: 1,
+        service: SimulatedService::Constant { time_ns },
+        ..device()
+    }
+}
+
 #[test]
 fn littles_law_holds_at_every_depth() {
     for depth in [1u32, 2, 3, 8, 31, 32, 33, 64, 128] {
         let mut one = stream();
         one.depth = depth;
-        let job = run_job(plan(device(), Stop::after(Nanos::secs(2)), vec![worker(vec![one])]));
+        let job = run_stream(Stop::after(Nanos::secs(2)), one);
         let n = job.total().operations as f64;
         let bound = 0.01 + f64::from(depth) / n;
         assert!(
@@ -84,13 +105,7 @@ fn rates_are_kept_exactly() {
 #[test]
 fn operations_beyond_the_capacity_are_counted_as_late() {
     // One server of 1 ms serves 1,000 a second of the 3,000 that are due.
-    let slow = SimulatedDevice {
-        servers: 1,
-        service: SimulatedService::Constant {
-            time_ns: Nanos::millis(1),
-        },
-        ..device()
-    };
+    let slow = one_server(Nanos::millis(1));
     let mut one = stream();
     one.depth = 4;
     one.pacing = Pacing::Together { rate: Rate::iops(3000) };
@@ -168,7 +183,7 @@ fn directions_keep_their_own_rates() {
             trim: None,
         },
     };
-    let job = run_job(plan(device(), Stop::after(Nanos::secs(10)), vec![worker(vec![one])]));
+    let job = run_stream(Stop::after(Nanos::secs(10)), one);
     let directions = job.directions();
     let operations_in = |direction: Direction| directions[direction].as_ref().unwrap().operations;
     assert!(operations_in(Direction::Read).abs_diff(7000) <= 1 && operations_in(Direction::Write).abs_diff(3000) <= 1);
@@ -212,7 +227,7 @@ fn counts_end_a_job_exactly() {
     let check = |stop: Stop, expected: u64| {
         let mut one = stream();
         one.depth = 7;
-        let job = run_job(plan(device(), stop, vec![worker(vec![one])]));
+        let job = run_stream(stop, one);
         assert_eq!(job.total().operations, expected, "{stop:?}");
         assert_eq!(job.ended, Some(EndReason::Done), "{stop:?}");
     };
@@ -254,11 +269,8 @@ fn an_exact_mix_is_exact() {
     let mut one = stream();
     one.mix = Mix::Exact { write_percent: 30.0 };
     one.depth = 4;
-    let stop = Stop::after_operations(1000);
-    let job = run_job(plan(device(), stop, vec![worker(vec![one])]));
-    let directions = job.directions();
-    assert_eq!(directions.read.unwrap().operations, 700);
-    assert_eq!(directions.write.unwrap().operations, 300);
+    let job = run_stream(Stop::after_operations(1000), one);
+    assert_eq!(reads_and_writes(&job), (700, 300));
 }
 
 #[test]
@@ -268,9 +280,7 @@ fn pauses_come_after_the_right_operations() {
     for count in [ThinkCount::Completed, ThinkCount::Issued] {
         let mut one = stream();
         one.think = Some(think(count));
-        let total = run_job(plan(device(), Stop::after(Nanos::secs(2)), vec![worker(vec![one])]))
-            .total()
-            .into_owned();
+        let total = run_stream(Stop::after(Nanos::secs(2)), one).total().into_owned();
         // The pause after issuing overlaps with the last operation, which is 1 % of the cycle.
         assert!(
             relative_error(total.operations as f64, 2000.0) < 0.02,
@@ -289,8 +299,7 @@ fn flushes_follow_every_n_writes_and_are_counted_separately() {
         every_writes: 5,
         ..SyncRule::default()
     };
-    let stop = Stop::after_operations(100);
-    let job = run_job(plan(device(), stop, vec![worker(vec![one])]));
+    let job = run_stream(Stop::after_operations(100), one);
     assert_eq!(job.total().operations, 100);
     let sync = job.workers[0].streams[0].sync.as_ref().unwrap();
     // The last five writes end the job before their flush.
@@ -309,7 +318,7 @@ fn a_flush_follows_its_write_and_waits_for_no_schedule() {
         ..SyncRule::default()
     };
     one.pacing = Pacing::Together { rate: Rate::iops(100) };
-    let job = run_job(plan(device(), Stop::after(Nanos::secs(1)), vec![worker(vec![one])]));
+    let job = run_stream(Stop::after(Nanos::secs(1)), one);
     let total = job.total();
     assert_eq!(total.operations, 100);
     assert!(job.workers[0].streams[0].sync.as_ref().unwrap().operations >= 99);
@@ -396,11 +405,7 @@ fn weights_divide_a_shared_queue() {
     let mut both = worker(vec![heavy, light]);
     both.depth = Depth::Shared { operations: 16 };
     let job = run_job(plan(device(), Stop::after(Nanos::secs(1)), vec![both]));
-    let directions = job.directions();
-    let (reads, writes) = (
-        directions.read.unwrap().operations,
-        directions.write.unwrap().operations,
-    );
+    let (reads, writes) = reads_and_writes(&job);
     assert!(
         relative_error(reads as f64 / writes as f64, 3.0) < 0.03,
         "{reads} {writes}"
@@ -418,11 +423,7 @@ fn each_stream_keeps_its_own_depth() {
         Stop::after(Nanos::secs(1)),
         vec![worker(vec![deep, shallow])],
     ));
-    let directions = job.directions();
-    let (reads, writes) = (
-        directions.read.unwrap().operations,
-        directions.write.unwrap().operations,
-    );
+    let (reads, writes) = reads_and_writes(&job);
     assert!(
         relative_error(reads as f64 / writes as f64, 3.0) < 0.01,
         "{reads} {writes}"
@@ -497,13 +498,7 @@ fn rules_act_on_the_running_job() {
     );
 
     // One server of 10 µs: at depth d an operation takes d × 10 µs, so 250 µs allow a depth of 25.
-    let serial = SimulatedDevice {
-        servers: 1,
-        service: SimulatedService::Constant {
-            time_ns: Nanos::micros(10),
-        },
-        ..device()
-    };
+    let serial = one_server(Nanos::micros(10));
     let mut deep = stream();
     deep.depth = 128;
     let mut search = plan(serial, Stop::after(Nanos::secs(600)), vec![worker(vec![deep])]);
@@ -562,8 +557,7 @@ fn two_flush_rules_apply_together() {
             data_every_writes,
             ..SyncRule::default()
         };
-        let stop = Stop::after_operations(121);
-        let job = run_job(plan(device(), stop, vec![worker(vec![one])]));
+        let job = run_stream(Stop::after_operations(121), one);
         assert_eq!(job.total().operations, 121);
         job.workers[0].streams[0].sync.as_ref().unwrap().operations
     };
@@ -611,9 +605,7 @@ fn pauses_come_after_a_time_of_io_too() {
             shifts_schedule: false,
             cycles_each: 0,
         });
-        let total = run_job(plan(device(), Stop::after(Nanos::secs(2)), vec![worker(vec![one])]))
-            .total()
-            .into_owned();
+        let total = run_stream(Stop::after(Nanos::secs(2)), one).total().into_owned();
         assert!(
             relative_error(total.operations as f64, expected) < 0.02,
             "{operations}: {}",
@@ -635,11 +627,7 @@ fn completion_routines_keep_the_depth_and_call_for_each_operation() {
     // Each slot begins with the first stream.
     assert_eq!(job.directions().read.unwrap().operations, 16);
     let job = run_job(plan(device(), Stop::after(Nanos::secs(2)), vec![both]));
-    let directions = job.directions();
-    let (reads, writes) = (
-        directions.read.unwrap().operations,
-        directions.write.unwrap().operations,
-    );
+    let (reads, writes) = reads_and_writes(&job);
     assert!(
         relative_error(writes as f64 / reads as f64, 3.0) < 0.03,
         "{reads} {writes}"

@@ -38,21 +38,15 @@ const fn labelled(
     label: (u64, usize),
 ) -> Magic {
     Magic {
-        kind,
-        name,
-        at: Offset::Byte(at),
-        bytes,
         label: Some(label),
+        ..row(kind, name, at, bytes)
     }
 }
 
 const fn at_end(kind: SignatureKind, name: &'static str, before_end: u64, bytes: &'static [u8]) -> Magic {
     Magic {
-        kind,
-        name,
         at: Offset::BeforeEnd(before_end),
-        bytes,
-        label: None,
+        ..row(kind, name, 0, bytes)
     }
 }
 
