@@ -224,7 +224,10 @@ fn the_history_is_listed_shown_and_compared() {
     report.expect(
         200,
         &[
-            "<title>tried</title>", "<svg class=\"plot\"", "href=\"/\"", "script-src 'sha256-",
+            "<title>SIMULATION: no real storage — tried</title>",
+            "<svg class=\"plot\"",
+            "href=\"/\"",
+            "script-src 'sha256-",
         ],
     );
     let labelled = server.get("/entry/2");
