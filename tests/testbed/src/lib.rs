@@ -13,7 +13,7 @@
 //! # fn test() {
 //! use testbed::{TmpFs, need};
 //!
-//! let Some(full) = need(TmpFs::of_size(1 << 20)) else { return };
+//! let Some(full) = need(TmpFs::with_size(1 << 20)) else { return };
 //! assert!(full.path().is_dir());
 //! # }
 //! # #[cfg(target_os = "linux")]

@@ -254,7 +254,10 @@ impl ClauseForm {
             false if value == 0.0 => return Ok(()),
             false => "only rates have one; change the target instead, and remove `tolerance`".to_owned(),
         };
-        Err((tolerance.span().start, format!("tolerance of clause `{}`: {why}", self.metric)))
+        Err((
+            tolerance.span().start,
+            format!("tolerance of clause `{}`: {why}", self.metric),
+        ))
     }
 }
 

@@ -8,7 +8,7 @@ use super::doubt::Doubt;
 use super::judgement::breaks_clause;
 use super::{Case, Cause, Reason};
 use crate::attribution::{Attribution, is_simulated};
-use crate::policies::{Burst, BurstOf, DEFAULT_LATENCY_SECS, SLOW_LATENCY_SECS, SLOW_STORAGE_SLOTS, open_loop_slots};
+use crate::policies::{Burst, BurstUnit, DEFAULT_LATENCY_SECS, SLOW_LATENCY_SECS, SLOW_STORAGE_SLOTS, open_loop_slots};
 use crate::requirement::{Clause, Metric};
 
 /// Tolerance of the read share, in percentage points.
@@ -386,9 +386,9 @@ impl Case<'_> {
 fn describe_credits(bursts: &[Burst]) -> Option<String> {
     let mut rates: Vec<String> = Vec::new();
     for burst in bursts {
-        let rate = match burst.of {
-            BurstOf::Bytes => Metric::Throughput.show(burst.ceiling),
-            BurstOf::Iops => format!("{} {}", Metric::Iops.show(burst.ceiling), burst.unit()),
+        let rate = match burst.unit {
+            BurstUnit::Bytes => Metric::Throughput.show(burst.ceiling),
+            BurstUnit::Iops => format!("{} {}", Metric::Iops.show(burst.ceiling), burst.unit()),
         };
         rates.push(format!("{rate} for {}", Nanos::secs(burst.lasts_secs().round() as u64)));
     }

@@ -9,7 +9,7 @@ fn resolve_changed(from: &str, to: &str) -> Result<ResolvedPolicy, String> {
     let text = include_str!("../../../../examples/policies/our-disk.toml");
     assert!(text.contains(from), "{from}");
     let files = [("own.toml".to_owned(), text.replacen(from, to, 1))];
-    let catalogue = Catalogue::with_user_files(&files).map_err(|faults| faults.join("\n"))?;
+    let catalogue = Catalogue::with_user_files(&files).map_err(|faults| format!("{faults:?}"))?;
     let policy = catalogue.find("our/disk")?;
     policy
         .resolve(&inputs(&[("size", "500GB")]))

@@ -72,7 +72,7 @@ impl Finder<'_> {
             None => match self.own(name) {
                 Some(own) => (own, false),
                 None if self.machine.is_only_read() => (name.to_owned(), true),
-                None => return Err(missing(name)),
+                None => return Err(missing_target_error(name)),
             },
         };
         let path = match self.machine.find(&path) {

@@ -353,11 +353,7 @@ impl Reader<'_> {
             };
             for text in texts {
                 if let Err(why) = set_simulated(&mut simulated, key.get_ref(), &text) {
-                    self.add_fault(
-                        key.span().start,
-                        why,
-                        format!("valid properties: {PROPERTY_NAMES}"),
-                    );
+                    self.add_fault(key.span().start, why, format!("valid properties: {PROPERTY_NAMES}"));
                 }
             }
         }

@@ -54,11 +54,11 @@ pub(super) fn parse_count(text: &str, min: u64, max: u64) -> Result<u64, String>
     }
 }
 
-pub(super) fn count_u32(text: &str, min: u32, max: u32) -> Result<u32, String> {
-    count(text, min.into(), max.into()).map(|number| number as u32)
+pub(super) fn parse_count_u32(text: &str, min: u32, max: u32) -> Result<u32, String> {
+    parse_count(text, min.into(), max.into()).map(|number| number as u32)
 }
 
-pub(super) fn percent(text: &str) -> Result<f64, String> {
+pub(super) fn parse_percent(text: &str) -> Result<f64, String> {
     let value: f64 = text
         .trim()
         .trim_end_matches('%')

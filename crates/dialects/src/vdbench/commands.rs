@@ -53,7 +53,7 @@ impl Commands {
 }
 
 fn command(block: &Block, name: &str) -> Result<Option<UserCommand>, Diagnostic> {
-    let words = block.words(name);
+    let words = block.expanded_values(name);
     let Some((text, words)) = words.split_first() else {
         return Ok(None);
     };

@@ -489,7 +489,7 @@ pub(super) fn range(block: &Block, field: &str) -> Result<Option<(f64, f64)>, Di
 pub(super) fn flags(block: &Block) -> Result<Vec<String>, Diagnostic> {
     const KNOWN: &[&str] = &["none", "o_direct", "directio", "o_sync", "o_dsync", "o_rsync", "fsync"];
     let mut flags = Vec::new();
-    for word in block.words("openflags") {
+    for word in block.expanded_values("openflags") {
         let flag = word.to_ascii_lowercase();
         match flag.strip_prefix("0x").map(flags_of_number) {
             Some(Some(names)) => flags.extend(names.into_iter().map(str::to_owned)),

@@ -427,7 +427,7 @@ fn an_output_of_a_drop_in_replaces_no_input_and_no_target() {
 /// The other tools write their logs into the device.
 #[test]
 fn an_output_of_a_drop_in_is_no_link_to_a_block_device() {
-    let Some(device) = need(LoopDevice::of_size(1 << 20, LoopOptions::default())) else {
+    let Some(device) = loop_device(1) else {
         return;
     };
     let folder = need(Directory::fast()).expect("a folder can be made");

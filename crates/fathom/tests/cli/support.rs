@@ -72,13 +72,13 @@ pub fn device_that_ends() -> Option<(Directory, LoopDevice)> {
 /// A blank device of this size.
 #[cfg(target_os = "linux")]
 pub fn loop_device(mib: u64) -> Option<LoopDevice> {
-    need(LoopDevice::of_size(mib << 20, LoopOptions::default()))
+    need(LoopDevice::with_size(mib << 20, LoopOptions::default()))
 }
 
 /// A file system with a file of 16 MiB, whose operations can fail.
 #[cfg(target_os = "linux")]
 pub fn faulty_fs() -> Option<FaultFs> {
-    need(FaultFs::of_size(16 << 20))
+    need(FaultFs::with_size(16 << 20))
 }
 
 /// A command that runs the program with these arguments, without the history of the user.

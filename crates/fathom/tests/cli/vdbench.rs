@@ -2,13 +2,20 @@
 
 use std::fs::{self, File};
 use std::path::Path;
+use std::process::Command;
 
 use crate::support::{PROGRAM, command, end, fathom, finish, names, text};
 
+/// Prepares a run of a parameter file in a folder, which is `DIR` in the parameters.
+pub fn prepare_vdbench(folder: &Path, parameters: &str, arguments: &[&str]) -> Command {
+    fs::write(folder.join("parmfile"), parameters.replace("DIR", text(folder))).unwrap();
+    let mut command = command(&[&["vdbench", "-f", "parmfile"], arguments].concat());
+    command.current_dir(folder);
+    command
+}
+
 pub fn run_vdbench(folder: &Path, parameters: &str, arguments: &[&str]) -> crate::support::Ran {
-    fs::write(folder.join("parmfile"), parameters).unwrap();
-    let words = [&["vdbench", "-f", "parmfile"], arguments].concat();
-    finish(command(&words).current_dir(folder))
+    finish(&mut prepare_vdbench(folder, parameters, arguments))
 }
 
 /// The run continues, because the files of the output directory have all lines too.
@@ -523,7 +530,7 @@ fn wrong_input_fails_with_code_157_and_the_cause() {
     fs::write(folder.path().join("latin"), latin).unwrap();
     finish(command(&["vdbench", "-f", "latin", "-s"]).current_dir(folder.path())).expect(0, &["Simulating RD=rd1"]);
     let script = "\"$0\" vdbench -f <(cat latin) -s";
-    let mut piped = std::process::Command::new("bash");
+    let mut piped = Command::new("bash");
     let piped = piped.args(["-c", script, PROGRAM]).current_dir(folder.path());
     finish(piped).expect(0, &["Simulating RD=rd1"]);
     run_vdbench(folder.path(), "", &["-f", "/dev/null"]).expect(157, &["cannot read parameter file /dev/null"]);

@@ -24,7 +24,7 @@ pub trait Tool {
 /// A file system in memory with 16 MiB of space.
 #[cfg(target_os = "linux")]
 pub fn small_fs() -> Option<testbed::TmpFs> {
-    testbed::need(testbed::TmpFs::of_size(16 << 20))
+    testbed::need(testbed::TmpFs::with_size(16 << 20))
 }
 
 /// A folder to run in. The program is in its parent, outside the folder that tests list.

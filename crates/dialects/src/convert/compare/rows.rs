@@ -162,7 +162,7 @@ pub(super) const ROWS: &[Row] = rows! {
     "job.stop.passes" ["passes", "loops", ""] =>
         Lost, Words(|at, _| optional(&parts::effective_stop(at).passes, u32::to_string));
     "job.stop.after_ns" ["time", "runtime", "-d"] =>
-        Lost, Words(|at, _| at.job.stop.after_ns.map_or("no time limit".into(), words::time));
+        Lost, Words(|at, _| at.job.stop.after_ns.map_or("no time limit".into(), words::format_time));
     "job.after" ["after", "wait_for", ""] => Lost, Words(parts::after);
     "job.ends_with.jobs job.ends_with.plan_always" ["", "exitall", ""] => Lost, Words(parts::ends_jobs);
     "job.ends_with.workers" ["", "exitall", ""] => Lost, Words(parts::ends_workers);

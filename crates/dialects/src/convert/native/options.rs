@@ -151,7 +151,10 @@ fn region_options(plan: &Plan, group: &WorkerGroup<'_>, options: &mut Options) {
         (None, _) => None,
     };
     // A job that has its own size keeps it.
-    options.extend(size.filter(|bytes| *bytes > 0).map(|bytes| ("size", format_size(bytes))));
+    options.extend(
+        size.filter(|bytes| *bytes > 0)
+            .map(|bytes| ("size", format_size(bytes))),
+    );
     options.extend((offset > 0).then(|| ("offset", format_size(offset))));
 }
 

@@ -142,8 +142,8 @@ pub(in crate::fio) fn window_ms(windows: Option<&Windows>) -> Option<String> {
     windows.map(|windows| (windows.length_ns.0 / 1_000_000).to_string())
 }
 
-fn tracked(of: TrackedMetric) -> &'static str {
-    match of {
+fn tracked_word(metric: TrackedMetric) -> &'static str {
+    match metric {
         TrackedMetric::Iops => "iops",
         TrackedMetric::Throughput => "bw",
         TrackedMetric::Latency => "lat",

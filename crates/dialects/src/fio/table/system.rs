@@ -16,7 +16,7 @@ pub const ROWS: &[Row] = rows! {
         .effects(&[("--cpumask=5", "worker.placement.cpus=[0,2]")]),
     special(tier1(1690), "cpus_allowed", special::cpus).example("0,2-5").help("CPUs as a list.")
         .lowers_with(lower::cpus)
-        .prints(|section| print::system::processors(section).map(|(list, _)| crate::notation::cpus(&list)))
+        .prints(|section| print::system::processors(section).map(|(list, _)| crate::notation::format_cpus(&list)))
         .effects(&[("--cpus_allowed=0,2-4", "worker.placement.cpus=[0,2,3,4]")]),
     keyword(tier1(1700), "cpus_allowed_policy", system::CpuPolicy::WORDS).default("shared").example("split")
         .help("Whether clones share the CPUs, or have one each.")

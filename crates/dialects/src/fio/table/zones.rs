@@ -35,10 +35,10 @@ pub const ROWS: &[Row] = rows! {
         ]),
     size(tier2(1130), field!(zones.zonerange)).default("0").example("256m")
         .help("Size of a zone.")
-        .prints(|section| print::pattern::zones(section).map(|zones| crate::notation::size(zones.range.0)))
+        .prints(|section| print::pattern::zones(section).map(|zones| crate::notation::format_size(zones.range.0)))
         .effects(&[("--zonemode=strided --zonesize=8k --zonerange=16k", "stream.pattern.access.0.range=16384")]),
     amount(tier2(1140), field!(zones.zoneskip)).default("0").example("256m").help("Bytes between two zones.")
-        .prints(|section| print::pattern::zones(section).map(|zones| crate::notation::size(zones.skip.0)))
+        .prints(|section| print::pattern::zones(section).map(|zones| crate::notation::format_size(zones.skip.0)))
         .effects(&[("--zonemode=strided --zonesize=8k --zoneskip=32k", "stream.pattern.access.0.skip=32768")]),
     boolean(tier2(1150), field!(zones.read_beyond_wp)).default("0").example("1")
         .help("Also read beyond the write pointer.")

@@ -21,7 +21,7 @@ pub(super) const OPTIONS: &[NativeOption] = &[
         example: "depth = 32",
         other_tools: "fio iodepth; DiskSpd -o",
         synonyms: &["qd", "queue_depth", "outstanding"],
-        set: |job, text| assign(&mut job.depth, values::count_u32(text, 1, 1 << 20).map(Some)),
+        set: |job, text| assign(&mut job.depth, values::parse_count_u32(text, 1, 1 << 20).map(Some)),
         ..LOAD
     },
     NativeOption {
@@ -114,7 +114,7 @@ pub(super) const OPTIONS: &[NativeOption] = &[
         detail: "Default: 1.",
         example: "pause-after = 100",
         other_tools: "fio thinktime_blocks; DiskSpd -i",
-        set: |job, text| assign(&mut job.pause_after, values::count_u32(text, 1, u32::MAX)),
+        set: |job, text| assign(&mut job.pause_after, values::parse_count_u32(text, 1, u32::MAX)),
         ..LOAD
     },
 ];

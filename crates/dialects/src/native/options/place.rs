@@ -83,7 +83,12 @@ pub(super) const OPTIONS: &[NativeOption] = &[
         help: "Number of copies of each block in the storage below.",
         detail: "This does not change the I/O: each write counts once per copy against the limits of disks. Default: 1.",
         example: "replicas = 3",
-        set: |job, text| assign(&mut job.storage.replicas, values::count_u32(text, 1, 100).map(Some)),
+        set: |job, text| {
+            assign(
+                &mut job.storage.replicas,
+                values::parse_count_u32(text, 1, 100).map(Some),
+            )
+        },
         ..TARGET
     },
     NativeOption {
@@ -92,7 +97,7 @@ pub(super) const OPTIONS: &[NativeOption] = &[
         help: "Network hops between this machine and the disk.",
         detail: "This does not change the I/O: reports show it in the path of an operation.",
         example: "hops = 2",
-        set: |job, text| assign(&mut job.storage.hops, values::count_u32(text, 0, 100).map(Some)),
+        set: |job, text| assign(&mut job.storage.hops, values::parse_count_u32(text, 0, 100).map(Some)),
         ..TARGET
     },
 ];

@@ -71,7 +71,7 @@ pub(super) const OPTIONS: &[NativeOption] = &[
         grow with the batch, and on Windows, where each operation takes one call.",
         example: "batch = 32",
         other_tools: "fio iodepth_batch",
-        set: |job, text| assign(&mut job.batch, values::count_u32(text, 1, 32_768).map(Some)),
+        set: |job, text| assign(&mut job.batch, values::parse_count_u32(text, 1, 32_768).map(Some)),
         ..SYSTEM
     },
     NativeOption {

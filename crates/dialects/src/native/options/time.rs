@@ -82,7 +82,7 @@ pub(super) const OPTIONS: &[NativeOption] = &[
         detail: "For sequential and random-once access. Default: no limit.",
         example: "passes = 2",
         other_tools: "fio loops",
-        set: |job, text| assign(&mut job.passes, values::count_u32(text, 1, u32::MAX).map(Some)),
+        set: |job, text| assign(&mut job.passes, values::parse_count_u32(text, 1, u32::MAX).map(Some)),
         ..TIME_ROW
     },
     NativeOption {
@@ -154,7 +154,7 @@ pub(super) const OPTIONS: &[NativeOption] = &[
         detail: "Default: 1. Steps run one after the other. For job files.",
         example: "step = 2",
         other_tools: "fio stonewall; DiskSpd time spans",
-        set: |job, text| assign(&mut job.step, values::count_u32(text, 1, 10_000)),
+        set: |job, text| assign(&mut job.step, values::parse_count_u32(text, 1, 10_000)),
         ..TIME_ROW
     },
     NativeOption {

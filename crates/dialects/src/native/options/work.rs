@@ -108,7 +108,7 @@ pub(super) const OPTIONS: &[NativeOption] = &[
         detail: "Default: never. Flushes are timed and counted separately.",
         example: "flush-every = 1",
         other_tools: "fio fsync, fdatasync",
-        set: |job, text| assign(&mut job.flush_every, values::count_u32(text, 0, u32::MAX)),
+        set: |job, text| assign(&mut job.flush_every, values::parse_count_u32(text, 0, u32::MAX)),
         ..ROW
     },
     NativeOption {

@@ -10,7 +10,7 @@ use report::html::run::{Head, provenance, repeat_command};
 use report::numbers::local_time;
 use study::ab::{Report, Topic};
 
-use super::{all_figures, common_lines, judgement_verdict, latencies};
+use super::{all_figures, build_change_charts, common_lines, judgement_verdict, latencies};
 
 /// Builds the page of a comparison of A and B in alternating runs.
 pub fn ab(report: &Report, study: &Study) -> Page {
