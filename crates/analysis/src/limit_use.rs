@@ -68,7 +68,7 @@ fn layer_bounds(layer: &Layer, demand: Demand) -> Vec<LimitUse> {
         Some(LimitUse {
             layer: layer.name.clone(),
             kind: layer.kind,
-            quantity: quantity,
+            quantity,
             measured,
             limit,
             share: limit.share(measured),

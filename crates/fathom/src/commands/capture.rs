@@ -494,7 +494,7 @@ mod tests {
             "{text}"
         );
         assert!(
-            text.contains("3.4 on average") && text.contains("up to 6 at 99 % of them, 9 at most"),
+            text.contains("3.4 on average") && text.contains("up to 6 for 99 % of the operations, 9 at most"),
             "{text}"
         );
     }

@@ -220,7 +220,7 @@ fn a_process_that_hangs_under_mpi_is_lost_in_bounded_time() {
     for launcher in ["mpirun.openmpi", "mpirun.mpich"] {
         let Some(workspace) = long() else { return };
         let (child, all) = start_ranks(&workspace, &hosts, launcher);
-        let hung = of_rank(&all, 1);
+        let hung = find_rank_process(&all, 1);
         signal(hung, "STOP");
         let others_ended = || processes(&workspace, "run").iter().all(|process| *process == hung);
         wait_until(20, others_ended, &format!("{launcher}: the other processes continue"));

@@ -39,10 +39,10 @@ fn a_silent_host_is_given_up_after_ten_seconds() {
         testbed::skip("ssh is not installed");
         return;
     }
-    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let host = format!("ssh://{}", silent.local_addr().unwrap());
-    let mut command = Command::new(PROGRAM);
-    let started = prepare_command(&mut command, &workspace.journal())
+    let started = workspace
+        .command(PROGRAM)
         .args(["run", "--quiet", "--hosts", &host])
         .arg(workspace.path("job.toml"))
         .env_remove("FATHOM_SSH")

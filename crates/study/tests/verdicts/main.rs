@@ -93,7 +93,7 @@ fn verification(case: &Case, form: Form, clauses: &str, rate: Option<f64>, seed:
         .credits
         .iter()
         .map(|(ceiling, refill, bucket)| Burst {
-            of: BurstUnit::Iops,
+            unit: BurstUnit::Iops,
             ceiling: *ceiling,
             refill: *refill,
             bucket: *bucket,
