@@ -180,7 +180,8 @@ fn expand_directory(path: &Path) -> std::io::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Reads a policy file, or every policy file of a directory in name order. Returns names with texts.
+/// Reads a policy file, or every policy file of a directory in name order. Returns names with
+/// texts.
 fn read_policy_files(path: &Path) -> Result<Vec<(String, String)>, Fault> {
     let files = expand_directory(path).map_err(|error| Fault::for_file("read", path, &error))?;
     let read = |file: PathBuf| {

@@ -292,6 +292,6 @@ mod tests {
         mount.bytes.read_direct = Bytes(u64::MAX);
         mount.connections[0].sends = u64::MAX;
         mount.operations[0].transmissions = u64::MAX;
-        assert_sentence(&mount, "programs read 16.0 EiB");
+        assert_sentence(&mount, "programs read 16777216.00 TiB");
     }
 }

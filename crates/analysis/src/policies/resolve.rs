@@ -177,7 +177,7 @@ struct Bounds {
     max: f64,
 }
 
-/// Figures above zero. No storage reaches the maximum, and no run lasts so many seconds.
+/// Figures above zero. No storage reaches the maximum, and no run lasts as many seconds.
 const POSITIVE: Bounds = Bounds {
     min: 0.0,
     above: true,

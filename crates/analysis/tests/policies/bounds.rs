@@ -9,7 +9,8 @@ fn resolve_changed(from: &str, to: &str) -> Result<ResolvedPolicy, String> {
     let text = include_str!("../../../../examples/policies/our-disk.toml");
     assert!(text.contains(from), "{from}");
     let files = [("own.toml".to_owned(), text.replacen(from, to, 1))];
-    let catalogue = Catalogue::with_user_files(&files).map_err(|faults| format!("{faults:?}"))?;
+    let catalogue =
+        Catalogue::with_user_files(&files).map_err(|errors| format!("{}: {}", errors[0].at, errors[0].what))?;
     let policy = catalogue.find("our/disk")?;
     policy
         .resolve(&inputs(&[("size", "500GB")]))
@@ -23,7 +24,9 @@ fn a_tolerance_is_a_share_of_a_rate() {
     for value in ["5", "1.0", "-3.0", "inf", "nan"] {
         let error = change(&format!("tolerance = {value}")).unwrap_err();
         assert!(
-            error.contains("own.toml:34: tolerance of clause `iops`") && error.contains("below 1"),
+            error.starts_with("own.toml:34:13  tolerance = ")
+                && error.contains("tolerance of clause `iops`")
+                && error.contains("below 1"),
             "{error}"
         );
     }

@@ -525,7 +525,7 @@ mod tests {
             "cannot differ between parts",
         );
         check("[[job]]\ntarget = { a = 1 }", "plain value");
-        check("[simulated.a]\nspeed = 1", "no `speed`");
+        check("[simulated.a]\nspeed = 1", "unknown property `speed`");
         check("[simulated.a]\nstall = { at = 1 }", "`stall` takes a plain value");
         check("[[job]]\ntarget = \"null\"\nblock = \"4KB\"", "did you mean 4KiB?");
     }

@@ -319,8 +319,8 @@ mod tests {
     fn control_characters_of_names_are_escaped() {
         let text = "name = \"s\\n\"\n[[workload]]\nname = \"a\\r\\nb\"\nrequire = \"iops>=1\"\n";
         let suite = read_suite("suite.toml", text).unwrap();
-        assert_eq!(suite.name.as_deref(), Some("s\\u000a"));
-        assert_eq!(suite.workloads[0].name, "a\\u000d\\u000ab");
+        assert_eq!(suite.name.as_deref(), Some("s\\n"));
+        assert_eq!(suite.workloads[0].name, "a\\r\\nb");
     }
 
     #[test]

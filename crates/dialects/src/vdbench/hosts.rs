@@ -166,8 +166,8 @@ impl Parameters {
         }
     }
 
-    /// True if a workload uses an SD on a host; `None` is this process. As in Vdbench, sequential work
-    /// has one position for each SD, so only one host does it.
+    /// True if a workload uses an SD on a host; `None` is this process. As in Vdbench, sequential
+    /// work has one position for each SD, so only one host does it.
     pub(super) fn runs_on(&self, wd: &Wd, sd: &Sd, rank: Option<usize>) -> bool {
         let has = |labels: &[String], rank: usize| labels.is_empty() || labels.contains(&self.hosts[rank].label);
         let has_both = |rank: usize| has(&wd.hosts, rank) && has(&sd.hosts, rank);

@@ -207,7 +207,7 @@ fn expand_parameters(
     // Vdbench replaces these itself, where they have a meaning.
     let rest = ["$output", "!output", "$host", "!host", "$lun", "$lba", "$size", "$sd"]
         .iter()
-        .filter(|word| text.contains("=\"") || word.ends_with("host"))
+        .filter(|word| text.contains("=\"") || text.contains("=(\"") || word.ends_with("host"))
         .fold(text.clone(), |text, word| text.replace(word, ""));
     if rest.contains(['$', '!']) {
         let what = format!("Unknown variable substitution request in parameter file: {}", line.text);

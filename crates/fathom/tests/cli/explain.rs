@@ -393,7 +393,7 @@ fn reports_without_a_needed_column_are_refused_with_the_line() {
         &[
             "no column is named `resp time`",
             "no-response.txt:4",
-            "give summary.html or flatfile.html",
+            "pass summary.html or flatfile.html",
         ],
     );
     refused("vdbench/no-header.txt", &["before any header", "no-header.txt:4"]);
@@ -472,7 +472,7 @@ fn saved_results_are_explained_and_shown_again() {
     fathom(&["show", &saved, "--out", "ndjson"]).expect(4, &["the stream of a live run"]);
     fathom(&["show", &data("diskspd/legacy/report.txt")]).expect(
         3,
-        &["is not a saved result of fathom", "help: give a file of `--save FILE`"],
+        &["is not a saved result of fathom", "help: name a file of `--save FILE`"],
     );
 }
 

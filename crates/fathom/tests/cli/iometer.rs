@@ -327,7 +327,8 @@ fn other_commands_accept_configurations() {
     delays.expect(6, &["lost: Iometer: workers: "]);
     assert!(!delays.err.contains("0s after"), "{}", delays.err);
     let cycling = format!("{FILES}/v1.1.0-cycling.icf");
-    fathom(&["lint", "iometer", &cycling, "--map", "D:=/nowhere"]).expect(0, &["SHORT-RUN", "4 threads"]);
+    fathom(&["lint", "iometer", &cycling, "--map", "D:=/nowhere"])
+        .expect(3, &["error TARGET (E:)", "SHORT-RUN", "4 threads"]);
 }
 
 /// Fuzzing found that the tests up to the limit were created first. They took half a gigabyte.

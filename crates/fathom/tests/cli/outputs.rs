@@ -99,7 +99,7 @@ fn a_summary_is_distinguished_from_a_saved_result() {
     let path = |name: &str| text(&folder.path().join(name)).to_owned();
     let (summary, saved) = (path("r.json"), path("r.fathom"));
     run(&["--out", &format!("json={summary}"), "--save", &saved]).expect(0, &[]);
-    let parts = ["it is a summary (`--out json`)", "help: give a file of `--save FILE`"];
+    let parts = ["it is a summary (`--out json`)", "help: name a file of `--save FILE`"];
     let readers: [&[&str]; 6] = [
         &["show", &summary],
         &["explain", &summary],
@@ -266,7 +266,9 @@ fn two_copies_of_mountstats_are_compared() {
     };
     assert_eq!(
         row("WRITE"),
-        ["WRITE", "200", "-", "65.7", "0.1", "0.000", "0.045", "0.050", "0", "0"]
+        [
+            "WRITE", "200", "-", "65.7", "0.1", "0.000", "0.045", "0.050", "0", "0", "0"
+        ]
     );
     let mounts = fathom(&["nfs", &before, &after, "--json"]).json();
     assert_eq!(mounts[1]["bytes"]["to_server"], 6_553_600);

@@ -597,7 +597,7 @@ fn other_commands_accept_parameter_files() {
     );
     fathom(&["lint", "vdbench", "-f", text(&file)]).expect(0, &["BUFFERED (sd1)", "points of `iorate=curve`"]);
     let hosts = "hd=a,system=db1\nhd=b,system=db2\nsd=sd1,host=*,lun=/tmp/nowhere,size=64m\nwd=wd1,sd=sd1\n\
-        rd=rd1,wd=wd1,elapsed=60\n";
+        rd=rd1,wd=wd1,iorate=max,elapsed=60\n";
     fs::write(&file, hosts).unwrap();
     let omitted = "Vdbench hd=a, b: the test of several hosts is read as that of one";
     fathom(&["lint", text(&file)]).expect(0, &[&format!("note OMITTED: the plan omits {omitted}")]);

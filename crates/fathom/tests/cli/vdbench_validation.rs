@@ -351,14 +351,14 @@ fn a_recovery_may_use_another_compratio() {
 fn an_interrupted_lay_out_is_not_reported_as_loss() {
     let folder = tempfile::tempdir().unwrap();
     let parameters = JOURNALED
-        .replace("size=4m", "size=200g")
+        .replace("size=4m", "size=1g")
         .replace("elapsed=60", "elapsed=2");
     let child = start(folder.path(), &parameters, &["-j"], "Starting RD=SD_format");
-    sleep(Duration::from_secs(1));
+    sleep(Duration::from_millis(100));
     signal(&child, "INT");
     end(child).expect(157, &["interrupted"]);
     assert!(!folder.path().join("b").exists());
-    let small = parameters.replace("size=200g", "size=4m");
+    let small = parameters.replace("size=1g", "size=4m");
     run_vdbench(folder.path(), &small, &["-jrn"]).expect(0, &["completed successfully"]);
 }
 

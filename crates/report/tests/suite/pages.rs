@@ -373,7 +373,7 @@ fn phases_are_shown_next_to_the_measured_window() {
     assert_eq!(
         bands,
         [
-            (-1.0, Some(0.0), "warm-up"),
+            (-1.0, Some(0.0), "warm-up, last 1 of 2 s"),
             (measured, Some(measured + 1.0), "verification")
         ]
     );

@@ -205,7 +205,7 @@ fn advice_keeps_the_promised_rate() {
     let found = judged(&load, Question::MissedRate);
     assert_eq!(found.answer, Answer::Cap, "{}", found.sentence);
     assert!(found.advice.is_empty(), "{:?}", found.advice);
-    assert!(judged(&load, Question::Limit).advice[0].contains("remove the rate"));
+    assert!(judged(&load, Question::Limit).advice[0].contains("remove the target rate"));
     // A load that falls behind in some seconds and catches up in others is still paced.
     let uneven = with_series(load.clone(), &[vec![900.0; 15], vec![1100.0; 15]].concat());
     assert_eq!(judged(&uneven, Question::MissedRate).answer, Answer::Cap);

@@ -133,7 +133,7 @@ fn a_duplicate_key_is_reported_with_its_line() {
             .help
             .as_ref()
             .unwrap()
-            .contains("give `read` either as a percentage")
+            .contains("write `read` either as a percentage")
     );
     // For any other duplicate key, TOML's own message is sufficient.
     for text in [

@@ -435,8 +435,8 @@ impl<'a> Drive<'a> {
         let execution = self.session.execution(lowered.plan, &permissions).with_hooks(hooks);
         let mut cpu_reader = CpuReader::new();
         let (sender, events) = mpsc::channel();
-        // A thread of its own prints: while a slow console blocked the source of the events, it would
-        // merge intervals.
+        // A thread of its own prints: while a slow console blocked the source of the events, it
+        // would merge intervals.
         let (outcome, printer) = std::thread::scope(|scope| {
             let printing = scope.spawn(move || {
                 for (event, cpu) in events {

@@ -86,8 +86,8 @@ pub(super) fn max_ms(histogram: &Histogram) -> f32 {
 ///
 /// DiskSpd takes the first value whose cumulative count reaches `fraction` × n, in double
 /// precision: 0.07 × 100 is above 7 there and asks for the eighth value.
-/// [`model::histogram::quantile_rank`] would correct that, so it is not used here. Each bucket counts as
-/// its upper edge, so that at least `fraction` of the operations are within the result.
+/// [`model::histogram::quantile_rank`] would correct that, so it is not used here. Each bucket
+/// counts as its upper edge, so that at least `fraction` of the operations are within the result.
 pub(super) fn percentile_ms(histogram: &Histogram, fraction: f64) -> f32 {
     let rank = (fraction * histogram.n() as f64).ceil() as u64;
     milliseconds(match histogram.bucket_of_rank(rank) {
