@@ -12,8 +12,8 @@ use report::Summary;
 use report::html::chart::{Across, Axis, Chart, Form, Look, Mark, Series, Tone, time_unit};
 use report::html::page::{self, Block, Clause, Lead, Page, Section, Table};
 use report::html::run::{
-    Head, KEEP_AND_REPEAT, complete_advice, describe_region, name_place, provenance, repeat_command, repeat_section,
-    run_command,
+    Head, KEEP_AND_REPEAT, complete_advice, describe_region, locate_commands, provenance, repeat_command,
+    repeat_section, run_command,
 };
 use report::numbers::{group_thousands, rough, time};
 use study::suite::{describe_times, is_short, measured_time, worst};
@@ -91,7 +91,7 @@ pub fn page(study: &Study, required: &[WorkloadRequirement]) -> Page {
         ..Page::default()
     };
     if let Some(first) = first {
-        name_place(&mut page.lead, first);
+        locate_commands(&mut page, first);
     }
     page
 }

@@ -11,7 +11,7 @@ use model::study::{Parameter, RunRole, Setting, Study};
 use report::Summary;
 use report::html::chart::{Across, Axis, Chart, Form, Heat, Mark, Series, Tick, Tone, X, time_unit};
 use report::html::page::{self, Block, Page, Section, Table};
-use report::html::run::{Head, PlanePoint, name_place, plane, provenance, repeat_section};
+use report::html::run::{Head, PlanePoint, locate_commands, plane, provenance, repeat_section};
 use report::numbers::{rough, time};
 use study::sweep::{Curve, Report, Row, format_settings};
 
@@ -57,7 +57,7 @@ pub fn page(report: &Report, study: &Study) -> Page {
         provenance: summary.as_ref().map_or_else(String::new, provenance),
     };
     if let Some(first) = first {
-        name_place(&mut page.lead, first);
+        locate_commands(&mut page, first);
     }
     if report.curves.len() == 1 {
         page.promote_charts(&["rate-0", "latency-0"]);

@@ -29,7 +29,7 @@ pub use first_screen::{
     advise_judging, complete_advice, complete_sweep, describe_region, requirement_from_result, run_command,
 };
 pub use latency::{nines, percentile_axis, percentile_curve};
-pub use next_step::{KEEP_AND_REPEAT, name_place};
+pub use next_step::{KEEP_AND_REPEAT, locate_commands};
 pub use repetition::{add_options, name_of_repetition, names_output, repeat_command};
 pub use resources::{PlanePoint, plane};
 pub use settings::repeat_section;
@@ -144,8 +144,7 @@ pub fn page(results: &Results, context: &PageContext) -> Page {
         downloads: settings::downloads(results),
         provenance: provenance(&summary),
     };
-    name_place(&mut page.lead, results);
-    next_step::name_program(&mut page, results);
+    locate_commands(&mut page, results);
     required::mark(&mut page);
     if let [job] = &main.jobs[..] {
         let prefix = match summary.jobs.len() {

@@ -101,9 +101,15 @@ fn judge_again(judge: &JudgeCommand) -> String {
     repeat_command(&words.collect::<Vec<_>>(), &[])
 }
 
+/// States where the commands of a page run, and names this program as it was called.
+pub fn locate_commands(page: &mut Page, results: &Results) {
+    name_place(&mut page.lead, results);
+    name_program(page, results);
+}
+
 /// States where the commands of a page run, before the first of them: their paths may be relative,
 /// and a page may be read elsewhere.
-pub fn name_place(lead: &mut [Lead], results: &Results) {
+fn name_place(lead: &mut [Lead], results: &Results) {
     let host = results.hosts.first().map(|host| &host.environment.host.name);
     let (Some(host), Some(directory)) = (host, &results.plan.origin.directory) else {
         return;
@@ -118,6 +124,10 @@ pub fn name_place(lead: &mut [Lead], results: &Results) {
         .filter(has_command)
         .min_by_key(|lead| lead.topic != TOPIC);
     if let Some(first) = first {
+        if first.sentence.ends_with(':') {
+            first.sentence.pop();
+            first.sentence.push('.');
+        }
         first.sentence = format!("{} On host {host}, in {directory}:", first.sentence)
             .trim_start()
             .to_owned();
@@ -125,7 +135,7 @@ pub fn name_place(lead: &mut [Lead], results: &Results) {
 }
 
 /// Names this program in every command as it was called, so that the commands work as they are.
-pub(super) fn name_program(page: &mut Page, results: &Results) {
+fn name_program(page: &mut Page, results: &Results) {
     let called = results
         .plan
         .origin
