@@ -110,7 +110,7 @@ pub(super) const BUSY_DISK: Rule = Rule {
     name: "BUSY-DISK",
     severity: Severity::Warning,
     about: "Before the test, other programs used the target's devices at more than 1 % of the requested rate.",
-    why: "their operations and those of the test slow each other down: the figures are wrong, and other work suffers",
+    why: "their operations and those of the test slow each other down: the figures are worse than without them, and other work suffers",
     fix: "stop the programs that use the disk; never test a disk in production",
     detect: |rule, test, findings| {
         let Some(before) = test

@@ -83,6 +83,10 @@ pub(super) fn format_estimate(clause: &Clause, estimate: &Estimate) -> String {
     let value = format_with_unit(clause.metric, estimate.value);
     match estimate.interval() {
         (Some(low), Some(high)) if show(low) == show(high) => value,
+        // The lower end of such a wide symmetric interval may be below the fastest operation.
+        (Some(low), Some(high)) if clause.side == Side::AtMost && low < 0.5 * estimate.value => {
+            format!("{value} (95 %: at most {})", show(high))
+        }
         (Some(low), Some(high)) => format!("{value} (95 %: {} to {})", show(low), show(high)),
         (Some(low), None) => format!("{value} (95 %: at least {})", show(low)),
         (None, Some(high)) => format!("{value} (95 %: at most {})", show(high)),
@@ -179,6 +183,7 @@ pub(super) fn describe_shift(shift: &Shift) -> String {
 mod tests {
     use super::*;
     use crate::requirement::parse;
+    use crate::verdict::estimate::Spread;
     use crate::verdict::{Cause, Outcome, Reason};
 
     fn expect(clause: &str, value: f64, words: &str) {
@@ -237,6 +242,16 @@ mod tests {
         });
         assert_eq!(of_test.describe().clauses[0].0, "measured 2 ms; see below");
         assert!(of_test.describe().shared.is_empty());
+    }
+
+    #[test]
+    fn a_wide_interval_of_a_latency_has_no_lower_end() {
+        let format = |error: f64| {
+            let spread = Spread::Student { error, degrees: 29 };
+            format_estimate(&parse("mean<=10ms").unwrap()[0], &Estimate { value: 953e3, spread })
+        };
+        assert_eq!(format(466e3), "953 us (95 %: at most 1.91 ms)");
+        assert_eq!(format(50e3), "953 us (95 %: 851 us to 1.06 ms)");
     }
 
     #[test]

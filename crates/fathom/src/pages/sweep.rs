@@ -292,7 +292,7 @@ fn marks(curve: &Curve) -> Vec<Mark> {
     };
     let full = knee.kneedle.filter(|_| curve.mixed_rates.is_none());
     let kept = knee.kept.as_ref().and_then(|kept| kept.kept_at);
-    full.map(|load| mark_load(load, |at| format!("full from {at} (knee)"), Tone::Write))
+    full.map(|load| mark_load(load, |at| format!("knee at {at}"), Tone::Write))
         .into_iter()
         .chain(kept.map(|load| mark_load(load, |at| format!("limit met up to {at}"), Tone::Limit)))
         .collect()

@@ -134,7 +134,7 @@ fn a_row_of_csv_has_the_figures_of_its_workload() {
     page.assert_contains(&[
         "<title>SIMULATION: no real storage — trial: broken misses p90 &lt;= 3 ms by ",
         "Scope of this verdict: each workload was measured for",
-        "&#39;broken&#39; misses its requirement. After a change, repeat:",
+        "&#39;broken&#39; misses its requirement. After a change, repeat",
         "The storage fails 1 of 2 workloads: broken.",
         "id=\"chart-limits\"",
         "<h2>What next</h2>",

@@ -139,7 +139,10 @@ fn repetitions(files: &[String], heads: &[Head]) -> Vec<String> {
     }
     if compared.len() > files.len() {
         let words: Vec<_> = compared.iter().map(|file| shell_word(file)).collect();
-        advice.push(format!("`fathom compare {}`", words.join(" ")));
+        let called = heads.iter().filter_map(|head| head.arguments.first());
+        let program = called.into_iter().find(|word| word.ends_with("fathom"));
+        let program = program.map_or("fathom".into(), |word| shell_word(word));
+        advice.push(format!("`{program} compare {}`", words.join(" ")));
     }
     advice
 }

@@ -1,6 +1,6 @@
 //! The first screen of the page of a sweep: verdict, recommendation and next step.
 
-use analysis::knee::{AdviceKind, Limit};
+use analysis::knee::{AdviceKind, Limit, LimitedFigure};
 use model::observation::Observation;
 use model::shell_word;
 use model::study::{Parameter, Study};
@@ -141,7 +141,7 @@ fn confirm(curve: &Curve, report: &Report, study: &Study, summary: &Summary) -> 
         sentence: format!("Confirm the recommended load, {parameter} {setting}, with a longer test, and judge it."),
         advice: vec![
             format!("`{run} --{parameter} {setting} --time 5m --save confirm.fathom`"),
-            format!("`fathom report confirm.fathom --require {required}`"),
+            format!("`fathom report confirm.fathom --require {required} -o confirm.html`"),
         ],
     })
 }
@@ -179,6 +179,14 @@ pub(super) fn limit_verdict(report: &Report) -> Verdict {
     let (word, tone) = match (&disturbance, tone) {
         (Some(_), Tone::Good) => ("MET, disturbed test", Tone::Unsure),
         (Some(_), Tone::Bad) => ("INCONCLUSIVE", Tone::Unsure),
+        (None, Tone::Good)
+            if report
+                .rows
+                .iter()
+                .any(|row| row.warnings.iter().any(|rule| rule == "SHORT-RUN")) =>
+        {
+            ("MET, short test", tone)
+        }
         _ => (word, tone),
     };
     let sentence = match &report.curves[..] {
@@ -186,7 +194,7 @@ pub(super) fn limit_verdict(report: &Report) -> Verdict {
             only.knee.advice.sentence.clone()
         }
         curves => {
-            let kept: Vec<String> = curves.iter().map(describe_met).collect();
+            let kept: Vec<String> = curves.iter().map(|curve| describe_met(curve, limit.figure)).collect();
             format!("The limit {limit} is {}.", kept.join("; "))
         }
     };
@@ -226,7 +234,7 @@ fn limit_outcome(curve: &Curve) -> (&'static str, Tone) {
 }
 
 /// Describes up to which load a curve meets the limit.
-fn describe_met(curve: &Curve) -> String {
+fn describe_met(curve: &Curve, figure: LimitedFigure) -> String {
     let of = match curve.fixed.is_empty() {
         true => String::new(),
         false => format!("{}: ", format_settings(&curve.fixed)),
@@ -234,10 +242,13 @@ fn describe_met(curve: &Curve) -> String {
     let kept_at = curve.knee.kept.and_then(|kept| kept.kept_at);
     match curve.knee.points.iter().find(|point| Some(point.load) == kept_at) {
         Some(point) => format!(
-            "{of}met up to {} {}, with {} IOPS",
+            "{of}met up to {} {}, with {} IOPS{}",
             curve.parameter.name(),
             format_setting(curve.setting_at(point.load).unwrap_or(point.load)),
-            rough(point.iops)
+            rough(point.iops),
+            point
+                .limited_ns
+                .map_or(String::new(), |found| format!(" and {figure} {}", time(found)))
         ),
         None => format!("{of}met by no measured point"),
     }
