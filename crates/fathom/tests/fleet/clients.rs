@@ -340,7 +340,7 @@ fn a_program_that_is_not_our_server_is_reported_in_bounded_time() {
     // One program sends nothing, one sends something else, and one hangs up, as fio's own server
     // does.
     let kinds: [(&[u8], bool, &str); 3] = [
-        (b"", true, "it does not answer"),
+        (b"", true, "it does not respond"),
         (&[b'x'; 200], true, "the program at this address is not fathom"),
         (b"", false, "it ends the connection without a greeting"),
     ];
