@@ -3,6 +3,8 @@
 mod parts;
 mod rows;
 
+pub(super) use parts::repeats_passes;
+
 use model::plan::{Dialect, Job, Plan, Step, Stop, Stream, Target, TargetKind, Worker};
 use model::{Bytes, Direction};
 use serde_json::{Value, json};

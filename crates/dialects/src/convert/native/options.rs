@@ -342,10 +342,9 @@ fn stop_options(group: &WorkerGroup<'_>, options: &mut Options) {
         };
     }
     stop.passes = stop.passes.filter(|_| ends);
-    let length = streams().next().and_then(|stream| stream.region.length);
-    let files = streams().next().map_or(1, |stream| stream.target.ids().len() as u64);
-    if let (Some(passes), Some(length), Some(bytes)) = (stop.passes, length, stop.bytes)
-        && Some(bytes.0) == length.bytes.0.checked_mul(files * u64::from(passes))
+    if streams()
+        .next()
+        .is_some_and(|stream| compare::repeats_passes(stream, &stop))
     {
         stop.bytes = None;
     }

@@ -8,6 +8,7 @@ use model::plan::{Depth, Dialect, Pacing, Plan, Rate, Worker};
 use model::{Bytes, Nanos, PerDirection};
 
 use crate::convert::support::{diskspd_again, diskspd_line, flags, job_file, native_again, texts};
+use crate::fio::effects::{lowered, split_words};
 
 /// The parts that make a test: one line per stream and worker, in their order.
 fn essence(plan: &Plan) -> Vec<String> {
@@ -118,6 +119,27 @@ fn diskspd_lines_convert_to_native() {
 
 /// Threads that each traverse the whole file become jobs, because workers of one job would divide
 /// it.
+/// Blocks of several lengths move more than the region in a pass.
+#[test]
+fn bytes_that_end_a_job_before_its_passes_are_kept() {
+    let to_native = |line: &str| {
+        let words = split_words(&format!("--name=a --filename=x --size=4m {line}"));
+        to_native(&lowered(&words).unwrap().plan).text
+    };
+    for sizes in [
+        "--rw=randread --bssplit=4k/10:64k/90",
+        "--rw=randwrite --bsrange=4k-64k",
+    ] {
+        assert!(
+            to_native(sizes).contains(" --bytes 4m --passes 1"),
+            "{}",
+            to_native(sizes)
+        );
+    }
+    let once = to_native("--rw=randread --bs=8k");
+    assert!(once.contains(" --passes 1") && !once.contains("--bytes"), "{once}");
+}
+
 #[test]
 fn threads_that_traverse_the_whole_file_become_jobs() {
     let plan = diskspd_line("-t3 -a0,1,2 a.dat");

@@ -1,7 +1,7 @@
 //! fio's job files and command line, compared with the observed behaviour of fio 3.42 and with the
 //! rules of its grammar.
 
-mod effects;
+pub mod effects;
 mod engines;
 mod errors;
 mod golden;

@@ -2,7 +2,7 @@
 
 mod targets;
 
-use model::access::Access;
+use model::access::{Access, Advance};
 use model::block_size::BlockSizes;
 use model::content::Content;
 use model::draws::DrawsForm;
@@ -74,16 +74,13 @@ pub(super) fn effective_stop(at: &StreamContext<'_>) -> Stop {
     if stop.repeat_until_time && stop.after_ns.is_some() {
         (stop.bytes, stop.region_percent, stop.operations, stop.passes) = (None, None, None, None);
     }
-    let length = at.stream.region.length.filter(|length| length.percent == 0.0);
-    let files = at.stream.target.ids().len() as u64;
-    if let (Some(bytes), Some(passes), Some(length)) = (stop.bytes, stop.passes, length)
-        && Some(bytes.0) == length.bytes.0.checked_mul(files * u64::from(passes))
-    {
+    if repeats_passes(at.stream, &stop) {
         stop.bytes = None;
     }
-    if stop
-        .passes
-        .is_some_and(|passes| stop.region_percent == Some(100 * passes))
+    if visits_each_byte_once(at.stream)
+        && stop
+            .passes
+            .is_some_and(|passes| stop.region_percent == Some(100 * passes))
     {
         stop.region_percent = None;
     }
@@ -93,6 +90,38 @@ pub(super) fn effective_stop(at: &StreamContext<'_>) -> Stop {
 pub(super) fn after(at: &StreamContext<'_>, _: &StreamContext<'_>) -> String {
     let count = at.job.after.len();
     text_if(count > 0, &format!("after {count} other jobs"))
+}
+
+/// True if the bytes of a job only repeat its passes.
+pub(in crate::convert) fn repeats_passes(stream: &Stream, stop: &Stop) -> bool {
+    let length = stream.region.length.filter(|length| length.percent == 0.0);
+    let files = stream.target.ids().len() as u64;
+    let (Some(bytes), Some(passes), Some(length)) = (stop.bytes, stop.passes, length) else {
+        return false;
+    };
+    let of_passes = length.bytes.0.checked_mul(files * u64::from(passes));
+    Some(bytes.0) == of_passes && visits_each_byte_once(stream)
+}
+
+/// True if a pass moves each byte of the region once: blocks of one length without gaps or
+/// overlaps.
+fn visits_each_byte_once(stream: &Stream) -> bool {
+    let pattern = &stream.pattern;
+    let size = match &pattern.sizes[Direction::Read] {
+        BlockSizes::Fixed { size } => *size,
+        _ => return false,
+    };
+    let has_gaps = |access: &Access| match access {
+        Access::Sequential(sequential) => {
+            sequential.start.0 > 0 || !matches!(sequential.advance, Advance::Stride | Advance::Length { skip: 0 })
+        }
+        _ => !access.visits_once(),
+    };
+    let is_uneven = |direction: Direction| {
+        pattern.sizes[direction] != BlockSizes::Fixed { size } || stream.alignment(direction) != size.0
+    };
+    let length = stream.region.length.map_or(0, |length| length.bytes.0);
+    length % size.0.max(1) == 0 && !pattern.access.iter().any(has_gaps) && !stream.mix.directions().any(is_uneven)
 }
 
 /// True if the list names a job other than this one.
