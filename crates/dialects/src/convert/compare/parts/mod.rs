@@ -121,7 +121,9 @@ fn visits_each_byte_once(stream: &Stream) -> bool {
         pattern.sizes[direction] != BlockSizes::Fixed { size } || stream.alignment(direction) != size.0
     };
     let length = stream.region.length.map_or(0, |length| length.bytes.0);
-    length % size.0.max(1) == 0 && !pattern.access.iter().any(has_gaps) && !stream.mix.directions().any(is_uneven)
+    length.is_multiple_of(size.0.max(1))
+        && !pattern.access.iter().any(has_gaps)
+        && !stream.mix.directions().any(is_uneven)
 }
 
 /// True if the list names a job other than this one.
