@@ -181,7 +181,7 @@ fn processors_that_other_programs_keep_busy_are_attributed_to_them() {
     drop(loops);
     let reason = reason_of_others(code, &json);
     assert!(reason.contains("other programs used"), "{reason}");
-    assert!(reason.contains("spin: "), "{reason}");
+    assert!(reason.contains("spin "), "{reason}");
     let diagnosis = &json["diagnoses"][0]["diagnosis"];
     let sentence = diagnosis["sentence"].as_str().unwrap();
     if diagnosis["answer"] == "processor" {
