@@ -170,13 +170,9 @@ pub type Source = Arc<Vec<u8>>;
 const SOURCE_PIECE: usize = 16 << 20;
 
 /// Returns the source buffer of a [`Content::Source`], or an empty one for other contents. Repeats
-/// `file` to fill it; without `file` it holds random data.
-pub fn source(content: &Content, file: &[u8], fill_random: RandomFill) -> Source {
-    source_until(content, file, fill_random, &|| false).unwrap_or_default()
-}
-
-/// Like [`source()`], but `None` if interrupted: gigabytes take seconds to fill.
-pub fn source_until(
+/// `file` to fill it; without `file` it holds random data. Returns `None` if interrupted:
+/// gigabytes take seconds to fill.
+pub fn source(
     content: &Content,
     file: &[u8],
     fill_random: RandomFill,
@@ -412,7 +408,7 @@ mod tests {
             &content,
             11,
             WideRandom::fill,
-            source(&content, b"", WideRandom::fill),
+            source(&content, b"", WideRandom::fill, &|| false).unwrap(),
             1,
         );
         let mut buffer = vec![0u8; length];
@@ -548,10 +544,10 @@ mod tests {
         };
         let mut whole = vec![0; size];
         WideRandom::new(0).fill(&mut whole);
-        assert!(*source(&content, b"", WideRandom::fill) == whole);
+        assert!(*source(&content, b"", WideRandom::fill, &|| false).unwrap() == whole);
         repeat(b"abc", &mut whole);
-        assert!(*source(&content, b"abc", WideRandom::fill) == whole);
-        assert!(source_until(&content, b"", WideRandom::fill, &|| true).is_none());
+        assert!(*source(&content, b"abc", WideRandom::fill, &|| false).unwrap() == whole);
+        assert!(source(&content, b"", WideRandom::fill, &|| true).is_none());
     }
 
     #[test]

@@ -71,7 +71,7 @@ fn create(
         }));
     }
     let read = file.map(|path| read(path, size)).transpose()?;
-    Ok(content::source_until(
+    Ok(content::source(
         content,
         read.as_deref().unwrap_or(&[]),
         engine::fill::random_fill(),

@@ -128,10 +128,6 @@ impl Job {
         }
     }
 
-    pub fn with_length(self, length: u32) -> Job {
-        Job { length, ..self }
-    }
-
     pub fn in_file(self, file: u16) -> Job {
         Job { file, ..self }
     }

@@ -295,7 +295,7 @@ impl<'plan> LiveStream<'plan> {
                 &plan.content,
                 1,
                 WideRandom::fill,
-                source(&plan.content, b"", WideRandom::fill),
+                source(&plan.content, b"", WideRandom::fill, &|| false).unwrap(),
                 step,
             ),
             buffer: vec![0; plan.pattern.longest(&plan.mix).0 as usize],
