@@ -620,6 +620,9 @@ fn cpu(results: &JobResults, total: &DirectionResults, window: Nanos) -> CpuFigu
     }
 }
 
+/// Shortest window for shares of time: the kernel counts a device's time in milliseconds.
+const MIN_DEVICE_WINDOW: Nanos = Nanos::millis(100);
+
 fn device_summary(results: &Results, number: usize, step: &StepResults, device: &HostDeviceUse) -> DeviceSummary {
     let counters = &device.counters;
     let is_same_device = |other: &&HostDeviceUse| other.host == device.host && other.counters.name == counters.name;
@@ -627,7 +630,7 @@ fn device_summary(results: &Results, number: usize, step: &StepResults, device: 
         .devices_measured
         .iter()
         .find(is_same_device)
-        .filter(|_| step.observed_ns.0 > 0);
+        .filter(|_| step.observed_ns >= MIN_DEVICE_WINDOW);
     let window = step.observed_ns.0 as f64;
     DeviceSummary {
         step: number as u32,
