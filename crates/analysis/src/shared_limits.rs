@@ -247,6 +247,7 @@ fn describe_both_paths(loads: &[&Observation], both: &BothPaths<'_>) -> Vec<Stri
 mod tests {
     use model::observation::{AtOnce, Flow};
     use model::plan::StoragePath;
+    use model::testing::{assert_contains, assert_starts_with};
     use model::{Bytes, Direction, Nanos};
 
     use super::*;
@@ -343,35 +344,23 @@ mod tests {
         let [sentence] = &table.sentences[..] else {
             panic!("{table:?}")
         };
-        assert!(
-            sentence.starts_with("Both limits of the machine are reached."),
-            "{sentence}"
-        );
+        assert_starts_with(sentence, "Both limits of the machine are reached.");
         assert!(sentence.contains("118.1 % of the cached limit alone"), "{sentence}");
         assert!(sentence.contains("--path JOB=uncached"), "{sentence}");
         // 84,000 also exceeds one path of 77,000, but leaves the other path unsaturated.
         let loads = [load("a", Direction::Read, 84_000.0, storage_on(CachePath::Cached))];
         let tables = limit_tables(&loads, &machine_limits("Standard_D8ds_v4"));
-        assert!(
-            tables[0].sentences[0].contains("One path cannot carry that"),
-            "{tables:?}"
-        );
+        assert_contains(&tables[0].sentences[0], "One path cannot carry that");
         // Without a path, the whole load counts as uncached.
         let table = azure(StoragePath::default(), StoragePath::default());
-        assert!(
-            table.sentences[0].contains("710.2 % of the uncached limit alone (12,800 IOPS)"),
-            "{table:?}"
-        );
+        assert_contains(&table.sentences[0], "710.2 % of the uncached limit alone (12,800 IOPS)");
         // Far beyond both limits, that advice would be wrong.
         let loads = [
             load("a", Direction::Read, 200_000.0, storage_on(CachePath::Cached)),
             load("b", Direction::Read, 1000.0, storage_on(CachePath::Cached)),
         ];
         let tables = limit_tables(&loads, &machine_limits("Standard_D8ds_v4"));
-        assert!(
-            tables[0].sentences[0].contains("That exceeds both limits combined"),
-            "{tables:?}"
-        );
+        assert_contains(&tables[0].sentences[0], "That exceeds both limits combined");
     }
 
     #[test]
@@ -386,11 +375,7 @@ mod tests {
         let found = diagnose(&a, &layers, &context);
         assert_eq!(found.answer, Answer::Cap, "{found:?}");
         assert_eq!(found.layer.as_deref(), Some("VM Standard_D8ds_v4, uncached"));
-        assert!(
-            found.sentence.contains("12800 IOPS (a + b together) are 100.0 %"),
-            "{}",
-            found.sentence
-        );
+        assert_contains(&found.sentence, "12800 IOPS (a + b together) are 100.0 %");
         let alone = diagnose(&a, &layers, &Context::default());
         assert_ne!(alone.answer, Answer::Cap, "half of a limit is not the limit");
     }
@@ -452,10 +437,7 @@ mod tests {
             (tables[0].jobs[0].storage.replicas, tables[0].jobs[0].storage.hops),
             (Some(3), Some(2))
         );
-        assert!(
-            tables[0].sentences[0].contains("each write counts 3 times"),
-            "{tables:?}"
-        );
+        assert_contains(&tables[0].sentences[0], "each write counts 3 times");
         // A source that does not separate writes cannot be scaled.
         mixed.directions = Default::default();
         assert_eq!(demand_iops(&mixed, &layer(LayerKind::Disk)), None);
