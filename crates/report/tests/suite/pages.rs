@@ -1,6 +1,7 @@
 //! Pages for browsers: what they show, that their figures are those of the results, and that text
 //! is escaped.
 
+use model::testing::{assert_contains, assert_starts_with};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;
@@ -535,26 +536,15 @@ fn a_page_without_a_promise_explains_how_to_judge_the_result() {
         .map(str::to_owned)
         .to_vec();
     let saved = good(&results);
-    assert!(
-        saved
-            .sentence
-            .starts_with("An operation took 1 ms. The mean rate is known within"),
-        "{saved:?}"
-    );
-    assert!(
-        saved.advice[0].contains("`fathom report 'a b.fathom' --require 'iops>="),
-        "{saved:?}"
-    );
+    assert_starts_with(&saved.sentence, "An operation took 1 ms. The mean rate is known within");
+    assert_contains(&saved.advice[0], "`fathom report 'a b.fathom' --require 'iops>=");
     results.plan.origin.arguments.clear();
     let unsaved = good(&results);
     assert!(unsaved.advice[0].contains("`fathom verify "), "{unsaved:?}");
     assert!(unsaved.advice[0].contains(" --block 8KiB --read "), "{unsaved:?}");
     results.hosts[0].environment.targets[0].path = "/data/fathom-1-0.dat".into();
     let created = good(&results);
-    assert!(
-        created.advice[0].contains("`fathom verify /data --file-size "),
-        "{created:?}"
-    );
+    assert_contains(&created.advice[0], "`fathom verify /data --file-size ");
 }
 
 #[test]
