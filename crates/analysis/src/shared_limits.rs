@@ -200,13 +200,10 @@ fn describe_both_paths(loads: &[&Observation], both: &BothPaths<'_>) -> Vec<Stri
                 "Both limits of the machine are reached. {together}, so part of the load took the {other} path. To compare each path with its own jobs, name the path of each job (--path JOB={other}, or `path` in a job file)."
             )],
             true => vec![format!(
-                "{together}. One path cannot carry that, so part of the load probably took the \
-                 {other} path, although every job counts as {taken}: name the path of each job \
-                 (--path JOB={other}, or `path` in a job file)."
+                "{together}. One path cannot carry that, so part of the load probably took the {other} path, although every job counts as {taken}: name the path of each job (--path JOB={other}, or `path` in a job file)."
             )],
             false => vec![format!(
-                "{together}. That exceeds both limits combined: another cache served part of \
-                 the load, or other limits apply."
+                "{together}. That exceeds both limits combined: another cache served part of the load, or other limits apply."
             )],
         };
     };
@@ -247,6 +244,7 @@ fn describe_both_paths(loads: &[&Observation], both: &BothPaths<'_>) -> Vec<Stri
 mod tests {
     use model::observation::{AtOnce, Flow};
     use model::plan::StoragePath;
+    use model::testing::{assert_contains, assert_starts_with};
     use model::{Bytes, Direction, Nanos};
 
     use super::*;
@@ -321,11 +319,8 @@ mod tests {
         assert_eq!(
             table.sentences,
             [
-                "Both limits of the machine are reached: cached 78,300 IOPS of 77,000 IOPS (101.7 %), uncached 12,600 IOPS of \
-                 12,800 IOPS (98.4 %).",
-                "All jobs together did 90,900 IOPS: 118.1 % of the cached limit alone (77,000 \
-                 IOPS), 101.2 % of the cached and uncached limits together (89,800 IOPS). The two \
-                 paths have separate limits, so each is compared with its own jobs.",
+                "Both limits of the machine are reached: cached 78,300 IOPS of 77,000 IOPS (101.7 %), uncached 12,600 IOPS of 12,800 IOPS (98.4 %).",
+                "All jobs together did 90,900 IOPS: 118.1 % of the cached limit alone (77,000 IOPS), 101.2 % of the cached and uncached limits together (89,800 IOPS). The two paths have separate limits, so each is compared with its own jobs.",
             ]
         );
     }
@@ -343,35 +338,23 @@ mod tests {
         let [sentence] = &table.sentences[..] else {
             panic!("{table:?}")
         };
-        assert!(
-            sentence.starts_with("Both limits of the machine are reached."),
-            "{sentence}"
-        );
+        assert_starts_with(sentence, "Both limits of the machine are reached.");
         assert!(sentence.contains("118.1 % of the cached limit alone"), "{sentence}");
         assert!(sentence.contains("--path JOB=uncached"), "{sentence}");
         // 84,000 also exceeds one path of 77,000, but leaves the other path unsaturated.
         let loads = [load("a", Direction::Read, 84_000.0, storage_on(CachePath::Cached))];
         let tables = limit_tables(&loads, &machine_limits("Standard_D8ds_v4"));
-        assert!(
-            tables[0].sentences[0].contains("One path cannot carry that"),
-            "{tables:?}"
-        );
+        assert_contains(&tables[0].sentences[0], "One path cannot carry that");
         // Without a path, the whole load counts as uncached.
         let table = azure(StoragePath::default(), StoragePath::default());
-        assert!(
-            table.sentences[0].contains("710.2 % of the uncached limit alone (12,800 IOPS)"),
-            "{table:?}"
-        );
+        assert_contains(&table.sentences[0], "710.2 % of the uncached limit alone (12,800 IOPS)");
         // Far beyond both limits, that advice would be wrong.
         let loads = [
             load("a", Direction::Read, 200_000.0, storage_on(CachePath::Cached)),
             load("b", Direction::Read, 1000.0, storage_on(CachePath::Cached)),
         ];
         let tables = limit_tables(&loads, &machine_limits("Standard_D8ds_v4"));
-        assert!(
-            tables[0].sentences[0].contains("That exceeds both limits combined"),
-            "{tables:?}"
-        );
+        assert_contains(&tables[0].sentences[0], "That exceeds both limits combined");
     }
 
     #[test]
@@ -386,11 +369,7 @@ mod tests {
         let found = diagnose(&a, &layers, &context);
         assert_eq!(found.answer, Answer::Cap, "{found:?}");
         assert_eq!(found.layer.as_deref(), Some("VM Standard_D8ds_v4, uncached"));
-        assert!(
-            found.sentence.contains("12800 IOPS (a + b together) reach its limit"),
-            "{}",
-            found.sentence
-        );
+        assert_contains(&found.sentence, "12800 IOPS (a + b together) reach its limit");
         let alone = diagnose(&a, &layers, &Context::default());
         assert_ne!(alone.answer, Answer::Cap, "half of a limit is not the limit");
     }
@@ -452,10 +431,7 @@ mod tests {
             (tables[0].jobs[0].storage.replicas, tables[0].jobs[0].storage.hops),
             (Some(3), Some(2))
         );
-        assert!(
-            tables[0].sentences[0].contains("each write counts 3 times"),
-            "{tables:?}"
-        );
+        assert_contains(&tables[0].sentences[0], "each write counts 3 times");
         // A source that does not separate writes cannot be scaled.
         mixed.directions = Default::default();
         assert_eq!(demand_iops(&mixed, &layer(LayerKind::Disk)), None);

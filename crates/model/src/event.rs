@@ -134,7 +134,7 @@ impl Phase {
 }
 
 /// One interval of one job, merged over its workers.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Interval {
     /// Index of the step.
     pub step: u32,

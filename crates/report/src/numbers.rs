@@ -109,6 +109,11 @@ pub fn time(nanos: f64) -> String {
     Nanos(nanos.round() as u64).to_string()
 }
 
+/// A length rounded up to whole seconds, for the time that is left.
+pub(crate) fn whole_seconds(length: Nanos) -> Nanos {
+    Nanos(length.0.div_ceil(1_000_000_000) * 1_000_000_000)
+}
+
 /// Formats a duration like a clock: `15 ms`, `4.2 s`, `1:05`, `2:00:00`.
 pub fn duration(length: Nanos) -> String {
     let seconds = length.0.div_ceil(1_000_000_000);

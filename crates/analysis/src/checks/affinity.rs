@@ -66,6 +66,7 @@ mod tests {
     use model::Nanos;
     use model::fleet::{Fleet, RankFacts};
     use model::results::Results;
+    use model::testing::assert_contains;
 
     use super::super::samples;
     use super::*;
@@ -108,10 +109,6 @@ mod tests {
             ranks: vec![rank(Some(1)); 6],
             ..Fleet::default()
         });
-        assert!(
-            find_bindings(&results)[0].contains("(rank 3) 1 of 8, and 2 more;"),
-            "{:?}",
-            find_bindings(&results)
-        );
+        assert_contains(&find_bindings(&results)[0], "(rank 3) 1 of 8, and 2 more;");
     }
 }

@@ -252,6 +252,7 @@ fn rates_by_rank(workers: &[WorkerResults]) -> Vec<(u32, f64)> {
 mod tests {
     use model::environment::FileSystem;
     use model::fleet::{Fleet, RankFacts};
+    use model::testing::assert_contains;
 
     use super::super::samples;
     use super::*;
@@ -327,11 +328,7 @@ mod tests {
         let mut findings = Vec::new();
         (HOST_DIFFERENCES.detect)(&CheckInput::new(&results), &mut findings);
         assert_eq!(findings.len(), 1);
-        assert!(
-            findings[0].what.contains("usable processors 48 instead of 64"),
-            "{}",
-            findings[0].what
-        );
+        assert_contains(&findings[0].what, "usable processors 48 instead of 64");
     }
 
     #[test]

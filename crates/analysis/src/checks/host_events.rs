@@ -288,9 +288,8 @@ mod tests {
             };
             let mut results = results.clone();
             results.steps[0].samples = changes.iter().map(sample).collect();
-            let mut found = check(&results).into_iter();
-            found
-                .find(|finding| finding.rule == "LIMIT-CHANGED")
+            samples::findings(&results, "LIMIT-CHANGED")
+                .next()
                 .map(|finding| finding.what)
         };
         assert_eq!(
@@ -323,9 +322,9 @@ mod tests {
                 ..TargetFacts::default()
             };
             results.hosts[0].environment.targets = vec![target.clone(), target];
-            let found = check(&results).into_iter();
-            let complaints = found.filter(|finding| finding.rule == "HEALTH-CHANGED");
-            complaints.map(|finding| finding.what).collect::<Vec<_>>()
+            samples::findings(&results, "HEALTH-CHANGED")
+                .map(|finding| finding.what)
+                .collect::<Vec<_>>()
         };
         let well = || Some(health(&["8 sectors wait"], Some(3)));
         assert_eq!(complaints(well(), well()), Vec::<String>::new());

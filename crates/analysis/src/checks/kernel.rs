@@ -151,11 +151,11 @@ fn other_load(device: &str, others: &[(Direction, u64)], all: u64, programs: &[B
 
 #[cfg(test)]
 mod tests {
-    use super::super::check;
     use super::super::samples::{self, rules};
     use model::environment::{BusyProgram, SystemUse};
     use model::fleet::{Fleet, RankFacts};
     use model::plan::CacheMode;
+    use model::testing::assert_starts_with;
     use model::{Bytes, Direction, Nanos};
 
     /// 10,000 reads of 4 KiB with the given share of them seen by the kernel.
@@ -192,10 +192,9 @@ mod tests {
         let mut results = samples::closed_loop(10, 10_000, Nanos::millis(1));
         samples::on_device(&mut results, "sdz", CacheMode::DIRECT, 20_000 * 4096);
         results.steps[0].devices[0].counters.bytes[1] = 20_000 * 4096;
-        let found = check(&results)
-            .into_iter()
-            .filter(|finding| finding.rule == "OTHER-LOAD");
-        let found: Vec<String> = found.map(|finding| finding.what).collect();
+        let found: Vec<String> = samples::findings(&results, "OTHER-LOAD")
+            .map(|finding| finding.what)
+            .collect();
         assert_eq!(
             found,
             ["75.0 % of the traffic on sdz was not from this test (25.0 % reads, 50.0 % writes)"]
@@ -231,9 +230,7 @@ mod tests {
             own_processes: vec![8, 9],
             ..SystemUse::default()
         });
-        let found = check(&results).into_iter();
-        let rules: Vec<String> = found
-            .filter(|finding| finding.rule == "OTHER-LOAD")
+        let rules: Vec<String> = samples::findings(&results, "OTHER-LOAD")
             .map(|finding| finding.what)
             .collect();
         assert_eq!(
@@ -273,15 +270,8 @@ mod tests {
     fn a_device_belongs_to_its_host() {
         let mut results = samples::closed_loop(10, 10_000, Nanos::millis(1));
         samples::on_device(&mut results, "sdz", CacheMode::DIRECT, 20_000 * 4096);
-        let finding_places = |results: &model::results::Results| {
-            let found = check(results).into_iter().find(|finding| finding.rule == "OTHER-LOAD");
-            found.unwrap().at.unwrap()
-        };
-        assert!(
-            finding_places(&results).starts_with("sdz, "),
-            "{}",
-            finding_places(&results)
-        );
+        let finding_places = |results: &model::results::Results| samples::finding(results, "OTHER-LOAD").at.unwrap();
+        assert_starts_with(&finding_places(&results), "sdz, ");
         let mut two = results.hosts[0].clone();
         two.environment.host.name = "two".into();
         results.hosts.push(two);
@@ -291,11 +281,7 @@ mod tests {
         for worker in &mut results.steps[0].jobs[0].workers {
             worker.host = 1;
         }
-        assert!(
-            finding_places(&results).starts_with("two: sdz, "),
-            "{}",
-            finding_places(&results)
-        );
+        assert_starts_with(&finding_places(&results), "two: sdz, ");
     }
 
     #[test]

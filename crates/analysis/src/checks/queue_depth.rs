@@ -172,6 +172,7 @@ mod tests {
     use model::finding::Severity;
     use model::fleet::{Fleet, RankFacts};
     use model::results::{Results, SyncResults};
+    use model::testing::assert_starts_with;
     use model::{Direction, Nanos};
 
     #[test]
@@ -192,25 +193,11 @@ mod tests {
 
     #[test]
     fn one_operation_for_each_worker_ends_inside_the_call() {
-        let help = |results: &Results| {
-            let found = super::super::check(results).into_iter();
-            let finding = found.into_iter().find(|finding| finding.rule == "QD-NOT-ACHIEVED");
-            finding
-                .and_then(|finding| finding.help)
-                .expect("a queue that is not full")
-        };
+        let help = |results: &Results| samples::finding(results, "QD-NOT-ACHIEVED").help.expect("advice");
         let inline = samples::closed_loop(32, 1000, Nanos::millis(1));
-        assert!(
-            help(&inline).starts_with("the rate is right for this many workers"),
-            "{}",
-            help(&inline)
-        );
+        assert_starts_with(&help(&inline), "the rate is right for this many workers");
         let half_empty = samples::closed_loop(32, 16_000, Nanos::millis(1));
-        assert!(
-            help(&half_empty).starts_with("use more workers"),
-            "{}",
-            help(&half_empty)
-        );
+        assert_starts_with(&help(&half_empty), "use more workers");
     }
 
     /// Failed operations took slots but count in no latency.
@@ -226,11 +213,8 @@ mod tests {
     #[test]
     fn advice_for_one_operation_at_a_time_does_not_suggest_less_depth() {
         let help = |depth: u32| {
-            let found = super::super::check(&samples::closed_loop(depth, 500 * u64::from(depth), Nanos::millis(1)));
-            let short = found.into_iter().find(|one| one.rule == "QD-NOT-ACHIEVED");
-            short
-                .and_then(|finding| finding.help)
-                .expect("half of the queue was in use")
+            let results = samples::closed_loop(depth, 500 * u64::from(depth), Nanos::millis(1));
+            samples::finding(&results, "QD-NOT-ACHIEVED").help.expect("advice")
         };
         assert!(
             help(1).contains("one operation in flight") && !help(1).contains("smaller queue depth"),
@@ -250,9 +234,7 @@ mod tests {
             (0..16).for_each(|_| sync.latency.record(flushing.0));
             sync.operations = 16;
             results.steps[0].jobs[0].workers[0].streams[0].sync = Some(sync);
-            let mut found = super::super::check(&results).into_iter();
-            let short = found.find(|finding| finding.rule == "QD-NOT-ACHIEVED");
-            let short = short.expect("half of the queue was in use");
+            let short = samples::finding(&results, "QD-NOT-ACHIEVED");
             (short.what, short.why.expect("a reason"))
         };
         let (what, reason) = reason_with_flushes(Nanos::secs(1));
@@ -313,9 +295,8 @@ mod tests {
 
     /// Findings and their reasons, as warnings.
     fn warnings(results: &Results) -> Vec<(String, String)> {
-        let found = super::super::check(results).into_iter();
-        found
-            .filter(|finding| finding.rule == "QD-NOT-ACHIEVED" && finding.severity == Severity::Warning)
+        samples::findings(results, "QD-NOT-ACHIEVED")
+            .filter(|finding| finding.severity == Severity::Warning)
             .map(|finding| (finding.what, finding.why.expect("a reason")))
             .collect()
     }

@@ -19,6 +19,21 @@ pub(super) fn rules(results: &Results) -> Vec<String> {
         .collect()
 }
 
+/// The findings of a rule, in order.
+pub(super) fn findings(results: &Results, rule: &str) -> impl Iterator<Item = Finding> {
+    super::check(results)
+        .into_iter()
+        .filter(move |finding| finding.rule == rule)
+}
+
+/// The first finding of a rule.
+#[track_caller]
+pub(super) fn finding(results: &Results, rule: &str) -> Finding {
+    findings(results, rule)
+        .next()
+        .unwrap_or_else(|| panic!("no finding {rule}"))
+}
+
 /// The reads of the only stream.
 pub(super) fn reads(job: &mut JobResults) -> &mut DirectionResults {
     let reads = &mut job.workers[0].streams[0].directions[Direction::Read];

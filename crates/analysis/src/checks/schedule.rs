@@ -218,6 +218,7 @@ mod tests {
     use model::mix::{Mix, MixRule};
     use model::plan::{Pacing, Process};
     use model::seconds::IntervalFacts;
+    use model::testing::assert_starts_with;
 
     #[test]
     fn a_rate_that_is_met_is_silent() {
@@ -287,10 +288,7 @@ mod tests {
         results.steps[0].jobs[0].seconds = vec![second];
         let found = super::super::check(&results);
         let missed = found.iter().find(|one| one.rule == "RATE-NOT-KEPT").unwrap();
-        assert!(
-            missed.why.as_ref().unwrap().starts_with("every slot was in use"),
-            "{missed:?}"
-        );
+        assert_starts_with(missed.why.as_ref().unwrap(), "every slot was in use");
     }
 
     #[test]

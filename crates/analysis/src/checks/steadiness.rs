@@ -299,6 +299,7 @@ mod tests {
     use model::plan::{Pacing, Rate, Stop, TargetId, Workload};
     use model::results::Results;
     use model::seconds::{HostSample, IntervalFacts};
+    use model::testing::assert_contains;
     use model::{Direction, Nanos};
 
     use super::super::samples;
@@ -357,12 +358,7 @@ mod tests {
     fn a_stall_reports_whether_operations_failed() {
         let stalls: Vec<u64> = (0..300).map(|n| if n % 100 < 8 { 0 } else { 100 }).collect();
         let mut results = results(&stalls);
-        let describe_stalls = |results: &Results| {
-            let mut found = super::super::check(results)
-                .into_iter()
-                .filter(|finding| finding.rule == "STALLS");
-            found.next().unwrap().what
-        };
+        let describe_stalls = |results: &Results| samples::finding(results, "STALLS").what;
         assert_eq!(
             describe_stalls(&results),
             "no operation completed during 3 gaps; the longest lasted at least 800 ms"
@@ -374,11 +370,7 @@ mod tests {
         );
         let stream = &mut results.steps[0].jobs[0].workers[0].streams[0];
         stream.directions[Direction::Read].as_mut().unwrap().errors = 1;
-        assert!(
-            describe_stalls(&results).contains("no operation succeeded"),
-            "{}",
-            describe_stalls(&results)
-        );
+        assert_contains(&describe_stalls(&results), "no operation succeeded");
     }
 
     #[test]
@@ -390,9 +382,7 @@ mod tests {
     }
 
     fn not_steady(operations: &[u64]) -> String {
-        let found = super::super::check(&results(operations));
-        let mut found = found.into_iter().filter(|finding| finding.rule == "NOT-STEADY");
-        found.next().map(|finding| finding.what).unwrap_or_default()
+        samples::finding(&results(operations), "NOT-STEADY").what
     }
 
     #[test]
@@ -415,11 +405,7 @@ mod tests {
     }
 
     fn steps(operations: &[u64]) -> Vec<model::finding::Finding> {
-        let found = super::super::check(&results(operations));
-        found
-            .into_iter()
-            .filter(|finding| finding.rule == "CHANGEPOINT")
-            .collect()
+        samples::findings(&results(operations), "CHANGEPOINT").collect()
     }
 
     #[test]
@@ -429,11 +415,7 @@ mod tests {
         let step: Vec<u64> = (0..600).map(|n| if n < 250 { 1000 } else { 400 } + noise(n)).collect();
         let found = steps(&step);
         assert_eq!(found.len(), 1);
-        assert!(
-            found[0].what.contains("from 10,200 to 4,230 at 25 s"),
-            "{}",
-            found[0].what
-        );
+        assert_contains(&found[0].what, "from 10,200 to 4,230 at 25 s");
         // Levels that differ by 8 % count as one. A slope is a drift, even though it splits into
         // steps.
         let slight: Vec<u64> = (0..600).map(|n| if n < 250 { 1000 } else { 920 } + noise(n)).collect();
@@ -451,21 +433,11 @@ mod tests {
             let total = &mut samples::reads(&mut results.steps[0].jobs[0]).total;
             total.record_times(50_000, 1_000_000);
             total.record_times(5_000_000, 1_000_000);
-            let found = super::super::check(&results).into_iter();
-            let modes = found.into_iter().find(|finding| finding.rule == "TWO-MODES");
-            modes.and_then(|finding| finding.why).expect("two modes")
+            samples::finding(&results, "TWO-MODES").why.expect("a reason")
         };
         let step: Vec<u64> = (0..600).map(|n| if n < 250 { 1000 } else { 400 }).collect();
-        assert!(
-            reason_for_modes(&step).contains("before and after the change"),
-            "{}",
-            reason_for_modes(&step)
-        );
-        assert!(
-            reason_for_modes(&[1000; 600]).contains("hits and misses"),
-            "{}",
-            reason_for_modes(&[1000; 600])
-        );
+        assert_contains(&reason_for_modes(&step), "before and after the change");
+        assert_contains(&reason_for_modes(&[1000; 600]), "hits and misses");
     }
 
     #[test]

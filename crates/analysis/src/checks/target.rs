@@ -115,6 +115,7 @@ mod tests {
     use super::super::samples::{self, rules};
     use model::environment::{Allocation, TargetFacts};
     use model::plan::{CacheMode, EngineKind, Prepare};
+    use model::testing::assert_contains;
     use model::{Bytes, Nanos};
 
     #[test]
@@ -186,10 +187,7 @@ mod tests {
             ..TargetFacts::default()
         }];
         let help = crate::check(&results)[0].help.clone().unwrap();
-        assert!(
-            help.contains("Move-ClusterSharedVolume -Name \"Cluster Disk 1\" -Node node1"),
-            "{help}"
-        );
+        assert_contains(&help, "Move-ClusterSharedVolume -Name \"Cluster Disk 1\" -Node node1");
         assert_eq!(owned(Some("node1"), Some("NODE1")), Vec::<String>::new());
         assert_eq!(owned(Some("node1"), None), Vec::<String>::new());
         assert_eq!(owned(None, Some("node2")), Vec::<String>::new());

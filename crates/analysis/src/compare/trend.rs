@@ -299,6 +299,7 @@ fn describe_trend(trend: &Trend, runs: &[RunRecord], last: &Segment) -> Vec<Stri
 mod tests {
     use super::super::fingerprint::FactKind;
     use super::*;
+    use model::testing::{assert_contains, assert_starts_with};
 
     /// A generator of reproducible, normally distributed numbers.
     struct Draws(u64);
@@ -367,28 +368,21 @@ mod tests {
     fn a_constant_level_reports_the_detectable_step() {
         let (trend, text) = describe(&[100.0, 103.0, 98.0, 101.0, 97.0, 102.0, 99.0, 100.0]);
         assert!(trend.changes.is_empty());
-        assert!(
-            text.starts_with(
-                "Operations per second have stayed the same since 10 (day 0): 100 in 8 runs, which vary by 2.0 %."
-            ),
-            "{text}"
+        assert_starts_with(
+            &text,
+            "Operations per second have stayed the same since 10 (day 0): 100 in 8 runs, which vary by 2.0 %.",
         );
         // 1.5 ln 8 + 3 = 6.1 deviations of 2 %.
-        assert!(
-            text.contains("A change of about 13 % or more in the latest two runs"),
-            "{text}"
-        );
+        assert_contains(&text, "A change of about 13 % or more in the latest two runs");
     }
 
     #[test]
     fn one_run_is_an_outlier_and_five_runs_are_too_few() {
         let (trend, text) = describe(&[100.0, 101.0, 99.0, 100.0, 101.0, 99.0, 60.0]);
         assert_eq!((trend.changes.len(), trend.outlier), (0, Some(16)));
-        assert!(
-            text.contains(
-                "The latest run, 16 (day 6), is an outlier: 60. One run does not show a trend; repeat the test."
-            ),
-            "{text}"
+        assert_contains(
+            &text,
+            "The latest run, 16 (day 6), is an outlier: 60. One run does not show a trend; repeat the test.",
         );
         let (trend, text) = describe(&[100.0, 100.0, 100.0, 50.0, 50.0]);
         assert!(trend.changes.is_empty() && trend.detectable_step.is_none());
@@ -405,9 +399,9 @@ mod tests {
         let rising = runs(&[1e6, 1e6, 1e6, 1e6, 1.5e6, 1.5e6, 1.5e6]);
         let found = trend(Figure::Quantile(0.99), &rising, 0.02).unwrap();
         assert_eq!(found.changes[0].judgement, Judgement::Worse);
-        assert!(
-            found.sentences[0].starts_with("p99 rose by 50 % between 13 (day 3) and 14 (day 4), from 1 ms (4 runs)"),
-            "{found:#?}"
+        assert_starts_with(
+            &found.sentences[0],
+            "p99 rose by 50 % between 13 (day 3) and 14 (day 4), from 1 ms (4 runs)",
         );
         let slight = runs(&[1000.0, 1000.0, 1000.0, 1000.0, 1015.0, 1015.0, 1015.0, 1015.0]);
         assert!(trend(Figure::Iops, &slight, 0.02).unwrap().changes.is_empty());

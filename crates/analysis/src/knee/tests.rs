@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that meets the unexpected fails")]
 
 use model::Nanos;
+use model::testing::{assert_contains, assert_starts_with};
 
 use super::*;
 
@@ -140,11 +141,7 @@ fn noise_does_not_move_the_knee_by_more_than_a_step() {
 fn a_curve_without_a_knee_has_none() {
     let rising = analyse(&servers(4096.0, 100.0), Axis::InFlight, None);
     assert_eq!((rising.kneedle, rising.advice.kind), (None, AdviceKind::StillRising));
-    assert!(
-        rising.advice.sentence.starts_with("No knee up to 512 in flight"),
-        "{}",
-        rising.advice.sentence
-    );
+    assert_starts_with(&rising.advice.sentence, "No knee up to 512 in flight");
     let flat = analyse(&servers(1.0, 100.0), Axis::InFlight, None);
     assert_eq!((flat.advice.kind, flat.advice.at_most), (AdviceKind::Flat, Some(1.0)));
     assert_eq!(
@@ -190,11 +187,7 @@ fn the_law_behind_the_points_is_recovered() {
         (Some(44.0), None, true)
     );
     assert!(knee.retrograde);
-    assert!(
-        knee.advice.sentence.contains("the rate falls again"),
-        "{}",
-        knee.advice.sentence
-    );
+    assert_contains(&knee.advice.sentence, "the rate falls again");
 }
 
 #[test]
@@ -258,11 +251,7 @@ fn the_smallest_load_that_reaches_the_rate_within_a_limit_is_recommended() {
     let advice = |points: &[Point]| analyse(points, Axis::InFlight, Some(&limit)).advice;
     let same = advice(&[point(6.0, 35_000.0), point(12.0, 39_500.0), point(24.0, 40_000.0)]);
     assert_eq!((same.kind, same.load), (AdviceKind::LimitNotReached, Some(12.0)));
-    assert!(
-        same.sentence.starts_with("Use 12 in flight: 39,500"),
-        "{}",
-        same.sentence
-    );
+    assert_starts_with(&same.sentence, "Use 12 in flight: 39,500");
     // 39,000 is 2.5 % less.
     let less = advice(&[point(12.0, 39_000.0), point(24.0, 40_000.0)]);
     assert_eq!(less.load, Some(24.0));

@@ -1,6 +1,6 @@
 //! Checks before a run whether the test is valid: rules about a plan and its machine.
 //!
-//! [`RULES`] lists them. A rule reports only problems, and users can silence it by its name. Rules
+//! [`rules`] lists them. A rule reports only problems, and users can silence it by its name. Rules
 //! about results are in [`crate::checks`]; [`rule_names`] and the page in `docs/` list both. The
 //! run's guard checks whether a target is in use; its reasons are [`GUARD_RULES`].
 
@@ -43,51 +43,17 @@ pub struct Rule {
 }
 
 /// All rules about plans and machines, in the order in which their findings are shown.
-pub const RULES: &[Rule] = &[
-    target::IS_DIRECTORY,
-    target::IN_MEMORY,
-    target::SPACE,
-    target::FILL_80,
-    target::FILE_SYSTEM_EMPTY,
-    target::SPARSE,
-    target::NOT_PREALLOCATED,
-    target::FILE_BELOW_TWICE_MEMORY,
-    target::FILE_ABOVE_HOST_CACHE,
-    target::SHORT_STROKE,
-    target::SNAPSHOT_COLD,
-    target::CACHE_COLD,
-    target::NOT_COORDINATOR,
-    target::NOT_ON_POOL,
-    target::FEW_TARGETS,
-    network::NFS_SMALL_TRANSFERS,
-    network::NFS_OPTIONS,
-    network::NFS_ONE_CONNECTION,
-    load::SEQUENTIAL_OVERLAP,
-    load::SYNCHRONOUS_ENGINE,
-    load::SYNCHRONOUS_FEW_THREADS,
-    load::BUFFERED,
-    load::COMPRESSIBLE,
-    load::SIMPLE_TEST,
-    load::WRITE_ONLY,
-    load::BANDWIDTH_SMALL_BLOCK,
-    load::BANDWIDTH_RANDOM,
-    load::SEQUENTIAL_SMALL,
-    load::DEPTH_ABOVE_DEVICE,
-    load::MIX_NOT_PINNED,
-    time::SHORT_RUN,
-    time::NO_WARM_UP,
-    time::BURST_WINDOW,
-    promise::UNCAPPED,
-    promise::UNDERSIZED,
-    promise::BANDWIDTH_BINDS_FIRST,
-    machine::THREADS,
-    machine::POWER_SAVING,
-    machine::EFFICIENCY_CORES,
-    machine::REMOTE_NODE,
-    machine::BUSY_DISK,
-    machine::CGROUP_LIMIT,
-    machine::UNHEALTHY,
-];
+pub fn rules() -> impl Iterator<Item = &'static Rule> {
+    let topics = [
+        target::RULES,
+        network::RULES,
+        load::RULES,
+        time::RULES,
+        promise::RULES,
+        machine::RULES,
+    ];
+    topics.into_iter().flatten()
+}
 
 /// Rules of the guard, for targets in use or with data. They refuse the run and cannot be silenced.
 pub const GUARD_RULES: &[(&str, &str)] = &[
@@ -210,7 +176,7 @@ pub struct Test<'a> {
 /// Applies every rule; the most severe findings come first.
 pub fn lint(test: &Test<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for rule in RULES {
+    for rule in rules() {
         (rule.detect)(rule, test, &mut findings);
     }
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
@@ -245,7 +211,7 @@ pub fn lint_results(results: &Results) -> Vec<Finding> {
 /// The names of all rules and checks, without the guard's.
 pub fn rule_names() -> impl Iterator<Item = &'static str> {
     let checked = crate::checks::CHECKS.iter().flat_map(|check| check.rules);
-    RULES.iter().map(|rule| rule.name).chain(checked.copied())
+    rules().map(|rule| rule.name).chain(checked.copied())
 }
 
 /// Removes the findings of silenced rules. Names are compared case-insensitively.

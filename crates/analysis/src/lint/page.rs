@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{GUARD_RULES, RULES, Rule};
+use super::{GUARD_RULES, Rule, rules};
 use crate::checks::CHECKS;
 
 const HEAD: &str = "# Is the test valid?\n\n<!-- Generated: FATHOM_UPDATE=1 cargo test -p fathom-analysis --test \
@@ -18,7 +18,7 @@ pub fn page() -> String {
     text += "\n## Before the run\n\n| rule | maximum severity | when |\n| --- | --- | --- |\n";
     for Rule {
         name, severity, about, ..
-    } in RULES
+    } in rules()
     {
         let _ = writeln!(
             text,
@@ -40,7 +40,7 @@ pub fn page() -> String {
     text += "\n## Details of the rules before the run\n";
     for Rule {
         name, about, why, fix, ..
-    } in RULES
+    } in rules()
     {
         let _ = write!(text, "\n### {name}\n\n{about}\n\n*Why:* {why}.\n\n*Fix:* {fix}.\n");
     }

@@ -6,78 +6,76 @@ use model::plan::{Job, Pacing, Stream};
 
 use super::{Rule, all_streams};
 
-pub(super) const UNCAPPED: Rule = Rule {
-    name: "UNCAPPED-SLA",
-    severity: Severity::Error,
-    about: "The test judges a promised latency without a rate limit.",
-    why: "an unlimited load fills every queue, so its latency is mostly waiting time; the promise \
-        applies to the promised rate",
-    fix: "set the promised rate (`rate`), or use `fathom verify`, which sets it",
-    detect: |rule, test, findings| {
-        if test.purpose.promised_latency_ns.is_none() {
-            return;
-        }
-        for job in test.jobs() {
-            if all_streams(job).any(|stream| stream.pacing == Pacing::Unpaced) {
-                findings.push(rule.finding("the test has no rate", &job.name));
+pub(super) const RULES: &[Rule] = &[
+    Rule {
+        name: "UNCAPPED-SLA",
+        severity: Severity::Error,
+        about: "The test judges a promised latency without a rate limit.",
+        why: "an unlimited load fills every queue, so its latency is mostly waiting time; the promise applies to the promised rate",
+        fix: "set the promised rate (`rate`), or use `fathom verify`, which sets it",
+        detect: |rule, test, findings| {
+            if test.purpose.promised_latency_ns.is_none() {
+                return;
             }
-        }
-    },
-};
-
-pub(super) const UNDERSIZED: Rule = Rule {
-    name: "UNDERSIZED-CONCURRENCY",
-    severity: Severity::Warning,
-    about: "Fewer operations are in flight than the promised rate needs at the promised latency.",
-    why: "by Little's law, a rate needs rate × latency operations in flight; with fewer, the test itself is the \
-        limit",
-    fix: "raise the queue depth or the number of threads",
-    detect: |rule, test, findings| {
-        let (Some(iops), Some(latency)) = (test.purpose.promised_iops, test.purpose.promised_latency_ns) else {
-            return;
-        };
-        let needed = (iops * latency / 1e9).ceil() as u64;
-        for step in &test.plan.steps {
-            let depth: u64 = step.jobs.iter().map(Job::depth).sum();
-            if depth < needed {
-                let what = format!(
-                    "the depth is {depth}, but {iops:.0} IOPS at {:.3} ms need {needed} operations in flight",
-                    latency / 1e6
-                );
-                findings.push(rule.finding(what, step.jobs.first().map_or("", |job| &job.name)));
-            }
-        }
-    },
-};
-
-pub(super) const BANDWIDTH_BINDS_FIRST: Rule = Rule {
-    name: "BW-BINDS-FIRST",
-    severity: Severity::Warning,
-    about: "With this block size, a limit on bytes per second is reached before the promised operations per second.",
-    why: "operations per second × block size cannot exceed the allowed bytes per second",
-    fix: "use smaller blocks to judge operations per second, and this block size to judge bytes per second",
-    detect: |rule, test, findings| {
-        let Some(promised) = test.purpose.promised_iops else {
-            return;
-        };
-        for job in test.jobs() {
-            let block = all_streams(job).map(longest_block).max().unwrap_or(0);
-            for layer in test.purpose.layers.iter().filter(|_| block > 0) {
-                let Some(limit) = layer.bytes_per_sec else { continue };
-                let reachable = limit.high / block as f64;
-                if reachable < promised {
-                    let what = format!(
-                        "at {} {} is limited to {reachable:.0} IOPS by {:.0} MB/s, not {promised:.0}",
-                        model::Bytes(block),
-                        layer.name,
-                        limit.high / 1e6
-                    );
-                    findings.push(rule.finding(what, &job.name));
+            for job in test.jobs() {
+                if all_streams(job).any(|stream| stream.pacing == Pacing::Unpaced) {
+                    findings.push(rule.finding("the test has no rate", &job.name));
                 }
             }
-        }
+        },
     },
-};
+    Rule {
+        name: "UNDERSIZED-CONCURRENCY",
+        severity: Severity::Warning,
+        about: "Fewer operations are in flight than the promised rate needs at the promised latency.",
+        why: "by Little's law, a rate needs rate × latency operations in flight; with fewer, the test itself is the limit",
+        fix: "raise the queue depth or the number of threads",
+        detect: |rule, test, findings| {
+            let (Some(iops), Some(latency)) = (test.purpose.promised_iops, test.purpose.promised_latency_ns) else {
+                return;
+            };
+            let needed = (iops * latency / 1e9).ceil() as u64;
+            for step in &test.plan.steps {
+                let depth: u64 = step.jobs.iter().map(Job::depth).sum();
+                if depth < needed {
+                    let what = format!(
+                        "the depth is {depth}, but {iops:.0} IOPS at {:.3} ms need {needed} operations in flight",
+                        latency / 1e6
+                    );
+                    findings.push(rule.finding(what, step.jobs.first().map_or("", |job| &job.name)));
+                }
+            }
+        },
+    },
+    Rule {
+        name: "BW-BINDS-FIRST",
+        severity: Severity::Warning,
+        about: "With this block size, a limit on bytes per second is reached before the promised operations per second.",
+        why: "operations per second × block size cannot exceed the allowed bytes per second",
+        fix: "use smaller blocks to judge operations per second, and this block size to judge bytes per second",
+        detect: |rule, test, findings| {
+            let Some(promised) = test.purpose.promised_iops else {
+                return;
+            };
+            for job in test.jobs() {
+                let block = all_streams(job).map(longest_block).max().unwrap_or(0);
+                for layer in test.purpose.layers.iter().filter(|_| block > 0) {
+                    let Some(limit) = layer.bytes_per_sec else { continue };
+                    let reachable = limit.high / block as f64;
+                    if reachable < promised {
+                        let what = format!(
+                            "at {} {} is limited to {reachable:.0} IOPS by {:.0} MB/s, not {promised:.0}",
+                            model::Bytes(block),
+                            layer.name,
+                            limit.high / 1e6
+                        );
+                        findings.push(rule.finding(what, &job.name));
+                    }
+                }
+            }
+        },
+    },
+];
 
 fn longest_block(stream: &Stream) -> u64 {
     stream.pattern.longest(&stream.mix).0

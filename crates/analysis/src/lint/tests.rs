@@ -16,7 +16,7 @@ use model::plan::{
 };
 use model::{Bytes, Nanos};
 
-use super::{Intent, Purpose, RULES, Test, Warmed, filter_silenced, lint};
+use super::{Intent, Purpose, Test, Warmed, filter_silenced, lint, rules};
 use crate::caps::{Layer, Limit};
 
 const GIB: u64 = 1 << 30;
@@ -55,6 +55,11 @@ impl Case {
             environment: &self.environment,
             purpose: &self.purpose,
         })
+    }
+
+    /// The finding of a rule.
+    fn finding(&self, rule: &str) -> Option<Finding> {
+        self.findings().into_iter().find(|finding| finding.rule == rule)
     }
 
     fn rules(&self) -> BTreeSet<String> {
@@ -196,9 +201,10 @@ fn a_depth_reduced_by_the_dialect_is_reported() {
     case.workload.depth = 1;
     assert!(!case.rules().contains("SYNC-ENGINE"));
     case.purpose.capped_depths = vec![("job".into(), 32)];
-    let found = case.findings();
-    let finding = found.iter().find(|finding| finding.rule == "SYNC-ENGINE").unwrap();
-    assert_eq!(finding.what, "depth 32 with the engine psync");
+    assert_eq!(
+        case.finding("SYNC-ENGINE").unwrap().what,
+        "depth 32 with the engine psync"
+    );
 }
 
 /// A test below 60 s gets a warning; if it judges a promise, a test below 300 s.
@@ -208,9 +214,7 @@ fn a_minute_suffices_unless_the_test_judges_a_promise() {
         let mut case = sound();
         case.workload.stop = Stop::after(Nanos::secs(seconds));
         case.purpose.promised_iops = promised;
-        let found = case.findings();
-        let mut found = found.into_iter().filter(|finding| finding.rule == "SHORT-RUN");
-        found.next().map(|finding| finding.severity)
+        case.finding("SHORT-RUN").map(|finding| finding.severity)
     };
     assert_eq!(severity(59, None), Some(Severity::Warning));
     assert_eq!(severity(60, None), None);
@@ -224,9 +228,7 @@ fn a_minute_suffices_unless_the_test_judges_a_promise() {
 fn short_run_describes_the_plan() {
     let mut case = sound();
     case.workload.stop = Stop::after(Nanos::secs(30));
-    let found = case.findings();
-    let short = found.iter().find(|finding| finding.rule == "SHORT-RUN").unwrap();
-    assert_eq!(short.what, "the plan measures only 30 s");
+    assert_eq!(case.finding("SHORT-RUN").unwrap().what, "the plan measures only 30 s");
 }
 
 #[test]
@@ -423,7 +425,7 @@ fn every_rule_reports_its_defect() {
         assert!(case.rules().contains(*name), "{name}: {:?}", case.rules());
     }
     let covered: BTreeSet<&str> = DEFECTS.iter().map(|(name, _)| *name).collect();
-    let all: BTreeSet<&str> = RULES.iter().map(|rule| rule.name).collect();
+    let all: BTreeSet<&str> = rules().map(|rule| rule.name).collect();
     assert_eq!(covered, all);
 }
 
@@ -434,11 +436,7 @@ fn a_small_region_of_a_virtual_disk_is_a_note() {
     case.device().rotational = false;
     case.device().virtual_kind = Some("virtio disk".into());
     case.device().size = Bytes(500_000 * GIB);
-    let found = case.findings();
-    let finding = found
-        .iter()
-        .find(|finding| finding.rule == "SHORT-STROKE")
-        .expect("0.02 %");
+    let finding = case.finding("SHORT-STROKE").expect("0.02 %");
     assert_eq!(finding.severity, Severity::Note);
     assert!(
         finding.what.starts_with("the file covers 0.02 % of the disk (")
@@ -568,11 +566,7 @@ fn azure_p30_at_64_kib_is_limited_by_its_throughput() {
         bytes_per_sec,
         ..Layer::default()
     }];
-    let found = case.findings();
-    let finding = found
-        .iter()
-        .find(|finding| finding.rule == "BW-BINDS-FIRST")
-        .expect("the limit binds");
+    let finding = case.finding("BW-BINDS-FIRST").expect("the limit binds");
     // 200·10⁶ / 65,536
     assert!(finding.what.contains("3052 IOPS"), "{}", finding.what);
 }
@@ -586,8 +580,7 @@ fn small_tests_matter_only_on_nearly_full_file_systems() {
         case.file_system().available = Bytes(available * GIB);
         case.facts().size = Bytes(0);
         case.target.prepare = Prepare::Filled { size: Some(size) };
-        let found = case.findings().into_iter().find(|finding| finding.rule == "FILL-80");
-        found.map(|finding| finding.severity)
+        case.finding("FILL-80").map(|finding| finding.severity)
     };
     assert_eq!(severity(Bytes(5 * GIB), 50), None);
     assert_eq!(severity(Bytes(6 * GIB), 50), Some(Severity::Error));
@@ -605,7 +598,7 @@ fn silenced_rules_are_skipped() {
 
 #[test]
 fn names_are_unique() {
-    let names: Vec<&str> = RULES.iter().map(|rule| rule.name).collect();
+    let names: Vec<&str> = rules().map(|rule| rule.name).collect();
     let unique: BTreeSet<&str> = names.iter().copied().collect();
     assert_eq!(unique.len(), names.len());
 }
@@ -618,8 +611,8 @@ fn a_cold_cache_finding_states_the_reason() {
         case.purpose.intent = Some(Intent::CachedReads);
         case.purpose.warmed = warmed("boot-1", &[(0, 100 * GIB, false)]);
         change(&mut case);
-        let found = case.findings().into_iter().find(|finding| finding.rule == "CACHE-COLD");
-        found.map_or_else(String::new, |finding| finding.what)
+        case.finding("CACHE-COLD")
+            .map_or_else(String::new, |finding| finding.what)
     };
     assert_eq!(find_reason(|_| ()), "");
     assert!(find_reason(|case| case.purpose.warmed.clear()).contains("no warm-up of the cache is recorded"));

@@ -11,59 +11,59 @@ const MIN_WINDOW: Nanos = Nanos::secs(60);
 /// Minimum window to judge a promise.
 const MIN_WINDOW_FOR_PROMISE: Nanos = Nanos::secs(300);
 
-pub(super) const SHORT_RUN: Rule = Rule {
-    name: "SHORT-RUN",
-    severity: Severity::Warning,
-    about: "The measured window is shorter than 60 s, or 300 s if a promise is judged.",
-    why: "outliers, caches and other programs have more effect in a short window",
-    fix: "measure for at least one minute, two minutes for published figures, five minutes for a promise",
-    detect: |rule, test, findings| {
-        let promised = test.purpose.promised_iops.is_some() || test.purpose.promised_latency_ns.is_some();
-        for job in test.jobs().filter(|job| uses_real_targets(test, job)) {
-            let Some(time) = job.stop.after_ns else { continue };
-            if time >= if promised { MIN_WINDOW_FOR_PROMISE } else { MIN_WINDOW } {
-                continue;
+pub(super) const RULES: &[Rule] = &[
+    Rule {
+        name: "SHORT-RUN",
+        severity: Severity::Warning,
+        about: "The measured window is shorter than 60 s, or 300 s if a promise is judged.",
+        why: "outliers, caches and other programs have more effect in a short window",
+        fix: "measure for at least one minute, two minutes for published figures, five minutes for a promise",
+        detect: |rule, test, findings| {
+            let promised = test.purpose.promised_iops.is_some() || test.purpose.promised_latency_ns.is_some();
+            for job in test.jobs().filter(|job| uses_real_targets(test, job)) {
+                let Some(time) = job.stop.after_ns else { continue };
+                if time >= if promised { MIN_WINDOW_FOR_PROMISE } else { MIN_WINDOW } {
+                    continue;
+                }
+                let word = if time < MIN_WINDOW { "only " } else { "" };
+                findings.push(rule.finding(format!("the plan measures {word}{time}"), &job.name));
             }
-            let word = if time < MIN_WINDOW { "only " } else { "" };
-            findings.push(rule.finding(format!("the plan measures {word}{time}"), &job.name));
-        }
+        },
     },
-};
-
-pub(super) const NO_WARM_UP: Rule = Rule {
-    name: "NO-WARMUP",
-    severity: Severity::Note,
-    about: "There is no warm-up: the measured window begins with the first operation.",
-    why: "the first seconds fill caches and wake up devices, so they differ from the rest of the run",
-    fix: "add a warm-up of some seconds",
-    detect: |rule, test, findings| {
-        for job in test.jobs().filter(|job| uses_real_targets(test, job)) {
-            let has_warm_up = job.phases.warm_up_ns > Nanos(0) || job.phases.warm_up_bytes.is_some();
-            if !has_warm_up && job.stop.after_ns.is_some() {
-                findings.push(rule.finding("there is no warm-up", &job.name));
+    Rule {
+        name: "NO-WARMUP",
+        severity: Severity::Note,
+        about: "There is no warm-up: the measured window begins with the first operation.",
+        why: "the first seconds fill caches and wake up devices, so they differ from the rest of the run",
+        fix: "add a warm-up of some seconds",
+        detect: |rule, test, findings| {
+            for job in test.jobs().filter(|job| uses_real_targets(test, job)) {
+                let has_warm_up = job.phases.warm_up_ns > Nanos(0) || job.phases.warm_up_bytes.is_some();
+                if !has_warm_up && job.stop.after_ns.is_some() {
+                    findings.push(rule.finding("there is no warm-up", &job.name));
+                }
             }
-        }
+        },
     },
-};
-
-pub(super) const BURST_WINDOW: Rule = Rule {
-    name: "BURST-WINDOW",
-    severity: Severity::Warning,
-    about: "The storage has burst credits, and the test is shorter than a burst from full credits.",
-    why: "the test shows only the burst; the rate after the credits are used up is lower",
-    fix: "measure for longer than the burst, or use up the credits first",
-    detect: |rule, test, findings| {
-        let Some(burst) = test.purpose.burst_ns else { return };
-        for job in test.jobs().filter(|job| uses_real_targets(test, job)) {
-            let Some(time) = job.stop.after_ns else { continue };
-            let total = job.phases.warm_up_ns + time;
-            if total <= burst {
-                let what = format!("the test runs for {total}, and a burst from full credits lasts {burst}");
-                findings.push(rule.finding(what, &job.name));
+    Rule {
+        name: "BURST-WINDOW",
+        severity: Severity::Warning,
+        about: "The storage has burst credits, and the test is shorter than a burst from full credits.",
+        why: "the test shows only the burst; the rate after the credits are used up is lower",
+        fix: "measure for longer than the burst, or use up the credits first",
+        detect: |rule, test, findings| {
+            let Some(burst) = test.purpose.burst_ns else { return };
+            for job in test.jobs().filter(|job| uses_real_targets(test, job)) {
+                let Some(time) = job.stop.after_ns else { continue };
+                let total = job.phases.warm_up_ns + time;
+                if total <= burst {
+                    let what = format!("the test runs for {total}, and a burst from full credits lasts {burst}");
+                    findings.push(rule.finding(what, &job.name));
+                }
             }
-        }
+        },
     },
-};
+];
 
 /// True if the job uses files or devices, not only simulated ones.
 fn uses_real_targets(test: &super::Test<'_>, job: &Job) -> bool {

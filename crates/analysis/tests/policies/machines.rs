@@ -1,6 +1,7 @@
 //! Combined limits of machines and disks, and the vendors' figures of machines.
 
 use super::*;
+use model::testing::assert_contains;
 
 #[test]
 fn the_machine_binds_before_its_disks() {
@@ -64,7 +65,7 @@ fn the_machine_binds_before_its_disks() {
 #[test]
 fn machines_have_the_limits_of_their_sources() {
     let figures = |policy: &str, tier: &str| {
-        let found = resolve(policy, &[("tier", tier)]);
+        let found = resolve(&format!("{policy} tier={tier}"));
         let layer = &found.layers[0];
         let bursts: Vec<f64> = found.bursts.iter().map(|burst| burst.ceiling).collect();
         let bytes = layer.bytes_per_sec.unwrap().low / 1e6;
@@ -97,7 +98,7 @@ fn machines_have_the_limits_of_their_sources() {
 /// Baseline and burst of an instance, and an instance without a burst.
 #[test]
 fn instances_of_ec2_have_a_baseline_and_a_burst() {
-    let large = resolve("aws/vm", &[("tier", "m6i.large")]);
+    let large = resolve("aws/vm tier=m6i.large");
     let layer = &large.layers[0];
     assert_eq!(
         (layer.name.as_str(), layer.kind),
@@ -119,7 +120,7 @@ fn instances_of_ec2_have_a_baseline_and_a_burst() {
     for burst in [operations, bytes] {
         assert_eq!((burst.lasts_secs(), burst.refills_secs()), (1800.0, 86_400.0));
     }
-    let whole = resolve("aws/vm", &[("tier", "m6i.32xlarge")]);
+    let whole = resolve("aws/vm tier=m6i.32xlarge");
     assert_eq!((iops(&whole), whole.bursts.len()), (160_000.0, 0));
 }
 
@@ -131,14 +132,14 @@ fn a_machine_keeps_its_requested_name() {
         ("azure/vm", "Standard_E8s_v3"),
         ("gcp/vm", "n2d-highcpu-96"),
     ] {
-        let name = resolve(entry, &[("tier", tier)]).layers[0].name.clone();
+        let name = resolve(&format!("{entry} tier={tier}")).layers[0].name.clone();
         assert!(name.starts_with(&format!("VM {tier}, ")), "{name}");
     }
 }
 
 #[test]
 fn machines_of_azure_and_google_have_the_published_limits() {
-    let azure = |tier: &str| resolve("azure/vm", &[("tier", tier)]);
+    let azure = |tier: &str| resolve(&format!("azure/vm tier={tier}"));
     let v5 = azure("Standard_D8ds_v5");
     assert_eq!((iops(&v5), v5.layers[0].bytes_per_sec.unwrap().low), (12_800.0, 290e6));
     assert_eq!(v5.bursts[0].ceiling, 20_000.0);
@@ -184,10 +185,7 @@ fn machines_of_azure_and_google_have_the_published_limits() {
     assert!(!has_limits("n2-standard-8", &[]), "its limits depend on the disk");
     assert!(!has_limits("n2-standard-8", &["P30"]) && !has_limits("m99.large", &[]));
     let error = stack_with("n2-standard-8", "P30").unwrap_err();
-    assert!(
-        error.contains("no limits for n2-standard-8 with azure/premium"),
-        "{error}"
-    );
+    assert_contains(&error, "no limits for n2-standard-8 with azure/premium");
 }
 
 #[test]

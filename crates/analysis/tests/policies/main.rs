@@ -22,20 +22,23 @@ fn inputs(values: &[(&str, &str)]) -> Inputs {
     values.iter().map(pair).collect()
 }
 
-fn resolve(name: &str, values: &[(&str, &str)]) -> ResolvedPolicy {
+/// Resolves a policy by its name and inputs: `aws/gp3 size=500GiB iops=3000`.
+fn try_resolve(text: &str, overrides: &Overrides) -> Result<ResolvedPolicy, PolicyError> {
+    let (name, values) = text.split_once(' ').unwrap_or((text, ""));
+    let values: Vec<(&str, &str)> = values
+        .split_whitespace()
+        .filter_map(|pair| pair.split_once('='))
+        .collect();
     let catalogue = Catalogue::built_in();
-    let policy = catalogue.find(name).unwrap();
-    policy
-        .resolve(&inputs(values))
-        .unwrap_or_else(|error| panic!("{name}: {error}"))
+    catalogue.find(name).unwrap().resolve_with(&inputs(&values), overrides)
 }
 
-fn resolve_error(name: &str, values: &[(&str, &str)]) -> PolicyError {
-    Catalogue::built_in()
-        .find(name)
-        .unwrap()
-        .resolve(&inputs(values))
-        .unwrap_err()
+fn resolve(text: &str) -> ResolvedPolicy {
+    try_resolve(text, &Overrides::default()).unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+fn resolve_error(text: &str) -> PolicyError {
+    try_resolve(text, &Overrides::default()).unwrap_err()
 }
 
 #[track_caller]
@@ -149,7 +152,7 @@ fn every_entry_can_be_resolved_and_has_clauses() {
 
 #[test]
 fn ssd_ultra_of_400_gb_has_the_promised_figures() {
-    let policy = resolve("provider-sla/ssd-ultra", &[("size", "400GB")]);
+    let policy = resolve("provider-sla/ssd-ultra size=400GB");
     assert_eq!(iops(&policy), 4000.0);
     let workload = policy.workload;
     assert_eq!(
@@ -184,112 +187,84 @@ fn credits_of_gp2_last_for_the_published_time() {
         ("750GiB", 7200.0),
         ("900GiB", 18_000.0),
     ] {
-        let policy = resolve("aws/gp2", &[("size", size)]);
+        let policy = resolve(&format!("aws/gp2 size={size}"));
         assert_eq!(policy.bursts.len(), 1, "{size}");
         assert_near(policy.derived.past_burst_secs.unwrap(), seconds);
     }
-    assert!(resolve("aws/gp2", &[("size", "1000GiB")]).bursts.is_empty());
-    let policy = resolve("aws/gp2", &[("size", "100GiB")]);
+    assert!(resolve("aws/gp2 size=1000GiB").bursts.is_empty());
+    let policy = resolve("aws/gp2 size=100GiB");
     // 128 MiB/s ÷ 300 IOPS = 437 KiB; ÷ 3000 IOPS of a burst = 43.7 KiB.
     assert_near(policy.derived.crossover_bytes.unwrap() / 1024.0, 436.9);
     assert_near(mib(&policy), 128.0);
-    assert_near(mib(&resolve("aws/gp2", &[("size", "171GiB")])), 250.0);
-    assert_eq!(iops(&resolve("aws/gp2", &[("size", "10TiB")])), 16_000.0);
+    assert_near(mib(&resolve("aws/gp2 size=171GiB")), 250.0);
+    assert_eq!(iops(&resolve("aws/gp2 size=10TiB")), 16_000.0);
 }
 
 #[test]
 fn other_credits_last_for_the_published_time() {
-    let burst_of = |name: &str, values: &[(&str, &str)], what: BurstUnit| {
-        let policy = resolve(name, values);
+    let burst_of = |text: &str, what: BurstUnit| {
+        let policy = resolve(text);
         *policy.bursts.iter().find(|burst| burst.unit == what).unwrap()
     };
-    let tib = burst_of("aws/st1", &[("size", "1TiB")], BurstUnit::Bytes);
+    let tib = burst_of("aws/st1 size=1TiB", BurstUnit::Bytes);
     assert_near(tib.lasts_secs(), 4993.0);
-    assert_near(
-        burst_of("aws/sc1", &[("size", "1TiB")], BurstUnit::Bytes).lasts_secs(),
-        15_420.0,
-    );
+    assert_near(burst_of("aws/sc1 size=1TiB", BurstUnit::Bytes).lasts_secs(), 15_420.0);
     for (tier, bucket, refill_hours) in [("P4", 6.08e6, 14.1), ("P10", 5.40e6, 3.0), ("P20", 2.16e6, 15.7 / 60.0)] {
-        let burst = burst_of("azure/premium", &[("tier", tier)], BurstUnit::Iops);
+        let burst = burst_of(&format!("azure/premium tier={tier}"), BurstUnit::Iops);
         assert_near(burst.bucket, bucket);
         assert_near(burst.lasts_secs(), 1800.0);
         assert_near(burst.refills_secs() / 3600.0, refill_hours);
     }
-    assert!(resolve("azure/premium", &[("tier", "P30")]).bursts.is_empty());
-    assert!(resolve("aws/gp3", &[("size", "500GiB")]).bursts.is_empty());
+    assert!(resolve("azure/premium tier=P30").bursts.is_empty());
+    assert!(resolve("aws/gp3 size=500GiB").bursts.is_empty());
 }
 
 /// Throughput ÷ IOPS, in KiB.
 #[test]
 fn the_limit_on_bytes_binds_from_the_published_block_size() {
-    for (name, given, expected) in [
-        ("azure/premium", vec![("tier", "P30")], 39.1),
-        ("azure/premium", vec![("tier", "P20")], 63.7),
-        ("azure/premium", vec![("tier", "P50")], 32.6),
-        ("azure/premium", vec![("tier", "P80")], 44.0),
-        ("azure/vm", vec![("tier", "Standard_D8ds_v4")], 14.65),
-        ("azure/vm", vec![("tier", "Standard_B2ms")], 11.44),
-        ("azure/d8ds_v4-cached", vec![], 6.15),
-        ("aws/gp3", vec![("size", "500GiB")], 42.7),
-        (
-            "aws/gp3",
-            vec![("size", "500GiB"), ("iops", "80000"), ("mbps", "2000")],
-            25.6,
-        ),
-        ("aws/io2", vec![("size", "1TiB"), ("iops", "256000")], 16.0),
-        ("azure/premium-v2", vec![("size", "160GiB")], 40.7),
-        (
-            "azure/premium-v2",
-            vec![("size", "160GiB"), ("iops", "80000"), ("mbps", "1200")],
-            14.65,
-        ),
-        (
-            "azure/ultra",
-            vec![("size", "2TiB"), ("iops", "400000"), ("mbps", "10000")],
-            24.4,
-        ),
-        ("gcp/pd-ssd", vec![("size", "1TiB")], 20.4),
+    for (text, expected) in [
+        ("azure/premium tier=P30", 39.1),
+        ("azure/premium tier=P20", 63.7),
+        ("azure/premium tier=P50", 32.6),
+        ("azure/premium tier=P80", 44.0),
+        ("azure/vm tier=Standard_D8ds_v4", 14.65),
+        ("azure/vm tier=Standard_B2ms", 11.44),
+        ("azure/d8ds_v4-cached", 6.15),
+        ("aws/gp3 size=500GiB", 42.7),
+        ("aws/gp3 size=500GiB iops=80000 mbps=2000", 25.6),
+        ("aws/io2 size=1TiB iops=256000", 16.0),
+        ("azure/premium-v2 size=160GiB", 40.7),
+        ("azure/premium-v2 size=160GiB iops=80000 mbps=1200", 14.65),
+        ("azure/ultra size=2TiB iops=400000 mbps=10000", 24.4),
+        ("gcp/pd-ssd size=1TiB", 20.4),
     ] {
-        let policy = resolve(name, &given);
+        let policy = resolve(text);
         let found = policy.derived.crossover_bytes.unwrap() / 1024.0;
-        assert!(
-            (found - expected).abs() <= 0.006 * expected,
-            "{name} {given:?}: {found}"
-        );
+        assert!((found - expected).abs() <= 0.006 * expected, "{text}: {found}");
     }
 }
 
 /// Little's law at the latency that the vendor's wording means, and the slots of an open loop.
 #[test]
 fn concurrency_follows_from_the_promised_latency() {
-    for (name, given, concurrency, with_headroom) in [
-        ("aws/gp3", vec![("size", "500GiB")], 30, 52),
-        ("aws/io2", vec![("size", "1TiB"), ("iops", "256000")], 128, 174),
-        ("azure/premium", vec![("tier", "P20")], 23, 43),
-        ("azure/premium", vec![("tier", "P30")], 50, 79),
-        (
-            "azure/premium-v2",
-            vec![("size", "160GiB"), ("iops", "80000"), ("mbps", "1200")],
-            80,
-            116,
-        ),
-        ("gcp/pd-ssd", vec![("size", "1TiB")], 74, 108),
+    for (text, concurrency, with_headroom) in [
+        ("aws/gp3 size=500GiB", 30, 52),
+        ("aws/io2 size=1TiB iops=256000", 128, 174),
+        ("azure/premium tier=P20", 23, 43),
+        ("azure/premium tier=P30", 50, 79),
+        ("azure/premium-v2 size=160GiB iops=80000 mbps=1200", 80, 116),
+        ("gcp/pd-ssd size=1TiB", 74, 108),
     ] {
         // The blocks are so small that the limit on operations binds.
-        let policy = Catalogue::built_in();
         let short = Overrides {
             block: Some(Bytes::kib(4)),
             ..Overrides::default()
         };
-        let policy = policy
-            .find(name)
-            .unwrap()
-            .resolve_with(&inputs(&given), &short)
-            .unwrap();
+        let policy = try_resolve(text, &short).unwrap();
         assert_eq!(
             (policy.derived.concurrency, policy.derived.concurrency_with_headroom),
             (Some(concurrency), Some(with_headroom)),
-            "{name}"
+            "{text}"
         );
     }
 }
@@ -297,11 +272,11 @@ fn concurrency_follows_from_the_promised_latency() {
 #[test]
 fn persistent_disks_of_1_tib_have_the_published_limits() {
     for (name, rate, throughput) in [("gcp/pd-ssd", 36_720.0, 731.5), ("gcp/pd-balanced", 9144.0, 426.7)] {
-        let policy = resolve(name, &[("size", "1TiB")]);
+        let policy = resolve(&format!("{name} size=1TiB"));
         assert_near(iops(&policy), rate);
         assert_near(mib(&policy), throughput);
     }
-    let standard = resolve("gcp/pd-standard", &[("size", "1TiB")]);
+    let standard = resolve("gcp/pd-standard size=1TiB");
     assert_near(standard.layers[0].iops.unwrap().low, 768.0);
     assert_near(standard.layers[1].iops.unwrap().low, 1536.0);
     assert_near(mib(&standard), 123.0);
@@ -309,29 +284,20 @@ fn persistent_disks_of_1_tib_have_the_published_limits() {
 
 #[test]
 fn a_size_selects_the_next_larger_row() {
-    assert_eq!(
-        resolve("azure/premium", &[("size", "600GiB")]).tier.as_deref(),
-        Some("P30")
-    );
-    assert_eq!(
-        resolve("azure/premium", &[("size", "512GiB")]).tier.as_deref(),
-        Some("P20")
-    );
-    assert_eq!(
-        resolve("azure/premium", &[("tier", "p30")]).size,
-        Some(Bytes::gib(1024))
-    );
+    assert_eq!(resolve("azure/premium size=600GiB").tier.as_deref(), Some("P30"));
+    assert_eq!(resolve("azure/premium size=512GiB").tier.as_deref(), Some("P20"));
+    assert_eq!(resolve("azure/premium tier=p30").size, Some(Bytes::gib(1024)));
     assert!(matches!(
-        resolve_error("azure/premium", &[("size", "40TiB")]),
+        resolve_error("azure/premium size=40TiB"),
         PolicyError::NoTier { .. }
     ));
-    let plus = resolve("azure/premium", &[("tier", "P40"), ("plus", "1")]);
+    let plus = resolve("azure/premium tier=P40 plus=1");
     assert_eq!(iops(&plus), 16_000.0);
 }
 
 #[test]
 fn throughput_of_io1_grows_in_two_slopes() {
-    let throughput = |iops: &str| mib(&resolve("aws/io1", &[("size", "2TiB"), ("iops", iops)]));
+    let throughput = |iops: &str| mib(&resolve(&format!("aws/io1 size=2TiB iops={iops}")));
     for (iops, expected) in [("1000", 250.0), ("2000", 500.0), ("32000", 500.0), ("64000", 1000.0)] {
         assert_near(throughput(iops), expected);
     }
@@ -339,29 +305,27 @@ fn throughput_of_io1_grows_in_two_slopes() {
 
 #[test]
 fn inputs_out_of_bounds_are_rejected() {
-    let error = resolve_error("aws/gp3", &[("size", "100GiB"), ("iops", "60000")]).to_string();
-    assert!(
-        error.contains("`iops` is 60000, but must be between 3000 and 50000"),
-        "{error}"
-    );
-    let error = resolve_error("aws/gp3", &[("size", "500GiB"), ("iops", "3000"), ("mbps", "1000")]).to_string();
-    assert!(
-        error.contains("`mbps` is 1000, but must be between 125 and 750"),
-        "{error}"
-    );
-    let error = resolve_error("aws/gp3", &[("size", "500")]).to_string();
-    assert!(error.contains("between 1 GiB and 64 TiB"), "{error}");
-    let error = resolve_error("aws/gp3", &[]).to_string();
-    assert!(error.contains("the policy needs `size`"), "{error}");
-    let error = resolve_error("aws/gp3", &[("size", "1TiB"), ("speed", "9")]).to_string();
-    assert!(
-        error.contains("unknown input `speed`; known inputs: size, iops, mbps"),
-        "{error}"
-    );
-    let error = resolve_error("aws/gp3", &[("size", "big")]).to_string();
-    assert!(error.contains("expected a size with a unit"), "{error}");
-    let error = resolve_error("azure/vm", &[("tier", "Standard_X")]).to_string();
-    assert!(error.contains("the nearest of "), "{error}");
+    for (text, part) in [
+        (
+            "aws/gp3 size=100GiB iops=60000",
+            "`iops` is 60000, but must be between 3000 and 50000",
+        ),
+        (
+            "aws/gp3 size=500GiB iops=3000 mbps=1000",
+            "`mbps` is 1000, but must be between 125 and 750",
+        ),
+        ("aws/gp3 size=500", "between 1 GiB and 64 TiB"),
+        ("aws/gp3", "the policy needs `size`"),
+        (
+            "aws/gp3 size=1TiB speed=9",
+            "unknown input `speed`; known inputs: size, iops, mbps",
+        ),
+        ("aws/gp3 size=big", "expected a size with a unit"),
+        ("azure/vm tier=Standard_X", "the nearest of "),
+    ] {
+        let error = resolve_error(text).to_string();
+        assert!(error.contains(part), "{text}: {error}");
+    }
 }
 
 #[test]
@@ -392,13 +356,11 @@ fn entries_are_found_by_partial_names_in_any_case() {
 
 #[test]
 fn a_large_block_is_limited_by_bytes() {
-    let catalogue = Catalogue::built_in();
-    let policy = catalogue.find("azure/premium").unwrap();
     let at_64k = Overrides {
         block: Some(Bytes::kib(64)),
         ..Overrides::default()
     };
-    let policy = policy.resolve_with(&inputs(&[("tier", "P30")]), &at_64k).unwrap();
+    let policy = try_resolve("azure/premium tier=P30", &at_64k).unwrap();
     // 200 MB/s in blocks of 64 KiB.
     assert_eq!(policy.reach.as_ref().unwrap().iops.low.round(), 3052.0);
     assert_eq!(policy.clauses[0].target.round(), 3052.0);
@@ -406,7 +368,7 @@ fn a_large_block_is_limited_by_bytes() {
 
 #[test]
 fn long_operations_count_as_several_units() {
-    let layers = resolve("aws/gp3", &[("size", "500GiB"), ("iops", "3000"), ("mbps", "750")]).layers;
+    let layers = resolve("aws/gp3 size=500GiB iops=3000 mbps=750").layers;
     // 1 MiB is four units of 256 KiB, so 3000 IOPS allow 750 operations, as do 750 MiB/s.
     assert_eq!(reach(&layers, Bytes::mib(1), 100.0, 1).unwrap().iops.low, 750.0);
     assert_eq!(reach(&layers, Bytes::kib(512), 100.0, 1).unwrap().iops.low, 1500.0);
@@ -463,9 +425,7 @@ fn errors_about_unknown_names_list_the_nearest_names() {
 fn tables_are_checked_line_by_line() {
     let parse_rows = |rows: &str| {
         let text = format!(
-            "schema = 1\n[policy]\nid = \"my/vm\"\ntitle = \"x\"\nkind = \"machine\"\nas_of = \"2026-11\"\n\
-             source = \"us\"\nconfidence = \"contract\"\n[[layer]]\nname = \"VM {{tier}}\"\niops = \"tier.iops\"\n\
-             bytes_per_sec = \"tier.mbps * 1MB\"\n[table]\ncolumns = [\"iops\", \"mbps\"]\nrows = \"{rows}\"\n"
+            "schema = 1\n[policy]\nid = \"my/vm\"\ntitle = \"x\"\nkind = \"machine\"\nas_of = \"2026-11\"\nsource = \"us\"\nconfidence = \"contract\"\n[[layer]]\nname = \"VM {{tier}}\"\niops = \"tier.iops\"\nbytes_per_sec = \"tier.mbps * 1MB\"\n[table]\ncolumns = [\"iops\", \"mbps\"]\nrows = \"{rows}\"\n"
         );
         Catalogue::with_user_files(&[("mine.toml".into(), text)])
     };
@@ -653,7 +613,7 @@ fn advice_orders_no_more_than_needed() {
 
 #[test]
 fn a_throughput_clause_has_its_target_in_bytes() {
-    let clauses = resolve("aws/st1", &[("size", "2TiB")]).clauses;
+    let clauses = resolve("aws/st1 size=2TiB").clauses;
     assert_eq!(clauses[0].metric, Metric::Throughput);
     assert_near(clauses[0].target, 80.0 * 1_048_576.0);
 }

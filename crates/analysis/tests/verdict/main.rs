@@ -12,6 +12,7 @@ use model::finding::{Finding, Severity};
 use model::histogram::Histogram;
 use model::observation::{Flow, Generator, Latency, Load, Observation, Second, SeriesPoint};
 use model::results::IntervalHistogram;
+use model::testing::assert_contains;
 use model::{Bytes, Nanos, PerDirection};
 
 fn clauses(text: &str) -> Vec<Clause> {
@@ -64,6 +65,11 @@ fn provider_example(reads: f64, writes: f64) -> Observation {
     }
 }
 
+/// Judges the figures by a requirement, without further knowledge.
+fn judge_alone(requirement: &str, observation: &Observation) -> Verdict {
+    judge(&clauses(requirement), observation, &Context::default())
+}
+
 fn judge_by_policy(observation: &Observation, policy: &ResolvedPolicy) -> Verdict {
     let context = Context {
         workload: Some(&policy.workload),
@@ -107,17 +113,12 @@ fn the_second_published_example_passes() {
     observation.total.latency = mean_latency(0.356);
     observation.directions.read.as_mut().unwrap().latency = None;
     observation.directions.write.as_mut().unwrap().latency = None;
-    let verdict = judge(&clauses("iops>=4000,mean<=3ms"), &observation, &Context::default());
+    let verdict = judge_alone("iops>=4000,mean<=3ms", &observation);
     assert_outcome(&verdict, Outcome::Pass);
     // Its author concludes from the mean of all operations that the promise is met.
     let verdict = judge_by_policy(&observation, &ssd_ultra());
     assert_outcome(&verdict, Outcome::Pass);
-    assert!(
-        verdict.clauses[2]
-            .reason
-            .contains("so this is the mean of all operations"),
-        "{verdict:#?}"
-    );
+    assert_contains(&verdict.clauses[2].reason, "so this is the mean of all operations");
 }
 
 /// 120 s at depth 64 on a machine that allows 1920 operations per second.
@@ -151,24 +152,18 @@ fn capped_machine() -> Observation {
 
 #[test]
 fn less_than_half_of_the_required_rate_fails() {
-    let verdict = judge(&clauses("iops>=4000"), &capped_machine(), &Context::default());
+    let verdict = judge_alone("iops>=4000", &capped_machine());
     assert_outcome(&verdict, Outcome::Fail);
     let (low, high) = verdict.clauses[0].interval;
     assert!(low.unwrap() > 1940.0 && high.unwrap() < 1967.0, "{verdict:#?}");
-    assert_outcome(
-        &judge(&clauses("iops>=1900"), &capped_machine(), &Context::default()),
-        Outcome::Pass,
-    );
+    assert_outcome(&judge_alone("iops>=1900", &capped_machine()), Outcome::Pass);
     // The load was not limited to a rate, so its latency does not decide the promise. The rate
     // still fails.
-    let verdict = judge(&clauses("iops>=4000,mean<=3ms"), &capped_machine(), &Context::default());
+    let verdict = judge_alone("iops>=4000,mean<=3ms", &capped_machine());
     assert_outcome(&verdict, Outcome::Fail);
     assert_eq!(verdict.clauses[1].cause, Some(Cause::Uncapped));
     // Without a required rate, the latency is judged as measured.
-    assert_outcome(
-        &judge(&clauses("mean<=3ms"), &capped_machine(), &Context::default()),
-        Outcome::Fail,
-    );
+    assert_outcome(&judge_alone("mean<=3ms", &capped_machine()), Outcome::Fail);
 }
 
 /// A generator of series: seconds vary around a mean rate and are correlated with their neighbours.
@@ -252,7 +247,7 @@ fn outcomes(rate_share: f64, latency_share: f64) -> [u32; 3] {
     let mut found = [0; 3];
     for seed in 0..100 {
         let observed = SeriesGenerator::new(seed).observation(4000.0, 4000.0 * rate_share, 3.0 * latency_share, 120);
-        let verdict = judge(&clauses("iops>=4000,mean<=3ms"), &observed, &Context::default());
+        let verdict = judge_alone("iops>=4000,mean<=3ms", &observed);
         found[match verdict.outcome {
             Outcome::Pass => 0,
             Outcome::Fail => 1,
@@ -297,7 +292,7 @@ fn figures_exactly_at_the_limit_are_rarely_decided() {
 fn judge_slow_storage(requested: f64, change: impl FnOnce(&mut Observation)) -> Verdict {
     let mut observed = SeriesGenerator::new(3).observation(requested, 3000.0, 21.0, 60);
     change(&mut observed);
-    judge(&clauses("iops>=4000"), &observed, &Context::default())
+    judge_alone("iops>=4000", &observed)
 }
 
 #[track_caller]
@@ -347,10 +342,10 @@ fn a_busy_generator_does_not_fail_a_promise() {
 #[test]
 fn a_latency_is_judged_only_at_the_promised_rate() {
     let above = SeriesGenerator::new(5).observation(6000.0, 7000.0, 4.0, 60);
-    let verdict = judge(&clauses("iops>=4000,mean<=3ms"), &above, &Context::default());
+    let verdict = judge_alone("iops>=4000,mean<=3ms", &above);
     assert_inconclusive(&verdict, Cause::Uncapped, "not limited to the promised rate");
     let below = SeriesGenerator::new(5).observation(3000.0, 4000.0, 1.0, 60);
-    let verdict = judge(&clauses("iops>=4000,mean<=3ms"), &below, &Context::default());
+    let verdict = judge_alone("iops>=4000,mean<=3ms", &below);
     assert_inconclusive(&verdict, Cause::Load, "are promised");
 }
 
@@ -359,7 +354,7 @@ fn a_latency_is_judged_only_at_the_promised_rate() {
 fn a_latency_at_a_rate_beyond_the_capacity_names_the_backlog() {
     let reason = |iops: f64| {
         let made = SeriesGenerator::new(5).observation(4000.0, iops, 900.0, 60);
-        let verdict = judge(&clauses("mean<=3ms"), &made, &Context::default());
+        let verdict = judge_alone("mean<=3ms", &made);
         assert_outcome(&verdict, Outcome::Fail);
         verdict.clauses[0].reason.clone()
     };
@@ -376,30 +371,18 @@ fn a_latency_at_a_rate_beyond_the_capacity_names_the_backlog() {
 #[test]
 fn percentiles_need_samples_beyond_them() {
     let mut observed = SeriesGenerator::new(1).observation(100.0, 200.0, 1.0, 30);
-    let verdict = judge(&clauses("p99.9<=3ms"), &observed, &Context::default());
+    let verdict = judge_alone("p99.9<=3ms", &observed);
     assert_inconclusive(&verdict, Cause::Samples, "10000 are needed");
-    assert_outcome(
-        &judge(&clauses("p99<=3ms"), &observed, &Context::default()),
-        Outcome::Pass,
-    );
-    assert_outcome(
-        &judge(&clauses("p99<=500us"), &observed, &Context::default()),
-        Outcome::Fail,
-    );
+    assert_outcome(&judge_alone("p99<=3ms", &observed), Outcome::Pass);
+    assert_outcome(&judge_alone("p99<=500us", &observed), Outcome::Fail);
     // The same with percentiles that another tool reports.
     let response = observed.total.response.as_mut().unwrap();
     response.histogram = None;
     response.quantiles = vec![(0.5, 1e6), (0.95, 1.2e6), (0.99, 1.3e6), (0.995, 2e6)];
-    assert_outcome(
-        &judge(&clauses("p99<=3ms"), &observed, &Context::default()),
-        Outcome::Pass,
-    );
-    assert_outcome(
-        &judge(&clauses("p99<=1.1ms"), &observed, &Context::default()),
-        Outcome::Fail,
-    );
+    assert_outcome(&judge_alone("p99<=3ms", &observed), Outcome::Pass);
+    assert_outcome(&judge_alone("p99<=1.1ms", &observed), Outcome::Fail);
     assert_inconclusive(
-        &judge(&clauses("p99<=1.5ms"), &observed, &Context::default()),
+        &judge_alone("p99<=1.5ms", &observed),
         Cause::Spread,
         "this range includes the limit",
     );
@@ -417,13 +400,13 @@ fn percentiles_need_samples_beyond_them() {
         })
     };
     (observed.directions.read, observed.directions.write) = (direction_observation(1e6), direction_observation(2e6));
-    let judged = |text: &str| judge(&clauses(text), &observed, &Context::default());
+    let judged = |text: &str| judge_alone(text, &observed);
     assert_outcome(&judged("p90<=3ms"), Outcome::Pass);
     assert_outcome(&judged("p90<=500us"), Outcome::Fail);
     assert_inconclusive(&judged("p90<=1.5ms"), Cause::Spread, "this range includes the limit");
     observed.directions = Default::default();
     assert_inconclusive(
-        &judge(&clauses("p90<=3ms"), &observed, &Context::default()),
+        &judge_alone("p90<=3ms", &observed),
         Cause::Absent,
         "does not report this figure",
     );
@@ -593,11 +576,7 @@ fn availability_fails_or_is_consistent_but_never_passes() {
         for (second, point) in observed.series.iter_mut().enumerate() {
             point.operations[0] = if (second as u64 * 7) % 300 < bad { 100 } else { 4100 };
         }
-        judge(
-            &clauses("iops>=4000,availability>=99.9%"),
-            &observed,
-            &Context::default(),
-        )
+        judge_alone("iops>=4000,availability>=99.9%", &observed)
     };
     let none = with_bad(0);
     assert_eq!(
@@ -609,10 +588,9 @@ fn availability_fails_or_is_consistent_but_never_passes() {
     assert_eq!(with_bad(1).clauses[1].outcome, Outcome::Consistent);
     assert_eq!(with_bad(12).clauses[1].outcome, Outcome::Fail);
     assert_outcome(&with_bad(12), Outcome::Fail);
-    let alone = judge(
-        &clauses("availability>=99%"),
+    let alone = judge_alone(
+        "availability>=99%",
         &SeriesGenerator::new(1).observation(9.0, 20.0, 1.0, 60),
-        &Context::default(),
     );
     assert_outcome(&alone, Outcome::Inconclusive);
 }
@@ -631,7 +609,7 @@ fn a_figure_without_its_spread_passes_only_far_from_the_limit() {
             },
             ..Observation::default()
         };
-        judge(&clauses("iops>=1000"), &observation, &Context::default())
+        judge_alone("iops>=1000", &observation)
     };
     assert_outcome(&bare(1150.0), Outcome::Pass);
     assert_inconclusive(&bare(1050.0), Cause::Spread, "too close to");
@@ -669,6 +647,6 @@ fn an_interrupted_test_names_the_interruption_and_not_its_length() {
     let few = SeriesGenerator::new(1).observation(9.0, 20.0, 1.0, 1);
     let verdict = judge(&clauses("p99.999<=1s"), &few, &context);
     assert_inconclusive(&verdict, Cause::Interrupted, "stopped before its end");
-    let whole = judge(&clauses("p99.999<=1s"), &few, &Context::default());
+    let whole = judge_alone("p99.999<=1s", &few);
     assert_inconclusive(&whole, Cause::Samples, "too few");
 }

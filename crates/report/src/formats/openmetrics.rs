@@ -4,6 +4,7 @@
 //! nothing else. Counts are counters, and everything divided by time is a gauge. Latencies of paced
 //! jobs are response times.
 
+use std::fmt::Display;
 use std::io::{self, Write};
 
 use model::finding::Severity;
@@ -32,156 +33,143 @@ struct Measured {
 
 /// The metadata of a metric family.
 pub(crate) struct Family {
-    pub(crate) name: &'static str,
-    pub(crate) kind: &'static str,
-    pub(crate) unit: &'static str,
-    pub(crate) help: &'static str,
+    name: &'static str,
+    kind: &'static str,
+    unit: &'static str,
+    help: &'static str,
 }
 
-pub(super) fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
-    let measured = measured(results);
-    write_run(results, out)?;
-    let counter = |name, unit, help| Family {
-        name,
-        kind: "counter",
-        unit,
-        help,
-    };
-    let gauge = |name, unit, help| Family {
-        kind: "gauge",
-        ..counter(name, unit, help)
-    };
-    let mut write_family = |family: Family, value: &dyn Fn(&Measured) -> f64| -> io::Result<()> {
-        head(&family, out)?;
-        let suffix = if family.kind == "counter" { "_total" } else { "" };
-        measured
-            .iter()
-            .try_for_each(|one| writeln!(out, "{}{suffix}{{{}}} {}", family.name, one.labels, value(one)))
-    };
-    write_family(
-        counter(
+impl Family {
+    pub(crate) const fn counter(name: &'static str, unit: &'static str, help: &'static str) -> Family {
+        let kind = "counter";
+        Family { name, kind, unit, help }
+    }
+
+    pub(crate) const fn gauge(name: &'static str, unit: &'static str, help: &'static str) -> Family {
+        let kind = "gauge";
+        Family { name, kind, unit, help }
+    }
+
+    /// A family of quantiles or of bins, in seconds.
+    pub(crate) const fn latencies(kind: &'static str, name: &'static str, help: &'static str) -> Family {
+        let unit = "seconds";
+        Family { name, kind, unit, help }
+    }
+
+    pub(crate) fn write_head(&self, out: &mut dyn Write) -> io::Result<()> {
+        let name = self.name;
+        writeln!(out, "# TYPE {name} {}", self.kind)?;
+        if !self.unit.is_empty() {
+            writeln!(out, "# UNIT {name} {}", self.unit)?;
+        }
+        writeln!(out, "# HELP {name} {}", self.help)
+    }
+
+    /// Writes the head and a line for each value, with its labels.
+    pub(crate) fn write<L: Display, V: Display>(
+        &self,
+        out: &mut dyn Write,
+        values: impl IntoIterator<Item = (L, V)>,
+    ) -> io::Result<()> {
+        self.write_head(out)?;
+        let suffix = if self.kind == "counter" { "_total" } else { "" };
+        let mut values = values.into_iter();
+        values.try_for_each(|(labels, value)| writeln!(out, "{}{suffix}{{{labels}}} {value}", self.name))
+    }
+}
+
+/// A family with the function that returns its value.
+type FamilyOf<T, V> = (Family, fn(&T) -> V);
+
+/// Families with a value for each direction of each job.
+const FAMILIES: [FamilyOf<Measured, f64>; 7] = [
+    (
+        Family::counter(
             "fathom_operations",
             "operations",
             "Operations completed in the measured window.",
         ),
-        &|one| one.found.operations as f64,
-    )?;
-    write_family(
-        counter(
+        |one| one.found.operations as f64,
+    ),
+    (
+        Family::counter(
             "fathom_transferred_bytes",
             "bytes",
             "Bytes transferred in the measured window.",
         ),
-        &|one| one.found.bytes.0 as f64,
-    )?;
-    write_family(
-        counter("fathom_errors", "errors", "Operations that failed and were tolerated."),
-        &|one| one.found.errors as f64,
-    )?;
-    write_family(
-        counter(
+        |one| one.found.bytes.0 as f64,
+    ),
+    (
+        Family::counter("fathom_errors", "errors", "Operations that failed and were tolerated."),
+        |one| one.found.errors as f64,
+    ),
+    (
+        Family::counter(
             "fathom_late_operations",
             "operations",
             "Operations that were issued after their due time.",
         ),
-        &|one| one.found.late as f64,
-    )?;
-    write_family(
-        gauge("fathom_measured_seconds", "seconds", "Length of the measured window."),
-        &|one| one.seconds,
-    )?;
-    write_family(
-        gauge("fathom_operations_per_second", "", "Operations per second."),
-        &|one| one.found.operations as f64 / one.seconds,
-    )?;
-    write_family(
-        gauge("fathom_throughput_bytes_per_second", "", "Bytes per second."),
-        &|one| one.found.bytes.0 as f64 / one.seconds,
-    )?;
+        |one| one.found.late as f64,
+    ),
+    (
+        Family::gauge("fathom_measured_seconds", "seconds", "Length of the measured window."),
+        |one| one.seconds,
+    ),
+    (
+        Family::gauge("fathom_operations_per_second", "", "Operations per second."),
+        |one| one.found.operations as f64 / one.seconds,
+    ),
+    (
+        Family::gauge("fathom_throughput_bytes_per_second", "", "Bytes per second."),
+        |one| one.found.bytes.0 as f64 / one.seconds,
+    ),
+];
+
+pub(super) fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
+    let measured = measured(results);
+    write_run(results, out)?;
+    for (family, value) in &FAMILIES {
+        family.write(out, measured.iter().map(|one| (&one.labels, value(one))))?;
+    }
     write_summaries(&measured, out)?;
     write_histograms(&measured, out)?;
     write_ranks(results, out)?;
     writeln!(out, "# EOF")
 }
 
-pub(crate) fn head(family: &Family, out: &mut dyn Write) -> io::Result<()> {
-    let name = family.name;
-    writeln!(out, "# TYPE {name} {}", family.kind)?;
-    if !family.unit.is_empty() {
-        writeln!(out, "# UNIT {name} {}", family.unit)?;
-    }
-    writeln!(out, "# HELP {name} {}", family.help)
-}
-
 /// Writes the families of the whole run.
 fn write_run(results: &Results, out: &mut dyn Write) -> io::Result<()> {
-    let test = escaped(&results.plan.name);
+    let test = format!("test=\"{}\"", escaped(&results.plan.name));
     let host = results.hosts.first();
-    let gauge = |name, unit, help| Family {
-        name,
-        kind: "gauge",
-        unit,
-        help,
-    };
     let paths: Vec<&str> = results.plan.targets.iter().map(|target| &*target.path).collect();
-    head(&gauge("fathom_run", "", "Always 1; the labels identify the run."), out)?;
-    writeln!(
-        out,
-        "fathom_run{{test=\"{test}\",version=\"{}\",host=\"{}\",kernel=\"{}\",targets=\"{}\"}} 1",
+    let labels = format!(
+        "{test},version=\"{}\",host=\"{}\",kernel=\"{}\",targets=\"{}\"",
         escaped(&results.tool.version),
         escaped(host.map_or("", |host| &host.environment.host.name)),
         escaped(host.map_or("", |host| &host.environment.host.kernel)),
         escaped(&paths.join(", ")),
-    )?;
+    );
+    RUN.write(out, [(labels, 1)])?;
     if let Some(host) = host {
         let seconds = |ns: u64| format!("{}.{:09}", ns / 1_000_000_000, ns % 1_000_000_000);
-        head(
-            &gauge("fathom_start_time_seconds", "seconds", "Start of the run in Unix time."),
-            out,
-        )?;
-        writeln!(
-            out,
-            "fathom_start_time_seconds{{test=\"{test}\"}} {}",
-            seconds(host.started_unix_ns)
-        )?;
-        head(
-            &gauge("fathom_end_time_seconds", "seconds", "End of the run in Unix time."),
-            out,
-        )?;
-        writeln!(
-            out,
-            "fathom_end_time_seconds{{test=\"{test}\"}} {}",
-            seconds(host.ended_unix_ns)
-        )?;
+        let started = Family::gauge("fathom_start_time_seconds", "seconds", "Start of the run in Unix time.");
+        started.write(out, [(&test, seconds(host.started_unix_ns))])?;
+        let ended = Family::gauge("fathom_end_time_seconds", "seconds", "End of the run in Unix time.");
+        ended.write(out, [(&test, seconds(host.ended_unix_ns))])?;
     }
-    head(&gauge("fathom_interrupted", "", "1 if the run was cut short."), out)?;
-    writeln!(
-        out,
-        "fathom_interrupted{{test=\"{test}\"}} {}",
-        u8::from(results.interrupted)
-    )?;
-    head(
-        &gauge(
-            "fathom_findings",
-            "findings",
-            "Findings of the self-checks, by severity.",
-        ),
-        out,
-    )?;
-    for (word, severity) in [
-        ("error", Severity::Error),
-        ("warning", Severity::Warning),
-        ("note", Severity::Note),
-    ] {
-        let number = results
-            .findings
-            .iter()
-            .filter(|finding| finding.severity == severity)
-            .count();
-        writeln!(out, "fathom_findings{{test=\"{test}\",severity=\"{word}\"}} {number}")?;
-    }
-    Ok(())
+    let interrupted = Family::gauge("fathom_interrupted", "", "1 if the run was cut short.");
+    interrupted.write(out, [(&test, u8::from(results.interrupted))])?;
+    let help = "Findings of the self-checks, by severity.";
+    let findings = Family::gauge("fathom_findings", "findings", help);
+    let counts = [Severity::Error, Severity::Warning, Severity::Note].map(|severity| {
+        let found = results.findings.iter().filter(|finding| finding.severity == severity);
+        (format!("{test},severity=\"{}\"", severity.word()), found.count())
+    });
+    findings.write(out, counts)
 }
+
+/// The family that identifies the run.
+pub(crate) const RUN: Family = Family::gauge("fathom_run", "", "Always 1; the labels identify the run.");
 
 /// Every direction of every job with completed operations. Jobs are identified by position, because
 /// names may repeat.
@@ -210,45 +198,57 @@ fn measured(results: &Results) -> Vec<Measured> {
     all
 }
 
-/// Metric families with a value for each rank.
-const RANK_FAMILIES: [Family; 6] = [
-    Family {
-        name: "fathom_rank_operations",
-        kind: "counter",
-        unit: "operations",
-        help: "Operations of a rank in the measured window.",
-    },
-    Family {
-        name: "fathom_rank_transferred_bytes",
-        kind: "counter",
-        unit: "bytes",
-        help: "Bytes that a rank transferred in the measured window.",
-    },
-    Family {
-        name: "fathom_rank_operations_per_second",
-        kind: "gauge",
-        unit: "",
-        help: "Operations per second of a rank.",
-    },
-    Family {
-        name: "fathom_rank_latency_median_seconds",
-        kind: "gauge",
-        unit: "seconds",
-        help: "Median latency of a rank.",
-    },
-    Family {
-        name: "fathom_rank_latency_p99_seconds",
-        kind: "gauge",
-        unit: "seconds",
-        help: "99th percentile of the latency of a rank.",
-    },
-    Family {
-        name: "fathom_rank_lost",
-        kind: "gauge",
-        unit: "",
-        help: "1 if the rank was lost before the end.",
-    },
+/// Families with a value for each rank, all directions together.
+const RANK_FAMILIES: [FamilyOf<RankSummary, Option<f64>>; 6] = [
+    (
+        Family::counter(
+            "fathom_rank_operations",
+            "operations",
+            "Operations of a rank in the measured window.",
+        ),
+        |rank| Some(rank.total.operations as f64),
+    ),
+    (
+        Family::counter(
+            "fathom_rank_transferred_bytes",
+            "bytes",
+            "Bytes that a rank transferred in the measured window.",
+        ),
+        |rank| Some(rank.total.bytes as f64),
+    ),
+    (
+        Family::gauge(
+            "fathom_rank_operations_per_second",
+            "",
+            "Operations per second of a rank.",
+        ),
+        |rank| Some(rank.total.iops),
+    ),
+    (
+        Family::gauge(
+            "fathom_rank_latency_median_seconds",
+            "seconds",
+            "Median latency of a rank.",
+        ),
+        |rank| quantile(rank, 50.0),
+    ),
+    (
+        Family::gauge(
+            "fathom_rank_latency_p99_seconds",
+            "seconds",
+            "99th percentile of the latency of a rank.",
+        ),
+        |rank| quantile(rank, 99.0),
+    ),
+    (
+        Family::gauge("fathom_rank_lost", "", "1 if the rank was lost before the end."),
+        |rank| Some(f64::from(u8::from(rank.lost.is_some()))),
+    ),
 ];
+
+fn quantile(rank: &RankSummary, percent: f64) -> Option<f64> {
+    Some(rank.total.latency.percentile(percent)?.ns as f64 / 1e9)
+}
 
 /// Writes the figures of each rank of a test on several hosts, all directions together.
 fn write_ranks(results: &Results, out: &mut dyn Write) -> io::Result<()> {
@@ -274,31 +274,17 @@ fn write_ranks(results: &Results, out: &mut dyn Write) -> io::Result<()> {
         }
         in_step.1 += 1;
     }
-    let mut write_family = |family: &Family, value: &dyn Fn(&RankSummary) -> Option<f64>| -> io::Result<()> {
-        head(family, out)?;
-        let suffix = if family.kind == "counter" { "_total" } else { "" };
-        let mut values = ranks.iter().filter_map(|(labels, rank)| Some((labels, value(rank)?)));
-        values.try_for_each(|(labels, value)| writeln!(out, "{}{suffix}{{{labels}}} {value}", family.name))
-    };
-    let quantile = |rank: &RankSummary, percent: f64| Some(rank.total.latency.percentile(percent)?.ns as f64 / 1e9);
-    let [operations, bytes, rate, median, p99, lost] = &RANK_FAMILIES;
-    write_family(operations, &|rank| Some(rank.total.operations as f64))?;
-    write_family(bytes, &|rank| Some(rank.total.bytes as f64))?;
-    write_family(rate, &|rank| Some(rank.total.iops))?;
-    write_family(median, &|rank| quantile(rank, 50.0))?;
-    write_family(p99, &|rank| quantile(rank, 99.0))?;
-    write_family(lost, &|rank| Some(f64::from(u8::from(rank.lost.is_some()))))
+    for (family, value) in &RANK_FAMILIES {
+        let values = ranks.iter().filter_map(|(labels, rank)| Some((labels, value(rank)?)));
+        family.write(out, values)?;
+    }
+    Ok(())
 }
 
 fn write_summaries(measured: &[Measured], out: &mut dyn Write) -> io::Result<()> {
     let name = "fathom_latency_seconds";
-    let family = Family {
-        name,
-        kind: "summary",
-        unit: "seconds",
-        help: "Latency from queued to reaped; for paced jobs the response time, from due to reaped.",
-    };
-    head(&family, out)?;
+    let help = "Latency from queued to reaped; for paced jobs the response time, from due to reaped.";
+    Family::latencies("summary", name, help).write_head(out)?;
     for one in measured {
         let latency = one.found.latency();
         for quantile in QUANTILES {
@@ -314,13 +300,8 @@ fn write_summaries(measured: &[Measured], out: &mut dyn Write) -> io::Result<()>
 
 fn write_histograms(measured: &[Measured], out: &mut dyn Write) -> io::Result<()> {
     let name = "fathom_latency_distribution_seconds";
-    let family = Family {
-        name,
-        kind: "histogram",
-        unit: "seconds",
-        help: "The same latencies as a histogram, with bounds exact within 0.4 %.",
-    };
-    head(&family, out)?;
+    let help = "The same latencies as a histogram, with bounds exact within 0.4 %.";
+    Family::latencies("histogram", name, help).write_head(out)?;
     for one in measured {
         let latency = one.found.latency();
         for bound in BOUNDS_NS {

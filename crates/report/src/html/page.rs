@@ -176,6 +176,17 @@ pub struct Section {
     pub blocks: Vec<Block>,
 }
 
+impl Section {
+    /// Creates an open section without an introduction.
+    pub fn new(title: &str, blocks: Vec<Block>) -> Section {
+        Section {
+            title: title.into(),
+            blocks,
+            ..Section::default()
+        }
+    }
+}
+
 /// A piece of a section.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Block {
@@ -219,6 +230,15 @@ pub struct Table {
 }
 
 impl Table {
+    /// Creates a table with a title for each column.
+    pub fn new(caption: &str, head: &[&str], rows: Vec<Vec<String>>) -> Table {
+        Table {
+            caption: caption.into(),
+            head: head.iter().copied().map(str::to_owned).collect(),
+            rows,
+        }
+    }
+
     /// Creates a table of names and values.
     pub fn from_pairs(caption: &str, pairs: impl IntoIterator<Item = (String, String)>) -> Table {
         Table {

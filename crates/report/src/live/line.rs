@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use model::event::{EndReason, Event, Interval, Phase};
 use model::{Bytes, Direction, Nanos};
 
-use crate::numbers::{duration, rate, throughput};
+use crate::numbers::{duration, rate, throughput, whole_seconds};
 
 /// The state of the line.
 #[derive(Debug, Default)]
@@ -122,10 +122,7 @@ impl Live {
         words += &format!("{} {}", line.name, line.phase.label());
         // The least important part comes last, because a narrow terminal truncates the line.
         if let Some(left) = line.left.filter(|left| left.0 > 0) {
-            words += &format!(
-                "  {} left",
-                duration(Nanos(left.0.div_ceil(1_000_000_000) * 1_000_000_000))
-            );
+            words += &format!("  {} left", duration(whole_seconds(left)));
         }
         if !line.figures.is_empty() {
             words += &format!("  {}", line.figures);
@@ -137,10 +134,7 @@ impl Live {
 fn preparing(target: &str, done: Bytes, total: Bytes, left: Nanos) -> String {
     let percent = 100.0 * done.0 as f64 / (total.0 as f64).max(1.0);
     let left = if left.0 > 0 && done < total {
-        format!(
-            ", {} left",
-            duration(Nanos(left.0.div_ceil(1_000_000_000) * 1_000_000_000))
-        )
+        format!(", {} left", duration(whole_seconds(left)))
     } else {
         String::new()
     };

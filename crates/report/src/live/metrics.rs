@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use model::PerDirection;
 use model::event::{Counts, Event, Interval, Phase};
 
-use crate::formats::openmetrics::{Family, escaped, head};
+use crate::formats::openmetrics::{Family, RUN, escaped};
 
 /// Quantiles of the last interval.
 const QUANTILES: [f64; 4] = [0.5, 0.95, 0.99, 0.999];
@@ -85,52 +85,37 @@ impl Metrics {
     }
 
     fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        let test = escaped(&self.test);
-        let family = |name, kind, unit, help| Family { name, kind, unit, help };
-        let help = "Always 1; the labels identify the run.";
-        head(&family("fathom_run", "gauge", "", help), out)?;
-        writeln!(
-            out,
-            "fathom_run{{test=\"{test}\",version=\"{}\"}} 1",
+        let labels = format!(
+            "test=\"{}\",version=\"{}\"",
+            escaped(&self.test),
             escaped(&self.version)
-        )?;
+        );
+        RUN.write(out, [(labels, 1)])?;
         let help = "Operations completed in the measured window so far.";
-        head(&family("fathom_operations", "counter", "operations", help), out)?;
-        self.write_measured(out, "fathom_operations_total", |counts| counts.operations)?;
+        let operations = Family::counter("fathom_operations", "operations", help);
+        operations.write(out, self.measured(|counts| counts.operations))?;
         let help = "Bytes transferred in the measured window so far.";
-        head(&family("fathom_transferred_bytes", "counter", "bytes", help), out)?;
-        self.write_measured(out, "fathom_transferred_bytes_total", |counts| counts.bytes.0)?;
+        let bytes = Family::counter("fathom_transferred_bytes", "bytes", help);
+        bytes.write(out, self.measured(|counts| counts.bytes.0))?;
         let help = "Operations per second in the last interval.";
-        head(&family("fathom_interval_operations_per_second", "gauge", "", help), out)?;
-        self.write_last_interval(out, "fathom_interval_operations_per_second", |counts| counts.operations)?;
+        let rate = Family::gauge("fathom_interval_operations_per_second", "", help);
+        rate.write(out, self.last_interval(|counts| counts.operations))?;
         let help = "Bytes per second in the last interval.";
-        head(
-            &family("fathom_interval_throughput_bytes_per_second", "gauge", "", help),
-            out,
-        )?;
-        self.write_last_interval(out, "fathom_interval_throughput_bytes_per_second", |counts| {
-            counts.bytes.0
-        })?;
+        let throughput = Family::gauge("fathom_interval_throughput_bytes_per_second", "", help);
+        throughput.write(out, self.last_interval(|counts| counts.bytes.0))?;
         self.write_latencies(out)?;
         let help = "Always 1; the label is the current phase of the job.";
-        head(&family("fathom_phase", "gauge", "", help), out)?;
-        for (place, job) in &self.jobs {
+        let phases = self.jobs.iter().map(|(place, job)| {
             let words = if job.ended { "ended" } else { job.phase.label() };
-            writeln!(out, "fathom_phase{{{},phase=\"{words}\"}} 1", self.labels(*place, job))?;
-        }
+            (format!("{},phase=\"{words}\"", self.labels(*place, job)), 1)
+        });
+        Family::gauge("fathom_phase", "", help).write(out, phases)?;
         let help = "Time left in the phase after the last interval, if the phase has a planned end.";
-        head(&family("fathom_left_seconds", "gauge", "seconds", help), out)?;
-        for (place, job) in self.jobs.iter().filter(|(_, job)| !job.ended) {
-            let last = job.last.as_ref().filter(|last| last.phase == job.phase);
-            if let Some(left) = last.and_then(|last| last.left_ns) {
-                writeln!(
-                    out,
-                    "fathom_left_seconds{{{}}} {}",
-                    self.labels(*place, job),
-                    left.as_secs()
-                )?;
-            }
-        }
+        let left = self.jobs.iter().filter_map(|(place, job)| {
+            let last = job.last.as_ref().filter(|last| last.phase == job.phase && !job.ended)?;
+            Some((self.labels(*place, job), last.left_ns?.as_secs()))
+        });
+        Family::gauge("fathom_left_seconds", "seconds", help).write(out, left)?;
         writeln!(out, "# EOF")
     }
 
@@ -142,45 +127,35 @@ impl Metrics {
         )
     }
 
-    /// Writes a line for each direction with completed operations.
-    fn write_measured(&self, out: &mut dyn Write, name: &str, value: impl Fn(&Counts) -> u64) -> io::Result<()> {
-        for (place, job) in &self.jobs {
-            let labels = self.labels(*place, job);
-            for (direction, counts) in job.measured.iter().filter(|(_, counts)| counts.operations > 0) {
-                writeln!(
-                    out,
-                    "{name}{{{labels},direction=\"{}\"}} {}",
-                    direction.word(),
-                    value(counts)
-                )?;
-            }
-        }
-        Ok(())
+    /// A count of each direction with completed operations, with its labels.
+    fn measured(&self, value: fn(&Counts) -> u64) -> impl Iterator<Item = (String, u64)> {
+        self.jobs.iter().flat_map(move |(place, job)| {
+            let counts = directions(&job.measured);
+            counts.map(move |(word, counts)| (self.direction_labels(*place, job, word), value(counts)))
+        })
     }
 
-    fn write_last_interval(&self, out: &mut dyn Write, name: &str, value: impl Fn(&Counts) -> u64) -> io::Result<()> {
-        for (place, job) in &self.jobs {
-            let labels = self.labels(*place, job);
-            let Some(last) = job.last.as_ref().filter(|last| last.length_ns.0 > 0 && !job.ended) else {
-                continue;
-            };
-            for (direction, counts) in last.counts.iter().filter(|(_, counts)| counts.operations > 0) {
-                let rate = value(counts) as f64 / last.length_ns.as_secs();
-                writeln!(out, "{name}{{{labels},direction=\"{}\"}} {rate}", direction.word())?;
-            }
-        }
-        Ok(())
+    /// A rate of each direction in the last interval, with its labels.
+    fn last_interval(&self, value: fn(&Counts) -> u64) -> impl Iterator<Item = (String, f64)> {
+        let running = self.jobs.iter().filter(|(_, job)| !job.ended);
+        let with_last = running.filter_map(|(place, job)| Some((place, job, job.last.as_ref()?)));
+        with_last
+            .filter(|(_, _, last)| last.length_ns.0 > 0)
+            .flat_map(move |(place, job, last)| {
+                let rate = move |counts: &Counts| value(counts) as f64 / last.length_ns.as_secs();
+                directions(&last.counts)
+                    .map(move |(word, counts)| (self.direction_labels(*place, job, word), rate(counts)))
+            })
+    }
+
+    fn direction_labels(&self, place: (u32, u32), job: &Job, word: &str) -> String {
+        format!("{},direction=\"{word}\"", self.labels(place, job))
     }
 
     fn write_latencies(&self, out: &mut dyn Write) -> io::Result<()> {
         let name = "fathom_interval_latency_seconds";
-        let family = Family {
-            name,
-            kind: "summary",
-            unit: "seconds",
-            help: "Latencies of the last interval; for paced jobs, response times.",
-        };
-        head(&family, out)?;
+        let help = "Latencies of the last interval; for paced jobs, response times.";
+        Family::latencies("summary", name, help).write_head(out)?;
         for (place, job) in self.jobs.iter().filter(|(_, job)| !job.ended) {
             let labels = self.labels(*place, job);
             let Some(last) = &job.last else { continue };
@@ -199,6 +174,12 @@ impl Metrics {
         }
         Ok(())
     }
+}
+
+/// The directions with completed operations.
+fn directions(counts: &PerDirection<Counts>) -> impl Iterator<Item = (&'static str, &Counts)> {
+    let done = counts.iter().filter(|(_, counts)| counts.operations > 0);
+    done.map(|(direction, counts)| (direction.word(), counts))
 }
 
 #[cfg(test)]
@@ -224,20 +205,13 @@ mod tests {
             bytes: Bytes(operations * 4096),
         };
         Event::Interval(Box::new(Interval {
-            step: 0,
-            job: 0,
             name: "reads".into(),
             phase,
-            epoch: 0,
-            start_ns: Nanos(0),
             length_ns: Nanos::secs(2),
             counts,
-            latency: PerDirection::default(),
-            in_flight_ns: Nanos(0),
             depth: 1,
-            targets: Vec::new(),
-            file_operations: Vec::new(),
             left_ns: Some(Nanos::secs(3)),
+            ..Interval::default()
         }))
     }
 

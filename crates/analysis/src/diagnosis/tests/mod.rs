@@ -5,6 +5,7 @@ mod paced;
 use model::environment::VolumeUse;
 use model::histogram::Histogram;
 use model::observation::{CoreShare, Flow, Generator, Latency, Observation, SeriesPoint};
+use model::testing::assert_contains;
 use model::{Bytes, Nanos};
 
 use super::samples::{closed_loop, with_series};
@@ -216,11 +217,7 @@ fn unused_depth_does_not_show_a_limit() {
     };
     let found = diagnose(&shallow, &[], &context);
     assert_eq!(found.answer, Answer::Undetermined);
-    assert!(
-        found.sentence.contains("did not grow with the depth"),
-        "{}",
-        found.sentence
-    );
+    assert_contains(&found.sentence, "did not grow with the depth");
 }
 
 #[test]
@@ -373,11 +370,7 @@ fn credits_that_end_in_the_warm_up_are_named() {
     };
     let found = answer([vec![2000.0; 20], vec![1100.0], vec![500.0; 9]].concat());
     assert_eq!(found.answer, Answer::BurstEnd, "{}", found.sentence);
-    assert!(
-        found.sentence.contains("from 2000 to 500 IOPS 20 s into the warm-up"),
-        "{}",
-        found.sentence
-    );
+    assert_contains(&found.sentence, "from 2000 to 500 IOPS 20 s into the warm-up");
     // The queue fills in the first second, and a rate that returns is not a step.
     assert_ne!(answer([vec![900.0], vec![500.0; 29]].concat()).answer, Answer::BurstEnd);
     let returns = [vec![2000.0; 10], vec![500.0; 10], vec![2000.0; 10]].concat();

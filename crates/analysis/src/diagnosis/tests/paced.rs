@@ -2,6 +2,7 @@
 
 use model::observation::{CoreShare, Generator, Observation, Second};
 use model::seconds::{BusyProcess, DeviceSample, HostSample, IntervalFacts};
+use model::testing::{assert_contains, assert_starts_with};
 use model::{Bytes, Nanos};
 
 use super::super::samples::{closed_loop, with_series};
@@ -59,11 +60,7 @@ fn a_throttled_device_is_not_a_slow_generator() {
     let late = paced(|second| second.facts.queue.in_use_ns = Nanos::secs(3));
     let found = diagnose(&late, &[], &Context::default());
     assert_eq!(found.answer, Answer::Generator, "{}", found.sentence);
-    assert!(
-        found.sentence.contains("in 60 of 60 missed seconds slots were free"),
-        "{}",
-        found.sentence
-    );
+    assert_contains(&found.sentence, "in 60 of 60 missed seconds slots were free");
 }
 
 /// The diagnosis once stated only that every processor was full. Other programs filled them, and
@@ -94,12 +91,9 @@ fn processors_kept_busy_by_others_are_attributed_to_them() {
     let others = |waited: Nanos| others_of(waited, Nanos(0), 1000);
     let found = others(Nanos::millis(400));
     assert_eq!(found.answer, Answer::Processor);
-    assert!(
-        found
-            .sentence
-            .contains("other programs used 1.8 of 2 processors (stress 1.8), so operations waited for a processor"),
-        "{}",
-        found.sentence
+    assert_contains(
+        &found.sentence,
+        "other programs used 1.8 of 2 processors (stress 1.8), so operations waited for a processor",
     );
     // Busy processors do not delay threads that never waited for one.
     assert_ne!(others(Nanos(0)).answer, Answer::Processor);
@@ -135,11 +129,7 @@ fn others_are_named_for_disturbed_seconds() {
     // The rate is met, but other programs affected the latencies.
     disturbed.load.rate_iops = Some(1000.0);
     let found = judged(&disturbed, Question::MissedLatency);
-    assert!(
-        found.sentence.starts_with("in 60 of 60 seconds other"),
-        "{}",
-        found.sentence
-    );
+    assert_starts_with(&found.sentence, "in 60 of 60 seconds other");
     // Other programs fill the processors, and the source does not report use per core.
     let starved = paced(|second| {
         second.facts.threads.run_delay_ns = Nanos::millis(400);

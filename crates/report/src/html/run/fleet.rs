@@ -130,11 +130,7 @@ fn host_differences(summary: &Summary) -> Option<Table> {
         .take(MAX_ROWS)
         .map(|found| vec![found.at.clone().unwrap_or_default(), found.what.clone()])
         .collect();
-    (!rows.is_empty()).then(|| Table {
-        caption: "Differences between hosts".into(),
-        head: ["host", "difference"].map(str::to_owned).to_vec(),
-        rows,
-    })
+    (!rows.is_empty()).then(|| Table::new("Differences between hosts", &["host", "difference"], rows))
 }
 
 /// The distance of a rank's rate from the median; infinite for a lost rank.
@@ -168,15 +164,13 @@ fn table(scope: &ChartScope, job: &JobSummary) -> Table {
         }
         false => "Ranks".into(),
     };
-    Table {
-        caption: scope.title(&caption),
-        head: [
+    Table::new(
+        &scope.title(&caption),
+        &[
             "rank", "host", "IOPS", "MiB/s", "p50", "p99", "in flight", "began after", "clock ahead", "ended after", "",
-        ]
-        .map(str::to_owned)
-        .to_vec(),
-        rows: shown.into_iter().map(row).collect(),
-    }
+        ],
+        shown.into_iter().map(row).collect(),
+    )
 }
 
 fn row(rank: &RankSummary) -> Vec<String> {

@@ -243,12 +243,7 @@ fn cost_table(summary: &Summary, job: &JobSummary) -> Table {
         ("in flight".to_owned(), words)
     }));
     rows.extend(job.flush.as_ref().map(|flush| {
-        let format_percentile = |percent: f64| {
-            flush
-                .latency
-                .percentile(percent)
-                .map_or("-".into(), |one| percentile(&one))
-        };
+        let format_percentile = |percent: f64| percentile_cell(&flush.latency, percent);
         let words = format!(
             "{}, mean {}, p50 {}, p99 {}, maximum {}",
             count(flush.operations),
@@ -284,6 +279,10 @@ fn percentile(one: &Percentile) -> String {
     }
 }
 
+fn percentile_cell(latency: &LatencyFigures, percent: f64) -> String {
+    latency.percentile(percent).map_or("-".into(), |one| percentile(&one))
+}
+
 /// Creates a table with a row for each job, if there are several.
 fn overview(summary: &Summary) -> Option<Section> {
     if summary.jobs.len() < 2 {
@@ -291,12 +290,7 @@ fn overview(summary: &Summary) -> Option<Section> {
     }
     let row = |job: &JobSummary| {
         let total = &job.total;
-        let format_percentile = |percent: f64| {
-            total
-                .latency
-                .percentile(percent)
-                .map_or("-".into(), |one| percentile(&one))
-        };
+        let format_percentile = |percent: f64| percentile_cell(&total.latency, percent);
         vec![
             match summary.jobs.last().is_some_and(|last| last.step > 0) {
                 true => format!("step {}, {}", job.step + 1, job.name),
@@ -314,15 +308,13 @@ fn overview(summary: &Summary) -> Option<Section> {
     };
     Some(Section {
         title: "Jobs".into(),
-        blocks: vec![Block::Table(Table {
-            caption: "Jobs".into(),
-            head: [
+        blocks: vec![Block::Table(Table::new(
+            "Jobs",
+            &[
                 "job", "load", "IOPS", "MB/s", "MiB/s", "mean", "median", "p99", "in flight",
-            ]
-            .map(str::to_owned)
-            .to_vec(),
-            rows: summary.jobs.iter().map(row).collect(),
-        })],
+            ],
+            summary.jobs.iter().map(row).collect(),
+        ))],
         ..Section::default()
     })
 }
@@ -527,10 +519,7 @@ fn latency_rows(row: &mut AddRow<'_>, paced: bool) {
     row(&name("mean"), &|figures| time_words(figures.latency.mean_ns));
     for percent in PERCENTILES {
         row(&name(&format!("p{percent}")), &|figures| {
-            figures
-                .latency
-                .percentile(percent)
-                .map_or("-".into(), |one| percentile(&one))
+            percentile_cell(&figures.latency, percent)
         });
     }
     row(
@@ -565,16 +554,12 @@ fn plane_section(results: &Results, summary: &Summary) -> Option<Section> {
             ])
         })
         .collect();
-    blocks.push(Block::Table(Table {
-        caption: "Operations in flight".into(),
-        head: ["job", "configured", "achieved"].map(str::to_owned).to_vec(),
-        rows: depth,
-    }));
-    Some(Section {
-        title: "Rate, latency and queue depth".into(),
-        blocks,
-        ..Section::default()
-    })
+    blocks.push(Block::Table(Table::new(
+        "Operations in flight",
+        &["job", "configured", "achieved"],
+        depth,
+    )));
+    Some(Section::new("Rate, latency and queue depth", blocks))
 }
 
 fn find_diagnosis(context: &PageContext, step: usize, job: usize) -> Option<&JobDiagnosis> {
@@ -615,11 +600,7 @@ pub fn shared_limits(table: &LimitTable) -> Section {
     let mut blocks: Vec<Block> = table.sentences.iter().cloned().map(Block::Text).collect();
     blocks.push(block("The storage below each job", diagnosis::job_rows(table)));
     blocks.push(block("Use of each limit", diagnosis::limit_rows(table)));
-    Section {
-        title: diagnosis::table_title(table).into(),
-        blocks,
-        ..Section::default()
-    }
+    Section::new(diagnosis::table_title(table), blocks)
 }
 
 /// Creates the section with the evidence of each diagnosis.

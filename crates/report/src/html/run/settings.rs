@@ -54,9 +54,9 @@ pub(super) fn system(results: &Results, summary: &Summary) -> Option<Section> {
     });
     let rows: Vec<Vec<String>> = rows.collect();
     if !rows.is_empty() {
-        blocks.push(Block::Table(Table {
-            caption: "Device counters of the kernel and of this program".into(),
-            head: [
+        blocks.push(Block::Table(Table::new(
+            "Device counters of the kernel and of this program",
+            &[
                 "device",
                 "reads (kernel)",
                 "reads (this test)",
@@ -65,19 +65,17 @@ pub(super) fn system(results: &Results, summary: &Summary) -> Option<Section> {
                 "merged r/w",
                 "requests in the device (mean)",
                 "busy",
-            ]
-            .map(str::to_owned)
-            .to_vec(),
+            ],
             rows,
-        }));
+        )));
     }
     for entry in results.steps.iter().flat_map(|step| &step.network_mounts) {
         let mount = &entry.mount;
-        blocks.push(Block::Table(Table {
-            caption: format!("NFS client counters for {} on {}", mount.source, mount.mount_point),
-            head: network::HEADERS.map(str::to_owned).to_vec(),
-            rows: network::rows(mount).into_iter().map(Vec::from).collect(),
-        }));
+        blocks.push(Block::Table(Table::new(
+            &format!("NFS client counters for {} on {}", mount.source, mount.mount_point),
+            &network::HEADERS,
+            network::rows(mount).into_iter().map(Vec::from).collect(),
+        )));
         blocks.extend(network::sentences(mount).into_iter().map(Block::Text));
     }
     let is_simulated = words::simulation(&results.plan).is_some();
@@ -86,11 +84,7 @@ pub(super) fn system(results: &Results, summary: &Summary) -> Option<Section> {
             "The system provides no counters of processors and devices.".into(),
         ));
     }
-    (!blocks.is_empty()).then(|| Section {
-        title: "Processors and devices".into(),
-        blocks,
-        ..Section::default()
-    })
+    (!blocks.is_empty()).then(|| Section::new("Processors and devices", blocks))
 }
 
 pub(super) fn settings(results: &Results, summary: &Summary) -> Section {
@@ -206,11 +200,7 @@ pub fn repeat_section(results: &Results) -> Option<Section> {
         text: command_line(results)?,
         notes: Vec::new(),
     };
-    Some(Section {
-        title: "How to repeat".into(),
-        blocks: vec![block],
-        ..Section::default()
-    })
+    Some(Section::new("How to repeat", vec![block]))
 }
 
 /// Creates the section with the same test for other tools.

@@ -1,5 +1,6 @@
 use super::*;
 use crate::html::chart::{Heat, Tick};
+use model::testing::assert_contains;
 
 fn chart(series: Vec<Series>) -> Chart {
     Chart {
@@ -154,10 +155,7 @@ fn rows_draw_intervals_and_keep_the_end_of_a_long_name() {
     });
     // 90 to 200 with a margin of 5 % at both ends, over 528 units from 16 on.
     let across = |value: f64| format!("{:.1}", 16.0 + 528.0 * (value - 84.5) / 121.0);
-    assert!(
-        drawn.contains(&format!("M{} 50H{}", across(90.0), across(110.0))),
-        "{drawn}"
-    );
+    assert_contains(&drawn, &format!("M{} 50H{}", across(90.0), across(110.0)));
     assert!(drawn.contains(&format!("M{} 50h0", across(100.0))), "{drawn}");
     assert!(drawn.contains(&format!("M{} 90h0", across(200.0))), "{drawn}");
     assert_eq!(

@@ -13,7 +13,7 @@ use ratatui_core::text::{Line, Span};
 
 use super::state::{Rates, Row, State};
 use crate::charts::{bar_chars, column_char};
-use crate::numbers::{duration, rate, throughput};
+use crate::numbers::{duration, rate, throughput, whole_seconds};
 use text::{BETWEEN, Piece, Table, bold, columns, dim, fit_pieces, piece, strong, truncate_end, truncate_start};
 
 /// Appearance of the view, and the time since the last event.
@@ -200,10 +200,6 @@ fn title(state: &State, options: ViewOptions, width: usize) -> Line<'static> {
     ))
 }
 
-fn whole_seconds(length: Nanos) -> Nanos {
-    Nanos(length.0.div_ceil(1_000_000_000) * 1_000_000_000)
-}
-
 fn gauge(state: &State, options: ViewOptions, width: usize) -> Vec<Line<'static>> {
     if let Some(preparing) = state.preparing() {
         let share = preparing.done.0 as f64 / (preparing.total.0 as f64).max(1.0);
@@ -309,15 +305,13 @@ fn rates_table(state: &State, width: usize) -> Vec<Line<'static>> {
     let all = rows[0].1[0].clone();
     let table = Table {
         head: "",
-        columns: [
+        columns: vec![
             ("IOPS", 0, 9),
             ("MiB/s", 1, 8),
             ("MB/s", 2, 8),
             ("IOPS so far", 3, 11),
             ("MiB/s so far", 4, 12),
-        ]
-        .map(|(head, rank, min_width)| (head.to_owned(), rank, min_width))
-        .into(),
+        ],
         rows,
         bold_first_row: true,
         names_are_labels: true,
@@ -361,7 +355,7 @@ fn latency_table(state: &State, width: usize, marks: &mut [bool; 2]) -> Vec<Line
     if rows.is_empty() {
         return Vec::new();
     }
-    let mut columns = vec![("mean".to_owned(), 4, 8)];
+    let mut columns = vec![("mean", 4, 8)];
     columns.extend(PERCENTILES.map(|(_, name)| {
         let rank = match name {
             "p99" => 0,
@@ -369,15 +363,15 @@ fn latency_table(state: &State, width: usize, marks: &mut [bool; 2]) -> Vec<Line
             "p99.9" => 2,
             _ => 3,
         };
-        (name.to_owned(), rank, 9)
+        (name, rank, 9)
     }));
-    columns.push(("max".to_owned(), 5, 8));
+    columns.push(("max", 5, 8));
     let table = Table {
         head: "latency",
         columns,
         rows,
-        bold_first_row: false,
         names_are_labels: true,
+        ..Table::default()
     };
     table.lines(PLAIN, width)
 }
@@ -531,19 +525,16 @@ fn devices(state: &State, options: ViewOptions, width: usize) -> Vec<Line<'stati
     };
     let table = Table {
         head: "kernel counts",
-        columns: [
+        columns: vec![
             ("IOPS", 0, 9),
             ("by test", 1, 9),
             ("MiB/s", 2, 8),
             ("by test", 3, 8),
             ("busy", 4, 5),
             ("queue", 5, 5),
-        ]
-        .map(|(head, rank, min_width)| (head.to_owned(), rank, min_width))
-        .into(),
+        ],
         rows: found.into_iter().map(row).collect(),
-        bold_first_row: false,
-        names_are_labels: false,
+        ..Table::default()
     };
     table.lines(options, width)
 }
@@ -558,12 +549,9 @@ fn rows(head: &'static str, found: &[Row], options: ViewOptions, width: usize) -
     };
     let table = Table {
         head,
-        columns: [("IOPS", 0, 9), ("MiB/s", 2, 8), ("mean latency", 1, 12)]
-            .map(|(head, rank, min_width)| (head.to_owned(), rank, min_width))
-            .into(),
+        columns: vec![("IOPS", 0, 9), ("MiB/s", 2, 8), ("mean latency", 1, 12)],
         rows: found.iter().map(row).collect(),
-        bold_first_row: false,
-        names_are_labels: false,
+        ..Table::default()
     };
     table.lines(options, width)
 }
@@ -586,12 +574,9 @@ fn ranks(state: &State, options: ViewOptions, width: usize, height: usize) -> Ve
     };
     let table = Table {
         head: "rank and host",
-        columns: [("", 1, 9), ("IOPS", 0, 9), ("p99", 2, 9)]
-            .map(|(head, rank, min_width)| (head.to_owned(), rank, min_width))
-            .into(),
+        columns: vec![("", 1, 9), ("IOPS", 0, 9), ("p99", 2, 9)],
         rows: found.into_iter().map(row).collect(),
-        bold_first_row: false,
-        names_are_labels: false,
+        ..Table::default()
     };
     table.lines(options, width)
 }

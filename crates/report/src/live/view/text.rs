@@ -101,10 +101,11 @@ pub(super) fn columns(text: &str) -> usize {
 }
 
 /// A table with row names. The least important columns are dropped first.
+#[derive(Default)]
 pub(super) struct Table {
     pub(super) head: &'static str,
     /// Title, priority (smaller is more important), minimum width.
-    pub(super) columns: Vec<(String, u32, usize)>,
+    pub(super) columns: Vec<(&'static str, u32, usize)>,
     pub(super) rows: Vec<(String, Vec<String>)>,
     /// Emphasize the first row.
     pub(super) bold_first_row: bool,

@@ -4,6 +4,7 @@ use model::environment::LogicalCpu;
 use model::event::EndReason;
 use model::plan::Dialect;
 use model::results::{EffectiveShare, Point, Results, StepResults, Waits};
+use model::testing::assert_contains;
 use model::{Bytes, Nanos};
 
 use crate::diskspd::builder::{Grid, Work, busy, place, reads, results, section, set, step, text, xml};
@@ -549,10 +550,9 @@ fn only_windows_has_a_power_scheme() {
     };
     let (shown, markup) = reports_with("Balanced & \u{c9}co (381b4222-f694-41f0-9685-ff5bb260df2e)");
     assert!(shown.contains("\tactive power scheme:\tBalanced & \u{c9}co (381b4222-f694-41f0-9685-ff5bb260df2e)\n"));
-    assert!(
-        markup
-            .contains("<PowerScheme Name=\"Balanced &amp; \u{c9}co\" Guid=\"381b4222-f694-41f0-9685-ff5bb260df2e\"/>"),
-        "{markup}"
+    assert_contains(
+        &markup,
+        "<PowerScheme Name=\"Balanced &amp; \u{c9}co\" Guid=\"381b4222-f694-41f0-9685-ff5bb260df2e\"/>",
     );
     let (shown, _) = reports_with("performance");
     assert!(shown.contains("\tactive power scheme:\t<unknown>\n"));

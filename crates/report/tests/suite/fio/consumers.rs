@@ -4,6 +4,7 @@
 use model::Direction;
 use model::plan::{EngineKind, JobEcho};
 use model::results::Results;
+use model::testing::assert_contains;
 use serde_json::Value;
 
 use crate::fio::builder::{Work, json, results, written};
@@ -174,10 +175,7 @@ fn normal_by_pattern() {
         .lines()
         .find(|line| line.trim_start().starts_with("read:"))
         .unwrap();
-    assert!(
-        reads.contains("IOPS=6000, BW=23.4MiB/s (24.6MB/s)(23.4MiB/1000msec)"),
-        "{reads}"
-    );
+    assert_contains(reads, "IOPS=6000, BW=23.4MiB/s (24.6MB/s)(23.4MiB/1000msec)");
 }
 
 /// A job with one direction still has an object for each of the three, with zeros.

@@ -3,6 +3,7 @@
 
 use model::plan::{Control, Dialect, EngineKind, LatencyTarget, MinimumRate, SteadyState, TrackedMetric};
 use model::results::{ControlOutcome, FailedOperation, Failure, Results};
+use model::testing::{assert_contains, assert_starts_with};
 use model::{Bytes, Direction, Nanos};
 
 use crate::fio::builder::{Work, json, results, set, written};
@@ -140,9 +141,9 @@ fn a_missed_minimum_rate_is_an_error() {
         depth: None,
     }];
     let text = written(&results, "fio");
-    assert!(
-        text.contains("err= 5 (file:fathom:0, func=check_min_rate, error=Input/output error): pid="),
-        "{text}"
+    assert_contains(
+        &text,
+        "err= 5 (file:fathom:0, func=check_min_rate, error=Input/output error): pid=",
     );
 }
 
@@ -212,10 +213,7 @@ fn large_values_change_the_unit() {
     set(&mut results, "significant_figures", "6");
     assert!(samples(&results).starts_with("   bw (Mibit/s): min=838860, "));
     let text = written(&results, "fio");
-    assert!(
-        text.contains("BW=858993Mbit/s (819200Mibit/s)(107374MB/1000msec)"),
-        "{text}"
-    );
+    assert_contains(&text, "BW=858993Mbit/s (819200Mibit/s)(107374MB/1000msec)");
 }
 
 #[test]
@@ -348,9 +346,9 @@ fn a_latency_slope_is_printed() {
     assert_eq!(steady["data"]["lat_mean"], 1002);
     assert_eq!(steady["data"]["lat_ns"], serde_json::json!([1000, 1002, 1004]));
     let text = written(&results, "fio");
-    assert!(
-        text.contains("  steadystate  : attained=no, bw=0KiB/s (0kB/s), iops=0, lat slope=2.000\n"),
-        "{text}"
+    assert_contains(
+        &text,
+        "  steadystate  : attained=no, bw=0KiB/s (0kB/s), iops=0, lat slope=2.000\n",
     );
 }
 
@@ -362,9 +360,9 @@ fn results_of_other_dialects_show_only_what_was_measured() {
     native.plan.origin.dialect = Dialect::Native;
     set(&mut native, "pid", "4711");
     let text = written(&native, "fio");
-    assert!(
-        text.starts_with("fathom 0, in the format of fio-3.42\nStarting 1 thread\n\njob: (groupid=0, jobs=1)"),
-        "{text}"
+    assert_starts_with(
+        &text,
+        "fathom 0, in the format of fio-3.42\nStarting 1 thread\n\njob: (groupid=0, jobs=1)",
     );
     assert!(text.contains(": pid=4711: "), "{text}");
     assert!(text.contains("  IO depths    : 1=100.0%"), "{text}");

@@ -4,6 +4,7 @@ use model::environment::{Device, DeviceUse};
 use model::mix::Mix;
 use model::plan::{EngineKind, Verify, VerifyMethod};
 use model::results::{Distribution, HostDeviceUse, Point, Results};
+use model::testing::assert_contains;
 use model::{Bytes, Direction, Nanos};
 use serde_json::Value;
 
@@ -110,10 +111,7 @@ fn rates_are_divided_by_whole_milliseconds() {
     let fields: Vec<&str> = terse.split(';').collect();
     assert_eq!(fields[5..9], ["400", "23529", "5882", "17"]);
     let text = written(&results, "fio");
-    assert!(
-        text.contains("  read: IOPS=5882, BW=23.0MiB/s (24.1MB/s)(400KiB/17msec)\n"),
-        "{text}"
-    );
+    assert_contains(&text, "  read: IOPS=5882, BW=23.0MiB/s (24.1MB/s)(400KiB/17msec)\n");
 }
 
 #[test]
