@@ -70,11 +70,11 @@ fn judge_ranks(job: &JobView<'_>, ranks: &[RankFacts]) -> Vec<Finding> {
     }
     let finding = |short: &[String], (why, help): (&str, &str)| {
         let named = short[..short.len().min(MAX_NAMED)].join("; ");
-        let more = match short.len().saturating_sub(MAX_NAMED) {
+        let omitted = match short.len().saturating_sub(MAX_NAMED) {
             0 => String::new(),
             more => format!("; and {more} more"),
         };
-        let what = format!("operations in flight on average: {named}{more}");
+        let what = format!("operations in flight on average: {named}{omitted}");
         let finding = Finding::new("QD-NOT-ACHIEVED", Severity::Warning, what).at(&*job.plan.name);
         finding.why(why).help(help)
     };
@@ -222,12 +222,12 @@ mod tests {
         assert!(!rules(&results).contains(&"QD-NOT-ACHIEVED".to_owned()));
     }
 
-    /// Advice for a depth of one was once to use less of it.
+    /// Regression: the advice for depth 1 was to use a smaller depth.
     #[test]
     fn advice_for_one_operation_at_a_time_does_not_suggest_less_depth() {
         let help = |depth: u32| {
             let found = super::super::check(&samples::closed_loop(depth, 500 * u64::from(depth), Nanos::millis(1)));
-            let short = found.into_iter().find(|one| one.rule == "QD-NOT-ACHIEVED");
+            let short = found.into_iter().find(|finding| finding.rule == "QD-NOT-ACHIEVED");
             short
                 .and_then(|finding| finding.help)
                 .expect("half of the queue was in use")
@@ -333,10 +333,10 @@ mod tests {
     /// flushes of 1 s do not.
     #[test]
     fn flushes_of_one_host_explain_its_slots() {
-        let found = |each: Nanos| {
+        let found = |interval: Nanos| {
             let mut results = one_starved_host();
             let mut sync = SyncResults::default();
-            (0..30).for_each(|_| sync.latency.record(each.0));
+            (0..30).for_each(|_| sync.latency.record(interval.0));
             sync.operations = 30;
             results.steps[0].jobs[0].workers[3].streams[0].sync = Some(sync);
             let mut found = warnings(&split_into_hosts(results));

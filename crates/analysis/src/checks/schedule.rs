@@ -56,9 +56,9 @@ fn requested_rate(job: &JobView<'_>) -> Option<(f64, RateUnit, bool)> {
         }
     }
     let unit = rates.first()?.unit;
-    let same = rates.iter().all(|rate| rate.unit == unit);
+    let has_one_unit = rates.iter().all(|rate| rate.unit == unit);
     let is_drawn = rates.iter().any(|rate| rate.process != Process::Linear);
-    same.then(|| (rates.iter().map(Rate::per_second).sum(), unit, is_drawn))
+    has_one_unit.then(|| (rates.iter().map(Rate::per_second).sum(), unit, is_drawn))
 }
 
 /// True if every slot was in use when operations were due; `None` if the per-second facts do not
@@ -265,7 +265,15 @@ mod tests {
             (second.queue.issued, second.queue.blocked) = (9_000, blocked);
             results.steps[0].jobs[0].seconds = vec![second];
             let found = super::super::check(&results);
-            let help_of = |rule: &str| found.iter().find(|one| one.rule == rule).unwrap().help.clone().unwrap();
+            let help_of = |rule: &str| {
+                found
+                    .iter()
+                    .find(|finding| finding.rule == rule)
+                    .unwrap()
+                    .help
+                    .clone()
+                    .unwrap()
+            };
             [help_of("RATE-NOT-KEPT"), help_of("SCHED-LAG")]
         };
         // A target that slows down halfway blocks fewer than half of the operations.
@@ -286,7 +294,7 @@ mod tests {
         (second.queue.issued, second.queue.blocked) = (9_000, 0);
         results.steps[0].jobs[0].seconds = vec![second];
         let found = super::super::check(&results);
-        let missed = found.iter().find(|one| one.rule == "RATE-NOT-KEPT").unwrap();
+        let missed = found.iter().find(|finding| finding.rule == "RATE-NOT-KEPT").unwrap();
         assert!(
             missed.why.as_ref().unwrap().starts_with("every slot was in use"),
             "{missed:?}"
