@@ -39,7 +39,7 @@ pub(crate) struct Family {
 }
 
 pub(super) fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
-    let measured = measured(results);
+    let measured = collect_jobs(results);
     write_run(results, out)?;
     let counter = |name, unit, help| Family {
         name,
@@ -52,11 +52,11 @@ pub(super) fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
         ..counter(name, unit, help)
     };
     let mut write_family = |family: Family, value: &dyn Fn(&Measured) -> f64| -> io::Result<()> {
-        head(&family, out)?;
+        write_family_head(&family, out)?;
         let suffix = if family.kind == "counter" { "_total" } else { "" };
         measured
             .iter()
-            .try_for_each(|one| writeln!(out, "{}{suffix}{{{}}} {}", family.name, one.labels, value(one)))
+            .try_for_each(|sample| writeln!(out, "{}{suffix}{{{}}} {}", family.name, sample.labels, value(sample)))
     };
     write_family(
         counter(
@@ -104,7 +104,7 @@ pub(super) fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "# EOF")
 }
 
-pub(crate) fn head(family: &Family, out: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn write_family_head(family: &Family, out: &mut dyn Write) -> io::Result<()> {
     let name = family.name;
     writeln!(out, "# TYPE {name} {}", family.kind)?;
     if !family.unit.is_empty() {
@@ -115,7 +115,7 @@ pub(crate) fn head(family: &Family, out: &mut dyn Write) -> io::Result<()> {
 
 /// Writes the families of the whole run.
 fn write_run(results: &Results, out: &mut dyn Write) -> io::Result<()> {
-    let test = escaped(&results.plan.name);
+    let test = escape_label(&results.plan.name);
     let host = results.hosts.first();
     let gauge = |name, unit, help| Family {
         name,
@@ -124,18 +124,18 @@ fn write_run(results: &Results, out: &mut dyn Write) -> io::Result<()> {
         help,
     };
     let paths: Vec<&str> = results.plan.targets.iter().map(|target| &*target.path).collect();
-    head(&gauge("fathom_run", "", "Always 1; the labels identify the run."), out)?;
+    write_family_head(&gauge("fathom_run", "", "Always 1; the labels identify the run."), out)?;
     writeln!(
         out,
         "fathom_run{{test=\"{test}\",version=\"{}\",host=\"{}\",kernel=\"{}\",targets=\"{}\"}} 1",
-        escaped(&results.tool.version),
-        escaped(host.map_or("", |host| &host.environment.host.name)),
-        escaped(host.map_or("", |host| &host.environment.host.kernel)),
-        escaped(&paths.join(", ")),
+        escape_label(&results.tool.version),
+        escape_label(host.map_or("", |host| &host.environment.host.name)),
+        escape_label(host.map_or("", |host| &host.environment.host.kernel)),
+        escape_label(&paths.join(", ")),
     )?;
     if let Some(host) = host {
         let seconds = |ns: u64| format!("{}.{:09}", ns / 1_000_000_000, ns % 1_000_000_000);
-        head(
+        write_family_head(
             &gauge("fathom_start_time_seconds", "seconds", "Start of the run in Unix time."),
             out,
         )?;
@@ -144,7 +144,7 @@ fn write_run(results: &Results, out: &mut dyn Write) -> io::Result<()> {
             "fathom_start_time_seconds{{test=\"{test}\"}} {}",
             seconds(host.started_unix_ns)
         )?;
-        head(
+        write_family_head(
             &gauge("fathom_end_time_seconds", "seconds", "End of the run in Unix time."),
             out,
         )?;
@@ -154,13 +154,13 @@ fn write_run(results: &Results, out: &mut dyn Write) -> io::Result<()> {
             seconds(host.ended_unix_ns)
         )?;
     }
-    head(&gauge("fathom_interrupted", "", "1 if the run was cut short."), out)?;
+    write_family_head(&gauge("fathom_interrupted", "", "1 if the run was cut short."), out)?;
     writeln!(
         out,
         "fathom_interrupted{{test=\"{test}\"}} {}",
         u8::from(results.interrupted)
     )?;
-    head(
+    write_family_head(
         &gauge(
             "fathom_findings",
             "findings",
@@ -185,9 +185,9 @@ fn write_run(results: &Results, out: &mut dyn Write) -> io::Result<()> {
 
 /// Every direction of every job with completed operations. Jobs are identified by position, because
 /// names may repeat.
-fn measured(results: &Results) -> Vec<Measured> {
-    let test = escaped(&results.plan.name);
-    let mut all = Vec::new();
+fn collect_jobs(results: &Results) -> Vec<Measured> {
+    let test = escape_label(&results.plan.name);
+    let mut families = Vec::new();
     for (step, found) in results.steps.iter().enumerate() {
         for (number, job) in found.jobs.iter().enumerate() {
             let seconds = job.measured().as_secs();
@@ -195,10 +195,10 @@ fn measured(results: &Results) -> Vec<Measured> {
                 let Some(found) = found.as_ref().filter(|found| found.operations > 0 && seconds > 0.0) else {
                     continue;
                 };
-                all.push(Measured {
+                families.push(Measured {
                     labels: format!(
                         "test=\"{test}\",step=\"{step}\",number=\"{number}\",name=\"{}\",direction=\"{}\"",
-                        escaped(&job.name),
+                        escape_label(&job.name),
                         direction.word()
                     ),
                     found: DirectionResults::clone(found),
@@ -207,7 +207,7 @@ fn measured(results: &Results) -> Vec<Measured> {
             }
         }
     }
-    all
+    families
 }
 
 /// Metric families with a value for each rank.
@@ -255,7 +255,7 @@ fn write_ranks(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     if results.fleet.is_none() {
         return Ok(());
     }
-    let test = escaped(&results.plan.name);
+    let test = escape_label(&results.plan.name);
     let summary = Summary::from_results(results);
     let mut ranks: Vec<(String, &RankSummary)> = Vec::new();
     let mut in_step = (0, 0);
@@ -266,16 +266,16 @@ fn write_ranks(results: &Results, out: &mut dyn Write) -> io::Result<()> {
                 "test=\"{test}\",step=\"{}\",number=\"{}\",name=\"{}\",rank=\"{}\",host=\"{}\"",
                 job.step,
                 in_step.1,
-                escaped(&job.name),
+                escape_label(&job.name),
                 rank.rank,
-                escaped(&rank.host)
+                escape_label(&rank.host)
             );
             ranks.push((labels, rank));
         }
         in_step.1 += 1;
     }
     let mut write_family = |family: &Family, value: &dyn Fn(&RankSummary) -> Option<f64>| -> io::Result<()> {
-        head(family, out)?;
+        write_family_head(family, out)?;
         let suffix = if family.kind == "counter" { "_total" } else { "" };
         let mut values = ranks.iter().filter_map(|(labels, rank)| Some((labels, value(rank)?)));
         values.try_for_each(|(labels, value)| writeln!(out, "{}{suffix}{{{labels}}} {value}", family.name))
@@ -298,16 +298,16 @@ fn write_summaries(measured: &[Measured], out: &mut dyn Write) -> io::Result<()>
         unit: "seconds",
         help: "Latency from queued to reaped; for paced jobs the response time, from due to reaped.",
     };
-    head(&family, out)?;
-    for one in measured {
-        let latency = one.found.latency();
+    write_family_head(&family, out)?;
+    for job in measured {
+        let latency = job.found.latency();
         for quantile in QUANTILES {
             if support(quantile, latency.n()) != Support::None {
                 let value = latency.quantile(quantile) as f64 / 1e9;
-                writeln!(out, "{name}{{{},quantile=\"{quantile}\"}} {value}", one.labels)?;
+                writeln!(out, "{name}{{{},quantile=\"{quantile}\"}} {value}", job.labels)?;
             }
         }
-        sum_and_count(name, one, latency, out)?;
+        sum_and_count(name, job, latency, out)?;
     }
     Ok(())
 }
@@ -320,27 +320,27 @@ fn write_histograms(measured: &[Measured], out: &mut dyn Write) -> io::Result<()
         unit: "seconds",
         help: "The same latencies as a histogram, with bounds exact within 0.4 %.",
     };
-    head(&family, out)?;
-    for one in measured {
-        let latency = one.found.latency();
+    write_family_head(&family, out)?;
+    for job in measured {
+        let latency = job.found.latency();
         for bound in BOUNDS_NS {
             let number = latency.count_up_to(bound);
             writeln!(
                 out,
                 "{name}_bucket{{{},le=\"{}\"}} {number}",
-                one.labels,
+                job.labels,
                 format_bound(bound)
             )?;
         }
-        writeln!(out, "{name}_bucket{{{},le=\"+Inf\"}} {}", one.labels, latency.n())?;
-        sum_and_count(name, one, latency, out)?;
+        writeln!(out, "{name}_bucket{{{},le=\"+Inf\"}} {}", job.labels, latency.n())?;
+        sum_and_count(name, job, latency, out)?;
     }
     Ok(())
 }
 
-fn sum_and_count(name: &str, one: &Measured, latency: &Histogram, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "{name}_sum{{{}}} {}", one.labels, latency.sum() as f64 / 1e9)?;
-    writeln!(out, "{name}_count{{{}}} {}", one.labels, latency.n())
+fn sum_and_count(name: &str, job: &Measured, latency: &Histogram, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "{name}_sum{{{}}} {}", job.labels, latency.sum() as f64 / 1e9)?;
+    writeln!(out, "{name}_count{{{}}} {}", job.labels, latency.n())
 }
 
 /// Formats a bound as OpenMetrics requires: `0.001`, `1.0`, and an exponent below 0.0001.
@@ -354,7 +354,7 @@ fn format_bound(ns: u64) -> String {
 }
 
 /// Escapes the value of a label.
-pub(crate) fn escaped(text: &str) -> String {
+pub(crate) fn escape_label(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {
         match letter {
@@ -387,6 +387,6 @@ mod tests {
 
     #[test]
     fn labels_are_escaped() {
-        assert_eq!(escaped("a\"b\\c\nd\r</script>"), "a\\\"b\\\\c\\nd </script>");
+        assert_eq!(escape_label("a\"b\\c\nd\r</script>"), "a\\\"b\\\\c\\nd </script>");
     }
 }

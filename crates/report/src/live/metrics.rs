@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use model::PerDirection;
 use model::event::{Counts, Event, Interval, Phase};
 
-use crate::formats::openmetrics::{Family, escaped, head};
+use crate::formats::openmetrics::{Family, escape_label, write_family_head};
 
 /// Quantiles of the last interval.
 const QUANTILES: [f64; 4] = [0.5, 0.95, 0.99, 0.999];
@@ -85,26 +85,26 @@ impl Metrics {
     }
 
     fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        let test = escaped(&self.test);
+        let test = escape_label(&self.test);
         let family = |name, kind, unit, help| Family { name, kind, unit, help };
         let help = "Always 1; the labels identify the run.";
-        head(&family("fathom_run", "gauge", "", help), out)?;
+        write_family_head(&family("fathom_run", "gauge", "", help), out)?;
         writeln!(
             out,
             "fathom_run{{test=\"{test}\",version=\"{}\"}} 1",
-            escaped(&self.version)
+            escape_label(&self.version)
         )?;
         let help = "Operations completed in the measured window so far.";
-        head(&family("fathom_operations", "counter", "operations", help), out)?;
+        write_family_head(&family("fathom_operations", "counter", "operations", help), out)?;
         self.write_measured(out, "fathom_operations_total", |counts| counts.operations)?;
         let help = "Bytes transferred in the measured window so far.";
-        head(&family("fathom_transferred_bytes", "counter", "bytes", help), out)?;
+        write_family_head(&family("fathom_transferred_bytes", "counter", "bytes", help), out)?;
         self.write_measured(out, "fathom_transferred_bytes_total", |counts| counts.bytes.0)?;
         let help = "Operations per second in the last interval.";
-        head(&family("fathom_interval_operations_per_second", "gauge", "", help), out)?;
+        write_family_head(&family("fathom_interval_operations_per_second", "gauge", "", help), out)?;
         self.write_last_interval(out, "fathom_interval_operations_per_second", |counts| counts.operations)?;
         let help = "Bytes per second in the last interval.";
-        head(
+        write_family_head(
             &family("fathom_interval_throughput_bytes_per_second", "gauge", "", help),
             out,
         )?;
@@ -113,21 +113,21 @@ impl Metrics {
         })?;
         self.write_latencies(out)?;
         let help = "Always 1; the label is the current phase of the job.";
-        head(&family("fathom_phase", "gauge", "", help), out)?;
+        write_family_head(&family("fathom_phase", "gauge", "", help), out)?;
         for (place, job) in &self.jobs {
             let words = if job.ended { "ended" } else { job.phase.label() };
             writeln!(out, "fathom_phase{{{},phase=\"{words}\"}} 1", self.labels(*place, job))?;
         }
         let help = "Time left in the phase after the last interval, if the phase has a planned end.";
-        head(&family("fathom_left_seconds", "gauge", "seconds", help), out)?;
+        write_family_head(&family("fathom_left_seconds", "gauge", "seconds", help), out)?;
         for (place, job) in self.jobs.iter().filter(|(_, job)| !job.ended) {
             let last = job.last.as_ref().filter(|last| last.phase == job.phase);
-            if let Some(left) = last.and_then(|last| last.left_ns) {
+            if let Some(time_left) = last.and_then(|last| last.left_ns) {
                 writeln!(
                     out,
                     "fathom_left_seconds{{{}}} {}",
                     self.labels(*place, job),
-                    left.as_secs()
+                    time_left.as_secs()
                 )?;
             }
         }
@@ -137,8 +137,8 @@ impl Metrics {
     fn labels(&self, (step, number): (u32, u32), job: &Job) -> String {
         format!(
             "test=\"{}\",step=\"{step}\",number=\"{number}\",name=\"{}\"",
-            escaped(&self.test),
-            escaped(&job.name)
+            escape_label(&self.test),
+            escape_label(&job.name)
         )
     }
 
@@ -180,7 +180,7 @@ impl Metrics {
             unit: "seconds",
             help: "Latencies of the last interval; for paced jobs, response times.",
         };
-        head(&family, out)?;
+        write_family_head(&family, out)?;
         for (place, job) in self.jobs.iter().filter(|(_, job)| !job.ended) {
             let labels = self.labels(*place, job);
             let Some(last) = &job.last else { continue };
